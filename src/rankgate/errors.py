@@ -1,0 +1,40 @@
+"""The deliberate errors of rankgate, one tree.
+
+    RankgateError
+    ├── InputError        a file or table that cannot be read as what it should be
+    │   └── DuplicateError    one (query, document) pair stands twice
+    ├── UsageError        the words of a call: an unknown metric, a parameter out of range
+    └── MissingExtraError an optional dependency is not installed
+
+Each message is one sentence: what is wrong, where, and how to mend it. The
+command line prints it after ``rankgate:`` and exits with status 2.
+"""
+
+from __future__ import annotations
+
+
+class RankgateError(Exception):
+    """Everything rankgate raises on purpose."""
+
+
+class InputError(RankgateError):
+    """Data that cannot be read; names the file and, where there is one, the line."""
+
+    def __init__(self, problem: str, *, source: str = "", line: int | None = None) -> None:
+        self.problem = problem
+        self.source = source
+        self.line = line
+        where = f"{source}:{line}: " if line else f"{source}: " if source else ""
+        super().__init__(f"{where}{problem}")
+
+
+class DuplicateError(InputError):
+    """A document that is ranked, or judged, twice for one query."""
+
+
+class UsageError(RankgateError, ValueError):
+    """Words that name nothing, or do not fit together."""
+
+
+class MissingExtraError(RankgateError, ImportError):
+    """A feature whose optional dependency is not installed; names the extra."""

@@ -1,0 +1,1 @@
+"""Metrics: pure NumPy kernels and their passports, one small file per family."""
