@@ -1,0 +1,59 @@
+"""Parquet and Arrow files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data.columns import shaped
+from rankgate.data.place import Place
+from rankgate.data.qrels import Qrels
+from rankgate.data.run import Run
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankgate.data.source import Source
+
+PARQUET = b"PAR1"
+ARROW = b"ARROW1"
+_BATCH = 2_000_000
+
+
+def read_qrels(source: Source) -> Qrels:
+    """Judgments from columns for query, document and grade.
+
+    Raises:
+        InputError: a damaged file, a missing column.
+        DuplicateError: a document judged twice for one query.
+    """
+    frame = shaped(_scan(source), "grade", source.label).collect()
+    return Qrels(frame, name=source.stem, place=Place(source.label))
+
+
+def read_run(source: Source) -> Run:
+    """A run from columns for query, document and score, or rank.
+
+    Raises:
+        InputError: a damaged file, a missing column.
+    """
+    table = shaped(_scan(source), "score", source.label)
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        frame = table.collect(engine="streaming")
+        yield from frame.iter_slices(_BATCH)
+
+    return Run(source.stem, pieces, place=Place(source.label))
+
+
+def _scan(source: Source) -> pl.LazyFrame:
+    scan = pl.scan_parquet if source.head(4) == PARQUET else pl.scan_ipc
+    try:
+        frame = scan(source.path or source.bytes())
+        frame.collect_schema()
+    except (pl.exceptions.PolarsError, OSError):
+        problem = "a damaged Parquet or Arrow file; write it again."
+        raise InputError(problem, source=source.label) from None
+    return frame

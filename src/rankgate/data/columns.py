@@ -1,0 +1,74 @@
+"""The names that other tools give our columns; they end here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "query_id": (
+        "query_id", "qid", "query-id", "query", "q_id", "queryid", "topic", "topic_id",
+        "user_id", "user", "keyword", "request_id",
+    ),
+    "doc_id": (
+        "doc_id", "docid", "docno", "doc-id", "doc", "document", "document_id", "documentid",
+        "corpus-id", "pid", "item_id", "item", "product_id",
+    ),
+    "grade": (
+        "grade", "relevance", "rel", "rating", "label", "gain", "judgment", "judgement", "score",
+    ),
+    "score": ("score", "sim", "similarity", "prediction"),
+    "rank": ("rank", "position"),
+}  # fmt: skip
+"""For each of our columns the names it may have, best first; upper and lower case are one."""
+
+
+def named(found: Iterable[str], wanted: Iterable[str]) -> dict[str, str]:
+    """Which column of a table is which of ours: ours -> theirs, for those that are there."""
+    theirs: dict[str, str] = {}
+    for name in found:
+        theirs.setdefault(name.strip().lower(), name)
+    places = {ours: next((a for a in ALIASES[ours] if a in theirs), None) for ours in wanted}
+    return {ours: theirs[alias] for ours, alias in places.items() if alias}
+
+
+def is_header(fields: Iterable[str]) -> bool:
+    """Whether a line names columns: a query and a document are among them."""
+    return {"query_id", "doc_id"} <= set(named(fields, ("query_id", "doc_id")))
+
+
+def shaped(frame: pl.LazyFrame, number: str, label: str) -> pl.LazyFrame:
+    """A table with our three columns and dtypes from one with anybody's names.
+
+    A run may have a rank instead of a score; rank 1 is best.
+
+    Raises:
+        InputError: a column is missing, or ids are neither strings nor whole numbers.
+    """
+    schema = frame.collect_schema()
+    found = named(schema.names(), ("query_id", "doc_id", number, "rank"))
+    if number == "score" and "score" not in found and "rank" in found:
+        frame = frame.with_columns(-pl.col(found["rank"]).cast(pl.Float64).alias("score"))
+        found["score"] = "score"
+    for ours in ("query_id", "doc_id", number):
+        if ours not in found:
+            names = ", ".join(ALIASES[ours][:4])
+            problem = f"no column for {ours} among {', '.join(schema.names())}; name one {names}."
+            raise InputError(problem, source=label)
+    for ours in ("query_id", "doc_id"):
+        dtype = schema[found[ours]]
+        text = dtype in (pl.String, pl.Categorical, pl.Enum)
+        if not text and not dtype.is_integer():
+            problem = f"column {found[ours]} holds {dtype}; ids are strings: cast the column."
+            raise InputError(problem, source=label)
+    return frame.select(
+        pl.col(found["query_id"]).cast(pl.String).alias("query_id"),
+        pl.col(found["doc_id"]).cast(pl.String).alias("doc_id"),
+        pl.col(found[number]).cast(pl.Float64).alias(number),
+    )

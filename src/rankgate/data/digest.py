@@ -1,0 +1,23 @@
+"""Hashes of tables."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def digest(table: pl.DataFrame) -> str:
+    """SHA-256 over names, types and values in the table's order, however it is stored."""
+    total = hashlib.sha256()
+    for column in table:
+        total.update(f"{column.name}:{column.dtype}\n".encode())
+        if column.dtype.is_numeric():
+            total.update((column.to_numpy() + 0).tobytes())  # + 0: no negative zero
+            continue
+        for part in column.cast(str).iter_slices(1 << 16):
+            total.update(part.str.len_bytes().to_numpy().tobytes())
+            total.update("".join(part.to_list()).encode())
+    return total.hexdigest()

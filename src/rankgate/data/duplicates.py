@@ -1,0 +1,57 @@
+"""Finding a pair that stands twice, over all rows and without a Python object per row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.errors import DuplicateError
+
+if TYPE_CHECKING:
+    from rankgate.data.place import Place
+
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying loses nothing
+
+
+def refuse_duplicates(
+    frame: pl.DataFrame, *, word: str, place: Place, first_row: int = 0
+) -> None:
+    """Check that no two rows have the same query and document.
+
+    Rows are compared by a 64-bit hash of the pair; equal hashes are confirmed on the strings,
+    so that a collision is never an error.
+
+    Args:
+        frame: with ``query_id`` and ``doc_id``.
+        word: what happens to a document here: ``ranked`` or ``judged``.
+        place: where the rows come from.
+        first_row: the row of the table that the frame begins with.
+
+    Raises:
+        DuplicateError: with the pair and both lines.
+    """
+    pairs = frame["doc_id"].hash().to_numpy() ^ (frame["query_id"].hash().to_numpy() * _SPREAD)
+    ordered = np.sort(pairs)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(twice):
+        return
+    suspects = (
+        frame.select("query_id", "doc_id")
+        .with_row_index("row")
+        .filter(pl.Series(np.isin(pairs, twice)))
+        .group_by("query_id", "doc_id", maintain_order=True)
+        .agg("row")
+        .filter(pl.col("row").list.len() > 1)
+    )
+    if suspects.is_empty():
+        return
+    query, document, rows = suspects.row(0)
+    first, second = (place.line(first_row + row) for row in rows[:2])
+    told = f" (first on line {first})" if first else ""
+    problem = (
+        f"document '{document}' is {word} twice for query '{query}'{told}; "
+        "remove one of the two lines."
+    )
+    raise DuplicateError(problem, source=place.label, line=second)

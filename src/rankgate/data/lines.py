@@ -1,0 +1,208 @@
+"""Lines of fields between blanks, the shape of all TREC files, parsed a piece at a time.
+
+The fast way hands a piece to Polars and needs it *regular*: every line has the same
+number of fields with exactly one blank between them and nothing else. A piece that is not
+is tidied once (tabs, runs of blanks, CRLF, blank lines, comments) and looked at again; a
+piece that is still irregular has a wrong line, which is found and named.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rankgate.data.source import Source
+
+_BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
+_BLANK, _NEWLINE, _HASH = 32, 10, 35
+_BOM = b"\xef\xbb\xbf"
+_SHOWN = 40
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The fields of one kind of line.
+
+    Attributes:
+        fields: the name of each field, in file order.
+        number: the one field that holds a number; empty if none does.
+        kept: the fields to return.
+        loose: extra fields at the end of a line are passed over, as trec_eval does in runs.
+    """
+
+    fields: Sequence[str]
+    number: str
+    kept: Sequence[str]
+    loose: bool = False
+
+    @property
+    def width(self) -> int:
+        """Fields in a line."""
+        return len(self.fields)
+
+
+def frames(source: Source, layout: Layout) -> Iterator[pl.DataFrame]:
+    """The kept fields of every line, piece by piece; the number as Float64.
+
+    Raises:
+        InputError: a line with the wrong number of fields, a number that is not a finite
+            number, bytes that are not UTF-8 text; with file and line.
+    """
+    start = 0
+    for piece in source.chunks():
+        data = piece.removeprefix(_BOM) if not start else piece
+        lines = _regular(data, layout.width)
+        if not lines:
+            data = _tidy(data, layout)
+            lines = _regular(data, layout.width)
+        if data:
+            frame = _parse(data, layout) if lines else None
+            if frame is None or not _finite(frame, layout.number):
+                raise _fault(piece, start, layout, source)
+            yield frame
+        start += piece.count(b"\n")
+
+
+def line_of(source: Source, row: int) -> int:
+    """The number of the line that holds the given 0-based row of the table."""
+    line = 0
+    for piece in source.chunks():
+        for text in piece.split(b"\n"):
+            line += 1
+            content = text.removeprefix(_BOM).strip()
+            if content and not content.startswith(b"#"):
+                if not row:
+                    return line
+                row -= 1
+        line -= piece.endswith(b"\n")
+    return line
+
+
+def first_fields(source: Source) -> list[str]:
+    """The fields of the first line that is neither blank nor a comment; none if there is none.
+
+    Raises:
+        InputError: the file is empty, or is not text.
+    """
+    head = source.head()
+    if not head.strip():
+        raise InputError("the file is empty.", source=source.label)
+    if b"\x00" in head:
+        raise InputError("not a text file: it holds NUL bytes.", source=source.label)
+    for text in head.removeprefix(_BOM).split(b"\n"):
+        content = text.strip()
+        if content and not content.startswith(b"#"):
+            return [field.decode(errors="replace") for field in content.split()]
+    return []
+
+
+def _regular(data: bytes, width: int) -> int:
+    """How many lines, if blanks and newlines are as the fast way needs them; else 0.
+
+    The counts cannot tell a line with a field too few from one with a field too many when
+    both occur; the parser sees the first of the two.
+    """
+    values = np.frombuffer(data, np.uint8)
+    blanks = newlines = others = 0
+    for begin in range(0, len(values), _BLOCK):
+        block = values[begin : begin + _BLOCK + 1]
+        white = block <= _BLANK
+        if (white[1:] & white[:-1]).any():
+            return 0
+        own = slice(None, _BLOCK)
+        blanks += np.count_nonzero(block[own] == _BLANK)
+        newlines += np.count_nonzero(block[own] == _NEWLINE)
+        others += np.count_nonzero(white[own])
+        if np.count_nonzero(block == _HASH) and b"\n#" in data[max(begin - 1, 0) : begin + _BLOCK]:
+            return 0
+    if others != blanks + newlines or data[:1] in (b" ", b"\n", b"#"):
+        return 0
+    lines = newlines + (not data.endswith(b"\n"))
+    fits = blanks == (width - 1) * lines and data[-1:] != b" "
+    return lines if fits else 0
+
+
+def _tidy(data: bytes, layout: Layout) -> bytes:
+    """The same lines with single blanks and without comments, blank lines and extra fields."""
+    data = data.translate(bytes.maketrans(b"\t\r\x0b\x0c", b"    "))
+    data = re.sub(rb" {2,}", b" ", data)
+    data = data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip()
+    data = re.sub(rb"(?m)^#.*$", b"", data)
+    data = re.sub(rb"\n{2,}", b"\n", data).strip()
+    if layout.loose:
+        data = re.sub(rb"(?m)^((?:\S+ ){%d}\S+) .*$" % (layout.width - 1), rb"\1", data)
+    return data
+
+
+def _parse(data: bytes, layout: Layout) -> pl.DataFrame | None:
+    """The kept fields, or nothing where a line or a number is wrong."""
+    last = layout.fields[-1]
+    schema = {name: pl.Float64 if name == layout.number else pl.String for name in layout.fields}
+    table = pl.scan_csv(data, has_header=False, separator=" ", quote_char=None, schema=schema)
+    kept = [pl.col(name) for name in layout.kept]
+    if last not in layout.kept:
+        kept.append(pl.col(last))
+    try:
+        frame = table.select(kept).collect()
+    except pl.exceptions.PolarsError:
+        return None
+    if frame[last].null_count():
+        return None
+    return frame.select(layout.kept)
+
+
+def _finite(frame: pl.DataFrame, number: str) -> bool:
+    return not number or bool(np.isfinite(frame[number].to_numpy()).all())
+
+
+def _fault(piece: bytes, start: int, layout: Layout, source: Source) -> InputError:
+    """What is wrong in the first wrong line of a piece."""
+    for line, text in enumerate(piece.split(b"\n"), start + 1):
+        problem = _wrong(text.removeprefix(_BOM) if line == 1 else text, layout)
+        if problem:
+            return InputError(problem, source=source.label, line=line)
+    return InputError("cannot be read as fields between blanks.", source=source.label)
+
+
+def _wrong(text: bytes, layout: Layout) -> str:
+    """What is wrong with one line; empty where nothing is."""
+    content = text.strip()
+    if not content or content.startswith(b"#"):
+        return ""
+    if re.search(rb"[\x00-\x08\x0e-\x1f]", content):
+        return "control characters; this is not a text file of judgments or rankings."
+    try:
+        fields = [field.decode() for field in content.split()]
+    except UnicodeDecodeError:
+        return "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
+    expected = " ".join(layout.fields)
+    if len(fields) < layout.width or (len(fields) > layout.width and not layout.loose):
+        found = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+        return f"{found}, expected {layout.width} ({expected})."
+    if not layout.number:
+        return ""
+    return number_fault(fields[list(layout.fields).index(layout.number)], layout.number)
+
+
+def number_fault(text: str, name: str) -> str:
+    """What keeps a text from being a finite number; empty where nothing does."""
+    shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    try:
+        if re.search(r"[_xX]", text):
+            raise ValueError
+        value = float(text)
+    except ValueError:
+        return f"{name} '{shown}' is not a number."
+    if not math.isfinite(value):
+        return f"{name} '{shown}' is not a finite number."
+    return ""

@@ -1,0 +1,96 @@
+"""Tables that are in memory already: dicts of dicts, Polars, pandas and Arrow frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.columns import shaped
+from rankgate.data.place import Place
+from rankgate.data.qrels import Qrels
+from rankgate.data.run import Run
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BATCH = 2_000_000
+
+
+def qrels_of(table: Any, name: str = "qrels") -> Qrels:  # noqa: ANN401 - whatever holds a table
+    """Judgments from ``{query_id: {doc_id: grade}}`` or a frame.
+
+    Raises:
+        InputError: not such a table, ids that are not strings, grades that are no numbers.
+    """
+    frame = _frame(table, "grade", name)
+    return Qrels(frame, name=name, place=Place(name))
+
+
+def run_of(table: Any, name: str = "run") -> Run:  # noqa: ANN401 - whatever holds a table
+    """A run from ``{query_id: {doc_id: score}}`` or a frame.
+
+    A query with an empty dictionary is one that returned nothing.
+
+    Raises:
+        InputError: not such a table, ids that are not strings, scores that are no numbers.
+    """
+    frame = _frame(table, "score", name)
+    empty = [q for q, ranking in table.items() if not ranking] if _is_dict(table) else []
+    states = {"query_id": empty, "state": ["zero"] * len(empty)}
+    queries = pl.DataFrame(states, schema={"query_id": pl.String, "state": pl.String})
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        yield from frame.iter_slices(_BATCH)
+
+    return Run(name, pieces, queries=queries if empty else None, place=Place(name))
+
+
+def _is_dict(table: object) -> bool:
+    return isinstance(table, Mapping)
+
+
+def _frame(table: Any, number: str, label: str) -> pl.DataFrame:  # noqa: ANN401
+    if isinstance(table, pl.DataFrame):
+        return _checked(table.lazy(), number, label)
+    if isinstance(table, pl.LazyFrame):
+        return _checked(table, number, label)
+    if _is_dict(table):
+        return _from_dict(table, number, label)
+    if hasattr(table, "__arrow_c_stream__"):  # pyarrow, pandas, DuckDB, ibis and others
+        return _checked(pl.DataFrame(table).lazy(), number, label)
+    kind = type(table).__name__
+    problem = f"a {kind} is no table of {number}s; give a path, a frame or a dict of dicts."
+    raise InputError(problem, source=label)
+
+
+def _checked(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
+    try:
+        return shaped(frame, number, label).collect()
+    except pl.exceptions.InvalidOperationError as error:
+        raise InputError(f"a {number} is not a number: {error}.", source=label) from None
+
+
+def _from_dict(table: Mapping[str, Mapping[str, float]], number: str, label: str) -> pl.DataFrame:
+    rows = list(table.values())
+    if not all(map(_is_dict, rows)):
+        problem = f"not a dict of dicts; expected {{query_id: {{doc_id: {number}}}}}."
+        raise InputError(problem, source=label)
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    values = chain.from_iterable(row.values() for row in rows)
+    try:
+        numbers = np.fromiter(values, np.float64, int(lengths.sum()))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"a {number} is not a number: {error}.", source=label) from None
+    try:
+        queries = pl.Series("query_id", list(table), dtype=pl.String)
+        documents = pl.Series("doc_id", list(chain.from_iterable(rows)), dtype=pl.String)
+    except TypeError:
+        problem = "ids must be strings; turn them into strings first."
+        raise InputError(problem, source=label) from None
+    owner = queries.gather(np.repeat(np.arange(len(rows)), lengths))
+    return pl.DataFrame([owner, documents, pl.Series(number, numbers)])

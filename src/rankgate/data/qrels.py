@@ -1,0 +1,84 @@
+"""Judgments: what is known about which documents answer which queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.digest import digest
+from rankgate.data.duplicates import refuse_duplicates
+from rankgate.data.place import Place
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
+"""The columns every set of judgments has."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The grades raters could give: the lowest, the highest, and their names."""
+
+    lowest: float
+    highest: float
+    labels: tuple[tuple[float, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Qrels:
+    """A set of judgments, at most one grade per query and document.
+
+    Attributes:
+        table: ``query_id``, ``doc_id`` (strings) and ``grade`` (Float64; a negative grade means
+            that the document was in the pool and was not judged).
+        name: what to call the set.
+        scale: the grades that were possible, where the source says so.
+        made_by: rule and parameters, where the grades were resolved from ratings.
+        place: where the rows come from.
+
+    Raises:
+        InputError: no rows, a missing id or grade, a grade that is not finite.
+        DuplicateError: a document judged twice for one query.
+    """
+
+    table: pl.DataFrame
+    name: str = "qrels"
+    scale: Scale | None = None
+    made_by: Mapping[str, Any] | None = None
+    place: Place = Place("qrels")
+
+    def __post_init__(self) -> None:
+        if self.table.is_empty():
+            raise InputError("there are no judgments in it.", source=self.place.label)
+        refuse_holes(self.table, "grade", self.place)
+        refuse_duplicates(self.table, word="judged", place=self.place)
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of the canonical table: the same for the same judgments in any file."""
+        return digest(self.table.select(SCHEMA).sort("query_id", "doc_id"))
+
+
+def refuse_holes(table: pl.DataFrame, number: str, place: Place, first_row: int = 0) -> None:
+    """Check that ids are there and the number is finite.
+
+    Raises:
+        InputError: with the row's line where it is known.
+    """
+    for column in ("query_id", "doc_id"):
+        if table[column].null_count() or (table[column] == "").any():
+            row = int(table[column].fill_null("").eq("").arg_max() or 0)
+            where = place.line(first_row + row)
+            raise InputError(f"{column} is empty.", source=place.label, line=where)
+    finite = np.isfinite(table[number].fill_null(float("nan")).to_numpy())
+    if not finite.all():
+        row = int(np.argmin(finite))
+        shown, where = table[number][row], place.line(first_row + row)
+        problem = f"{number} {shown} is not a finite number."
+        raise InputError(problem, source=place.label, line=where)

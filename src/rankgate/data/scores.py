@@ -1,0 +1,92 @@
+"""Values: one metric, one query, and what they were computed from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What stands behind the means of a run.
+
+    Attributes:
+        queries: queries that the means are over.
+        missing: judged queries that the run does not have.
+        zero_result: queries that ran and returned nothing.
+        without_relevant: queries evaluated that have no relevant document.
+        unknown_queries: queries of the run without judgments; they are left out.
+        ties_broken: groups of equal scores within a query evaluated.
+        judged_at: share of judged documents among the first k, mean over queries, by k.
+    """
+
+    queries: int
+    missing: int
+    zero_result: int
+    without_relevant: int
+    unknown_queries: int
+    ties_broken: int
+    judged_at: Mapping[int, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values; the cutoffs of ``judged_at`` become strings, as JSON needs."""
+        shares = {str(k): share for k, share in self.judged_at.items()}
+        return {**asdict(self), "judged_at": shares}
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Values of several metrics for one run.
+
+    Attributes:
+        run: the run's name.
+        tag: the name in the run's file.
+        query_ids: ``(T,)``, the judged queries that count, in byte order.
+        values: by metric as written, ``(T,)``; NaN where a value is undefined.
+        why: by metric, why values are undefined or stand in: ``(T,)`` of ``""``,
+            ``missing``, ``no relevant`` or ``nothing retrieved``.
+        means: by metric; NaN where there is nothing to take a mean of.
+        counts: what stands behind the means.
+        convention: name, axes and hash.
+    """
+
+    run: str
+    tag: str | None
+    query_ids: pl.Series
+    values: Mapping[str, NDArray[np.float64]]
+    why: Mapping[str, NDArray[np.str_]]
+    means: Mapping[str, float]
+    counts: Counts
+    convention: Mapping[str, Any]
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """Long: ``query_id``, ``metric``, ``value``, ``why``; undefined values are null."""
+        parts = [
+            pl.DataFrame({"query_id": self.query_ids, "value": value}).with_columns(
+                pl.lit(label).alias("metric"),
+                pl.col("value").fill_nan(None),
+                pl.Series("why", self.why[label].astype(object), dtype=pl.String),
+            )
+            for label, value in self.values.items()
+        ]
+        columns = ["query_id", "metric", "value", "why"]
+        schema = dict.fromkeys(columns, pl.String) | {"value": pl.Float64}
+        return pl.concat(parts).select(columns) if parts else pl.DataFrame(schema=schema)
+
+    def per_query(self, metric: str) -> dict[str, float | None]:
+        """One metric by query id; None where it is undefined."""
+        values = self.values[metric]
+        return {
+            query: None if np.isnan(value) else float(value)
+            for query, value in zip(self.query_ids.to_list(), values, strict=True)
+        }

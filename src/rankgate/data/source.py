@@ -1,0 +1,156 @@
+"""Where bytes come from: a file, a compressed file, or standard input."""
+
+from __future__ import annotations
+
+import io
+import sys
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO
+
+from rankgate.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHUNK = 64 << 20
+"""Bytes parsed at one time; a line must be shorter than that."""
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_SUFFIXES = frozenset({".gz", ".zst", ".zstd"})
+
+
+@dataclass(frozen=True)
+class Source:
+    """A readable place; ``-`` is standard input, kept whole because it cannot be read twice."""
+
+    path: Path | None
+    content: bytes | None = None
+
+    @property
+    def label(self) -> str:
+        """What an error calls this source."""
+        return str(self.path) if self.path else "standard input"
+
+    @property
+    def stem(self) -> str:
+        """The file's name without folder, compression suffix and last extension."""
+        if self.path is None:
+            return "-"
+        name = self.path.name
+        if self.path.suffix.lower() in _SUFFIXES:
+            name = self.path.stem
+        return Path(name).stem if Path(name).suffix and not name.startswith(".") else name
+
+    def open(self) -> BinaryIO:
+        """The decompressed bytes.
+
+        Raises:
+            InputError: the file is missing, is a folder, or cannot be opened.
+        """
+        raw = self._raw()
+        magic = raw.peek(4)[:4]
+        if magic.startswith(_GZIP):
+            import gzip  # noqa: PLC0415 - only where it is needed
+
+            return gzip.open(raw, "rb")  # type: ignore[return-value]
+        if magic == _ZSTD:
+            return _zstd(raw)
+        return raw
+
+    def _raw(self) -> io.BufferedReader:
+        if self.path is None:
+            return io.BufferedReader(io.BytesIO(self.content or b""))  # type: ignore[arg-type]
+        try:
+            return self.path.open("rb")
+        except FileNotFoundError:
+            raise InputError("no such file; check the path.", source=self.label) from None
+        except IsADirectoryError:
+            raise InputError("a folder, where a file is needed.", source=self.label) from None
+        except OSError as error:
+            raise InputError(f"cannot be opened: {error.strerror}.", source=self.label) from None
+
+    def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
+        """Pieces of about ``size`` bytes, each ending at the end of a line.
+
+        Raises:
+            InputError: damaged compression, or a line longer than a whole piece.
+        """
+        with self.open() as stream:
+            rest, lines = b"", 0
+            while piece := self._read(stream, size):
+                end = piece.rfind(b"\n") + 1
+                if not end and len(rest) + len(piece) > size:
+                    problem = f"a line of more than {size >> 20} MB; is this a text file?"
+                    raise InputError(problem, source=self.label, line=lines + 1)
+                if not end:
+                    rest += piece
+                    continue
+                whole = rest + piece[:end] if rest or end < len(piece) else piece
+                yield whole
+                lines += whole.count(b"\n")
+                rest = piece[end:]
+            if rest:
+                yield rest
+
+    def bytes(self) -> bytes:
+        """Everything, decompressed; for formats that are not line by line."""
+        with self.open() as stream:
+            return b"".join(iter(lambda: self._read(stream, CHUNK), b""))
+
+    def head(self, size: int = 1 << 16) -> bytes:
+        """The first bytes, decompressed."""
+        with self.open() as stream:
+            return self._read(stream, size)
+
+    def _read(self, stream: IO[bytes], size: int) -> bytes:
+        try:
+            return stream.read(size)
+        except EOFError:
+            problem = "the compressed file ends too early; copy it again."
+            raise InputError(problem, source=self.label) from None
+        except (OSError, zlib.error) as error:
+            raise InputError(f"cannot be read: {error}.", source=self.label) from None
+
+
+def source(place: str | Path) -> Source:
+    """A source for a path; ``-`` reads standard input to its end."""
+    if str(place) == "-":
+        return Source(None, sys.stdin.buffer.read())
+    return Source(Path(place))
+
+
+class _Zstd(io.RawIOBase):
+    """A zstd stream whose faults are told as those of gzip are."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        try:
+            import zstandard  # noqa: PLC0415 - only where it is needed
+        except ImportError:
+            message = "zstd files need the package zstandard: pip install zstandard."
+            raise MissingExtraError(message) from None
+        self._failure = zstandard.ZstdError
+        self._raw = raw
+        decompressor = zstandard.ZstdDecompressor()
+        self._stream = decompressor.stream_reader(raw, read_across_frames=True)
+        self._frames = decompressor
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        try:
+            return int(self._stream.readinto(buffer))
+        except self._failure as error:
+            raise OSError(str(error)) from None
+
+    def close(self) -> None:
+        self._stream.close()
+        self._raw.close()
+        super().close()
+
+
+def _zstd(raw: IO[bytes]) -> BinaryIO:
+    return io.BufferedReader(_Zstd(raw), 1 << 20)

@@ -1,0 +1,51 @@
+"""TREC qrels: ``query_id iteration doc_id grade`` between blanks, or without the iteration."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data.lines import Layout, first_fields, frames, line_of
+from rankgate.data.place import Place
+from rankgate.data.qrels import SCHEMA, Qrels
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankgate.data.source import Source
+
+_KEPT = tuple(SCHEMA)
+_FOUR = ("query_id", "iteration", "doc_id", "grade")
+
+
+def read(source: Source) -> Qrels:
+    """The judgments of a file.
+
+    Raises:
+        InputError: a line that is no judgment, with its number.
+        DuplicateError: a document judged twice for one query.
+    """
+    first = first_fields(source)
+    if len(first) not in (len(_KEPT), len(_FOUR)):
+        found = "1 field" if len(first) == 1 else f"{len(first)} fields"
+        known = "expected 4 (query_id iteration doc_id grade) or 3 (query_id doc_id grade)"
+        where = line_of(source, 0)
+        raise InputError(f"{found}, {known}.", source=source.label, line=where)
+    layout = Layout(_FOUR if len(first) == len(_FOUR) else _KEPT, "grade", _KEPT)
+    pieces = list(frames(source, layout))
+    table = pl.concat(pieces, rechunk=True) if pieces else pl.DataFrame(schema=SCHEMA)
+    return Qrels(table, name=source.stem, place=Place(source.label, partial(line_of, source)))
+
+
+def write(qrels: Qrels) -> Iterator[str]:
+    """The judgments in four columns, in the table's order; whole grades without a point."""
+    whole = (qrels.table["grade"] == qrels.table["grade"].round()).all()
+    grade = pl.col("grade").cast(pl.Int64) if whole else pl.col("grade")
+    lines = qrels.table.select(
+        pl.concat_str("query_id", pl.lit("0"), "doc_id", grade, separator=" ")
+    ).to_series()
+    for piece in lines.iter_slices(1 << 16):
+        yield "\n".join(piece.to_list()) + "\n"

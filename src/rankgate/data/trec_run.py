@@ -1,0 +1,87 @@
+"""TREC runs: ``query_id Q0 doc_id rank score tag`` between blanks.
+
+The rank column is not used: trec_eval orders by score, and so do we. Three columns are
+``query_id doc_id score``; two are ``query_id doc_id``, best first.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.lines import Layout, first_fields, frames, line_of
+from rankgate.data.place import Place
+from rankgate.data.run import SCHEMA, Run
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankgate.data.source import Source
+
+_KEPT = tuple(SCHEMA)
+_SIX = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
+
+
+def read(source: Source, *, loose: bool = False) -> Run:
+    """A run whose rows are parsed when they are needed.
+
+    Args:
+        source: the file.
+        loose: pass over fields after the tag, as trec_eval does.
+
+    Raises:
+        InputError: the first line has a number of fields that no kind of run has.
+    """
+    first = first_fields(source)
+    if loose or len(first) == len(_SIX):
+        pieces = partial(frames, source, Layout(_SIX, "score", _KEPT, loose=loose))
+    elif len(first) == len(_KEPT):
+        pieces = partial(frames, source, Layout(_KEPT, "score", _KEPT))
+    elif len(first) == len(_KEPT) - 1:
+        pieces = partial(_ordered, source)
+    else:
+        known = "expected 6 (query_id Q0 doc_id rank score tag), 3 (query_id doc_id score) or 2"
+        line = line_of(source, 0)
+        raise InputError(f"{_count(first)}, {known}.", source=source.label, line=line)
+    tag = first[5] if len(first) >= len(_SIX) else None
+    place = Place(source.label, partial(line_of, source))
+    return Run(source.stem, pieces, tag=tag, place=place)
+
+
+def _count(fields: list[str]) -> str:
+    return "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+
+
+def _ordered(source: Source) -> Iterator[pl.DataFrame]:
+    """Two columns: the place in the file, counted down, is the score."""
+    layout = Layout(_KEPT[:2], "", _KEPT[:2])
+    row = 0
+    for frame in frames(source, layout):
+        score = -np.arange(row, row + len(frame), dtype=np.float64)
+        yield frame.with_columns(pl.Series("score", score))
+        row += len(frame)
+
+
+def write(run: Run) -> Iterator[str]:
+    """The run in six columns, best first, piece by piece; scores keep every digit."""
+    ordered = run.table.sort(
+        ["query_id", "score", "doc_id"], descending=[False, True, True], maintain_order=True
+    )
+    tag = run.tag or run.name.replace(" ", "_")
+    lines = ordered.select(
+        pl.concat_str(
+            "query_id",
+            pl.lit("Q0"),
+            "doc_id",
+            pl.int_range(1, pl.len() + 1).over("query_id"),
+            "score",
+            pl.lit(tag),
+            separator=" ",
+        )
+    ).to_series()
+    for piece in lines.iter_slices(1 << 16):
+        yield "\n".join(piece.to_list()) + "\n"

@@ -1,0 +1,85 @@
+"""Padded blocks: queries of like length side by side, as the kernels want them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.metrics.judged import PAD, Judged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from rankgate.scoring.align import Aligned
+    from rankgate.scoring.index import Index
+
+_CELLS = 1 << 20  # cells of one matrix of a block; with its fellows that is about 64 MB
+
+
+def blocks(aligned: Aligned, index: Index) -> Iterator[tuple[NDArray[np.int64], Judged]]:
+    """Deal queries into blocks of bounded size; yields their codes and the block.
+
+    A value does not depend on the block that its query is in: kernels add by prefix sums.
+    """
+    T = len(aligned.codes)
+    retrieved = np.bincount(aligned.owner, minlength=T)
+    pool = index.offsets[aligned.codes + 1] - index.offsets[aligned.codes]
+    width = np.maximum(np.maximum(retrieved, pool), 1)
+    by = np.argsort(width, kind="stable")
+    begin = 0
+    while begin < T:
+        end = begin + max(1, int(np.searchsorted(_cells(width[by[begin:]]), _CELLS, "right")))
+        yield _block(aligned, index, by[begin:end])
+        begin = end
+
+
+def _cells(width: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Cells of the block that ends with each query; widths are increasing."""
+    return width * np.arange(1, len(width) + 1)
+
+
+def _block(
+    aligned: Aligned, index: Index, chosen: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Judged]:
+    T = len(chosen)
+    place = np.full(len(aligned.codes), -1)
+    place[chosen] = np.arange(T)
+    mine = place[aligned.owner]
+    rows = np.flatnonzero(mine >= 0)
+    line = mine[rows]
+    counts = np.bincount(line, minlength=T)
+    begin = np.bincount(aligned.owner, minlength=len(aligned.codes)).cumsum()
+    starts = np.append(0, begin[:-1])
+    column = rows - starts[aligned.owner[rows]]
+    J = max(1, int(counts.max(initial=0)))
+
+    def spread(values: NDArray[np.generic], fill: float, dtype: type) -> NDArray[np.generic]:
+        table = np.full((T, J), fill, dtype)
+        table[line, column] = values[rows]
+        return table
+
+    whose, which = index.rows(aligned.codes[chosen])
+    grades = index.grades[which]
+    judged = np.bincount(whose[grades >= 0], minlength=T)
+    pools = np.bincount(whose, minlength=T)
+    order = np.arange(len(whose)) - np.repeat(np.cumsum(pools) - pools, pools)
+    ideal = np.zeros((T, max(1, int(judged.max(initial=0)))))
+    real = grades >= 0  # the best grade stands first, so real ones come before negative ones
+    ideal[whose[real], order[real]] = grades[real]
+    block = Judged(
+        rank=spread(aligned.rank, PAD, np.int32),
+        grade=spread(aligned.grade, 0, np.float64),
+        known=spread(np.ones(len(aligned.rank), bool), 0, bool),
+        first=spread(aligned.first, PAD, np.int32),
+        last=spread(aligned.last, PAD, np.int32),
+        ideal=ideal,
+        retrieved=aligned.retrieved[chosen],
+        judged=judged,
+        relevant=judged,
+        relevant_retrieved=counts,
+        level=np.nan,
+    )
+    return aligned.codes[chosen], block

@@ -1,0 +1,157 @@
+"""Score runs against judgments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data import read_qrels, read_run
+from rankgate.errors import UsageError
+from rankgate.metrics.declare import Metric
+from rankgate.metrics.names import parse_all
+from rankgate.scoring import score
+from rankgate.scoring.convention import Convention, convention
+from rankgate.scoring.index import Index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rankgate.data import Run, Scores
+
+SCHEMA_VERSION = 1
+
+DEFAULT_METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
+"""What is computed when nothing is asked for."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The values of one or more runs under one convention.
+
+    Attributes:
+        qrels: the name of the judgments.
+        convention: name, hash and axes.
+        metrics: the metrics as they were written.
+        runs: the scores of each run, in the order given.
+    """
+
+    qrels: str
+    convention: Mapping[str, Any]
+    metrics: tuple[str, ...]
+    runs: tuple[Scores, ...]
+
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+        """Plain values for JSON: undefined is None, numbers keep full precision."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "convention": dict(self.convention),
+            "runs": [self._run(scores, per_query=per_query) for scores in self.runs],
+        }
+
+    def _run(self, scores: Scores, *, per_query: bool) -> dict[str, Any]:
+        told: dict[str, Any] = {
+            "name": scores.run,
+            "tag": scores.tag,
+            "mean": {label: _plain(scores.means[label]) for label in self.metrics},
+            "counts": scores.counts.to_dict(),
+        }
+        if per_query:
+            told["per_query"] = {label: scores.per_query(label) for label in self.metrics}
+        return told
+
+
+def evaluate(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    runs: Any,  # noqa: ANN401 - one of those, or several
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    how: str | Convention = "trec",
+    *,
+    on_progress: Callable[[str], None] | None = None,
+) -> Evaluation:
+    """Score one run or several.
+
+    Args:
+        qrels: judgments: a path (``-`` is standard input), a frame, ``{query: {doc: grade}}``.
+        runs: a run: a path, a frame, ``{query: {doc: score}}``; or a list of runs, or
+            ``{name: run}``.
+        metrics: names or metrics.
+        how: a convention or its name.
+        on_progress: told the name of each run before it is scored.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: an unknown metric or convention, or no run at all.
+    """
+    chosen = chosen_metrics(metrics)
+    rules = convention(how)
+    readable = _runs(runs)
+    if not readable:
+        raise UsageError("no run to score; give at least one.")
+    judgments = read_qrels(qrels)
+    index = Index.of(judgments)
+    scored = []
+    for run in readable:
+        if on_progress:
+            on_progress(run.name)
+        scored.append(score(index, run, chosen, rules))
+    labels = tuple(label for label, _ in chosen)
+    return Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored))
+
+
+def chosen_metrics(metrics: str | Metric | Sequence[str | Metric]) -> list[tuple[str, Metric]]:
+    """Each metric with its label, as written; the same one twice counts once.
+
+    Raises:
+        UsageError: a name that nothing has, a parameter that does not fit, no metric.
+    """
+    listed = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    found: dict[str, Metric] = {}
+    for each in listed:
+        found.update([(str(each), each)] if isinstance(each, Metric) else parse_all(each))
+    if not found:
+        raise UsageError("no metric; give one such as nDCG@10.")
+    for metric in found.values():
+        if metric.missing:
+            raise UsageError(metric.incomplete())
+    return list(found.items())
+
+
+def _runs(runs: Any) -> list[Run]:  # noqa: ANN401
+    if isinstance(runs, Mapping) and not _is_ranking(runs):
+        return [replace(read_run(run, name), name=name) for name, run in runs.items()]
+    several = list(runs) if isinstance(runs, list | tuple) else [runs]
+    return _told_apart([read_run(run, f"run{i}") for i, run in enumerate(several, 1)], several)
+
+
+def _is_ranking(table: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is ``{query: {doc: score}}`` and not ``{name: run}``."""
+    first = next(iter(table.values()), None)
+    if not isinstance(first, Mapping):
+        return first is None
+    return not isinstance(next(iter(first.values()), 0.0), Mapping)
+
+
+def _told_apart(runs: list[Run], places: list[Any]) -> list[Run]:
+    """Give runs of equal names the shortest folder that tells them apart."""
+    named = list(runs)
+    for i, run in enumerate(runs):
+        twins = [j for j, other in enumerate(runs) if other.name == run.name]
+        if len(twins) > 1 and all(isinstance(places[j], str | Path) for j in twins):
+            named[i] = replace(run, name=_longer(i, twins, [Path(str(p)) for p in places], run))
+    return named
+
+
+def _longer(mine: int, twins: list[int], paths: list[Path], run: Run) -> str:
+    depth = max(len(paths[j].absolute().parts) for j in twins)
+    for up in range(1, depth):
+        tails = {j: paths[j].absolute().parts[-1 - up : -1] for j in twins}
+        if sum(tail == tails[mine] for tail in tails.values()) == 1:
+            return "/".join([*tails[mine], run.name])
+    return f"{run.name}#{twins.index(mine) + 1}"  # the same file twice
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None
