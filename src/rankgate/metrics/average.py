@@ -1,0 +1,81 @@
+"""Average precision, and its geometric mean over queries."""
+
+from typing import Literal
+
+import numpy as np
+
+from rankgate.metrics.declare import Cutoff, Metric
+from rankgate.metrics.judged import Counts, Floats, Judged, ratio, total
+
+Hits = Literal["relevant", "reachable", "returned", "found"]
+
+
+def average_precision(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    rel: float = 1,
+    denominator: Hits = "relevant",
+) -> Floats:
+    """Mean over the relevant documents of the precision at the rank of each.
+
+        AP@k = 1/R · Σ_{relevant at rank i ≤ k} P@i
+
+    Args:
+        judged: the block.
+        cutoff: k; without it the whole list counts.
+        rel: the smallest grade that counts as relevant.
+        denominator: R (`relevant`, trec_eval), min(k, R) (`reachable`), min(k, R, length
+            of the list) (`returned`), or the relevant documents in the first k (`found`).
+
+    Returns:
+        ``(T,)``; 0 where none of the relevant documents is found, NaN where there are none.
+
+    >>> from rankgate.metrics.judged import block
+    >>> average_precision(block([[1, 0, 1, 1]]), cutoff=3).round(4)  # (1/1 + 2/3) / 3
+    array([0.5556])
+    """
+    judged = judged.at_level(rel)
+    hits = judged.hits(rel, cutoff)
+    found: Counts = np.cumsum(hits, axis=-1)
+    at_hits = np.where(hits, found / judged.rank[:, :cutoff], 0)
+    wanted = _wanted(judged, found[:, -1], cutoff, denominator)
+    value = ratio(total(at_hits), wanted)
+    return np.where((wanted == 0) & (judged.relevant > 0), 0, value)
+
+
+def _wanted(judged: Judged, found: Counts, cutoff: int | None, denominator: Hits) -> Counts:
+    """What the sum is divided by, ``(T,)``."""
+    if denominator == "found":
+        return found
+    wanted = judged.relevant
+    if denominator != "relevant" and cutoff is not None:
+        wanted = np.minimum(wanted, cutoff)
+    return np.minimum(wanted, judged.retrieved) if denominator == "returned" else wanted
+
+
+_SOURCE = "Buckley & Voorhees, SIGIR 2000, doi:10.1145/345508.345543; trec_eval"
+
+AP = Metric(
+    "AP",
+    average_precision,
+    title="The mean, over all relevant documents, of the precision at the rank of each.",
+    formula="AP@k = 1/R · Σ_{relevant at rank i ≤ k} P@i",
+    aliases=("MAP", "average_precision", "mean_average_precision"),
+    trec=("map", "map_cut"),
+    source=_SOURCE,
+    sees="the rank of every relevant document, and those that are missing",
+    blind_to="grades above rel, and unjudged documents, which count as not relevant; AP@k of a "
+    "perfect ranking stays below 1 where more than k documents are relevant",
+)
+GMAP = Metric(
+    "GMAP",
+    average_precision,
+    title="Average precision, joined over queries by the geometric mean.",
+    formula="GMAP = exp( mean of ln max(AP, 0.00001) )",
+    trec=("gm_map",),
+    aggregate="geometric",
+    source="Robertson, CIKM 2006, doi:10.1145/1183614.1183630; trec_eval",
+    sees="progress on the worst queries: from 0.01 to 0.02 counts as much as from 0.4 to 0.8",
+    blind_to="grades above rel; queries at 0 all weigh as 0.00001, a floor chosen by hand",
+)

@@ -1,0 +1,60 @@
+"""Bpref: relevant documents against the judged non-relevant ones above them."""
+
+import numpy as np
+
+from rankgate.metrics.declare import Metric
+from rankgate.metrics.judged import Floats, Judged, ratio, total
+
+
+def bpref(judged: Judged, *, rel: float = 1) -> Floats:
+    """Share of judged non-relevant documents that stay below the relevant ones.
+
+        Bpref = 1/R · Σ_{relevant retrieved} (1 − min(n, R) / min(N, R))
+
+    where n counts the judged non-relevant documents above it and N all of them.
+    Unjudged documents, and those in the pool with a negative grade, are skipped.
+
+    Returns:
+        ``(T,)``; NaN for a query without a relevant document.
+
+    >>> from rankgate.metrics.judged import block
+    >>> bpref(block([[1, None, 0, 1]]))  # (1 + (1 - 1/1)) / 2
+    array([0.5])
+    """
+    judged = judged.at_level(rel)
+    hits = judged.hits(rel) & judged.known
+    below = judged.hits(0) & judged.known & ~hits
+    most = judged.relevant[:, None]
+    above = np.minimum(np.cumsum(below, axis=-1), most)
+    possible = np.minimum((judged.judged - judged.relevant)[:, None], most)
+    lost = np.divide(above, possible, out=np.zeros(above.shape), where=above > 0)
+    return ratio(total(np.where(hits, 1 - lost, 0)), judged.relevant)
+
+
+_SEES = "the order of judged relevant and judged non-relevant documents"
+
+Bpref = Metric(
+    "Bpref",
+    bpref,
+    title="How rarely judged non-relevant documents stand above relevant ones.",
+    formula="Bpref = 1/R · Σ_{relevant retrieved} (1 − min(n, R) / min(N, R))",
+    trec=("bpref",),
+    at=None,
+    source="Buckley & Voorhees, SIGIR 2004, doi:10.1145/1008992.1009000, as trec_eval since 8.0",
+    sees=_SEES,
+    blind_to="unjudged documents, wherever they stand: a list that opens with a hundred of them "
+    "scores as if they were not there; and grades above rel",
+)
+GMBpref = Metric(
+    "GMBpref",
+    bpref,
+    title="Bpref, joined over queries by the geometric mean.",
+    formula="GMBpref = exp( mean of ln max(Bpref, 0.00001) )",
+    aliases=("gm_bpref",),
+    trec=("gm_bpref",),
+    at=None,
+    aggregate="geometric",
+    source="trec_eval",
+    sees=_SEES + ", and progress on the worst queries most",
+    blind_to="unjudged documents, and grades above rel; queries at 0 all weigh as 0.00001",
+)

@@ -1,0 +1,57 @@
+"""Every metric of the house, in the order in which they are listed."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rankgate.metrics.average import AP, GMAP
+from rankgate.metrics.bpref import Bpref, GMBpref
+from rankgate.metrics.counts import NumNonrelJudgedRet, NumQ, NumRel, NumRelRet, NumRet
+from rankgate.metrics.dcg import CG, DCG, nDCG
+from rankgate.metrics.fmeasure import F
+from rankgate.metrics.inferred import infAP
+from rankgate.metrics.interpolated import IPrec, IPrec11
+from rankgate.metrics.precision import P, RelP, Rprec, RprecMult
+from rankgate.metrics.recall import R, Success
+from rankgate.metrics.reciprocal import RR
+from rankgate.metrics.sets import SetAP, SetF, SetP, SetR, SetRelP
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.metrics.declare import Metric
+
+CATALOGUE: tuple[Metric, ...] = (
+    nDCG,
+    AP,
+    RR,
+    P,
+    R,
+    F,
+    Success,
+    Rprec,
+    Bpref,
+    CG,
+    DCG,
+    IPrec,
+    IPrec11,
+    RelP,
+    RprecMult,
+    infAP,
+    GMAP,
+    GMBpref,
+    SetP,
+    SetR,
+    SetF,
+    SetRelP,
+    SetAP,
+    NumQ,
+    NumRet,
+    NumRel,
+    NumRelRet,
+    NumNonrelJudgedRet,
+)
+
+by_name: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in CATALOGUE})
+"""The catalogue by canonical name."""

@@ -1,0 +1,150 @@
+"""The passport of a metric: its kernel, what it means, and the parameters bound to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal
+
+from rankgate.errors import UsageError
+from rankgate.metrics.parameters import Cutoff, Parameter, Range, parameters_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+    from rankgate.metrics.judged import Floats, Judged
+
+__all__ = ["Cutoff", "Metric", "Parameter", "Range"]
+
+JUDGED_ONLY = Parameter(default=False, kind="bool")
+"""Every metric's own alignment parameter: unjudged documents leave the lists before ranking."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A kernel with its declaration; a value, never changed, compared field by field.
+
+    Attributes:
+        name: the one canonical name.
+        kernel: a function of a `Judged` block and keyword-only parameters that
+            returns ``(T,)`` values, NaN where a query has none.
+        title: what it measures, in one sentence.
+        formula: the definition in one or two lines.
+        aliases: other names it is known by.
+        trec: the names that trec_eval gives it.
+        at: the parameter that ``@`` binds, None where there is none.
+        low: the least value there can be.
+        high: the greatest value, None where there is no bound.
+        aggregate: how the values of many queries become one.
+        higher_is_better: the direction of improvement.
+        source: the paper or tool that defines it.
+        sees: what can change its value.
+        blind_to: what cannot, though one might think so.
+        given: the bound parameters as sorted (name, value) pairs.
+    """
+
+    name: str
+    kernel: Callable[..., Floats]
+    title: str = ""
+    formula: str = ""
+    aliases: tuple[str, ...] = ()
+    trec: tuple[str, ...] = ()
+    at: str | None = "cutoff"
+    low: float = 0.0
+    high: float | None = 1.0
+    aggregate: Literal["mean", "sum", "geometric"] = "mean"
+    higher_is_better: bool = True
+    source: str = ""
+    sees: str = ""
+    blind_to: str = ""
+    given: tuple[tuple[str, Any], ...] = ()
+
+    def __call__(self, **values: object) -> Metric:
+        """The same metric with these parameters bound, as in ``nDCG(gain="exp")``.
+
+        Raises:
+            UsageError: no such parameter, or not a value that it takes.
+        """
+        read = {name: self._read(name, value) for name, value in values.items()}
+        return replace(self, given=tuple(sorted({**dict(self.given), **read}.items())))
+
+    def __matmul__(self, value: float) -> Metric:
+        """The metric at a cutoff (or recall level, as `at` says): ``nDCG @ 10``."""
+        if self.at is None:
+            raise UsageError(f"{self.name} takes nothing after @; say {self.name} alone")
+        return self(**{self.at: value})
+
+    def __str__(self) -> str:
+        """The canonical name ``NAME(k=v,…)@n``, which `names.parse` reads back."""
+        given = dict(self.given)
+        order = [name for name in (*self.parameters, "judged_only") if name in given]
+        inside = ",".join(f"{name}={_written(given[name])}" for name in order if name != self.at)
+        cut = f"@{given[self.at]!r}" if self.at in given else ""
+        return self.name + (f"({inside})" if inside else "") + cut
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The kernel's parameters by name, in the order of its signature."""
+        return parameters_of(self.kernel)
+
+    @property
+    def judged_only(self) -> bool:
+        """Whether unjudged documents leave the lists before ranks are counted."""
+        return bool(dict(self.given).get("judged_only", False))
+
+    @property
+    def rel(self) -> float | None:
+        """The smallest grade that counts as relevant; None where grades count as they are."""
+        declared = self.parameters.get("rel")
+        return dict(self.given).get("rel", declared.default) if declared else None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The required parameters that are not bound yet."""
+        given = dict(self.given)
+        return tuple(n for n, p in self.parameters.items() if p.required and n not in given)
+
+    def compute(self, judged: Judged, defaults: Mapping[str, Any] | None = None) -> Floats:
+        """The values of a block of queries, ``(T,)``, NaN where a query has none.
+
+        Args:
+            judged: the block.
+            defaults: what a convention binds; the metric's own parameters go before,
+                and what the kernel does not take is left out.
+
+        Raises:
+            UsageError: a required parameter is bound nowhere.
+        """
+        known = self.parameters
+        bound = {name: v for name, v in (defaults or {}).items() if name in known}
+        bound |= {name: v for name, v in self.given if name in known}
+        if any(name not in bound for name in self.missing):
+            raise UsageError(self.incomplete())
+        return self.kernel(judged, **bound)
+
+    def incomplete(self) -> str:
+        """The sentence for a metric that lacks a required parameter."""
+        name = self.missing[0]
+        parameter = self.parameters[name]
+        example = 10 if parameter.kind == "int" else 0.5
+        how = f"{self.name}@{example}" if name == self.at else f"{self.name}({name}={example})"
+        return f"{self.name} needs a {name}, such as {how}"
+
+    def _read(self, name: str, value: object) -> Hashable:
+        parameter = JUDGED_ONLY if name == "judged_only" else self.parameters.get(name)
+        if parameter is None:
+            names = (*self.parameters, "judged_only")
+            near = get_close_matches(name, names, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(names)}"
+            raise UsageError(f"{self.name}: no parameter {name!r}; {hint}")
+        try:
+            return parameter.read(value)
+        except ValueError as error:
+            raise UsageError(f"{self.name}: {name}={value!r} {error}") from None
+
+
+def _written(value: object) -> str:
+    """A bound value as it stands in a name; a gain map as ``{1:1,2:3}``."""
+    if isinstance(value, tuple):
+        return "{" + ",".join(f"{grade!r}:{gain!r}" for grade, gain in value) + "}"
+    return repr(value)

@@ -1,0 +1,147 @@
+"""What a kernel sees: the judged documents of a block of queries, by rank.
+
+Only judged documents stand in a block; unjudged ones matter through the ranks
+they occupy. So the cost of a kernel follows the judgments, not the length of
+the lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Floats = NDArray[np.float64]
+Ranks = NDArray[np.int32]
+Counts = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+PAD = 2**31 - 1
+"""The rank of a padded cell: behind every document."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """One block of T whole queries; J judged and retrieved, I judged, both at least 1.
+
+    Attributes:
+        rank: ``(T, J)`` ranks, 1-based and ascending, padded with `PAD`.
+        grade: ``(T, J)`` grades at those ranks, padded with 0. A negative grade
+            is raw here and means: in the pool, but unjudged.
+        known: ``(T, J)`` whether a judgment says so; False where the grade was
+            imputed, and in the padding.
+        first: ``(T, J)`` first rank of the document's group of equal scores.
+        last: ``(T, J)`` last rank of that group.
+        ideal: ``(T, I)`` grades of all judged documents, highest first, padded with 0.
+        retrieved: ``(T,)`` documents in the list.
+        judged: ``(T,)`` judged documents, those with a grade of 0 or more.
+        relevant: ``(T,)`` judged documents with a grade of `level` or more.
+        relevant_retrieved: ``(T,)`` those of them in the list.
+        level: the grade from which `relevant` and `relevant_retrieved` count.
+    """
+
+    rank: Ranks
+    grade: Floats
+    known: Flags
+    first: Ranks
+    last: Ranks
+    ideal: Floats
+    retrieved: Counts
+    judged: Counts
+    relevant: Counts
+    relevant_retrieved: Counts
+    level: float = 1
+
+    def hits(self, rel: float, cutoff: int | None = None) -> Flags:
+        """Which rows are relevant and, with a cutoff, among the first ranks.
+
+        Ranks ascend, so ranks up to k stand in the first k columns: with a
+        cutoff the answer is ``(T, min(J, k))``, without one ``(T, J)``.
+        """
+        least = max(rel, 0)
+        found: Flags = self.grade[:, :cutoff] >= least
+        if cutoff is not None:
+            found &= self.rank[:, :cutoff] <= cutoff
+        if least == 0:  # only then does the padding, graded 0, reach the level
+            found &= self.rank[:, :cutoff] < PAD
+        return found
+
+    def at_level(self, rel: float) -> Judged:
+        """The same block with `relevant` and `relevant_retrieved` counted from ``rel``."""
+        if rel == self.level:
+            return self
+        # The zeros that pad `ideal` are no documents: from level 0 on, all judged are relevant.
+        relevant = self.judged if rel <= 0 else count(self.ideal >= rel)
+        found = count(self.hits(rel))
+        return replace(self, relevant=relevant, relevant_retrieved=found, level=rel)
+
+
+def count(rows: Flags) -> Counts:
+    """How many are True along the last axis, ``(T, J) -> (T,)``."""
+    found: Counts = np.count_nonzero(rows, axis=-1)
+    return found
+
+
+def total(terms: Floats) -> Floats:
+    """The sum along the last axis, ``(T, J) -> (T,)``, the same to the bit under any padding.
+
+    Added strictly from left to right: `numpy.sum` pairs its terms by the length
+    of the row, so that trailing zeros would move the last bit.
+    """
+    added: Floats = np.cumsum(terms, axis=-1)[..., -1]
+    return added
+
+
+def ratio(part: Floats | Counts, whole: Floats | Counts) -> Floats:
+    """``part / whole``, undefined (NaN) where there is nothing to divide by."""
+    out: Floats = np.full(part.shape, np.nan)
+    return np.divide(part, whole, out=out, where=whole > 0)
+
+
+def block(
+    grades: Sequence[Sequence[float | None]],
+    ideal: Sequence[Sequence[float]] | None = None,
+    *,
+    rel: float = 1,
+) -> Judged:
+    """A block from plain lists: the grades of each ranking, best rank first.
+
+    Args:
+        grades: for each query the grades in rank order; None is an unjudged document.
+        ideal: for each query the grades of all judged documents, in any order;
+            without it, the grades in the ranking are all there are.
+        rel: the smallest grade that counts as relevant.
+
+    >>> block([[3, None, 0]]).rank
+    array([[1, 3]], dtype=int32)
+    """
+    rows = [[(i, g) for i, g in enumerate(row, start=1) if g is not None] for row in grades]
+    pools = [[g for _, g in row] for row in rows] if ideal is None else ideal
+    best = [sorted((g for g in pool if g >= 0), reverse=True) for pool in pools]
+    rank = np.full((len(rows), max([1, *map(len, rows)])), PAD, dtype=np.int32)
+    grade = np.zeros(rank.shape)
+    ideals = np.zeros((len(rows), max([1, *map(len, best)])))
+    for t, (row, pool) in enumerate(zip(rows, best, strict=True)):
+        rank[t, : len(row)] = [i for i, _ in row]
+        grade[t, : len(row)] = [g for _, g in row]
+        ideals[t, : len(pool)] = pool
+    nothing = np.zeros(len(rows), dtype=np.int64)
+    plain = Judged(
+        rank=rank,
+        grade=grade,
+        known=rank < PAD,
+        first=rank,
+        last=rank,
+        ideal=ideals,
+        retrieved=np.array([len(row) for row in grades], dtype=np.int64),
+        judged=np.array([len(pool) for pool in best], dtype=np.int64),
+        relevant=nothing,
+        relevant_retrieved=nothing,
+        level=np.nan,
+    )
+    return plain.at_level(rel)

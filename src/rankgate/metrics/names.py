@@ -1,0 +1,145 @@
+"""The names of metrics, written and read: ``parse(str(metric)) == metric``.
+
+The canonical grammar is ``NAME[(k=v,…)][@n]``, as in ``nDCG(gain='exp')@10``.
+Also read: trec_eval's spellings, those of ir_measures where they differ, and the
+common names that stand as aliases in the passports, in any case.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from rankgate.errors import UsageError
+from rankgate.metrics import trec
+from rankgate.metrics.catalogue import CATALOGUE, by_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.metrics.declare import Metric
+
+_GRAMMAR = re.compile(
+    r"(?P<name>\w[\w-]*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^@()\s]+))?", re.DOTALL
+)
+_FORMS = {"log2": "linear", "exp-log2": "exp"}
+"""The values of ``dcg`` in ir_measures, as gains."""
+
+
+def _fold(name: str) -> str:
+    """A name without case, hyphens and underscores."""
+    return name.casefold().replace("-", "").replace("_", "")
+
+
+_EXACT: Mapping[str, Metric] = {
+    name: metric for metric in CATALOGUE for name in (metric.name, *metric.aliases)
+}
+# trec_eval's names stand first, so that a canonical name spelled alike goes before them.
+_LOOSE: Mapping[str, Metric] = {
+    _fold(name): metric for name, metric in (*trec.NAMED.items(), *_EXACT.items())
+}
+
+
+def parse(text: str) -> Metric:
+    """The one metric that a name names.
+
+    Raises:
+        UsageError: an unknown name, a parameter that does not fit, or several metrics.
+    """
+    text = text.strip()
+    exact = _canonical(text, _EXACT)
+    if exact:
+        return exact
+    metrics = _read(text)
+    if len(metrics) > 1:
+        raise UsageError(f"{text!r} names {len(metrics)} metrics; say one, such as {metrics[0][0]}")
+    return metrics[0][1]
+
+
+def parse_all(text: str) -> list[tuple[str, Metric]]:
+    """The metrics that a name names, each with its label as the user would write it.
+
+    Canonical names keep their text as the label; ``P.5,10`` gives ``P.5`` and
+    ``P.10``; a bare family of trec_eval, such as ``P``, gives its usual cutoffs.
+
+    Raises:
+        UsageError: an unknown name, a parameter that does not fit, or a cutoff that is missing.
+    """
+    text = text.strip()
+    exact = _canonical(text, _EXACT)
+    metrics = [(text, exact)] if exact and not exact.missing else _read(text, exact)
+    for _, metric in metrics:
+        if metric.missing:
+            raise UsageError(metric.incomplete())
+    return metrics
+
+
+def _read(text: str, otherwise: Metric | None = None) -> list[tuple[str, Metric]]:
+    """By trec_eval's spelling, or in any case, or the error that helps."""
+    spelled = trec.read(text)
+    if spelled is not None:
+        return spelled
+    metric = otherwise or _canonical(text, _LOOSE, folded=True)
+    if metric is None:
+        raise UsageError(_unknown(text))
+    return [(text, metric)]
+
+
+def _canonical(text: str, names: Mapping[str, Metric], *, folded: bool = False) -> Metric | None:
+    """The metric of a text in the canonical grammar; None if its name is not among these."""
+    match = _GRAMMAR.fullmatch(text)
+    name = match["name"] if match else ""
+    metric = names.get(_fold(name) if folded else name)
+    if match is None or metric is None:
+        return None
+    given = _arguments(match["inside"] or "", text)
+    if metric.name == "NumRet" and "rel" in given:  # as ir_measures says it
+        metric = by_name["NumRelRet"]
+    metric = metric(**_translated(given)) if given else metric
+    return metric if match["at"] is None else metric @ _number(match["at"], text)
+
+
+def _arguments(inside: str, text: str) -> dict[str, object]:
+    """The keyword arguments between the parentheses, plain literals all."""
+    try:
+        call = ast.parse(f"f({inside})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError  # noqa: TRY301 one refusal for all that is not k=v
+        return {str(word.arg or 1 / 0): ast.literal_eval(word.value) for word in call.keywords}
+    except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
+        raise UsageError(
+            f"{text}: what stands in parentheses must be parameters, such as (gain='exp',rel=2)"
+        ) from None
+
+
+def _translated(given: Mapping[str, object]) -> dict[str, object]:
+    """Parameters by our names where ir_measures has others."""
+    words = dict(given)
+    if "dcg" in words:
+        form = words.pop("dcg")
+        words["gain"] = _FORMS.get(str(form), form)
+    if "gains" in words:
+        words["gain"] = words.pop("gains")
+    return words
+
+
+def _number(word: str, text: str) -> float:
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    raise UsageError(f"{text}: {word!r} after @ is not a number")
+
+
+def _unknown(text: str) -> str:
+    """The sentence for a name that nobody knows, with the nearest that somebody does."""
+    name = (re.match(r"[\w-]*", text) or [""])[0]
+    if _fold(name) in _LOOSE:
+        return f"{text!r} cannot be read; metrics are written NAME(parameter=value)@cutoff"
+    near = get_close_matches(_fold(name), _LOOSE, n=3, cutoff=0.7)
+    metrics = list(dict.fromkeys(_LOOSE[word].name for word in near))
+    hint = f"did you mean {' or '.join(metrics)}?" if metrics else "see `rankgate metrics`"
+    return f"unknown metric {name or text!r}; {hint}"

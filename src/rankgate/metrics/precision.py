@@ -1,0 +1,150 @@
+"""Precision: the share of relevant documents in a piece of the ranking."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankgate.metrics.declare import Cutoff, Metric, Range
+from rankgate.metrics.judged import Counts, Floats, Judged, count, ratio
+
+Places = Literal["cutoff", "returned", "judged"]
+_TREC = "trec_eval; Buckley & Voorhees, in: TREC: Experiment and Evaluation, MIT Press 2005, ch. 3"
+
+
+def precision(
+    judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Places = "cutoff"
+) -> Floats:
+    """Share of the first k places that hold a relevant document.
+
+        P@k = |relevant at ranks ≤ k| / k
+
+    Args:
+        judged: the block.
+        cutoff: k.
+        rel: the smallest grade that counts as relevant.
+        denominator: k, whatever was returned (`cutoff`, trec_eval), min(k, length of
+            the list) (`returned`), or the judged documents among those (`judged`).
+
+    Returns:
+        ``(T,)``; 0 for an empty list under `cutoff`, NaN under the other two.
+
+    >>> from rankgate.metrics.judged import block
+    >>> precision(block([[1, 0, None, 1]]), cutoff=4)
+    array([0.5])
+    """
+    hits = count(judged.hits(rel, cutoff))
+    if denominator == "cutoff":
+        share: Floats = hits / cutoff
+        return share
+    if denominator == "returned":
+        return ratio(hits, np.minimum(judged.retrieved, cutoff))
+    seen = judged.hits(0, cutoff) & judged.known[:, :cutoff]
+    return ratio(hits, count(seen))
+
+
+def relative_precision(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Floats:
+    """Precision over the best that the query allows.
+
+        RelP@k = |relevant at ranks ≤ k| / min(k, R)
+
+    Returns:
+        ``(T,)``; NaN for a query without a relevant document.
+
+    >>> from rankgate.metrics.judged import block
+    >>> relative_precision(block([[1, 0, None, 1]]), cutoff=10)
+    array([1.])
+    """
+    judged = judged.at_level(rel)
+    hits = count(judged.hits(rel, cutoff))
+    return ratio(hits, np.minimum(judged.relevant, cutoff))
+
+
+def r_precision(judged: Judged, *, rel: float = 1) -> Floats:
+    """Precision at the rank that a perfect ranking would need.
+
+        Rprec = |relevant at ranks ≤ R| / R
+
+    Returns:
+        ``(T,)``; NaN for a query without a relevant document.
+
+    >>> from rankgate.metrics.judged import block
+    >>> r_precision(block([[1, 0, None, 1]]))
+    array([0.5])
+    """
+    judged = judged.at_level(rel)
+    return _precision_at(judged, judged.relevant, rel)
+
+
+def r_precision_multiple(
+    judged: Judged, *, multiple: Annotated[float, Range(0)], rel: float = 1
+) -> Floats:
+    """Precision at a multiple of R, rounded up past a tenth as trec_eval does.
+
+        RprecMult@m = |relevant at ranks ≤ c| / c,   c = ⌊m·R + 0.9⌋
+
+    Returns:
+        ``(T,)``; 0 where c is 0, NaN for a query without a relevant document.
+
+    >>> from rankgate.metrics.judged import block
+    >>> r_precision_multiple(block([[1, 0, None, 1]]), multiple=0.5)
+    array([1.])
+    """
+    judged = judged.at_level(rel)
+    cut = np.floor(multiple * judged.relevant + 0.9).astype(np.int64)
+    value = np.nan_to_num(_precision_at(judged, cut, rel))
+    return np.where(judged.relevant > 0, value, np.nan)
+
+
+def _precision_at(judged: Judged, cut: Counts, rel: float) -> Floats:
+    """Precision at a cutoff of each query's own, ``(T,)``; NaN where that is 0."""
+    hits = judged.hits(rel) & (judged.rank <= cut[:, None])
+    return ratio(count(hits), cut)
+
+
+P = Metric(
+    "P",
+    precision,
+    title="The share of the first k places that hold a relevant document.",
+    formula="P@k = |relevant at ranks ≤ k| / k",
+    aliases=("precision", "prec"),
+    trec=("P",),
+    source=_TREC,
+    sees="how many of the first k documents are relevant",
+    blind_to="their order within the first k, their grades above rel, and how many relevant "
+    "documents exist: with fewer than k of them it cannot reach 1",
+)
+RelP = Metric(
+    "RelP",
+    relative_precision,
+    title="Precision at k over the best precision at k that the query allows.",
+    formula="RelP@k = |relevant at ranks ≤ k| / min(k, R)",
+    aliases=("relative_precision",),
+    trec=("relative_P",),
+    source=_TREC,
+    sees="how many of the relevant documents that fit into k places are there",
+    blind_to="the order within the first k and the grades above rel",
+)
+Rprec = Metric(
+    "Rprec",
+    r_precision,
+    title="Precision at rank R, R being the number of relevant documents of the query.",
+    formula="Rprec = |relevant at ranks ≤ R| / R",
+    aliases=("r_precision", "R-precision"),
+    trec=("Rprec",),
+    at=None,
+    source=_TREC,
+    sees="whether the first R places are filled with the R relevant documents",
+    blind_to="the order within the first R, and everything behind them; R itself grows with "
+    "every judgment that is added",
+)
+RprecMult = Metric(
+    "RprecMult",
+    r_precision_multiple,
+    title="Precision at a multiple of R, the number of relevant documents of the query.",
+    formula="RprecMult@m = |relevant at ranks ≤ c| / c,   c = ⌊m·R + 0.9⌋",
+    trec=("Rprec_mult",),
+    at="multiple",
+    source=_TREC,
+    sees="the share of relevant documents in a prefix scaled to the query",
+    blind_to="the order within that prefix and everything behind it",
+)

@@ -1,0 +1,82 @@
+"""Recall and success: how much of what is relevant a prefix of the ranking holds."""
+
+from typing import Literal
+
+import numpy as np
+
+from rankgate.metrics.declare import Cutoff, Metric
+from rankgate.metrics.judged import Floats, Judged, count, ratio
+
+Wanted = Literal["relevant", "reachable"]
+
+
+def recall(
+    judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Wanted = "relevant"
+) -> Floats:
+    """Share of the relevant documents found in the first k places.
+
+        R@k = |relevant at ranks ≤ k| / R
+
+    Args:
+        judged: the block.
+        cutoff: k.
+        rel: the smallest grade that counts as relevant.
+        denominator: R (`relevant`), or min(k, R) (`reachable`), which some tools
+            call recall too; see RelP.
+
+    Returns:
+        ``(T,)``; NaN for a query without a relevant document.
+
+    >>> from rankgate.metrics.judged import block
+    >>> recall(block([[1, 0, None, 1]]), cutoff=2)
+    array([0.5])
+    """
+    judged = judged.at_level(rel)
+    wanted = judged.relevant
+    if denominator == "reachable":
+        wanted = np.minimum(wanted, cutoff)
+    return ratio(count(judged.hits(rel, cutoff)), wanted)
+
+
+def success(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Floats:
+    """Whether a relevant document stands in the first k places.
+
+        Success@k = 1 if |relevant at ranks ≤ k| > 0, else 0
+
+    Returns:
+        ``(T,)``; NaN for a query without a relevant document, which nothing can satisfy.
+
+    >>> from rankgate.metrics.judged import block
+    >>> success(block([[0, 1], [0, None, 1]]), cutoff=2)
+    array([1., 0.])
+    """
+    judged = judged.at_level(rel)
+    found = judged.hits(rel, cutoff).any(axis=-1)
+    return np.where(judged.relevant > 0, found, np.nan)
+
+
+R = Metric(
+    "R",
+    recall,
+    title="The share of the relevant documents that the first k places hold.",
+    formula="R@k = |relevant at ranks ≤ k| / R",
+    aliases=("recall",),
+    trec=("recall",),
+    source="Cleverdon, Mills & Keen, Factors Determining the Performance of Indexing Systems, "
+    "1966; trec_eval",
+    sees="how many of the known relevant documents are within the first k",
+    blind_to="their order, their grades above rel, and relevant documents nobody judged: "
+    "R counts the judged ones only",
+)
+Success = Metric(
+    "Success",
+    success,
+    title="Whether at least one relevant document stands in the first k places.",
+    formula="Success@k = [ |relevant at ranks ≤ k| > 0 ]",
+    aliases=("hit_rate", "hit"),
+    trec=("success",),
+    source="Craswell, Success at n, in: Encyclopedia of Database Systems, 2009, "
+    "doi:10.1007/978-0-387-39940-9_1090; trec_eval",
+    sees="whether the reader finds anything at all in the first k",
+    blind_to="where in the first k it is, and whether there is more than one",
+)
