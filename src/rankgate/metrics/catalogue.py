@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING
 
 from rankgate.metrics.average import AP, GMAP
 from rankgate.metrics.bpref import Bpref, GMBpref
+from rankgate.metrics.cascade import ERR
 from rankgate.metrics.counts import NumNonrelJudgedRet, NumQ, NumRel, NumRelRet, NumRet
 from rankgate.metrics.dcg import CG, DCG, nDCG
+from rankgate.metrics.experimental import BinG, G, Yaap
 from rankgate.metrics.fmeasure import F
+from rankgate.metrics.holes import JudgedAt, Unjudged
 from rankgate.metrics.inferred import infAP
 from rankgate.metrics.interpolated import IPrec, IPrec11
 from rankgate.metrics.precision import P, RelP, Rprec, RprecMult
+from rankgate.metrics.prefixes import RnDCG, nDCGRel
+from rankgate.metrics.rbp import RBP, RBPResid
 from rankgate.metrics.recall import R, Success
 from rankgate.metrics.reciprocal import RR
 from rankgate.metrics.sets import SetAP, SetF, SetP, SetR, SetRelP
+from rankgate.metrics.utility import Utility
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +37,11 @@ CATALOGUE: tuple[Metric, ...] = (
     F,
     Success,
     Rprec,
+    ERR,
+    RBP,
     Bpref,
+    JudgedAt,
+    Unjudged,
     CG,
     DCG,
     IPrec,
@@ -41,6 +51,13 @@ CATALOGUE: tuple[Metric, ...] = (
     infAP,
     GMAP,
     GMBpref,
+    RBPResid,
+    nDCGRel,
+    RnDCG,
+    G,
+    BinG,
+    Yaap,
+    Utility,
     SetP,
     SetR,
     SetF,

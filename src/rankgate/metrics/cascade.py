@@ -1,0 +1,62 @@
+"""Expected reciprocal rank: a reader who stops when satisfied."""
+
+from typing import Annotated
+
+import numpy as np
+
+from rankgate.errors import InputError
+from rankgate.metrics.declare import Cutoff, Metric, Range
+from rankgate.metrics.judged import Floats, Judged, total
+
+
+def expected_reciprocal_rank(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    max_grade: Annotated[float, Range(0)] = 4,
+) -> Floats:
+    """Expected reciprocal of the rank at which the reader is satisfied and stops.
+
+        ERR@k = Σ_{i≤k} 1/i · pᵢ · Π_{j<i} (1 − pⱼ),   pᵢ = (2^gradeᵢ − 1) / 2^max
+
+    Args:
+        judged: the block.
+        cutoff: k; without it the whole list counts.
+        max_grade: the highest grade of the scale; one number for all queries, or
+            they cannot be compared.
+
+    Returns:
+        ``(T,)``; 0 where nothing of worth is retrieved.
+
+    Raises:
+        InputError: a grade is above ``max_grade``.
+
+    >>> from rankgate.metrics.judged import block
+    >>> expected_reciprocal_rank(block([[3, 2, 1]]), max_grade=3).round(4)
+    array([0.9017])
+    """
+    most = max(judged.ideal[:, 0].max(initial=0), judged.grade.max(initial=0))
+    if most > max_grade:
+        raise InputError(
+            f"ERR: a judgment has grade {most:g}, above max_grade={max_grade:g}; "
+            f"say the top of the scale, such as ERR(max_grade={most:g})"
+        )
+    rank = judged.rank[:, :cutoff]
+    satisfied = (np.exp2(np.maximum(judged.grade[:, :cutoff], 0)) - 1) / 2.0**max_grade
+    reached = np.ones_like(satisfied)
+    np.cumprod(1 - satisfied[:, :-1], axis=-1, out=reached[:, 1:])
+    stops = reached * satisfied / rank
+    return total(stops if cutoff is None else np.where(rank > cutoff, 0, stops))
+
+
+ERR = Metric(
+    "ERR",
+    expected_reciprocal_rank,
+    title="The expected reciprocal of the rank at which the reader is satisfied.",
+    formula="ERR@k = Σ_{i≤k} 1/i · pᵢ · Π_{j<i} (1 − pⱼ),   pᵢ = (2^gradeᵢ − 1) / 2^max",
+    aliases=("expected_reciprocal_rank",),
+    source="Chapelle, Metzler, Zhang & Grinspan, CIKM 2009, doi:10.1145/1645953.1646033",
+    sees="grades and ranks, and that a document below a perfect one is hardly ever read",
+    blind_to="nearly all that follows the first very good document, and how much there was to "
+    "find; a perfect ranking stays below 1",
+)

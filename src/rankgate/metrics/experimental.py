@@ -1,0 +1,105 @@
+"""Metrics that trec_eval alone has, tried there and not published elsewhere."""
+
+import numpy as np
+
+from rankgate.metrics.declare import Metric
+from rankgate.metrics.gains import Gain, Levels, ideal_gains, retrieved_gains
+from rankgate.metrics.judged import Floats, Judged, ratio, total
+
+
+def gain_against_cost(judged: Judged, *, gain: Gain = "linear", levels: Levels = "exact") -> Floats:
+    """Gain of each document, discounted by the gain that the ranks above it wasted.
+
+        G = Σ_i gᵢ / log₂(2 + cost(i) − got(i)) / Σ_j ideal_j
+
+    where got(i) is the gain retrieved up to rank i and cost(i) that of the ideal
+    ranking, in which each place is worth at least 1.
+
+    Returns:
+        ``(T,)``; NaN where the ideal is worth nothing.
+
+    >>> from rankgate.metrics.judged import block
+    >>> gain_against_cost(block([[0, 1]])).round(4)  # 1 / log₂(2 + 2 − 1)
+    array([0.6309])
+    """
+    gains = retrieved_gains(judged, gain)
+    best = ideal_gains(judged, gain, levels=levels)
+    got = np.cumsum(gains, axis=-1)
+    # behind the judged documents each place costs 1: counted, so that padding has no part in it
+    inside = np.clip(judged.rank, 1, np.maximum(judged.judged, 1)[:, None])
+    spent = np.take_along_axis(np.cumsum(np.maximum(best, 1), axis=-1), inside - 1, axis=-1)
+    wasted = spent + (judged.rank - inside) - got
+    terms = np.divide(gains, np.log2(2 + wasted), out=np.zeros(gains.shape), where=gains != 0)
+    return ratio(total(terms), total(best))
+
+
+def binary_gain(judged: Judged, *, rel: float = 1) -> Floats:
+    """As G with relevant or not: each relevant document discounted by the others above it.
+
+        BinG = 1/R · Σ_{j-th relevant at rank i} 1 / log₂(2 + i − j)
+
+    Returns:
+        ``(T,)``; NaN for a query without a relevant document.
+
+    >>> from rankgate.metrics.judged import block
+    >>> binary_gain(block([[0, 1]])).round(4)  # 1 / log₂3
+    array([0.6309])
+    """
+    judged = judged.at_level(rel)
+    hits = judged.hits(rel)
+    others = np.where(hits, judged.rank - np.cumsum(hits, axis=-1), 0)
+    return ratio(total(np.where(hits, 1 / np.log2(2.0 + others), 0)), judged.relevant)
+
+
+def yaap(judged: Judged, *, rel: float = 1) -> Floats:
+    """Average precision as log odds: Yaap = ln( (1 + s) / (1 + R − s) ), s = R·AP.
+
+    Returns:
+        ``(T,)``, not bounded; NaN for a query without a relevant document.
+
+    >>> from rankgate.metrics.judged import block
+    >>> yaap(block([[1]])).round(4)  # ln 2
+    array([0.6931])
+    """
+    judged = judged.at_level(rel)
+    hits = judged.hits(rel)
+    found = total(np.where(hits, np.cumsum(hits, axis=-1) / judged.rank, 0))
+    odds: Floats = (1 + found) / (1 + judged.relevant - found)
+    return np.where(judged.relevant > 0, np.log(odds), np.nan)
+
+
+G = Metric(
+    "G",
+    gain_against_cost,
+    title="The gain of each document, discounted by the gain wasted above it.",
+    formula="G = Σ_i gᵢ / log₂(2 + cost(i) − got(i)) / Σ_j ideal_j",
+    trec=("G",),
+    at=None,
+    source="trec_eval (experimental)",
+    sees="grades, and how much a reader had to go through in vain before each",
+    blind_to="unjudged documents, which count as worthless; rel has no effect on it",
+)
+BinG = Metric(
+    "BinG",
+    binary_gain,
+    title="Relevant documents, each discounted by the non-relevant ones above it.",
+    formula="BinG = 1/R · Σ_{j-th relevant at rank i} 1 / log₂(2 + i − j)",
+    trec=("binG",),
+    at=None,
+    source="trec_eval (experimental)",
+    sees="how many non-relevant documents stand above each relevant one",
+    blind_to="grades above rel",
+)
+Yaap = Metric(
+    "Yaap",
+    yaap,
+    title="Average precision on the scale of log odds.",
+    formula="Yaap = ln( (1 + s) / (1 + R − s) ),   s = Σ_{relevant at rank i} P@i",
+    trec=("yaap",),
+    at=None,
+    low=float("-inf"),
+    high=None,
+    source="trec_eval; after Robertson, CIKM 2006, doi:10.1145/1183614.1183630",
+    sees="what AP sees, with differences near 0 and 1 spread out",
+    blind_to="grades above rel; its bounds grow with R, so queries do not weigh alike",
+)

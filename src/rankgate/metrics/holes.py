@@ -1,0 +1,73 @@
+"""How much of what a reader sees has been judged at all."""
+
+import numpy as np
+
+from rankgate.metrics.declare import Cutoff, Metric
+from rankgate.metrics.judged import Counts, Floats, Judged, count, ratio
+
+
+def judged_share(judged: Judged, *, cutoff: Cutoff | None = None) -> Floats:
+    """Share of the first documents that have a judgment.
+
+        Judged@k = |judged at ranks ≤ k| / min(k, length of the list)
+
+    A negative grade, in the pool but unjudged, is none.
+
+    Returns:
+        ``(T,)``; NaN for an empty list.
+
+    >>> from rankgate.metrics.judged import block
+    >>> judged_share(block([[1, None, 0]]), cutoff=2)
+    array([0.5])
+    """
+    shown, seen = _counts(judged, cutoff)
+    return ratio(seen, shown)
+
+
+def unjudged_share(judged: Judged, *, cutoff: Cutoff) -> Floats:
+    """Share of the first k places that hold an unjudged document.
+
+        Unjudged@k = |unjudged at ranks ≤ k| / k
+
+    The divisor is k even where the list is shorter: such a list has fewer holes.
+
+    Returns:
+        ``(T,)``; 0 for an empty list.
+
+    >>> from rankgate.metrics.judged import block
+    >>> unjudged_share(block([[1, None, 0]]), cutoff=10)
+    array([0.1])
+    """
+    shown, seen = _counts(judged, cutoff)
+    share: Floats = (shown - seen) / cutoff
+    return share
+
+
+def _counts(judged: Judged, cutoff: int | None) -> tuple[Counts, Counts]:
+    """Documents in the first k places, and those of them that are judged, ``(T,)`` each."""
+    seen = count(judged.hits(0, cutoff) & judged.known[:, :cutoff])
+    return (judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)), seen
+
+
+_BLIND = "what the documents are worth, and where in the first k the holes are"
+
+JudgedAt = Metric(
+    "Judged",
+    judged_share,
+    title="The share of the first k documents that have a judgment.",
+    formula="Judged@k = |judged at ranks ≤ k| / min(k, |retrieved|)",
+    source="ir_measures",
+    sees="how far the other metrics of this run stand on judgments, not on assumptions",
+    blind_to=_BLIND,
+)
+Unjudged = Metric(
+    "Unjudged",
+    unjudged_share,
+    title="The share of the first k places that hold a document without a judgment.",
+    formula="Unjudged@k = |unjudged at ranks ≤ k| / k",
+    trec=("unj",),
+    higher_is_better=False,
+    source="trec_eval 10",
+    sees="the holes in the first k places",
+    blind_to=_BLIND + "; a short list has fewer",
+)

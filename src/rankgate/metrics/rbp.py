@@ -1,0 +1,115 @@
+"""Rank-biased precision and its residual: a reader who goes on with probability p."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankgate.metrics.declare import Cutoff, Metric, Range
+from rankgate.metrics.judged import PAD, Floats, Judged, Ranks, count, total
+
+Persistence = Annotated[float, Range(0, 1)]
+Worth = Literal["binary", "scaled", "linear"]
+Tail = Literal["always", "holes"]
+
+
+def rank_biased_precision(
+    judged: Judged,
+    *,
+    p: Persistence = 0.8,
+    rel: float = 1,
+    gain: Worth = "binary",
+    cutoff: Cutoff | None = None,
+) -> Floats:
+    """Expected gain a document for a reader who looks at the next one with probability p.
+
+        RBP = (1 − p) · Σ_i p^(i−1) · g(gradeᵢ)
+
+    Args:
+        judged: the block.
+        p: the persistence, 0.5 an impatient reader, 0.95 a patient one.
+        rel: the smallest grade that counts as relevant, for `binary`.
+        gain: 1 if relevant (`binary`); the grade over the highest that the query
+            has, if that is above 1 (`scaled`, trec_eval 10); the grade (`linear`).
+        cutoff: k; without it the whole list counts.
+
+    Returns:
+        ``(T,)``; 0 where nothing of worth is retrieved, whatever there was to find.
+
+    >>> from rankgate.metrics.judged import block
+    >>> rank_biased_precision(block([[1, 0, 1]]), p=0.5)  # (1 + 1/4) / 2
+    array([0.625])
+    """
+    rank = judged.rank[:, :cutoff]
+    if gain == "binary":
+        worth = judged.hits(rel, cutoff).astype(np.float64)
+    else:
+        worth = np.maximum(judged.grade[:, :cutoff], 0)
+        if gain == "scaled":
+            worth /= np.maximum(judged.ideal[:, :1], 1)
+    return (1 - p) * total(_weight(rank, p, cutoff) * worth)
+
+
+def rank_biased_residual(
+    judged: Judged, *, p: Persistence = 0.8, tail: Tail = "always", cutoff: Cutoff | None = None
+) -> Floats:
+    """What RBP could still gain if all that is unjudged or unseen were relevant.
+
+        RBPResid = 1 − (1 − p) · Σ_{judged at rank i} p^(i−1)
+
+    Args:
+        judged: the block.
+        p: the persistence.
+        tail: count what lies behind the list `always`, or only if the list has
+            `holes`, unjudged documents in it (trec_eval 10).
+        cutoff: k; with it, all that is behind k is unseen.
+
+    Returns:
+        ``(T,)``, from 0 to 1.
+
+    >>> from rankgate.metrics.judged import block
+    >>> rank_biased_residual(block([[1, None]]), p=0.5)
+    array([0.5])
+    """
+    seen = judged.hits(0, cutoff) & judged.known[:, :cutoff]
+    weight = np.where(seen, _weight(judged.rank[:, :cutoff], p, cutoff), 0)
+    open_ends: Floats = 1 - (1 - p) * total(weight)
+    if tail == "always":
+        return open_ends
+    length = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
+    return np.where(count(seen) < length, open_ends, 0)
+
+
+def _weight(rank: Ranks, p: float, cutoff: int | None) -> Floats:
+    """The probability that the reader gets to a rank, p^(i−1); 0 behind the cutoff."""
+    weight: Floats = np.power(p, rank - 1.0)
+    weight[rank > (PAD - 1 if cutoff is None else cutoff)] = 0
+    return weight
+
+
+_SOURCE = "Moffat & Zobel, ACM TOIS 27(1), 2008, doi:10.1145/1416950.1416952"
+
+RBP = Metric(
+    "RBP",
+    rank_biased_precision,
+    title="The gain a document for a reader who goes on to the next with probability p.",
+    formula="RBP = (1 − p) · Σ_i p^(i−1) · g(gradeᵢ)",
+    aliases=("rank_biased_precision",),
+    trec=("rbp",),
+    high=None,
+    source=_SOURCE,
+    sees="relevance weighted by how likely a reader gets that far; it needs no ideal, so "
+    "new judgments never lower it",
+    blind_to="how much there was to find: a query with one relevant document cannot pass 1 − p; "
+    "and what the unjudged could add, which RBPResid says",
+)
+RBPResid = Metric(
+    "RBPResid",
+    rank_biased_residual,
+    title="How much RBP could still rise if all that is unjudged or unseen were relevant.",
+    formula="RBPResid = 1 − (1 − p) · Σ_{judged at rank i} p^(i−1)",
+    trec=("rbp_resid",),
+    higher_is_better=False,
+    source=_SOURCE,
+    sees="the ranks at which nobody knows what the document is worth",
+    blind_to="what the judged documents are worth; and gains above 1, of `linear` RBP",
+)
