@@ -10,6 +10,8 @@ import polars as pl
 from rankgate.errors import DuplicateError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rankgate.data.place import Place
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying loses nothing
@@ -32,15 +34,15 @@ def refuse_duplicates(
     Raises:
         DuplicateError: with the pair and both lines.
     """
-    pairs = frame["doc_id"].hash().to_numpy() ^ (frame["query_id"].hash().to_numpy() * _SPREAD)
-    ordered = np.sort(pairs)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    pairs = _pairs(frame)
+    pairs.sort()
+    twice = pairs[1:][pairs[1:] == pairs[:-1]]
     if not len(twice):
         return
     suspects = (
         frame.select("query_id", "doc_id")
         .with_row_index("row")
-        .filter(pl.Series(np.isin(pairs, twice)))
+        .filter(pl.Series(np.isin(_pairs(frame), twice)))
         .group_by("query_id", "doc_id", maintain_order=True)
         .agg("row")
         .filter(pl.col("row").list.len() > 1)
@@ -55,3 +57,9 @@ def refuse_duplicates(
         "remove one of the two lines."
     )
     raise DuplicateError(problem, source=place.label, line=second)
+
+
+def _pairs(frame: pl.DataFrame) -> NDArray[np.uint64]:
+    """A 64-bit hash of the query and document of each row."""
+    pairs = np.multiply(frame["query_id"].hash().to_numpy(), _SPREAD)
+    return np.bitwise_xor(pairs, frame["doc_id"].hash().to_numpy(), out=pairs)

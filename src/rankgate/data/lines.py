@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,9 +59,8 @@ def frames(source: Source, layout: Layout) -> Iterator[pl.DataFrame]:
         InputError: a line with the wrong number of fields, a number that is not a finite
             number, bytes that are not UTF-8 text; with file and line.
     """
-    start = 0
-    for piece in source.chunks():
-        data = piece.removeprefix(_BOM) if not start else piece
+    for number, piece in enumerate(source.chunks()):
+        data = piece if number else piece.removeprefix(_BOM)
         lines = _regular(data, layout.width)
         if not lines:
             data = _tidy(data, layout)
@@ -68,9 +68,8 @@ def frames(source: Source, layout: Layout) -> Iterator[pl.DataFrame]:
         if data:
             frame = _parse(data, layout) if lines else None
             if frame is None or not _finite(frame, layout.number):
-                raise _fault(piece, start, layout, source)
+                raise _fault(number, layout, source)
             yield frame
-        start += piece.count(b"\n")
 
 
 def line_of(source: Source, row: int) -> int:
@@ -165,8 +164,11 @@ def _finite(frame: pl.DataFrame, number: str) -> bool:
     return not number or bool(np.isfinite(frame[number].to_numpy()).all())
 
 
-def _fault(piece: bytes, start: int, layout: Layout, source: Source) -> InputError:
+def _fault(number: int, layout: Layout, source: Source) -> InputError:
     """What is wrong in the first wrong line of a piece."""
+    pieces = source.chunks()
+    start = sum(piece.count(b"\n") for piece in islice(pieces, number))
+    piece = next(pieces, b"")
     for line, text in enumerate(piece.split(b"\n"), start + 1):
         problem = _wrong(text.removeprefix(_BOM) if line == 1 else text, layout)
         if problem:

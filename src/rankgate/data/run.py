@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.data.ahead import ahead
 from rankgate.data.digest import digest
 from rankgate.data.duplicates import refuse_duplicates
 from rankgate.data.place import Place
@@ -34,13 +35,11 @@ class Batch:
 
     Attributes:
         frame: ``query_id``, ``doc_id``, ``score`` in file order.
-        starts: ``(stretches,)``, where each stretch of rows of one query begins.
-        scattered: one query may have several stretches.
+        starts: ``(T,)``, where each query's rows begin, or None where they stand apart.
     """
 
     frame: pl.DataFrame
-    starts: NDArray[np.int64]
-    scattered: bool = False
+    starts: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class Run:
             InputError: no rows, a missing id, a score that is not finite.
             DuplicateError: a document ranked twice for one query.
         """
-        frame = pl.concat(self.pieces(), rechunk=True)
+        frame = pl.concat(ahead(self.pieces()), rechunk=False)
         self._check(frame, 0)
         if frame.is_empty():
             raise self._nothing()
@@ -89,14 +88,11 @@ class Run:
             ScatteredError: a query comes back after others; use ``whole`` instead.
             InputError, DuplicateError: as ``table``.
         """
-        if "table" in self.__dict__:
-            yield self.whole()
-            return
         seen = np.zeros(0, np.uint64)
         rest, row = pl.DataFrame(schema=SCHEMA), 0
         for piece in self._with_end():
             last = piece is None
-            frame = rest if piece is None else pl.concat([rest, piece], rechunk=True)
+            frame = rest if piece is None else pl.concat([rest, piece], rechunk=False)
             starts = starts_of(frame["query_id"])
             end = len(frame) if last else int(starts[-1]) if len(starts) else 0
             rest = frame.slice(end)
@@ -112,13 +108,11 @@ class Run:
             raise self._nothing()
 
     def whole(self) -> Batch:
-        """All rows as one batch."""
-        starts = starts_of(self.table["query_id"])
-        heads = self.table["query_id"].gather(starts)
-        return Batch(self.table, starts, scattered=heads.n_unique() < len(heads))
+        """All rows as one batch, wherever the rows of a query stand."""
+        return Batch(self.table)
 
     def _with_end(self) -> Iterator[pl.DataFrame | None]:
-        yield from self.pieces()
+        yield from ahead(self.pieces())
         yield None
 
     def _check(self, frame: pl.DataFrame, first_row: int) -> None:

@@ -12,10 +12,10 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 from rankgate.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-CHUNK = 64 << 20
-"""Bytes parsed at one time; a line must be shorter than that."""
+CHUNK = 16 << 20
+"""Bytes parsed at one time, and the longest line; more would be fresh memory for each piece."""
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -79,21 +79,12 @@ class Source:
             InputError: damaged compression, or a line longer than a whole piece.
         """
         with self.open() as stream:
-            rest, lines = b"", 0
             while piece := self._read(stream, size):
-                end = piece.rfind(b"\n") + 1
-                if not end and len(rest) + len(piece) > size:
+                end = self._line(stream, size)
+                if len(end) == size:
                     problem = f"a line of more than {size >> 20} MB; is this a text file?"
-                    raise InputError(problem, source=self.label, line=lines + 1)
-                if not end:
-                    rest += piece
-                    continue
-                whole = rest + piece[:end] if rest or end < len(piece) else piece
-                yield whole
-                lines += whole.count(b"\n")
-                rest = piece[end:]
-            if rest:
-                yield rest
+                    raise InputError(problem, source=self.label)
+                yield piece + end if end else piece
 
     def bytes(self) -> bytes:
         """Everything, decompressed; for formats that are not line by line."""
@@ -105,9 +96,16 @@ class Source:
         with self.open() as stream:
             return self._read(stream, size)
 
+    def _line(self, stream: IO[bytes], size: int) -> bytes:
+        """The rest of the line that the last read stopped in."""
+        return self._told(lambda: stream.readline(size))
+
     def _read(self, stream: IO[bytes], size: int) -> bytes:
+        return self._told(lambda: stream.read(size))
+
+    def _told(self, read: Callable[[], bytes]) -> bytes:
         try:
-            return stream.read(size)
+            return read()
         except EOFError:
             problem = "the compressed file ends too early; copy it again."
             raise InputError(problem, source=self.label) from None

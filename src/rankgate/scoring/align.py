@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.index import Index
 
-_MANY = 4  # stretches per judged query from which one join beats single look-ups
-
-
 @dataclass(frozen=True)
 class Aligned:
     """The judged documents that some queries retrieved; rows by query, then by rank.
@@ -65,27 +62,26 @@ def align(batch: Batch, index: Index, how: Convention) -> Aligned:
         index: the judgments.
         how: ties and precision are used.
     """
-    known, frame, owner, codes, unknown = _owned(batch, index)
-    scores = frame["score"].to_numpy()
+    mine = _owned(batch, index)
+    scores = mine.frame["score"].to_numpy()
     if how.precision == "float32":
         scores = scores.astype(np.float32)
-    placed = order(owner, scores, len(codes))
-    retrieved = np.bincount(owner, minlength=len(codes))
-    met = _judged(frame, owner, codes, index)
-    row, mine = met["row"].to_numpy().astype(np.int64), met["owner"].to_numpy()
-    stand = ranks(placed, row, mine, frame["doc_id"], how.ties)
-    by = np.lexsort((stand.rank, mine))
+    placed = order(mine.owner, scores, len(mine.codes))
+    met = _judged(mine, index)
+    row, owner = met["row"].to_numpy().astype(np.int64), met["owner"].to_numpy()
+    stand = ranks(placed, row, owner, mine.frame["doc_id"], how.ties)
+    by = np.lexsort((stand.rank, owner))
     aligned = Aligned(
-        codes=codes,
-        retrieved=retrieved,
-        owner=mine[by],
+        codes=mine.codes,
+        retrieved=np.bincount(mine.owner, minlength=len(mine.codes)),
+        owner=owner[by],
         rank=stand.rank[by],
         first=stand.first[by],
         last=stand.last[by],
         grade=met["grade"].to_numpy()[by],
-        row=row[by] if known is None else known[row[by]],
-        ties=int((np.diff(placed.heads, append=placed.size) > 1).sum()),
-        unknown=unknown,
+        row=row[by] if mine.rows is None else mine.rows[row[by]],
+        ties=placed.ties,
+        unknown=mine.unknown,
     )
     return _limited(aligned, how)
 
@@ -113,47 +109,60 @@ def _limited(aligned: Aligned, how: Convention) -> Aligned:
     return condensed(aligned) if how.judged_only else aligned
 
 
-def _owned(
-    batch: Batch, index: Index
-) -> tuple[
-    NDArray[np.int64] | None, pl.DataFrame, NDArray[np.int64], NDArray[np.int64], int
-]:
-    """Rows of judged queries: their rows (None: all), the frame, owners, codes, unknown queries."""
+@dataclass(frozen=True)
+class _Owned:
+    """The rows of judged queries.
+
+    Attributes:
+        frame: the rows.
+        owner: ``(n,)``, the query of each row, 0 to T - 1.
+        codes: ``(T,)``, each query's place in the index.
+        rows: ``(n,)``, where the rows stood in the batch; None is all of them.
+        unknown: queries without judgments, whose rows are left out.
+    """
+
+    frame: pl.DataFrame
+    owner: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    rows: NDArray[np.int64] | None
+    unknown: int
+
+
+def _owned(batch: Batch, index: Index) -> _Owned:
     frame, starts = batch.frame, batch.starts
-    lengths = np.diff(starts, append=len(frame))
-    heads = frame["query_id"].gather(starts)
-    codes = _codes(heads, index)
-    judged = codes >= 0
-    if batch.scattered:
-        owner, every = np.repeat(codes, lengths), np.arange(len(index.query_ids))
-        unknown = heads.filter(pl.Series(~judged)).n_unique()
+    if starts is None:
+        owner, codes = _row_by_row(frame, index), np.arange(len(index.query_ids))
+        judged = owner >= 0
     else:
-        owner = np.repeat(np.cumsum(judged) - 1, lengths)
-        every, unknown = codes[judged], int((~judged).sum())
+        found = index.codes(frame["query_id"].gather(starts))
+        lengths, codes = np.diff(starts, append=len(frame)), found[found >= 0]
+        owner = np.repeat(np.where(found >= 0, np.cumsum(found >= 0) - 1, -1), lengths)
+        judged = owner >= 0
     if judged.all():
-        return None, frame, owner, every, 0
-    rows = np.flatnonzero(np.repeat(judged, lengths))
-    return rows, frame[rows], owner[rows], every, unknown
+        return _Owned(frame, owner, codes, None, 0)
+    unknown = frame["query_id"].filter(pl.Series(~judged)).n_unique()
+    rows = np.flatnonzero(judged)
+    return _Owned(frame[rows], owner[rows], codes, rows, unknown)
 
 
-def _codes(heads: pl.Series, index: Index) -> NDArray[np.int64]:
-    if len(heads) < _MANY * len(index.query_ids):
-        return index.codes(heads)
+def _row_by_row(frame: pl.DataFrame, index: Index) -> NDArray[np.int64]:
+    """The place of each row's query in the index; -1 for one without judgments."""
     known = pl.LazyFrame({"query_id": index.query_ids}).with_row_index("code")
-    wanted = heads.to_frame("query_id").lazy()
-    found = wanted.join(known, on="query_id", how="left", maintain_order="left")
-    codes = found.select(pl.col("code").cast(pl.Int64).fill_null(-1)).collect()
-    return codes.to_series().to_numpy()
+    found = (
+        frame.lazy()
+        .select("query_id")
+        .join(known, on="query_id", how="left", maintain_order="left")
+        .select(pl.col("code").cast(pl.Int64).fill_null(-1))
+    )
+    return found.collect().to_series().to_numpy()
 
 
-def _judged(
-    frame: pl.DataFrame, owner: NDArray[np.int64], codes: NDArray[np.int64], index: Index
-) -> pl.DataFrame:
+def _judged(mine: _Owned, index: Index) -> pl.DataFrame:
     """The rows that are judged: ``row``, ``owner``, ``grade``."""
-    whose, which = index.rows(codes)
+    whose, which = index.rows(mine.codes)
     judgments = pl.LazyFrame(
         {"owner": whose, "doc_id": index.doc_ids.gather(which), "grade": index.grades[which]}
     )
-    rows = frame.lazy().select("doc_id").with_columns(pl.Series("owner", owner))
+    rows = mine.frame.lazy().select("doc_id").with_columns(pl.Series("owner", mine.owner))
     met = rows.with_row_index("row").join(judgments, on=["owner", "doc_id"], how="inner")
     return met.select("row", "owner", "grade").collect(engine="streaming")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rankgate.scoring.convention import Ties
 
-_SIGN = np.uint32(1 << 31)
+_SIGN = np.uint64(1 << 63)
 
 
 @dataclass(frozen=True)
@@ -21,19 +21,25 @@ class Order:
     """Rows by query, the best score first; documents with equal scores are not yet ordered.
 
     Attributes:
-        rows: ``(n,)``, the row at each position, or None where rows stand in order already.
         starts: ``(T,)``, the position where each query begins.
-        heads: positions where a group of equal scores begins, increasing.
         size: number of rows.
+        heads: positions where a group of equal scores begins; None where no two are equal.
+        rows: ``(n,)``, the row at each position; None where rows stand in order, or by keys.
+        keys: ``(n,)``, a different number for each row that rises with its position, and
+            the same sorted; None where rows stand in order, or are told by ``rows``.
     """
 
-    rows: NDArray[np.int64] | None
     starts: NDArray[np.int64]
-    heads: NDArray[np.int64]
     size: int
+    heads: NDArray[np.int64] | None = None
+    rows: NDArray[np.int64] | None = None
+    keys: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None = None
 
     def position(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The position of some rows."""
+        if self.keys is not None:
+            own, ordered = self.keys
+            return np.searchsorted(ordered, own[rows])
         if self.rows is None:
             return rows
         places = np.empty(self.size, np.int64)
@@ -41,8 +47,15 @@ class Order:
         return places[rows]
 
     def at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows at some positions."""
+        """The rows at some positions, where there are equal scores."""
         return positions if self.rows is None else self.rows[positions]
+
+    @property
+    def ties(self) -> int:
+        """Groups of equal scores."""
+        if self.heads is None:
+            return 0
+        return int((np.diff(self.heads, append=self.size) > 1).sum())
 
 
 def order(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> Order:
@@ -53,16 +66,16 @@ def order(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> Ord
         scores: ``(n,)``, compared in their own precision.
         T: number of queries.
     """
-    rows = None
-    if not _in_order(owner, scores):
-        rows = _sorted(owner, scores)
-        owner, scores = owner[rows], scores[rows]
-    starts = np.searchsorted(owner, np.arange(T))
-    changed = np.empty(len(owner), bool)
-    changed[:1] = True
-    np.not_equal(scores[1:], scores[:-1], out=changed[1:])
-    changed[starts[starts < len(owner)]] = True
-    return Order(rows, starts, np.flatnonzero(changed), len(owner))
+    counts = np.bincount(owner, minlength=T)
+    starts, size = np.cumsum(counts) - counts, len(owner)
+    if _in_order(owner, scores):
+        return Order(starts, size, _heads(owner, scores))
+    keys = _keys(owner, scores, T)
+    ordered = np.sort(keys)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return Order(starts, size, keys=(keys, ordered))
+    rows = _sorted(keys, scores)
+    return Order(starts, size, _heads(owner[rows], scores[rows]), rows)
 
 
 def _in_order(owner: NDArray[np.int64], scores: NDArray[np.floating]) -> bool:
@@ -72,21 +85,40 @@ def _in_order(owner: NDArray[np.int64], scores: NDArray[np.floating]) -> bool:
     return bool(((scores[1:] <= scores[:-1]) | (step > 0)).all())
 
 
-def _sorted(owner: NDArray[np.int64], scores: NDArray[np.floating]) -> NDArray[np.int64]:
-    """One sort of 64-bit keys: the query, then the score rounded to 32 bits.
+def _heads(
+    owner: NDArray[np.int64], scores: NDArray[np.floating]
+) -> NDArray[np.int64] | None:
+    """Where a group of equal scores begins, in order; None where each row is its own group."""
+    same = (scores[1:] == scores[:-1]) & (owner[1:] == owner[:-1])
+    if not same.any():
+        return None
+    return np.flatnonzero(np.append(True, ~same))  # noqa: FBT003 - a value, not a flag
 
-    Scores that differ only beyond 32 bits are put right afterwards; that is a few.
+
+def _keys(
+    owner: NDArray[np.int64], scores: NDArray[np.floating], T: int
+) -> NDArray[np.uint64]:
+    """The query in the high bits and as much of the score as fits below, best first.
+
+    The bits of a float, with the sign turned, compare as integers like the floats; equal
+    scores have equal keys, and so may scores that differ in their last bits.
     """
-    bits = scores.astype(np.float32).view(np.uint32)
-    rising = np.where(bits & _SIGN, ~bits, bits | _SIGN)  # as integers in the order of floats
-    keys = (owner.astype(np.uint64) << np.uint64(32)) | (~rising).astype(np.uint64)
+    high = np.uint64(max(T - 1, 1).bit_length())
+    keys = (scores.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: no negative zero
+    below = (keys & _SIGN).astype(bool)
+    np.bitwise_xor(keys, ~_SIGN, out=keys, where=~below)  # positive: the greater, the lower
+    keys >>= high
+    keys |= owner.astype(np.uint64) << (np.uint64(64) - high)
+    return keys
+
+
+def _sorted(keys: NDArray[np.uint64], scores: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Rows by key, and by score where keys are equal and scores are not."""
     rows = np.argsort(keys)
-    keys = keys[rows]
-    scores = scores[rows]
+    keys, scores = keys[rows], scores[rows]
     wrong = (keys[1:] == keys[:-1]) & (scores[1:] > scores[:-1])
     if wrong.any():
-        fresh = np.append(True, keys[1:] != keys[:-1])  # noqa: FBT003 - a value, not a flag
-        group = np.cumsum(fresh)
+        group = np.cumsum(np.append(False, keys[1:] != keys[:-1]))  # noqa: FBT003 - as above
         mixed = np.zeros(group[-1] + 1, bool)
         mixed[group[1:][wrong]] = True
         loose = np.flatnonzero(mixed[group])
@@ -123,6 +155,9 @@ def ranks(
     """
     position = placed.position(rows)
     begin = placed.starts[owner]
+    if placed.heads is None:
+        rank = position - begin + 1
+        return Ranks(rank, rank, rank)
     group = np.searchsorted(placed.heads, position, side="right") - 1
     ends = np.append(placed.heads[1:], placed.size)
     first, end = placed.heads[group], ends[group]
@@ -130,23 +165,24 @@ def ranks(
     if tied.any():
         touched = np.unique(group[tied])
         position = position.copy()
-        position[tied] = _broken(placed, touched, ends, rows[tied], doc_ids, ties)
+        position[tied] = _broken(placed, placed.heads, touched, rows[tied], doc_ids, ties)
     return Ranks(position - begin + 1, first - begin + 1, end - begin)
 
 
 def _broken(
     placed: Order,
+    heads: NDArray[np.int64],
     groups: NDArray[np.int64],
-    ends: NDArray[np.int64],
     rows: NDArray[np.int64],
     doc_ids: pl.Series,
     ties: Ties,
 ) -> NDArray[np.int64]:
     """The positions of some rows once the members of their groups are in order."""
-    lengths = ends[groups] - placed.heads[groups]
+    lengths = np.diff(heads, append=placed.size)[groups]
     label = np.repeat(np.arange(len(groups)), lengths)
     inside = np.arange(len(label)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    members = placed.at(np.repeat(placed.heads[groups], lengths) + inside)
+    places = np.repeat(heads[groups], lengths) + inside
+    members = placed.at(places)
     if ties == "file_order":
         by = np.lexsort((members, label))
     else:
@@ -154,6 +190,5 @@ def _broken(
         names = pl.DataFrame({"group": label, "doc_id": doc_ids.gather(members)})
         by = names.select(pl.arg_sort_by("group", "doc_id", descending=[False, down]))
         by = by.to_series().to_numpy()
-    places = np.repeat(placed.heads[groups], lengths) + inside
     known = np.argsort(members[by])
     return places[known[np.searchsorted(members[by][known], rows)]]
