@@ -1,0 +1,138 @@
+"""Build the demo: harvest, index, search with both engines, write what can be evaluated."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rankgate.demo import engines
+from rankgate.demo.harvest import harvest
+from rankgate.demo.judgments import judgments, movies, queries
+from rankgate.errors import InputError
+
+INDEX = "docs.sqlite"
+QRELS = "qrels.txt"
+QUERIES = "queries.tsv"
+MOVIES_QRELS = "movies.qrels"
+MOVIES_RUN = "movies.run"
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A folder in which the demo was built.
+
+    Attributes:
+        folder: Where the files are.
+        documents: How many documents were harvested and indexed.
+        queries: How many queries both engines answered.
+        judgments: How many judgments of these documents the qrels hold.
+    """
+
+    folder: Path
+    documents: int
+    queries: int
+    judgments: int
+
+    @property
+    def index(self) -> Path:
+        """The SQLite database with one full-text table per engine."""
+        return self.folder / INDEX
+
+    @property
+    def old(self) -> Path:
+        """The run of the old engine."""
+        return self.folder / "old.run"
+
+    @property
+    def new(self) -> Path:
+        """The run of the new engine."""
+        return self.folder / "new.run"
+
+    @property
+    def qrels(self) -> Path:
+        """The judgments, in TREC format."""
+        return self.folder / QRELS
+
+    @property
+    def query_texts(self) -> Path:
+        """The queries, query_id and text."""
+        return self.folder / QUERIES
+
+    @property
+    def movies_qrels(self) -> Path:
+        """The judgments of the movie set."""
+        return self.folder / MOVIES_QRELS
+
+    @property
+    def movies_run(self) -> Path:
+        """The one run of the movie set."""
+        return self.folder / MOVIES_RUN
+
+
+def build(folder: str | Path) -> Demo:
+    """Write index, runs, qrels and queries into a folder, which is made if it is missing.
+
+    All files are written aside and moved into place when they are complete;
+    other files in the folder are left alone. The same interpreter writes the
+    same runs each time.
+
+    Raises:
+        InputError: The folder cannot be written, or Python's SQLite has no FTS5.
+    """
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder, prefix=".building-") as aside:
+            demo = _write(Path(aside))
+            for file in sorted(Path(aside).iterdir()):
+                file.replace(folder / file.name)
+    except OSError as error:
+        why = error.strerror or str(error)
+        problem = f"the demo cannot be written here ({why}); name another folder"
+        raise InputError(problem, source=str(folder)) from error
+    except sqlite3.OperationalError as error:
+        problem = f"the demo's index cannot be built ({error}); it needs a SQLite with FTS5"
+        raise InputError(problem, source=str(folder)) from error
+    return Demo(folder, demo.documents, demo.queries, demo.judgments)
+
+
+def _write(folder: Path) -> Demo:
+    documents = harvest()
+    known = {doc.doc_id for doc in documents}
+    texts = queries()
+    # A function that this Python lacks cannot be found, so it is not asked for.
+    judged = [one for one in judgments() if one.doc_id in known]
+    with closing(sqlite3.connect(folder / INDEX)) as index:
+        engines.index(documents, index)
+        for engine in engines.ENGINES:
+            ranking = {query_id: engine.rank(index, text) for query_id, text in texts.items()}
+            _save(folder / f"{engine.name}.run", _run_lines(ranking, engine.name))
+    _save(folder / QRELS, [f"{j.query_id} 0 {j.doc_id} {j.grade}" for j in judged])
+    _save(folder / QUERIES, [f"{query_id}\t{text}" for query_id, text in texts.items()])
+    _write_movies(folder)
+    return Demo(folder, len(documents), len(texts), len(judged))
+
+
+def _write_movies(folder: Path) -> None:
+    """The guide ranks without scores, so ten points go to the first movie, one to the last."""
+    ranking: dict[str, list[tuple[str, float]]] = {}
+    for movie in movies():
+        ranking.setdefault(movie.query_id, []).append((movie.doc_id, 11.0 - movie.rank))
+    _save(folder / MOVIES_RUN, _run_lines(ranking, "movies"))
+    _save(folder / MOVIES_QRELS, [f"{m.query_id} 0 {m.doc_id} {m.grade}" for m in movies()])
+
+
+def _run_lines(ranking: dict[str, list[tuple[str, float]]], tag: str) -> list[str]:
+    """A run in TREC format: query_id, Q0, doc_id, rank from 1, score, tag."""
+    return [
+        f"{query_id} Q0 {doc_id} {rank} {score} {tag}"
+        for query_id, hits in ranking.items()
+        for rank, (doc_id, score) in enumerate(hits, start=1)
+    ]
+
+
+def _save(path: Path, lines: list[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
