@@ -28,6 +28,7 @@ _BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
 _BLANK, _NEWLINE, _HASH = 32, 10, 35
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 40
+_PREFIX = r"^([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Layout:
         fields: the name of each field, in file order.
         number: the one field that holds a number; empty if none does.
         kept: the fields to return.
-        loose: extra fields at the end of a line are passed over, as trec_eval does in runs.
+        loose: read as trec_eval does: extra fields at the end of a line are passed over, and
+            a number is what the field begins with, or 0.
     """
 
     fields: Sequence[str]
@@ -67,6 +69,8 @@ def frames(source: Source, layout: Layout) -> Iterator[pl.DataFrame]:
             lines = _regular(data, layout.width)
         if data:
             frame = _parse(data, layout) if lines else None
+            if layout.loose and lines and (frame is None or not _finite(frame, layout.number)):
+                frame = _parse_loose(data, layout)
             if frame is None or not _finite(frame, layout.number):
                 raise _fault(number, layout, source)
             yield frame
@@ -160,6 +164,14 @@ def _parse(data: bytes, layout: Layout) -> pl.DataFrame | None:
     return frame.select(layout.kept)
 
 
+def _parse_loose(data: bytes, layout: Layout) -> pl.DataFrame | None:
+    """The kept fields, the number as C's ``atof`` reads it; 0 where there is none."""
+    number = pl.col(layout.number).str.extract(_PREFIX, 1).cast(pl.Float64).fill_null(0.0)
+    text = Layout(layout.fields, "", layout.kept)
+    frame = _parse(data, text)
+    return None if frame is None else frame.with_columns(number)
+
+
 def _finite(frame: pl.DataFrame, number: str) -> bool:
     return not number or bool(np.isfinite(frame[number].to_numpy()).all())
 
@@ -192,6 +204,8 @@ def _wrong(text: bytes, layout: Layout) -> str:
         found = f"{len(fields)} field{'s' * (len(fields) != 1)}"
         return f"{found}, expected {layout.width} ({expected})."
     if not layout.number:
+        return ""
+    if layout.loose:
         return ""
     return number_fault(fields[list(layout.fields).index(layout.number)], layout.number)
 

@@ -28,7 +28,7 @@ def qrels_of(table: Any, name: str = "qrels") -> Qrels:  # noqa: ANN401 - whatev
         InputError: not such a table, ids that are not strings, grades that are no numbers.
     """
     frame = _frame(table, "grade", name)
-    return Qrels(frame, name=name, place=Place(name))
+    return Qrels(frame, name=name, unjudged=tuple(_empty(table)), place=Place(name))
 
 
 def run_of(table: Any, name: str = "run") -> Run:  # noqa: ANN401 - whatever holds a table
@@ -40,7 +40,7 @@ def run_of(table: Any, name: str = "run") -> Run:  # noqa: ANN401 - whatever hol
         InputError: not such a table, ids that are not strings, scores that are no numbers.
     """
     frame = _frame(table, "score", name)
-    empty = [q for q, ranking in table.items() if not ranking] if _is_dict(table) else []
+    empty = _empty(table)
     states = {"query_id": empty, "state": ["zero"] * len(empty)}
     queries = pl.DataFrame(states, schema={"query_id": pl.String, "state": pl.String})
 
@@ -48,6 +48,11 @@ def run_of(table: Any, name: str = "run") -> Run:  # noqa: ANN401 - whatever hol
         yield from frame.iter_slices(_BATCH)
 
     return Run(name, pieces, queries=queries if empty else None, place=Place(name))
+
+
+def _empty(table: Any) -> list[str]:  # noqa: ANN401
+    """The queries of a dict of dicts that have an empty dict."""
+    return [query for query, row in table.items() if not row] if _is_dict(table) else []
 
 
 def _is_dict(table: object) -> bool:

@@ -39,6 +39,7 @@ class Qrels:
             that the document was in the pool and was not judged).
         name: what to call the set.
         scale: the grades that were possible, where the source says so.
+        unjudged: queries that were asked about and have no judgments at all.
         made_by: rule and parameters, where the grades were resolved from ratings.
         place: where the rows come from.
 
@@ -50,11 +51,12 @@ class Qrels:
     table: pl.DataFrame
     name: str = "qrels"
     scale: Scale | None = None
+    unjudged: tuple[str, ...] = ()
     made_by: Mapping[str, Any] | None = None
     place: Place = Place("qrels")
 
     def __post_init__(self) -> None:
-        if self.table.is_empty():
+        if self.table.is_empty() and not self.unjudged:
             raise InputError("there are no judgments in it.", source=self.place.label)
         refuse_holes(self.table, "grade", self.place)
         refuse_duplicates(self.table, word="judged", place=self.place)

@@ -69,10 +69,9 @@ class Run:
             InputError: no rows, a missing id, a score that is not finite.
             DuplicateError: a document ranked twice for one query.
         """
-        frame = pl.concat(ahead(self.pieces()), rechunk=False)
+        frame = pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(self.pieces())], rechunk=False)
         self._check(frame, 0)
-        if frame.is_empty():
-            raise self._nothing()
+        self._refuse_nothing(len(frame))
         return frame
 
     @cached_property
@@ -104,8 +103,7 @@ class Run:
             self._check(batch, row)
             yield Batch(batch, starts)
             row += end
-        if not row:
-            raise self._nothing()
+        self._refuse_nothing(row)
 
     def whole(self) -> Batch:
         """All rows as one batch, wherever the rows of a query stand."""
@@ -119,8 +117,9 @@ class Run:
         refuse_holes(frame, "score", self.place, first_row)
         refuse_duplicates(frame, word="ranked", place=self.place, first_row=first_row)
 
-    def _nothing(self) -> InputError:
-        return InputError("there are no rankings in it.", source=self.place.label)
+    def _refuse_nothing(self, rows: int) -> None:
+        if not rows and self.queries is None:
+            raise InputError("there are no rankings in it.", source=self.place.label)
 
 
 def starts_of(column: pl.Series) -> NDArray[np.int64]:

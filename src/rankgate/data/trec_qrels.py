@@ -21,8 +21,12 @@ _KEPT = tuple(SCHEMA)
 _FOUR = ("query_id", "iteration", "doc_id", "grade")
 
 
-def read(source: Source) -> Qrels:
+def read(source: Source, *, loose: bool = False) -> Qrels:
     """The judgments of a file.
+
+    Args:
+        source: the file.
+        loose: read grades as trec_eval does: the whole number that the field begins with.
 
     Raises:
         InputError: a line that is no judgment, with its number.
@@ -34,9 +38,11 @@ def read(source: Source) -> Qrels:
         known = "expected 4 (query_id iteration doc_id grade) or 3 (query_id doc_id grade)"
         where = line_of(source, 0)
         raise InputError(f"{found}, {known}.", source=source.label, line=where)
-    layout = Layout(_FOUR if len(first) == len(_FOUR) else _KEPT, "grade", _KEPT)
-    pieces = list(frames(source, layout))
+    fields = _FOUR if len(first) == len(_FOUR) else _KEPT
+    pieces = list(frames(source, Layout(fields, "grade", _KEPT, loose=loose)))
     table = pl.concat(pieces, rechunk=True) if pieces else pl.DataFrame(schema=SCHEMA)
+    if loose:
+        table = table.with_columns(pl.col("grade").cast(pl.Int64).cast(pl.Float64))
     return Qrels(table, name=source.stem, place=Place(source.label, partial(line_of, source)))
 
 

@@ -32,8 +32,8 @@ def inferred_ap(judged: Judged, *, rel: float = 1) -> Floats:
     relevant, seen, pool = _above(hits), _above(known), _above(pooled)
     above = judged.rank - 1.0
     share = np.divide(pool, above, out=np.zeros(above.shape), where=above > 0)
-    expected = share * ((relevant + EPSILON) / (seen + 2 * EPSILON))
-    terms = 1 / (above + 1) + above / (above + 1) * expected
+    likely = (relevant + EPSILON) / (seen + 2 * EPSILON)
+    terms = 1 / (above + 1) + above / (above + 1) * share * likely
     return ratio(total(np.where(hits, terms, 0)), judged.relevant)
 
 

@@ -57,7 +57,7 @@ def eleven_point_average(judged: Judged, *, rel: float = 1, points: Points = "ro
     judged = judged.at_level(rel)
     curve = _Curve(judged, rel, points)
     value = np.zeros(judged.relevant.shape)
-    for recall in LEVELS:
+    for recall in reversed(LEVELS):
         value += curve.at(recall)
     return value / len(LEVELS)
 

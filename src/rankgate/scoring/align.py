@@ -23,7 +23,8 @@ class Aligned:
 
     Attributes:
         codes: ``(T,)``, each query's place in the index.
-        retrieved: ``(T,)``, documents retrieved.
+        present: ``(T,)``, whether the run has the query.
+        retrieved: ``(T,)``, documents retrieved that count.
         owner: ``(m,)``, the query of each row, 0 to T - 1.
         rank: ``(m,)``, 1-based.
         first: ``(m,)``, the first rank of the documents with the same score.
@@ -35,6 +36,7 @@ class Aligned:
     """
 
     codes: NDArray[np.int64]
+    present: NDArray[np.bool_]
     retrieved: NDArray[np.int64]
     owner: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -71,9 +73,11 @@ def align(batch: Batch, index: Index, how: Convention) -> Aligned:
     row, owner = met["row"].to_numpy().astype(np.int64), met["owner"].to_numpy()
     stand = ranks(placed, row, owner, mine.frame["doc_id"], how.ties)
     by = np.lexsort((stand.rank, owner))
+    retrieved = np.bincount(mine.owner, minlength=len(mine.codes))
     aligned = Aligned(
         codes=mine.codes,
-        retrieved=np.bincount(mine.owner, minlength=len(mine.codes)),
+        present=retrieved > 0,
+        retrieved=retrieved,
         owner=owner[by],
         rank=stand.rank[by],
         first=stand.first[by],
@@ -87,10 +91,10 @@ def align(batch: Batch, index: Index, how: Convention) -> Aligned:
 
 
 def nothing(codes: NDArray[np.int64]) -> Aligned:
-    """Queries that retrieved nothing."""
+    """Queries that retrieved nothing, and are not in the run as far as this tells."""
     none = np.zeros(0, np.int64)
     retrieved = np.zeros(len(codes), np.int64)
-    return Aligned(codes, retrieved, none, none, none, none, np.zeros(0), none)
+    return Aligned(codes, retrieved > 0, retrieved, none, none, none, none, np.zeros(0), none)
 
 
 def condensed(aligned: Aligned) -> Aligned:

@@ -40,7 +40,8 @@ class Index:
         table = qrels.table
         starts = starts_of(table["query_id"])
         heads = table["query_id"].gather(starts)
-        query_ids = heads.unique().sort()
+        unjudged = pl.Series(qrels.unjudged, dtype=pl.String)
+        query_ids = pl.concat([heads, unjudged]).unique().sort()
         hashes = query_ids.hash().to_numpy()
         by_hash = np.argsort(hashes)
         codes = _find(heads, query_ids, hashes[by_hash], by_hash)

@@ -54,7 +54,7 @@ def score(
     _mark_empty(tally, run, index)
     if not tally.present.any():
         raise InputError(_strangers(run, index), source=run.place.label)
-    absent = np.flatnonzero(~tally.present | (tally.retrieved == 0))
+    absent = np.flatnonzero(tally.retrieved == 0)
     if len(absent):
         tally.add(nothing(absent), index, metrics, how)
     return _scores(tally, run, index, metrics, how)
@@ -95,7 +95,7 @@ class _Tally:
         """Run the kernels over some queries."""
         self.ties += aligned.ties
         self.unknown += aligned.unknown
-        self.present[aligned.codes[aligned.retrieved > 0]] = True
+        self.present[aligned.codes] |= aligned.present
         self.retrieved[aligned.codes] = aligned.retrieved
         for k, share in self.shares.items():
             share[aligned.codes] = _judged_at(aligned, k)
@@ -141,7 +141,7 @@ def _mark_empty(tally: _Tally, run: Run, index: Index) -> None:
 
 def _strangers(run: Run, index: Index) -> str:
     """The sentence for a run and judgments that share no query."""
-    first = next(iter(run.pieces()))["query_id"]
+    first = next(iter(run.pieces()), pl.DataFrame({"query_id": []}))["query_id"]
     theirs = ", ".join(f"'{query}'" for query in first.unique(maintain_order=True).head(3))
     ours = ", ".join(f"'{query}'" for query in index.query_ids.head(3))
     return (

@@ -1,0 +1,84 @@
+"""The command line: one command a file, loaded only when it is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from rankgate.errors import RankgateError
+
+COMMANDS = {
+    "eval": "Score runs against judgments.",
+    "explain": "Show how one value came about, document by document.",
+    "trec_eval": "trec_eval itself: the same options, the same output.",
+    "metrics": "List the metrics, or read one's passport.",
+    "demo": "See rankgate at work on real input.",
+}
+"""Every command with its line of help; the file has the command's name."""
+
+_INPUT, _OURS, _INTERRUPTED, _CLOSED = 2, 70, 130, 141
+
+
+class _Lazy(click.Group):
+    """A group that imports a command's file when the command is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"rankgate.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="rankgate")
+def rankgate() -> None:
+    """Say whether a ranking got better, with a number you can defend."""
+
+
+def main() -> None:
+    """Run a command; every ending has its exit code.
+
+    0 done; 1 a gate failed; 2 bad input or usage; 3 inconclusive; 70 our own fault;
+    130 interrupted; 141 the reader of our output went away.
+    """
+    try:
+        status = rankgate.main(standalone_mode=False)
+        sys.stdout.flush()
+    except RankgateError as error:
+        _end(f"rankgate: {error}", _INPUT)
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "rankgate"
+        _end(f"rankgate: {error.format_message()} (see {where} --help)", _INPUT)
+    except click.ClickException as error:
+        _end(f"rankgate: {error.format_message()}", _INPUT)
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        _end("rankgate: interrupted.", _INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(_CLOSED)
+    except Exception as error:
+        if os.environ.get("RANKGATE_DEBUG"):
+            raise
+        told = f"{type(error).__name__}: {error}".splitlines()[0]
+        _end(
+            f"rankgate: our own fault: {told}. Please report it with the command; "
+            "RANKGATE_DEBUG=1 shows where.",
+            _OURS,
+        )
+    else:
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def _end(sentence: str, status: int) -> None:
+    click.echo(sentence, err=True)
+    sys.exit(status)
