@@ -67,7 +67,8 @@ def align(batch: Batch, index: Index, how: Convention) -> Aligned:
     mine = _owned(batch, index)
     scores = mine.frame["score"].to_numpy()
     if how.precision == "float32":
-        scores = scores.astype(np.float32)
+        with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
+            scores = scores.astype(np.float32)
     placed = order(mine.owner, scores, len(mine.codes))
     met = _judged(mine, index)
     row, owner = met["row"].to_numpy().astype(np.int64), met["owner"].to_numpy()

@@ -1,0 +1,46 @@
+# The one list of commands. Every target sets up .venv itself.
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_CONSTRAINT := constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test setup check format bench fuzz docs clean
+
+demo: setup            ## the main job on real input: search Python's own documentation
+	$(BIN)/rankgate demo demo
+
+test: .venv/.dev       ## everything
+	$(BIN)/python -m pytest -q
+
+setup: .venv/.run      ## leaves .venv/bin/rankgate
+
+check: .venv/.dev      ## format, lint, types, floors, and the quick tests
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -q -m "not slow" tests/laws tests/metrics tests/data tests/scoring src
+
+format: .venv/.dev     ## put code into the form that check wants
+	$(BIN)/ruff format src tests bench
+	$(BIN)/ruff check --fix src tests bench
+
+bench: .venv/.run      ## side by side with the peers; a quarter of an hour
+	$(BIN)/python bench/run.py
+
+clean:                 ## remove what the targets made
+	rm -rf .venv demo bench/work
+
+.venv/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "rankgate needs Python 3.11 or newer; say: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	$(PYTHON) -m venv .venv
+	touch $@
+
+.venv/.run: .venv/.python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install -q -e .
+	touch $@
+
+.venv/.dev: .venv/.run
+	$(BIN)/python -m pip install -q -e '.[dev]'
+	touch $@
