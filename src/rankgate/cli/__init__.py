@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
+from typing import NoReturn
 
 import click
 
@@ -34,15 +36,28 @@ class _Lazy(click.Group):
         command: click.Command = import_module(f"rankgate.cli.{cmd_name}").command
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would make 1 of it, which says that a gate failed
+            raise click.exceptions.Exit(_CLOSED) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Lazy,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="rankgate")
-def rankgate() -> None:
+@click.pass_context
+def rankgate(ctx: click.Context) -> None:
     """Say whether a ranking got better, with a number you can defend."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main() -> None:
@@ -52,7 +67,8 @@ def main() -> None:
     130 interrupted; 141 the reader of our output went away.
     """
     try:
-        status = rankgate.main(standalone_mode=False)
+        _same_bytes_everywhere()
+        status = rankgate.main(prog_name="rankgate", standalone_mode=False)
         sys.stdout.flush()
     except RankgateError as error:
         _end(f"rankgate: {error}", _INPUT)
@@ -64,8 +80,7 @@ def main() -> None:
     except (KeyboardInterrupt, click.exceptions.Abort):
         _end("rankgate: interrupted.", _INTERRUPTED)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(_CLOSED)
+        status = _CLOSED
     except Exception as error:
         if os.environ.get("RANKGATE_DEBUG"):
             raise
@@ -75,10 +90,21 @@ def main() -> None:
             "RANKGATE_DEBUG=1 shows where.",
             _OURS,
         )
-    else:
-        sys.exit(status if isinstance(status, int) else 0)
+    if status == _CLOSED:  # nothing is left to be flushed to a reader who went away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status if isinstance(status, int) else 0)
 
 
-def _end(sentence: str, status: int) -> None:
+def _same_bytes_everywhere() -> None:
+    """What goes to a file or a pipe is UTF-8 with plain newlines, whatever the locale says."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            if stream.isatty():
+                stream.reconfigure(errors="replace")
+            else:
+                stream.reconfigure(encoding="utf-8", newline="\n", errors="backslashreplace")
+
+
+def _end(sentence: str, status: int) -> NoReturn:
     click.echo(sentence, err=True)
     sys.exit(status)

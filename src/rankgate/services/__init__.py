@@ -1,5 +1,5 @@
 """What rankgate does: one verb a file, plain values in, a frozen result out."""
 
-from rankgate.services.evaluate import Evaluation, evaluate
+from rankgate.services.evaluate import DEFAULT_METRICS, Evaluation, evaluate
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["DEFAULT_METRICS", "Evaluation", "evaluate"]

@@ -1,0 +1,59 @@
+"""The arguments and options that commands share, so that each means the same everywhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.services import DEFAULT_METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+qrels = click.argument("qrels", type=click.Path())
+runs = click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="RUN...")
+run = click.argument("run", type=click.Path())
+
+metrics = click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="METRIC",
+    default=DEFAULT_METRICS,
+    help="A metric such as nDCG@10, AP(rel=2) or P.5,10; may be given several times. "
+    f"Without it: {', '.join(DEFAULT_METRICS)}.",
+)
+metric = click.option(
+    "-m", "--metric", required=True, metavar="METRIC", help="The metric, such as nDCG@10."
+)
+convention = click.option(
+    "--convention",
+    metavar="NAME",
+    default="trec",
+    show_default=True,
+    help="The tool whose rules the numbers follow: trec, trec9, pytrec_eval.",
+)
+output = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(),
+    help="Write to FILE, all of it or nothing, instead of to standard output.",
+)
+
+
+def form(*forms: str) -> Decorator:
+    """``--format`` with the forms a command has; the first is what it prints unasked."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        default=forms[0],
+        show_default=True,
+        help="The form of the result.",
+    )

@@ -1,0 +1,69 @@
+"""Where a command reads and writes: ``-`` once, and files whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def refuse_clashes(inputs: Sequence[str], output: str | None = None) -> None:
+    """Check that standard input is read once, and that the output can be and hits no input.
+
+    Raises:
+        UsageError: what clashes, and how to say it otherwise.
+    """
+    if list(inputs).count("-") > 1:
+        raise UsageError("'-' stands for two inputs, and standard input is read once; name a file.")
+    if output in (None, "-"):
+        return
+    place = Path(str(output))
+    if place.is_dir():
+        raise UsageError(f"{output}: a folder, where -o needs a file.")
+    if not place.parent.is_dir():
+        raise UsageError(f"{output}: there is no folder {place.parent}; make it first.")
+    for each in inputs:
+        if place.exists() and Path(each).exists() and place.samefile(each):
+            raise UsageError(f"{output}: -o would replace an input; name another file.")
+
+
+def deliver(text: str, output: str | None = None) -> None:
+    """Write a result to standard output, or to a file that is replaced in one step.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    if output in (None, "-"):
+        click.echo(text, nl=False)
+        return
+    place = Path(os.path.realpath(str(output)))
+    try:
+        if place.exists() and not place.is_file():  # a device or a pipe keeps being what it is
+            place.write_text(text, encoding="utf-8", newline="\n")
+        else:
+            _replace(place, text)
+    except OSError as error:
+        raise UsageError(f"{output}: cannot be written: {error.strerror}.") from None
+
+
+def _replace(place: Path, text: str) -> None:
+    """Write aside in the same folder, then move: a reader sees the old file or the new one."""
+    aside = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        aside.write_text(text, encoding="utf-8", newline="\n")
+        if place.exists():
+            shutil.copymode(place, aside)
+        aside.replace(place)
+    except BaseException:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+        raise

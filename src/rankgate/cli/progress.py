@@ -1,0 +1,44 @@
+"""What a person at a terminal sees while a command works."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Self
+
+import click
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_CLEAR = "\r\x1b[K"
+
+
+class Progress:
+    """One line on standard error that names what is being done; silent if nobody watches.
+
+    Args:
+        total: how many steps there will be; nothing is told of a single one.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = 0
+        self.watched = total > 1 and sys.stderr.isatty()
+
+    def __call__(self, name: str) -> None:
+        """Say that the next step begins."""
+        self.done += 1
+        if self.watched:
+            click.echo(f"{_CLEAR}{self.done}/{self.total} {name}", err=True, nl=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.watched and self.done:
+            click.echo(_CLEAR, err=True, nl=False)

@@ -1,0 +1,26 @@
+"""Results as JSON: plain values, full precision, the same bytes for the same result."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+
+def dumped(result: dict[str, Any]) -> str:
+    r"""One document with a newline at its end; undefined numbers are null.
+
+    >>> dumped({"mean": {"AP": float("nan")}}).replace("\n", "")
+    '{  "mean": {    "AP": null  }}'
+    """
+    return json.dumps(_known(result), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _known(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    if isinstance(value, dict):
+        return {key: _known(inside) for key, inside in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(inside) for inside in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

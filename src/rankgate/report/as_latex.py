@@ -1,0 +1,46 @@
+"""Grids as LaTeX tables, for the package booktabs."""
+
+from __future__ import annotations
+
+from rankgate.report.grid import Grid, printable
+
+_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "–": "--",
+}
+
+
+def table(grid: Grid) -> str:
+    r"""A tabular; the caption and the float are the paper's.
+
+    >>> print(table(Grid(("run", "AP"), (("bm_25", "0.5"),))))
+    \begin{tabular}{lr}
+    \toprule
+    run & AP \\
+    \midrule
+    bm\_25 & 0.5 \\
+    \bottomrule
+    \end{tabular}
+    """
+    grid = grid.flat
+    columns = "".join("l" if i in grid.left else "r" for i in range(len(grid.head)))
+    head, *rows = (" & ".join(map(escaped, words)) + r" \\" for words in (grid.head, *grid.rows))
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            head,
+            r"\midrule",
+            *rows,
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+    )
+
+
+def escaped(text: str) -> str:
+    """A word with its special signs printed as they are."""
+    return "".join(_SIGNS.get(sign, sign) for sign in printable(text))

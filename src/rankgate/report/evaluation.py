@@ -1,0 +1,121 @@
+"""An evaluation in every form: the means, what stands behind them, and single queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.report import as_csv, as_json, as_latex, as_markdown, as_text
+from rankgate.report.grid import Grid, printable
+from rankgate.report.numbers import column, decimal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankgate.services import Evaluation
+
+ALL = "all"
+"""What stands in place of a query where a value is over all of them."""
+
+COUNTS = {
+    "queries": "queries",
+    "missing": "missing",
+    "zero_result": "zero-\nresult",
+    "without_relevant": "without\nrelevant",
+    "unknown_queries": "unknown\nqueries",
+    "ties_broken": "ties\nbroken",
+}
+"""The counts beside every mean, and their heads."""
+
+
+def render(result: Evaluation, form: str, *, per_query: bool = False) -> str:
+    """The result in one of `FORMS`, ending with a newline."""
+    return FORMS[form](result, per_query)
+
+
+def _text(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001 - as every form takes it
+    parts = [as_text.fitted(means(result)), as_text.fitted(counts(result)), _rules(result)]
+    if per_query:
+        named = zip(result.runs, queries(result), strict=True)
+        told = [f"{printable(run.run)}\n{as_text.fitted(grid)}" for run, grid in named]
+        parts = [*told, *parts]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
+    parts = [as_markdown.table(means(result)), as_markdown.table(counts(result))]
+    parts.append(as_markdown.escaped(_rules(result)))
+    if per_query:
+        for run, grid in zip(result.runs, queries(result), strict=True):
+            parts += [f"**{as_markdown.escaped(run.run)}**", as_markdown.table(grid)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _latex(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
+    counted = counts(result).flat
+    lines = [_rules(result)]
+    for name, *cells in counted.rows:
+        named = zip(counted.head[1:], cells, strict=True)
+        told = ", ".join(f"{head} {cell}" for head, cell in named)
+        lines.append(f"{printable(name)}: {told}")
+    parts = [*(f"% {line}" for line in lines), as_latex.table(means(result))]
+    if per_query:
+        for run, grid in zip(result.runs, queries(result), strict=True):
+            parts += ["", f"% {printable(run.run)}", as_latex.table(grid)]
+    return "\n".join(parts) + "\n"
+
+
+def _json(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
+    return as_json.dumped(result.to_dict(per_query=per_query))
+
+
+def _csv(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
+    def rows() -> Iterator[tuple[str, str, str, float | None]]:
+        for run in result.runs:
+            for metric in result.metrics:
+                each = run.per_query(metric) if per_query else {}
+                yield from ((run.run, metric, query, value) for query, value in each.items())
+                yield run.run, metric, ALL, run.means[metric]
+
+    return as_csv.written(("run", "metric", "query_id", "value"), rows())
+
+
+FORMS = {
+    "table": _text,
+    "json": _json,
+    "csv": _csv,
+    "markdown": _markdown,
+    "latex": _latex,
+}
+"""The forms of an evaluation, by the name that ``--format`` takes."""
+
+
+def means(result: Evaluation) -> Grid:
+    """One row a run, one column a metric."""
+    columns = {"run": [run.run for run in result.runs]}
+    for metric in result.metrics:
+        columns[metric] = column(run.means[metric] for run in result.runs)
+    return Grid.of(columns)
+
+
+def counts(result: Evaluation) -> Grid:
+    """One row a run: how many queries there were of each kind, ties, and how much was judged."""
+    columns = {"run": [run.run for run in result.runs]}
+    for name, head in COUNTS.items():
+        columns[head] = [str(getattr(run.counts, name)) for run in result.runs]
+    for k in result.runs[0].counts.judged_at:
+        columns[f"judged@{k}"] = [decimal(run.counts.judged_at[k]) for run in result.runs]
+    return Grid.of(columns)
+
+
+def queries(result: Evaluation) -> Iterator[Grid]:
+    """For each run one row a query, and all of them together in the last."""
+    for run in result.runs:
+        columns = {"query": [*run.query_ids, ALL]}
+        for metric in result.metrics:
+            columns[metric] = column([*run.per_query(metric).values(), run.means[metric]])
+        yield Grid.of(columns)
+
+
+def _rules(result: Evaluation) -> str:
+    name, digits = result.convention["name"], result.convention["hash"]
+    return f"judgments {printable(result.qrels)}, convention {name} ({digits})"
