@@ -9,7 +9,7 @@ from rankgate.errors import UsageError
 from rankgate.metrics.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rankgate.metrics.declare import Metric
 
@@ -55,31 +55,24 @@ def read(text: str) -> list[tuple[str, Metric]] | None:
         UsageError: the name is trec_eval's, but what follows it cannot be read.
     """
     for name in sorted(NAMED, key=len, reverse=True):  # rbp_resid goes before rbp
+        metric = NAMED[name]
         if text == name:
-            return _family(name, NAMED[name], "_", CUTS.get(name, ()))
-        separator, rest = text[len(name) : len(name) + 1], text[len(name) + 1 :]
-        if text.startswith(name) and rest and separator in ("_", "."):
+            cuts = CUTS.get(name)
+            return _family(f"{name}_", metric, cuts, text) if cuts else [(text, metric)]
+        head, rest = text[: len(name) + 1], text[len(name) + 1 :]
+        if rest and head in (f"{name}_", f"{name}."):
             if name in CUTS:
-                return _family(name, NAMED[name], separator, rest.split(","))
-            bound = _bound(name, NAMED[name], rest, text)
+                return _family(head, metric, rest.split(","), text)
+            bound = _bound(name, metric, rest, text)
             if bound is not None:
                 return [(text, bound)]
     return None
 
 
-def _family(
-    name: str, metric: Metric, separator: str, cuts: tuple[str, ...] | list[str]
-) -> list[tuple[str, Metric]]:
-    if not cuts:
-        return [(name, metric)]
-    kind = metric.parameters[str(metric.at)].kind
-    return [
-        (
-            f"{name}{separator}{cut}",
-            metric @ _number(cut, f"{name}{separator}{cut}", whole=kind == "int"),
-        )
-        for cut in cuts
-    ]
+def _family(head: str, metric: Metric, cuts: Sequence[str], text: str) -> list[tuple[str, Metric]]:
+    """One metric a cutoff, labelled with what stands before the cutoffs and its own."""
+    whole = metric.at == "cutoff"
+    return [(head + cut, metric @ _number(cut, text, whole=whole)) for cut in cuts]
 
 
 def _bound(name: str, metric: Metric, rest: str, text: str) -> Metric | None:

@@ -1,0 +1,160 @@
+"""Passports: binding, printing, refusing, computing."""
+
+import pickle
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import numpy as np
+import pytest
+
+from rankgate.errors import UsageError
+from rankgate.metrics.average import AP
+from rankgate.metrics.catalogue import CATALOGUE, by_name
+from rankgate.metrics.dcg import nDCG
+from rankgate.metrics.declare import Metric, Parameter, Range
+from rankgate.metrics.interpolated import IPrec
+from rankgate.metrics.judged import Floats, Judged, block
+from rankgate.metrics.precision import P
+from rankgate.metrics.rbp import RBP
+
+
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        (nDCG, "nDCG"),
+        (nDCG @ 10, "nDCG@10"),
+        (nDCG(gain="exp") @ 10, "nDCG(gain='exp')@10"),
+        (nDCG(gain={1: 1, 2: 3.0, 3: 0.5}), "nDCG(gain={1:1,2:3,3:0.5})"),
+        (nDCG(cutoff=10), "nDCG@10"),
+        (AP(judged_only=True, rel=2) @ 100, "AP(rel=2,judged_only=True)@100"),
+        (AP(denominator="found", rel=2), "AP(rel=2,denominator='found')"),
+        (AP(rel=2.0), "AP(rel=2)"),
+        (AP(rel=1.5), "AP(rel=1.5)"),
+        (IPrec @ 0.1, "IPrec@0.1"),
+        (IPrec @ 1, "IPrec@1.0"),
+        (RBP(p=0.8, rel=1), "RBP(p=0.8,rel=1)"),
+        (P(rel=np.int64(2)) @ np.int64(5), "P(rel=2)@5"),
+    ],
+)
+def test_the_name_says_what_is_bound_in_the_order_of_the_signature(metric, name):
+    assert str(metric) == name
+
+
+def test_binding_makes_a_new_value_and_leaves_the_old():
+    bound = nDCG(gain="exp") @ 10
+    assert nDCG.given == ()
+    assert bound.given == (("cutoff", 10), ("gain", "exp"))
+    assert bound @ 5 == nDCG(gain="exp", cutoff=5)
+    assert {bound: 1}[nDCG(cutoff=10)(gain="exp")] == 1
+    assert pickle.loads(pickle.dumps(bound)) == bound  # noqa: S301 our own bytes
+
+
+REFUSED = [
+    (lambda: nDCG(gain="cube"), r"^nDCG: gain='cube' must be one of \('linear', 'exp'\) or a map"),
+    (lambda: nDCG(gain={}), r"gain=\{\} must map numbers to numbers, such as gain=\{1: 1, 2: 3\}"),
+    (lambda: nDCG(gain={1: float("inf")}), "must map numbers to numbers"),
+    (lambda: nDCG(gain={"a": 1}), "must map numbers to numbers"),
+    (lambda: nDCG(gain=((1, 2, 3),)), "must map numbers to numbers"),
+    (lambda: nDCG(ideal="all"), r"ideal='all' must be one of \('judged', 'retrieved'\)$"),
+    (lambda: nDCG(gian="exp"), "^nDCG: no parameter 'gian'; did you mean gain?"),
+    (lambda: AP(xyz=1), "no parameter 'xyz'; it takes cutoff, rel, denominator, judged_only$"),
+    (lambda: nDCG @ 0, "^nDCG: cutoff=0 must be a whole number of at least 1$"),
+    (lambda: nDCG @ 2.5, "whole number of at least 1"),
+    (lambda: nDCG @ True, "whole number"),
+    (lambda: IPrec @ 1.5, "^IPrec: recall=1.5 must be a number between 0 and 1$"),
+    (lambda: IPrec @ float("nan"), "must be a number between 0 and 1"),
+    (lambda: RBP(p="0.8"), "^RBP: p='0.8' must be a number between 0 and 1$"),
+    (lambda: AP(rel=float("inf")), "^AP: rel=inf must be a number$"),
+    (lambda: AP(judged_only=1), "^AP: judged_only=1 must be True or False$"),
+    (lambda: by_name["SetP"] @ 5, "^SetP takes nothing after @; say SetP alone$"),
+]
+
+
+@pytest.mark.parametrize(("build", "message"), REFUSED)
+def test_what_does_not_fit_is_refused_in_one_sentence(build, message):
+    with pytest.raises(UsageError, match=message):
+        build()
+
+
+def test_parameters_are_read_from_the_signature():
+    assert list(AP.parameters) == ["cutoff", "rel", "denominator"]
+    assert AP.parameters["cutoff"] == Parameter(default=None, kind="int", range=Range(1))
+    assert AP.parameters["rel"] == Parameter(default=1, kind="float")
+    found = AP.parameters["denominator"]
+    assert (found.kind, found.default) == ("choice", "relevant")
+    assert found.choices == ("relevant", "reachable", "returned", "found")
+    assert nDCG.parameters["gain"].kind == "gain"
+    assert P.parameters["cutoff"].required
+    assert not AP.parameters["cutoff"].required
+
+
+def test_rel_and_judged_only_are_known_to_the_metric():
+    assert (AP.rel, AP(rel=2).rel, nDCG.rel) == (1, 2, None)
+    assert (AP.judged_only, AP(judged_only=True).judged_only) == (False, True)
+
+
+def test_a_convention_binds_below_the_metric_and_only_what_the_kernel_takes():
+    judged = block([[3, 2, 1]], ideal=[[3, 3, 2]])
+    exp = nDCG(gain="exp").compute(judged)
+    defaults = {"gain": "exp", "points": "round", "p": 0.5}
+    assert nDCG.compute(judged, defaults) == exp
+    assert nDCG(gain="linear").compute(judged, defaults) == nDCG.compute(judged) != exp
+    assert (P @ 2).compute(judged) == P.compute(judged, {"cutoff": 2})
+    assert nDCG(judged_only=True).compute(judged) == nDCG.compute(judged)
+
+
+def test_a_required_parameter_that_is_missing_is_asked_for():
+    with pytest.raises(UsageError, match=r"^P needs a cutoff, such as P@10$"):
+        P.compute(block([[1]]))
+    with pytest.raises(UsageError, match=r"^IPrec needs a recall, such as IPrec@0\.5$"):
+        IPrec.compute(block([[1]]))
+
+
+def _share(
+    judged: Judged,
+    *,
+    depth: Annotated[int, Range(1, 3)],
+    way: Literal["a", "b"] | None = None,
+    odds: Mapping[float, float] | None = None,
+    flag: bool = False,
+    note: object = None,  # noqa: ARG001 any value may be declared
+) -> Floats:
+    return np.full(len(judged.rank), depth + flag + (way == "b") + len(odds or ()))
+
+
+def test_a_users_function_becomes_a_metric_by_the_same_declaration():
+    mine = Metric("Mine", _share, at="depth", high=None)
+    bound = mine(way="b", flag=True, note=("x",), odds={1: 2}) @ 3
+    assert str(mine(flag=True, way="a") @ 2) == "Mine(way='a',flag=True)@2"
+    assert bound.compute(block([[1]])) == 3 + 1 + 1 + 1
+    with pytest.raises(UsageError, match="whole number between 1 and 3"):
+        mine @ 4
+    with pytest.raises(UsageError, match="a value that does not change"):
+        mine(note=[])
+    with pytest.raises(UsageError, match=r"^Mine needs a depth, such as Mine\(depth=10\)$"):
+        Metric("Mine", _share).compute(block([[1]]))
+
+
+def test_a_kernel_whose_annotations_cannot_be_read_is_refused():
+    def kernel(judged, *, rel: "Nowhere" = 1):  # noqa: F821
+        return judged, rel
+
+    with pytest.raises(UsageError, match="kernel: an annotation cannot be read"):
+        _ = Metric("Mine", kernel).parameters
+
+
+@pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)
+def test_every_passport_is_filled_in(metric):
+    for words in (metric.title, metric.formula, metric.source, metric.sees, metric.blind_to):
+        assert words.strip() == words != ""
+    assert metric.title.endswith(".")
+    assert metric.name.split("@")[0] in metric.formula or metric.name in ("SetAP", "JudgedAt")
+    assert metric.at is None or metric.at in metric.parameters
+    assert metric.kernel.__doc__
+
+
+def test_names_are_one_metrics_alone():
+    names = [name for metric in CATALOGUE for name in (metric.name, *metric.aliases)]
+    assert len(names) == len(set(names))
+    trec = [name for metric in CATALOGUE for name in metric.trec]
+    assert len(trec) == len(set(trec))

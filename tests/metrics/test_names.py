@@ -1,0 +1,221 @@
+"""Names: read in every spelling, printed in one."""
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankgate.errors import RankgateError, UsageError
+from rankgate.metrics import names, trec
+from rankgate.metrics.catalogue import CATALOGUE, by_name
+from rankgate.metrics.names import parse, parse_all
+
+SPELLINGS = {
+    # ir_measures
+    "nDCG@10": "nDCG@10",
+    "nDCG(dcg='exp-log2')@10": "nDCG(gain='exp')@10",
+    "nDCG(dcg='log2')@10": "nDCG(gain='linear')@10",
+    "nDCG(gains={1: 1, 2: 3})": "nDCG(gain={1:1,2:3})",
+    "nDCG(judged_only=True)@3": "nDCG(judged_only=True)@3",
+    "AP(rel=2)@100": "AP(rel=2)@100",
+    "RBP(p=0.8,rel=1)": "RBP(p=0.8,rel=1)",
+    "RBP(rel=1,p=0.5)": "RBP(p=0.5,rel=1)",
+    "SetP": "SetP",
+    "SetR": "SetR",
+    "SetF(beta=2.)": "SetF(beta=2.0)",
+    "SetRelP": "SetRelP",
+    "SetAP": "SetAP",
+    "NumQ": "NumQ",
+    "NumRet": "NumRet",
+    "NumRet(rel=1)": "NumRelRet(rel=1)",
+    "NumRel": "NumRel",
+    "Rprec": "Rprec",
+    "Bpref": "Bpref",
+    "infAP": "infAP",
+    "IPrec@0.1": "IPrec@0.1",
+    "Judged@10": "Judged@10",
+    "Success@5": "Success@5",
+    "R@100": "R@100",
+    "ERR@20": "ERR@20",
+    " nDCG ( gain = 'exp' ) @ 10 ": "nDCG(gain='exp')@10",
+    # common names, in any case
+    "MRR@10": "RR@10",
+    "mrr": "RR",
+    "hit_rate@5": "Success@5",
+    "HitRate@5": "Success@5",
+    "precision@5": "P@5",
+    "Precision@5": "P@5",
+    "p@5": "P@5",
+    "recall@100": "R@100",
+    "ndcg@10": "nDCG@10",
+    "NDCG@10": "nDCG@10",
+    "map@100": "AP@100",
+    "MAP": "AP",
+    "f1@10": "F@10",
+    "r-precision": "Rprec",
+    "rbp@10": "RBP@10",
+    "rbp(p=0.5)": "RBP(p=0.5)",
+    "bpref(rel=2)": "Bpref(rel=2)",
+    # trec_eval
+    "map": "AP",
+    "gm_map": "GMAP",
+    "recip_rank": "RR",
+    "ndcg": "nDCG",
+    "Rndcg": "RnDCG",
+    "ndcg_rel": "nDCGRel",
+    "P_10": "P@10",
+    "recall_100": "R@100",
+    "map_cut.100": "AP@100",
+    "relative_P_5": "RelP@5",
+    "success_1": "Success@1",
+    "Rprec_mult_0.20": "RprecMult@0.2",
+    "iprec_at_recall_0.10": "IPrec@0.1",
+    "11pt_avg": "IPrec11",
+    "rbp": "RBP(p=0.9,gain='scaled')",
+    "rbp.p=0.5": "RBP(p=0.5,gain='scaled')",
+    "rbp_p=0.5": "RBP(p=0.5,gain='scaled')",
+    "rbp_resid": "RBPResid(p=0.9,tail='holes')",
+    "rbp_resid.p=0.5": "RBPResid(p=0.5,tail='holes')",
+    "unj_5": "Unjudged@5",
+    "ndcg.1=1,2=3,3=7": "nDCG(gain={1:1,2:3,3:7})",
+    "G.1=0.5": "G(gain={1:0.5})",
+    "set_F.4": "SetF(beta=2.0)",
+    "set_F": "SetF",
+    "utility.2,-1,0,0": "Utility(found=2.0,noise=-1.0,missed=0.0,avoided=0.0)",
+    "num_rel_ret": "NumRelRet",
+    "num_nonrel_judged_ret": "NumNonrelJudgedRet",
+    "G": "G",
+    "binG": "BinG",
+    "yaap": "Yaap",
+}
+
+
+@pytest.mark.parametrize(("text", "canonical"), SPELLINGS.items())
+def test_spellings(text, canonical):
+    assert str(parse(text)) == canonical
+    assert parse_all(text) == [(text.strip(), parse(canonical))]
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("P.5,10", ["P.5", "P.10"]),
+        ("ndcg_cut_5,10", ["ndcg_cut_5", "ndcg_cut_10"]),
+        ("ndcg_cut.5,10", ["ndcg_cut.5", "ndcg_cut.10"]),
+        ("success", ["success_1", "success_5", "success_10"]),
+        ("unj", ["unj_5", "unj_10", "unj_20"]),
+        ("iprec_at_recall.0.2,0.80", ["iprec_at_recall.0.2", "iprec_at_recall.0.80"]),
+    ],
+)
+def test_a_family_gives_one_metric_a_cutoff(text, labels):
+    metrics = parse_all(text)
+    assert [label for label, _ in metrics] == labels
+    for label, metric in metrics:
+        assert parse(label) == metric
+
+
+@pytest.mark.parametrize("text", ["P", "recall", "ndcg_cut", "map_cut", "relative_P"])
+def test_a_bare_family_gives_the_usual_cutoffs(text):
+    usual = [5, 10, 15, 20, 30, 100, 200, 500, 1000]
+    found = parse_all(text)
+    assert [label for label, _ in found] == [f"{text}_{k}" for k in usual]
+    assert [dict(metric.given)["cutoff"] for _, metric in found] == usual
+
+
+def test_the_usual_levels():
+    levels = [label for label, _ in parse_all("iprec_at_recall")]
+    assert (levels[0], levels[1], levels[-1], len(levels)) == (
+        "iprec_at_recall_0.00",
+        "iprec_at_recall_0.10",
+        "iprec_at_recall_1.00",
+        11,
+    )
+    multiples = [dict(metric.given)["multiple"] for _, metric in parse_all("Rprec_mult")]
+    assert multiples == [0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0]
+
+
+def test_one_name_of_many_metrics_is_refused_where_one_is_asked_for():
+    with pytest.raises(UsageError, match=r"'P\.5,10' names 2 metrics; say one, such as P\.5"):
+        parse("P.5,10")
+    assert parse("P") == by_name["P"]  # a metric that still needs its cutoff
+
+
+REFUSED = {
+    "nDGC": "unknown metric 'nDGC'; did you mean nDCG?",
+    "Sucess@5": "unknown metric 'Sucess'; did you mean Success?",
+    "recipe_rank": "unknown metric 'recipe_rank'; did you mean RR?",
+    "zzz": "unknown metric 'zzz'; see `rankgate metrics`",
+    "": "unknown metric ''; see `rankgate metrics`",
+    "R": "R needs a cutoff, such as R@10",
+    "Success": "Success needs a cutoff, such as Success@10",
+    "IPrec": "IPrec needs a recall, such as IPrec@0.5",
+    "nDCG@": "'nDCG@' cannot be read; metrics are written NAME(parameter=value)@cutoff",
+    "nDCG@5@6": "'nDCG@5@6' cannot be read; metrics are written NAME(parameter=value)@cutoff",
+    "nDCG@ten": "nDCG@ten: 'ten' after @ is not a number",
+    "AP(2)": "AP(2): what stands in parentheses must be parameters, such as (gain='exp',rel=2)",
+    "AP(rel=x)": "AP(rel=x): what stands in parentheses must be parameters",
+    "AP(rel=1": "'AP(rel=1' cannot be read",
+    "AP(**{'rel':1})": "what stands in parentheses must be parameters",
+    "nDCG(dcg='cube')": "nDCG: gain='cube' must be one of ('linear', 'exp')",
+    "P_x": "P_x: 'x' is not a whole number",
+    "P.5,": "P.5,: '' is not a whole number",
+    "set_F.x": "set_F.x: 'x' is not a number",
+    "set_F.-1": "set_F.-1: the parameter of set_F is beta squared, 0 or more",
+    "utility.1,2": "utility.1,2: utility takes four numbers, such as utility.1,-1,0,0",
+    "ndcg.1=a": "ndcg.1=a: 'a' is not a number",
+    "map_5": "unknown metric 'map_5'; did you mean AP or GMAP?",
+    "rbp.p=2": "RBP: p=2.0 must be a number between 0 and 1",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED.items())
+def test_what_names_nothing_is_refused_with_the_way_out(text, message):
+    with pytest.raises(UsageError) as error:
+        parse_all(text)
+    assert message in str(error.value)
+
+
+def test_no_two_metrics_share_a_name_in_some_case():
+    owners = {}
+    for metric in CATALOGUE:
+        for name in (metric.name, *metric.aliases, *metric.trec):
+            assert owners.setdefault(names._fold(name), metric.name) == metric.name
+
+
+def test_every_name_of_trec_eval_is_read():
+    for name in trec.NAMED:
+        assert parse_all(name)
+
+
+@st.composite
+def bound(draw):
+    """A metric of the catalogue with some of its parameters bound."""
+    metric = draw(st.sampled_from(CATALOGUE))
+    number = st.floats(-1e6, 1e6) | st.integers(-9, 9)
+    for name, parameter in metric.parameters.items():
+        low, high = max(parameter.range.low, -1e9), min(parameter.range.high, 1e9)
+        values = {
+            "int": st.integers(int(low), int(high)),
+            "float": st.floats(low, high),
+            "choice": st.sampled_from(parameter.choices or ("",)),
+            "gain": st.sampled_from(parameter.choices or ("",))
+            | st.dictionaries(number, number, min_size=1, max_size=4),
+        }[parameter.kind]
+        if draw(st.booleans()):
+            metric = metric(**{name: draw(values)})
+    return metric(judged_only=draw(st.booleans())) if draw(st.booleans()) else metric
+
+
+@given(bound())
+def test_what_is_printed_reads_back(metric):
+    assert parse(str(metric)) == metric
+    assert str(parse(str(metric))) == str(metric)
+
+
+@given(
+    st.text(max_size=30) | st.from_regex(r"[A-Za-z_]{1,8}[._(]?[a-z0-9=,'{}]{0,9}\)?@?[0-9.]{0,4}")
+)
+def test_any_text_is_a_metric_or_a_deliberate_error(text):
+    with contextlib.suppress(RankgateError):
+        parse_all(text)

@@ -1,0 +1,268 @@
+"""The value of every metric, its expected number written as the formula."""
+
+from math import exp, log, log2, sqrt
+
+import numpy as np
+import pytest
+
+from rankgate.errors import InputError
+from rankgate.metrics.catalogue import CATALOGUE, by_name
+from rankgate.metrics.judged import block
+from rankgate.metrics.names import parse, parse_all
+
+# The worked list: grades 3, 2, 1 retrieved in this order, another 3 missed.
+SHORT = block([[3, 2, 1]], ideal=[[3, 3, 2, 1]])
+# Relevant at 1, 4 and 5 (grades 2, 1, 3), judged non-relevant at 3, hole at 2, in the
+# pool but unjudged at 6; a relevant document and a non-relevant one are missed.
+LIST = block([[2, None, 0, 1, 3, -1]], ideal=[[3, 2, 1, 1, 0, 0, -1]])
+# R = 4, N = 2, n = 6; with rel=2: R = 2, N = 4, relevant at 1 and 5.
+
+_2, _3, _4, _5, _6 = (log2(i) for i in (2, 3, 4, 5, 6))
+
+VALUES = [
+    (SHORT, "DCG(gain='exp')@3", 7 + 3 / _3 + 1 / _4),  # 9.393
+    (SHORT, "nDCG(gain='exp')@3", (7 + 3 / _3 + 1 / _4) / (7 + 7 / _3 + 3 / _4)),  # .727
+    (SHORT, "nDCG@3", (3 + 2 / _3 + 1 / _4) / (3 + 3 / _3 + 2 / _4)),  # .808
+    (SHORT, "nDCG", (3 + 2 / _3 + 1 / _4) / (3 + 3 / _3 + 2 / _4 + 1 / _5)),
+    (SHORT, "nDCG(depth='all')@3", (3 + 2 / _3 + 1 / _4) / (3 + 3 / _3 + 2 / _4 + 1 / _5)),
+    (SHORT, "nDCG(depth='returned')@10", (3 + 2 / _3 + 1 / _4) / (3 + 3 / _3 + 2 / _4)),
+    (SHORT, "nDCG(depth='returned')@2", (3 + 2 / _3) / (3 + 3 / _3)),
+    (SHORT, "nDCG(ideal='retrieved')@3", 1.0),
+    (SHORT, "nDCG(discount='original')@3", (3 + 2 / 1 + 1 / _3) / (3 + 3 / 1 + 2 / _3)),  # .775
+    (SHORT, "nDCG(gain={1:1,2:3,3:7})@3", (7 + 3 / _3 + 1 / _4) / (7 + 7 / _3 + 3 / _4)),
+    (SHORT, "nDCG(gain={2:5})@3", (3 + 5 / _3 + 1 / _4) / (5 + 3 / _3 + 3 / _4)),
+    (
+        SHORT,
+        "nDCG(gain={0:2,1:2,2:2,3:2})@4",
+        (1 + 1 / _3 + 1 / _4) / (1 + 1 / _3 + 1 / _4 + 1 / _5),
+    ),
+    (SHORT, "DCG@2", 3 + 2 / _3),
+    (SHORT, "DCG(base=10)", (3 + 2 / _3 + 1 / _4) * log2(10)),
+    (SHORT, "DCG(base=3,discount='original')", 3 + 2 / 1 + 1 / 1),
+    (SHORT, "CG@2", 5),
+    (SHORT, "CG(gain='exp')", 11),
+    (SHORT, "ERR(max_grade=3)", 7 / 8 + 1 / 8 * 3 / 8 / 2 + 1 / 8 * 5 / 8 * 1 / 8 / 3),
+    (SHORT, "ERR(max_grade=3)@2", 7 / 8 + 1 / 8 * 3 / 8 / 2),
+    (SHORT, "ERR", 7 / 16 + 9 / 16 * 3 / 16 / 2 + 9 / 16 * 13 / 16 * 1 / 16 / 3),
+    (LIST, "P@4", 2 / 4),
+    (LIST, "P@10", 3 / 10),
+    (LIST, "P(rel=2)@5", 2 / 5),
+    (LIST, "P(rel=0)@6", 4 / 6),
+    (LIST, "P(denominator='returned')@10", 3 / 6),
+    (LIST, "P(denominator='judged')@4", 2 / 3),
+    (LIST, "P(denominator='judged')@10", 3 / 4),
+    (LIST, "R@4", 2 / 4),
+    (LIST, "R(rel=2)@4", 1 / 2),
+    (LIST, "R(denominator='reachable')@1", 1.0),
+    (LIST, "F@5", 2 * (3 / 5) * (3 / 4) / (3 / 5 + 3 / 4)),
+    (LIST, "F(beta=2)@5", 5 * (3 / 5) * (3 / 4) / (4 * 3 / 5 + 3 / 4)),
+    (LIST, "F(beta=0)@5", 3 / 5),
+    (LIST, "Success@1", 1),
+    (LIST, "Success(rel=3)@4", 0),
+    (LIST, "RR", 1),
+    (LIST, "RR(rel=3)", 1 / 5),
+    (LIST, "RR(rel=3)@4", 0),
+    (LIST, "AP", (1 + 2 / 4 + 3 / 5) / 4),
+    (LIST, "AP@4", (1 + 2 / 4) / 4),
+    (LIST, "AP(rel=2)", (1 + 2 / 5) / 2),
+    (LIST, "AP(denominator='reachable')@1", 1 / 1),
+    (LIST, "AP(denominator='returned')@5", (1 + 2 / 4 + 3 / 5) / 4),
+    (block([[1, 0]], ideal=[[1, 1, 1]]), "AP(denominator='returned')", 1 / 2),
+    (LIST, "AP(denominator='found')@4", (1 + 2 / 4) / 2),
+    (block([[0, 1]]), "AP(denominator='found')@1", 0),
+    (LIST, "GMAP", (1 + 2 / 4 + 3 / 5) / 4),
+    (LIST, "Rprec", 2 / 4),
+    (LIST, "Rprec(rel=2)", 1 / 2),
+    (LIST, "RprecMult@0.5", 1 / 2),
+    (LIST, "RprecMult@1.2", 3 / 5),  # ⌊1.2·4 + 0.9⌋ = 5
+    (LIST, "RprecMult@0.02", 0),
+    (LIST, "RelP@2", 1 / 2),
+    (LIST, "RelP@10", 3 / 4),
+    (LIST, "IPrec@0.0", 1),
+    (LIST, "IPrec@0.5", 3 / 5),  # from the second on, the third is better
+    (LIST, "IPrec@0.6", 3 / 5),  # 2.4 is 2 to the nearest
+    (LIST, "IPrec(points='ceil9')@0.6", 3 / 5),  # and 3 upwards
+    (LIST, "IPrec@0.9", 0),  # 3.6 is 4, and only 3 are found
+    (block([[1, 0, 0, 0, 1]], ideal=[[1] * 4]), "IPrec@0.3", 1),  # R = 4: 1.2 is 1 …
+    (block([[1, 0, 0, 0, 1]], ideal=[[1] * 4]), "IPrec(points='ceil9')@0.3", 2 / 5),  # … or 2
+    (block([[0, 1, 1]], ideal=[[1] * 3]), "IPrec@0.5", 2 / 3),  # 1.5 is 2, halves up
+    (LIST, "IPrec11", (4 * 1 + 5 * 3 / 5 + 0 * 2) / 11),  # 0 to .3 need 1; .4 to .8 2 or 3
+    (LIST, "Bpref", (1 + (1 - 1 / 2) + (1 - 1 / 2)) / 4),
+    (LIST, "Bpref(rel=2)", (1 + (1 - 2 / 2)) / 2),
+    (LIST, "GMBpref", (1 + (1 - 1 / 2) + (1 - 1 / 2)) / 4),
+    (block([[1, None, 1]]), "Bpref", 1.0),  # no judged non-relevant document
+    (LIST, "SetP", 3 / 6),
+    (LIST, "SetR", 3 / 4),
+    (LIST, "SetF", 2 * (1 / 2) * (3 / 4) / (1 / 2 + 3 / 4)),
+    (LIST, "SetF(beta=2)", 5 * (1 / 2) * (3 / 4) / (4 * 1 / 2 + 3 / 4)),
+    (LIST, "SetRelP", 3 / 4),
+    (LIST, "SetAP", 3 / 6 * 3 / 4),
+    (LIST, "NumQ", 1),
+    (LIST, "NumRet", 6),
+    (LIST, "NumRel", 4),
+    (LIST, "NumRel(rel=2)", 2),
+    (LIST, "NumRelRet", 3),
+    (LIST, "NumNonrelJudgedRet", 1),
+    (LIST, "NumNonrelJudgedRet(rel=2)", 2),
+    (LIST, "Utility", 3 - 3),
+    (LIST, "Utility(found=3,noise=-2,missed=-1,avoided=0.5,documents=100)", 9 - 6 - 1 + 93 / 2),
+    (LIST, "Judged@4", 3 / 4),
+    (LIST, "Judged@10", 4 / 6),
+    (LIST, "Judged", 4 / 6),
+    (LIST, "Unjudged@5", 1 / 5),
+    (LIST, "Unjudged@10", 2 / 10),
+    (LIST, "RBP", 0.2 * (1 + 0.8**3 + 0.8**4)),
+    (LIST, "RBP(p=0.5)@4", 0.5 * (1 + 0.5**3)),
+    (LIST, "RBP(p=0.5,rel=2)", 0.5 * (1 + 0.5**4)),
+    (LIST, "RBP(p=0.5,gain='linear')", 0.5 * (2 + 0.5**3 + 3 * 0.5**4)),
+    (LIST, "RBP(p=0.5,gain='scaled')", 0.5 * (2 + 0.5**3 + 3 * 0.5**4) / 3),
+    (block([[1, 1]]), "RBP(p=0.5,gain='scaled')", 0.5 * (1 + 0.5)),
+    (LIST, "RBPResid(p=0.5)", 1 - 0.5 * (1 + 0.5**2 + 0.5**3 + 0.5**4)),
+    (LIST, "RBPResid(p=0.5)@1", 1 - 0.5),
+    (LIST, "RBPResid(p=0.5,tail='holes')@1", 0),
+    (LIST, "RBPResid(p=0.5,tail='holes')", 0.5**6 + 0.5 * (0.5 + 0.5**5)),
+    (block([[1, None, 1]]), "infAP", (1 + 1 / 3 + 2 / 3 * 1 / 2 * (1 + 1e-5) / (1 + 2e-5)) / 2),
+    (
+        block([[-1, 0, 1]]),
+        "infAP",  # two above, both in the pool, one of them judged
+        1 / 3 + 2 / 3 * 2 / 2 * 1e-5 / (1 + 2e-5),
+    ),
+    # dcg/idcg at ranks 1 and 3 of the two found, the third at the end of the list
+    (
+        block([[1, 0, 1]], ideal=[[1, 1, 1, 0]]),
+        "nDCGRel",
+        (1 + 2 * (1 + 1 / 2) / (1 + 1 / _3 + 1 / 2)) / 3,
+    ),
+    # levels 2 (one document) and 1 (three), and the list of 5 is longer than 3 + 1
+    (
+        block([[1, 2, 0, 0, 1]]),
+        "RnDCG",
+        (1 / 2 + (1 + 2 / _3) / (2 + 1 / _3 + 1 / 2) + (1 + 2 / _3 + 1 / _6) / (2 + 1 / _3 + 1 / 2))
+        / 3,
+    ),
+    (block([[0, 2, 1]]), "G", (2 / log2(2 + 3 - 2) + 1 / log2(2 + 4 - 3)) / 3),
+    (block([[0, 1, 0, 1]]), "BinG", (1 / log2(3) + 1 / log2(4)) / 2),
+    (block([[0, 1]], ideal=[[1, 1]]), "Yaap", log((1 + 1 / 2) / (1 + 2 - 1 / 2))),
+]
+
+
+@pytest.mark.parametrize(
+    ("judged", "name", "expected"), VALUES, ids=[name for _, name, _ in VALUES]
+)
+def test_a_value_is_its_formula(judged, name, expected):
+    (value,) = parse(name).compute(judged)
+    assert value == pytest.approx(expected, abs=1e-14)
+
+
+def test_every_metric_has_its_formula_tested():
+    assert {parse(name).name for _, name, _ in VALUES} == set(by_name)
+
+
+def test_the_numbers_of_the_worked_list():
+    numbers = {"DCG(gain='exp')@3": 9.393, "nDCG(gain='exp')@3": 0.727, "nDCG@3": 0.808}
+    for name, number in numbers.items():
+        assert parse(name).compute(SHORT).round(3) == number
+
+
+# With nothing relevant; with something relevant but an empty list.
+NO_RELEVANT = block([[0, None]], ideal=[[0, 0]])
+EMPTY = block([[]], ideal=[[1, 1, 0]])
+NEEDS_RELEVANT = (
+    "R@5 RelP@5 F@5 Success@5 RR RR@5 AP AP@5 AP(denominator='returned') GMAP Rprec RprecMult@0.2 "
+    "IPrec@0.5 IPrec11 Bpref GMBpref infAP SetR SetF SetRelP SetAP nDCG nDCG@5 "
+    "nDCG(ideal='retrieved') nDCGRel RnDCG G BinG Yaap"
+)
+
+
+@pytest.mark.parametrize("name", NEEDS_RELEVANT.split())
+def test_without_a_relevant_document_there_is_no_value(name):
+    assert np.isnan(parse(name).compute(NO_RELEVANT)).all()
+
+
+@pytest.mark.parametrize("name", ["P@5", "CG@5", "DCG", "ERR", "RBP", "SetP"])
+def test_what_needs_no_ideal_is_zero_without_a_relevant_document(name):
+    assert parse(name).compute(NO_RELEVANT).tolist() == [0]
+
+
+ZERO_OF_NOTHING = (
+    "R@5 RelP@5 F@5 Success@5 RR AP AP@5 AP(denominator='returned') Rprec Bpref infAP SetR SetF "
+    "nDCG nDCG@5 nDCGRel RnDCG G BinG P@5 DCG CG@5 ERR RBP Unjudged@5 NumRet NumRelRet Utility"
+)
+
+
+@pytest.mark.parametrize("name", ZERO_OF_NOTHING.split())
+def test_an_empty_list_scores_zero_where_something_was_to_find(name):
+    assert parse(name).compute(EMPTY).tolist() == [0]
+
+
+SHARE_OF_NOTHING = (
+    "SetP SetRelP SetAP Judged Judged@5 IPrec@0.5 IPrec11 P(denominator='returned')@5 "
+    "P(denominator='judged')@5"
+)
+
+
+@pytest.mark.parametrize("name", SHARE_OF_NOTHING.split())
+def test_a_share_of_an_empty_list_has_no_value(name):
+    assert np.isnan(parse(name).compute(EMPTY)).all()
+
+
+def test_an_empty_list_leaves_all_of_rbp_open():
+    assert parse("RBPResid").compute(EMPTY).tolist() == [1]
+
+
+def test_imputed_grades_gain_but_are_no_judgments():
+    judged = block([[1, 1]])
+    judged.known[0, 1] = False
+    values = {name: parse(name).compute(judged)[0] for name in ("P@2", "Judged@2", "Bpref")}
+    assert values == {"P@2": 1, "Judged@2": 1 / 2, "Bpref": 1 / 2}
+    assert parse("RBPResid(p=0.5)").compute(judged)[0] == 1 / 2
+
+
+def test_err_refuses_a_grade_above_its_scale_and_says_how_to_mend_it():
+    with pytest.raises(InputError, match=r"grade 5, above max_grade=4; .* ERR\(max_grade=5\)"):
+        parse("ERR@1").compute(block([[0]], ideal=[[5, 0]]))
+    with pytest.raises(InputError, match="grade 3"):
+        parse("ERR(max_grade=2)").compute(block([[3]], ideal=[[1]]))
+
+
+GAIN_MAPS = [
+    # trec_eval 9.0.8 and 10.0-rc3 print 0 for a perfect list: its levels sort as 1, 2, 0
+    ([[2, 1, 0]], "ndcg.1=0.9,2=0.5", 0.0, (0.5 + 0.9 / _3) / (0.9 + 0.5 / _3)),
+    # gains 1 apart sort as they should
+    ([[1, 2, 3]], "ndcg.1=1,2=3,3=7", (1 + 3 / _3 + 7 / 2) / (7 + 3 / _3 + 1 / 2), None),
+    # written in the other order, 2 comes last but one, and level 0 is the best all the same
+    ([[2, 1]], "ndcg.2=0.5,1=0.9", 0.0, (0.5 + 0.9 / _3) / (0.9 + 0.5 / _3)),
+    # level 3, unnamed, is the best; 2 and 1 are equal to the sort, so 2 (last) goes first
+    (
+        [[3, 1, 2]],
+        "ndcg.1=1.9,2=1.2",
+        (3 + 1.9 / _3 + 1.2 / 2) / (3 + 1.2 / _3 + 1.9 / 2),
+        1.0,
+    ),
+]
+
+
+@pytest.mark.parametrize(("grades", "name", "truncated", "exact"), GAIN_MAPS)
+def test_gain_maps_as_they_should_be_and_as_trec_eval_sorts_them(grades, name, truncated, exact):
+    ((_, metric),) = parse_all(name)
+    judged = block(grades)
+    expected = truncated if exact is None else exact
+    assert metric.compute(judged)[0] == pytest.approx(expected, abs=1e-14)
+    value = np.nan_to_num(metric.compute(judged, {"levels": "truncated"}))[0]
+    assert value == pytest.approx(truncated, abs=1e-14)
+
+
+def test_the_f_of_trec_eval_takes_the_square_of_beta():
+    ((_, metric),) = parse_all("set_F.2")
+    precision, recall = 1 / 2, 3 / 4
+    expected = 3 * precision * recall / (recall + 2 * precision)
+    assert metric.compute(LIST)[0] == pytest.approx(expected)
+    assert dict(metric.given) == {"beta": sqrt(2)}
+
+
+def test_the_geometric_metrics_say_so_and_leave_the_floor_to_the_mean():
+    geometric = [metric.name for metric in CATALOGUE if metric.aggregate == "geometric"]
+    assert geometric == ["GMAP", "GMBpref"]
+    values = parse("GMAP").compute(block([[1], [0]], ideal=[[1], [1]]))
+    assert values.tolist() == [1, 0]
+    assert exp(np.log(np.maximum(values, 1e-5)).mean()) == pytest.approx(sqrt(1e-5))
