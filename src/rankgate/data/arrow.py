@@ -51,7 +51,7 @@ def read_run(source: Source) -> Run:
 def _scan(source: Source) -> pl.LazyFrame:
     scan = pl.scan_parquet if source.head(4) == PARQUET else pl.scan_ipc
     try:
-        frame = scan(source.path or source.bytes())
+        frame = scan(source.path or source.everything())
         frame.collect_schema()
     except (pl.exceptions.PolarsError, OSError):
         problem = "a damaged Parquet or Arrow file; write it again."

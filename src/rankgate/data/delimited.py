@@ -57,12 +57,10 @@ def read_run(source: Source) -> Run:
 
 
 def _table(source: Source, number: str) -> pl.DataFrame:
-    data = source.bytes().removeprefix(b"\xef\xbb\xbf")
+    data = source.everything().removeprefix(b"\xef\xbb\xbf")
     separator = separator_of(data[: 1 << 16]) or ","
     try:
-        frame = pl.scan_csv(
-            data, separator=separator, infer_schema=False, missing_utf8_is_empty_string=True
-        )
+        frame = pl.scan_csv(data, separator=separator, infer_schema=False)
         names = frame.collect_schema().names()
         frame = frame.rename({name: name.strip() for name in names if name != name.strip()})
         text = shaped(frame, number, source.label).collect()
@@ -97,7 +95,7 @@ def _place(source: Source) -> Place:
 
 def _line(source: Source, row: int) -> int:
     """The line of a row; a quoted field may hold line ends, so the reader counts them."""
-    data = source.bytes()
+    data = source.everything()
     separator = separator_of(data[: 1 << 16]) or ","
     reader = csv.reader(io.StringIO(data.decode(errors="replace")), delimiter=separator)
     line = 1

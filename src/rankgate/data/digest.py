@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
+_PART = 1 << 16
+
 
 def digest(table: pl.DataFrame) -> str:
     """SHA-256 over names, types and values in the table's order, however it is stored."""
@@ -17,7 +19,8 @@ def digest(table: pl.DataFrame) -> str:
         if column.dtype.is_numeric():
             total.update((column.to_numpy() + 0).tobytes())  # + 0: no negative zero
             continue
-        for part in column.cast(str).iter_slices(1 << 16):
+        for begin in range(0, len(column), _PART):
+            part = column.slice(begin, _PART).cast(str)
             total.update(part.str.len_bytes().to_numpy().tobytes())
             total.update("".join(part.to_list()).encode())
     return total.hexdigest()

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying loses nothing
 
 
-def refuse_duplicates(
-    frame: pl.DataFrame, *, word: str, place: Place, first_row: int = 0
-) -> None:
+def refuse_duplicates(frame: pl.DataFrame, *, word: str, place: Place, first_row: int = 0) -> None:
     """Check that no two rows have the same query and document.
 
     Rows are compared by a 64-bit hash of the pair; equal hashes are confirmed on the strings,
@@ -61,5 +59,6 @@ def refuse_duplicates(
 
 def _pairs(frame: pl.DataFrame) -> NDArray[np.uint64]:
     """A 64-bit hash of the query and document of each row."""
-    pairs = np.multiply(frame["query_id"].hash().to_numpy(), _SPREAD)
-    return np.bitwise_xor(pairs, frame["doc_id"].hash().to_numpy(), out=pairs)
+    pairs: NDArray[np.uint64] = np.multiply(frame["query_id"].hash().to_numpy(), _SPREAD)
+    pairs ^= frame["doc_id"].hash().to_numpy()
+    return pairs

@@ -28,6 +28,7 @@ _BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
 _BLANK, _NEWLINE, _HASH = 32, 10, 35
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 40
+_WRITTEN = 1 << 16  # lines put together for one write
 _PREFIX = r"^([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
 
 
@@ -109,6 +110,12 @@ def first_fields(source: Source) -> list[str]:
     return []
 
 
+def written(lines: pl.Series) -> Iterator[str]:
+    """Lines as text, in pieces of some megabytes."""
+    for begin in range(0, len(lines), _WRITTEN):
+        yield "\n".join(lines.slice(begin, _WRITTEN).to_list()) + "\n"
+
+
 def _regular(data: bytes, width: int) -> int:
     """How many lines, if blanks and newlines are as the fast way needs them; else 0.
 
@@ -123,9 +130,9 @@ def _regular(data: bytes, width: int) -> int:
         if (white[1:] & white[:-1]).any():
             return 0
         own = slice(None, _BLOCK)
-        blanks += np.count_nonzero(block[own] == _BLANK)
-        newlines += np.count_nonzero(block[own] == _NEWLINE)
-        others += np.count_nonzero(white[own])
+        blanks += int(np.count_nonzero(block[own] == _BLANK))
+        newlines += int(np.count_nonzero(block[own] == _NEWLINE))
+        others += int(np.count_nonzero(white[own]))
         if np.count_nonzero(block == _HASH) and b"\n#" in data[max(begin - 1, 0) : begin + _BLOCK]:
             return 0
     if others != blanks + newlines or data[:1] in (b" ", b"\n", b"#"):
@@ -199,13 +206,14 @@ def _wrong(text: bytes, layout: Layout) -> str:
         fields = [field.decode() for field in content.split()]
     except UnicodeDecodeError:
         return "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
-    expected = " ".join(layout.fields)
+    return _wrong_fields(fields, layout)
+
+
+def _wrong_fields(fields: list[str], layout: Layout) -> str:
     if len(fields) < layout.width or (len(fields) > layout.width and not layout.loose):
         found = f"{len(fields)} field{'s' * (len(fields) != 1)}"
-        return f"{found}, expected {layout.width} ({expected})."
-    if not layout.number:
-        return ""
-    if layout.loose:
+        return f"{found}, expected {layout.width} ({' '.join(layout.fields)})."
+    if not layout.number or layout.loose:
         return ""
     return number_fault(fields[list(layout.fields).index(layout.number)], layout.number)
 
@@ -213,12 +221,14 @@ def _wrong(text: bytes, layout: Layout) -> str:
 def number_fault(text: str, name: str) -> str:
     """What keeps a text from being a finite number; empty where nothing does."""
     shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-    try:
-        if re.search(r"[_xX]", text):
-            raise ValueError
-        value = float(text)
-    except ValueError:
+    value = _number(text)
+    if value is None:
         return f"{name} '{shown}' is not a number."
-    if not math.isfinite(value):
-        return f"{name} '{shown}' is not a finite number."
-    return ""
+    return "" if math.isfinite(value) else f"{name} '{shown}' is not a finite number."
+
+
+def _number(text: str) -> float | None:
+    try:
+        return None if re.search(r"[_xX]", text) else float(text)
+    except ValueError:
+        return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ class Qrels:
     scale: Scale | None = None
     unjudged: tuple[str, ...] = ()
     made_by: Mapping[str, Any] | None = None
-    place: Place = Place("qrels")
+    place: Place = field(default=Place("qrels"))
 
     def __post_init__(self) -> None:
         if self.table.is_empty() and not self.unjudged:

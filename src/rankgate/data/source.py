@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import sys
 import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING, cast
 
 from rankgate.errors import InputError, MissingExtraError
 
@@ -44,25 +45,29 @@ class Source:
             name = self.path.stem
         return Path(name).stem if Path(name).suffix and not name.startswith(".") else name
 
-    def open(self) -> BinaryIO:
-        """The decompressed bytes.
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        """The decompressed bytes, as a stream that closes at the end.
 
         Raises:
             InputError: the file is missing, is a folder, or cannot be opened.
         """
-        raw = self._raw()
-        magic = raw.peek(4)[:4]
-        if magic.startswith(_GZIP):
-            import gzip  # noqa: PLC0415 - only where it is needed
+        with self._raw() as raw:
+            magic = raw.peek(4)[:4]
+            if magic.startswith(_GZIP):
+                import gzip  # noqa: PLC0415 - only where it is needed
 
-            return gzip.open(raw, "rb")  # type: ignore[return-value]
-        if magic == _ZSTD:
-            return _zstd(raw)
-        return raw
+                with gzip.GzipFile(fileobj=raw) as unpacked:
+                    yield cast("IO[bytes]", unpacked)
+            elif magic == _ZSTD:
+                with io.BufferedReader(_Zstd(raw), 1 << 20) as stream:
+                    yield stream
+            else:
+                yield raw
 
     def _raw(self) -> io.BufferedReader:
         if self.path is None:
-            return io.BufferedReader(io.BytesIO(self.content or b""))  # type: ignore[arg-type]
+            return io.BufferedReader(io.BytesIO(self.content or b""))
         try:
             return self.path.open("rb")
         except FileNotFoundError:
@@ -86,7 +91,7 @@ class Source:
                     raise InputError(problem, source=self.label)
                 yield piece + end if end else piece
 
-    def bytes(self) -> bytes:
+    def everything(self) -> bytes:
         """Everything, decompressed; for formats that are not line by line."""
         with self.open() as stream:
             return b"".join(iter(lambda: self._read(stream, CHUNK), b""))
@@ -145,10 +150,6 @@ class _Zstd(io.RawIOBase):
             raise OSError(str(error)) from None
 
     def close(self) -> None:
-        self._stream.close()
+        self._stream.close()  # type: ignore[no-untyped-call]
         self._raw.close()
         super().close()
-
-
-def _zstd(raw: IO[bytes]) -> BinaryIO:
-    return io.BufferedReader(_Zstd(raw), 1 << 20)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.lines import Layout, first_fields, frames, line_of
+from rankgate.data.lines import Layout, first_fields, frames, line_of, written
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import InputError
@@ -53,5 +53,4 @@ def write(qrels: Qrels) -> Iterator[str]:
     lines = qrels.table.select(
         pl.concat_str("query_id", pl.lit("0"), "doc_id", grade, separator=" ")
     ).to_series()
-    for piece in lines.iter_slices(1 << 16):
-        yield "\n".join(piece.to_list()) + "\n"
+    return written(lines)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.lines import Layout, first_fields, frames, line_of
+from rankgate.data.lines import Layout, first_fields, frames, line_of, written
 from rankgate.data.place import Place
 from rankgate.data.run import SCHEMA, Run
 from rankgate.errors import InputError
@@ -83,5 +83,4 @@ def write(run: Run) -> Iterator[str]:
             separator=" ",
         )
     ).to_series()
-    for piece in lines.iter_slices(1 << 16):
-        yield "\n".join(piece.to_list()) + "\n"
+    return written(lines)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.index import Index
 
+
 @dataclass(frozen=True)
 class Aligned:
     """The judged documents that some queries retrieved; rows by query, then by rank.

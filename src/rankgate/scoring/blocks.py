@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from rankgate.scoring.align import Aligned
     from rankgate.scoring.index import Index
+
+_Number = TypeVar("_Number", np.int32, np.float64, np.bool_)
 
 _CELLS = 1 << 20  # cells of one matrix of a block; with its fellows that is about 64 MB
 
@@ -56,8 +58,8 @@ def _block(
     column = rows - starts[aligned.owner[rows]]
     J = max(1, int(counts.max(initial=0)))
 
-    def spread(values: NDArray[np.generic], fill: float, dtype: type) -> NDArray[np.generic]:
-        table = np.full((T, J), fill, dtype)
+    def spread(values: NDArray[_Number], fill: float, dtype: type[_Number]) -> NDArray[_Number]:
+        table: NDArray[_Number] = np.full((T, J), fill, dtype)
         table[line, column] = values[rows]
         return table
 
@@ -70,11 +72,11 @@ def _block(
     real = grades >= 0  # the best grade stands first, so real ones come before negative ones
     ideal[whose[real], order[real]] = grades[real]
     block = Judged(
-        rank=spread(aligned.rank, PAD, np.int32),
+        rank=spread(aligned.rank.astype(np.int32), PAD, np.int32),
         grade=spread(aligned.grade, 0, np.float64),
-        known=spread(np.ones(len(aligned.rank), bool), 0, bool),
-        first=spread(aligned.first, PAD, np.int32),
-        last=spread(aligned.last, PAD, np.int32),
+        known=spread(np.ones(len(aligned.rank), np.bool_), 0, np.bool_),
+        first=spread(aligned.first.astype(np.int32), PAD, np.int32),
+        last=spread(aligned.last.astype(np.int32), PAD, np.int32),
         ideal=ideal,
         retrieved=aligned.retrieved[chosen],
         judged=judged,

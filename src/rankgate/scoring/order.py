@@ -85,19 +85,15 @@ def _in_order(owner: NDArray[np.int64], scores: NDArray[np.floating]) -> bool:
     return bool(((scores[1:] <= scores[:-1]) | (step > 0)).all())
 
 
-def _heads(
-    owner: NDArray[np.int64], scores: NDArray[np.floating]
-) -> NDArray[np.int64] | None:
+def _heads(owner: NDArray[np.int64], scores: NDArray[np.floating]) -> NDArray[np.int64] | None:
     """Where a group of equal scores begins, in order; None where each row is its own group."""
     same = (scores[1:] == scores[:-1]) & (owner[1:] == owner[:-1])
     if not same.any():
         return None
-    return np.flatnonzero(np.append(True, ~same))  # noqa: FBT003 - a value, not a flag
+    return np.flatnonzero(np.append(True, ~same))
 
 
-def _keys(
-    owner: NDArray[np.int64], scores: NDArray[np.floating], T: int
-) -> NDArray[np.uint64]:
+def _keys(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> NDArray[np.uint64]:
     """The query in the high bits and as much of the score as fits below, best first.
 
     The bits of a float, with the sign turned, compare as integers like the floats; equal
@@ -118,7 +114,7 @@ def _sorted(keys: NDArray[np.uint64], scores: NDArray[np.floating]) -> NDArray[n
     keys, scores = keys[rows], scores[rows]
     wrong = (keys[1:] == keys[:-1]) & (scores[1:] > scores[:-1])
     if wrong.any():
-        group = np.cumsum(np.append(False, keys[1:] != keys[:-1]))  # noqa: FBT003 - as above
+        group = np.cumsum(np.append(False, keys[1:] != keys[:-1]))
         mixed = np.zeros(group[-1] + 1, bool)
         mixed[group[1:][wrong]] = True
         loose = np.flatnonzero(mixed[group])
@@ -169,7 +165,7 @@ def ranks(
     return Ranks(position - begin + 1, first - begin + 1, end - begin)
 
 
-def _broken(
+def _broken(  # noqa: PLR0917 - one caller, right above
     placed: Order,
     heads: NDArray[np.int64],
     groups: NDArray[np.int64],
@@ -188,7 +184,8 @@ def _broken(
     else:
         down = ties == "doc_id_desc"
         names = pl.DataFrame({"group": label, "doc_id": doc_ids.gather(members)})
-        by = names.select(pl.arg_sort_by("group", "doc_id", descending=[False, down]))
-        by = by.to_series().to_numpy()
+        sort = pl.arg_sort_by("group", "doc_id", descending=[False, down])
+        by = names.select(sort).to_series().to_numpy().astype(np.intp)
     known = np.argsort(members[by])
-    return places[known[np.searchsorted(members[by][known], rows)]]
+    found: NDArray[np.int64] = places[known[np.searchsorted(members[by][known], rows)]]
+    return found

@@ -127,7 +127,7 @@ def _judged_at(aligned: Aligned, k: int) -> NDArray[np.float64]:
     seen = aligned.owner[(aligned.rank <= k) & (aligned.grade >= 0)]
     judged = np.bincount(seen, minlength=len(aligned.codes))
     places = np.minimum(aligned.retrieved, k)
-    out = np.full(len(places), np.nan)
+    out: NDArray[np.float64] = np.full(len(places), np.nan)
     return np.divide(judged, places, out=out, where=places > 0)
 
 

@@ -1,0 +1,217 @@
+"""Every way to write the same judgments and rankings reads as the same table."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import zstandard
+
+from rankgate.data import read_qrels, read_run, trec_run
+from rankgate.errors import DuplicateError, InputError
+
+RUN = [("1", "007", 2.5), ("1", "b#", 1.0), ("2", "ä", -3.0)]
+QRELS = [("1", "007", 3.0), ("1", "x", 0.0), ("2", "ä", -1.0)]
+
+RUN_TEXT = b"1 Q0 007 1 2.5 tag\n1 Q0 b# 2 1.0 tag\n2 Q0 \xc3\xa4 1 -3 tag\n"
+RUNS = {
+    "six fields": RUN_TEXT,
+    "tabs": RUN_TEXT.replace(b" ", b"\t"),
+    "runs of blanks": RUN_TEXT.replace(b" ", b"  \t"),
+    "blanks at both ends": RUN_TEXT.replace(b"\n", b" \n "),
+    "windows lines": RUN_TEXT.replace(b"\n", b"\r\n"),
+    "no final newline": RUN_TEXT.rstrip(),
+    "blank lines": b"\n\n" + RUN_TEXT.replace(b"\n", b"\n\n"),
+    "byte order mark": b"\xef\xbb\xbf" + RUN_TEXT,
+    "comments": b"# made on Monday\n" + RUN_TEXT + b"#1 Q0 c 1 2 tag\n",
+    "comment that looks like a line": b"#1 Q0 c 1 2.0 tag\n" + RUN_TEXT,
+    "gzip": gzip.compress(RUN_TEXT),
+    "gzip in two parts": gzip.compress(RUN_TEXT[:20]) + gzip.compress(RUN_TEXT[20:]),
+    "zstd": zstandard.compress(RUN_TEXT),
+    "three fields": b"1 007 2.5\n1 b# 1.0\n2 \xc3\xa4 -3\n",
+    "csv": "query_id,doc_id,score\n1,007,2.5\n1,b#,1.0\n2,ä,-3\n".encode(),
+    "csv with other names": 'docno,"topic",sim\n007,1,2.5\nb#,1,1\n"ä",2,-3\n'.encode(),
+    "tsv": "qid\tdocid\tscore\textra\n1\t007\t2.5\t\n1\tb#\t1\t\n2\tä\t-3\tz\n".encode(),
+    "windows csv": "\ufeffQID;DocID;Score\r\n1;007;2.5\r\n1;b#;1\r\n2;ä;-3\r\n".encode(),
+}  # fmt: skip
+
+
+def saved(tmp_path, content, name="a.run"):
+    path = tmp_path / name
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_a_run_in_any_form(tmp_path, kind):
+    assert read_run(saved(tmp_path, RUNS[kind])).table.rows() == RUN
+
+
+def test_two_fields_are_best_first(tmp_path):
+    table = read_run(saved(tmp_path, b"1 a\n1 b\n2 c\n")).table
+    assert table["score"].is_sorted(descending=True)
+    assert table["doc_id"].to_list() == ["a", "b", "c"]
+
+
+def test_a_rank_column_counts_downwards(tmp_path):
+    table = read_run(saved(tmp_path, b"query,doc,rank\n1,a,1\n1,b,2\n")).table
+    assert table["score"].to_list() == [-1.0, -2.0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"1 0 007 3\n1 0 x 0\n2 0 \xc3\xa4 -1\n",
+        b"1 007 3\n1 x 0\n2 \xc3\xa4 -1\n",
+        "query-id\tcorpus-id\tscore\n1\t007\t3\n1\tx\t0\n2\tä\t-1\n".encode(),
+        "query,docid,rating\n1,007,3\n1,x,0\n2,ä,-1\n".encode(),
+    ],
+)
+def test_qrels_in_any_form(tmp_path, content):
+    assert read_qrels(saved(tmp_path, content)).table.rows() == QRELS
+
+
+def test_frames_and_dicts():
+    table = pl.DataFrame(RUN, schema=["qid", "docno", "score"], orient="row")
+    nested = {"1": {"007": 2.5, "b#": 1}, "2": {"ä": -3}}
+    for same in (table, table.lazy(), table.to_pandas(), table.to_arrow(), nested):
+        assert read_run(same).table.rows() == RUN
+    judged = pd.DataFrame({"query_id": ["1"], "doc_id": ["a"], "relevance": [2]})
+    assert read_qrels(judged).table.rows() == [("1", "a", 2.0)]
+
+
+def test_parquet_and_arrow_files(tmp_path):
+    table = pl.DataFrame(RUN, schema=["query_id", "doc_id", "score"], orient="row")
+    table.write_parquet(tmp_path / "a.parquet")
+    table.write_ipc(tmp_path / "a.arrow")
+    assert read_run(tmp_path / "a.parquet").table.rows() == RUN
+    assert read_run(tmp_path / "a.arrow").table.rows() == RUN
+
+
+def test_whole_numbers_are_ids_in_frames():
+    table = pa.table({"query_id": [1], "doc_id": [7], "score": [0.5]})
+    assert read_run(table).table.rows() == [("1", "7", 0.5)]
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(RUN_TEXT))))
+    run = read_run("-")
+    assert (run.name, run.table.rows()) == ("-", RUN)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("a.run.gz", "a"), ("bm25.v2.txt", "bm25.v2"), ("plain", "plain"), ("b.run", "b")],
+)
+def test_names_come_from_files(tmp_path, file, name):
+    assert read_run(saved(tmp_path, RUN_TEXT, file)).name == name
+
+
+def test_the_tag_is_kept(tmp_path):
+    assert read_run(saved(tmp_path, RUN_TEXT)).tag == "tag"
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "words"),
+    [
+        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0\n", 2, "5 fields, expected 6"),
+        (b"1 Q0 a 1 2.0 t\n\n1 Q0 b 2 1.0 t u\n", 3, "7 fields, expected 6"),
+        (b"1 Q0 a 1 2.0 t\n1  Q0 b 2 1.0\n1 Q0 c 3 0.5 t x\n", 2, "5 fields"),
+        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 \n1 Q0 c 3 0.5 t\n", 2, "5 fields"),
+        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0\n1 Q0 c 3 0.5 t x\n", 2, "5 fields"),
+        (b"1 Q0 a 1 2.0 t x\n1 Q0 b 2 1.0\n", 1, "7 fields"),
+        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 ten t\n", 2, "'ten' is not a number"),
+        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 nan t\n", 2, "'nan' is not a finite number"),
+        (b"1 Q0 a 1 -inf t\n", 1, "not a finite number"),
+        (b"1 Q0 a 1 1e999 t\n", 1, "not a finite number"),
+        (b"1 Q0 a 1 0x10 t\n", 1, "is not a number"),
+        (b"# c\n1 Q0 a 1 2.0 t\n1 Q0 b 2 \xff t\n", 3, "UTF-8"),
+        (b"1 Q0 a 1 2.0 t\n1 Q0 \x01 2 1.0 t\n", 2, "control characters"),
+        (b"query,doc,score\n1,a,1\n1,b,x\n", 3, "'x' is not a number"),
+        (b'query,doc,score\n1,"a\nb",1\n1,b,\n', 4, "not a"),
+        (b"1 Q0 a 1 2.0 t\n2 Q0 a 1 2.0 t\n1 Q0 a 2 1.0 t\n", 3, "ranked twice for query '1'"),
+        (b"1 Q0 a 1 2.0 t\n#\n1 Q0 b 1 2.0 t\n\n1 Q0 a 2 1.0 t\n", 5, "first on line 1"),
+        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n1\tQ0\tb\t3\t0.5\tt", 3, "ranked twice"),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path, content, line, words):
+    path = saved(tmp_path, content)
+    with pytest.raises(InputError) as error:
+        _ = read_run(path).table
+    assert error.value.line == line
+    assert str(error.value).startswith(f"{path}:{line}: ")
+    assert words in str(error.value)
+
+
+def test_wrong_lines_far_into_a_file(tmp_path, monkeypatch):
+    good = "".join(f"{i // 100} Q0 d{i} 1 {-i} t\n" for i in range(20_000))
+    monkeypatch.setattr("rankgate.data.source.Source.chunks.__defaults__", (1 << 12,))
+    path = saved(tmp_path, (good + "199 Q0 d19950 9 0.5 t\n").encode())
+    with pytest.raises(DuplicateError, match="first on line 19951") as error:
+        list(read_run(path).batches())
+    assert error.value.line == 20_001
+    path = saved(tmp_path, (good + "7 Q0 x 9 0.5\n").encode())
+    with pytest.raises(InputError, match="5 fields") as error:
+        list(read_run(path).batches())
+    assert error.value.line == 20_001
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "words"),
+    [
+        (b"1 0 a 1\n1 0 b\n", 2, "3 fields, expected 4"),
+        (b"1 0 a 1\n1 0 a 0\n", 2, "judged twice for query '1'"),
+        (b"1 0 a good\n", 1, "'good' is not a number"),
+        (b"1 0\n", 1, "2 fields, expected 4"),
+        (b"", None, "empty"),
+        (b"\x00\x01\x02", None, "NUL"),
+        (b"query,doc,rating\n1,a,\n", 2, "not a"),
+    ],
+)
+def test_wrong_judgments_are_named(tmp_path, content, line, words):
+    with pytest.raises(InputError) as error:
+        read_qrels(saved(tmp_path, content))
+    assert error.value.line == line
+    assert words in str(error.value)
+
+
+def test_damaged_compression_and_folders(tmp_path):
+    whole = gzip.compress(RUN_TEXT * 1000)
+    for name, content in {
+        "a.gz": whole[: len(whole) // 2],
+        "b.gz": whole[:10] + b"\xff" * 50 + whole[60:],
+        "c.zst": zstandard.compress(RUN_TEXT * 1000)[:40],
+    }.items():
+        with pytest.raises(InputError, match=name):
+            _ = read_run(saved(tmp_path, content, name)).table
+    with pytest.raises(InputError, match="folder"):
+        read_run(tmp_path)
+    with pytest.raises(InputError, match="no such file"):
+        read_run(tmp_path / "none.run")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [{"1": {7: 1.0}}, {1: {"a": 1.0}}, {"1": {"a": "x"}}, {"1": [("a", 1.0)]}, 17, None],
+)
+def test_tables_that_are_none(table):
+    with pytest.raises(InputError):
+        read_run(table)
+
+
+def test_the_hash_is_of_the_table_and_not_of_the_file(tmp_path):
+    first = read_run(saved(tmp_path, RUNS["six fields"]))
+    second = read_run(saved(tmp_path, RUNS["csv with other names"], "b.csv"))
+    other = read_run(saved(tmp_path, RUN_TEXT.replace(b"2.5", b"2.6"), "c.run"))
+    assert first.sha256 == second.sha256 != other.sha256
+
+
+def test_a_run_is_written_as_it_is_read(tmp_path):
+    run = read_run(saved(tmp_path, RUN_TEXT))
+    again = saved(tmp_path, "".join(trec_run.write(run)).encode(), "again.run")
+    assert read_run(again).sha256 == run.sha256
