@@ -1,0 +1,25 @@
+"""``rankgate metrics``: list the metrics, or read one's passport."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate import services
+from rankgate.cli import options
+from rankgate.cli.places import deliver
+from rankgate.report.passports import FORMS, render, render_all
+
+
+@click.command("metrics")
+@click.argument("name", required=False)
+@options.form(*FORMS)
+def command(name: str | None, form: str) -> None:
+    """List the metrics, or read the passport of the one called NAME.
+
+    \b
+    rankgate metrics nDCG
+    """  # noqa: D301 - click needs the character that \b makes
+    if name is None:
+        deliver(render_all(services.passports(), form))
+    else:
+        deliver(render(services.passport(name), form))

@@ -1,0 +1,153 @@
+"""Tell what a metric is: formula, parameters, source, what it sees and what it does not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.metrics.names import parse
+from rankgate.metrics.trec import NAMED
+from rankgate.scoring.convention import CONVENTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.metrics.declare import Metric, Parameter
+    from rankgate.scoring.convention import Convention
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class ParameterFacts:
+    """One parameter of a metric.
+
+    Attributes:
+        name: as it is written in parentheses.
+        default: its value where nobody says another, None where it is required or none.
+        required: whether the metric needs it.
+        kind: ``choice``, ``gain`` (a choice or a map), ``int``, ``float``, ``bool`` or ``any``.
+        choices: the words it may be.
+        low: the least number it may be, None where there is no bound.
+        high: the greatest.
+    """
+
+    name: str
+    default: Any
+    required: bool
+    kind: str
+    choices: tuple[str, ...]
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, name: str, parameter: Parameter) -> ParameterFacts:
+        """The facts of a declared parameter."""
+        return cls(
+            name=name,
+            default=parameter.default,
+            required=parameter.required,
+            kind=parameter.kind,
+            choices=parameter.choices,
+            low=_bound(parameter.range.low),
+            high=_bound(parameter.range.high),
+        )
+
+
+@dataclass(frozen=True)
+class Passport:
+    """What is known of a metric.
+
+    Attributes:
+        name: the canonical name.
+        title: what it measures, in one sentence.
+        formula: its definition.
+        parameters: in the order of writing.
+        at: the parameter that ``@`` binds, None where nothing stands after it.
+        low: the least value, None where there is no bound.
+        high: the greatest value.
+        higher_is_better: the direction of improvement.
+        aggregate: how queries become one number: ``mean``, ``sum`` or ``geometric``.
+        aliases: other names.
+        trec: the names that trec_eval gives it.
+        source: the paper or tool that defines it.
+        sees: what can change its value.
+        blind_to: what cannot.
+        conventions: by named convention the parameters it binds and its kinds of empty.
+    """
+
+    name: str
+    title: str
+    formula: str
+    parameters: tuple[ParameterFacts, ...]
+    at: str | None
+    low: float | None
+    high: float | None
+    higher_is_better: bool
+    aggregate: str
+    aliases: tuple[str, ...]
+    trec: tuple[str, ...]
+    source: str
+    sees: str
+    blind_to: str
+    conventions: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, metric: Metric) -> Passport:
+        """The passport of a declared metric, without what is bound to it."""
+        return cls(
+            name=metric.name,
+            title=metric.title,
+            formula=metric.formula,
+            parameters=tuple(ParameterFacts.of(n, p) for n, p in metric.parameters.items()),
+            at=metric.at,
+            low=_bound(metric.low),
+            high=metric.high,
+            higher_is_better=metric.higher_is_better,
+            aggregate=metric.aggregate,
+            aliases=metric.aliases,
+            trec=metric.trec,
+            source=metric.source,
+            sees=metric.sees,
+            blind_to=metric.blind_to,
+            conventions={name: _bindings(how, metric) for name, how in CONVENTIONS.items()},
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+
+def passports() -> tuple[Passport, ...]:
+    """Every metric of the catalogue, in its order."""
+    return tuple(map(Passport.of, CATALOGUE))
+
+
+def passport(name: str) -> Passport:
+    """The metric of a name, an alias, or a name of trec_eval; parameters do not matter.
+
+    Raises:
+        UsageError: an unknown name; the nearest ones are in the message.
+    """
+    return Passport.of(NAMED.get(name.strip()) or parse(name))
+
+
+def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:
+    return {
+        "parameters": dict(how.defaults(metric)),
+        "without_relevant": _empty(how.empty(metric, "without_relevant")),
+        "nothing_retrieved": _empty(how.empty(metric, "nothing_retrieved")),
+    }
+
+
+def _empty(value: float | None) -> float | str:
+    """The value that stands for an empty query: a number, or what is done instead."""
+    if value is None:
+        return "left out"
+    return "undefined" if math.isnan(value) else value
+
+
+def _bound(number: float) -> float | None:
+    return number if math.isfinite(number) else None
