@@ -1,1 +1,52 @@
-"""rankgate says whether a ranking got better, with a number you can defend."""
+"""rankgate says whether a ranking got better, with a number you can defend.
+
+>>> import rankgate
+>>> qrels = {"jaguar speed": {"cat": 3, "car": 1, "boat": 0}}
+>>> run = {"jaguar speed": {"car": 9.1, "cat": 7.4, "boat": 2.2}}
+>>> rankgate.evaluate(qrels, run, ["nDCG@10", "RR"]).means.row(0)
+('run1', 0.7967075809905066, 1.0)
+
+The verbs are ``evaluate``; ``read_qrels`` and ``read_run`` read what they take. Metrics are in
+``rankgate.metrics`` by name: ``nDCG(gain="exp") @ 10``. Everything is imported when it is first
+used, so that a command loads only what it needs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankgate.data import read_qrels, read_run
+    from rankgate.errors import InputError, RankgateError, UsageError
+    from rankgate.notebook import Evaluation, evaluate
+
+__all__ = [
+    "Evaluation",
+    "InputError",
+    "RankgateError",
+    "UsageError",
+    "evaluate",
+    "read_qrels",
+    "read_run",
+]
+
+_HOMES = {
+    "Evaluation": "rankgate.notebook",
+    "evaluate": "rankgate.notebook",
+    "read_qrels": "rankgate.data",
+    "read_run": "rankgate.data",
+    "InputError": "rankgate.errors",
+    "RankgateError": "rankgate.errors",
+    "UsageError": "rankgate.errors",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name is of
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rankgate' has no attribute '{name}'")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

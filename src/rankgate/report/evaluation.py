@@ -33,7 +33,7 @@ def render(result: Evaluation, form: str, *, per_query: bool = False) -> str:
 
 
 def _text(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001 - as every form takes it
-    parts = [as_text.fitted(means(result)), as_text.fitted(counts(result)), _rules(result)]
+    parts = [as_text.fitted(means(result)), as_text.fitted(counts(result)), rules(result)]
     if per_query:
         named = zip(result.runs, queries(result), strict=True)
         told = [f"{printable(run.run)}\n{as_text.fitted(grid)}" for run, grid in named]
@@ -43,7 +43,7 @@ def _text(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001 - as ever
 
 def _markdown(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
     parts = [as_markdown.table(means(result)), as_markdown.table(counts(result))]
-    parts.append(as_markdown.escaped(_rules(result)))
+    parts.append(as_markdown.escaped(rules(result)))
     if per_query:
         for run, grid in zip(result.runs, queries(result), strict=True):
             parts += [f"**{as_markdown.escaped(run.run)}**", as_markdown.table(grid)]
@@ -52,7 +52,7 @@ def _markdown(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
 
 def _latex(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
     counted = counts(result).flat
-    lines = [_rules(result)]
+    lines = [rules(result)]
     for name, *cells in counted.rows:
         named = zip(counted.head[1:], cells, strict=True)
         told = ", ".join(f"{head} {cell}" for head, cell in named)
@@ -116,6 +116,7 @@ def queries(result: Evaluation) -> Iterator[Grid]:
         yield Grid.of(columns)
 
 
-def _rules(result: Evaluation) -> str:
+def rules(result: Evaluation) -> str:
+    """Whose judgments and whose rules stand behind the numbers, in a line."""
     name, digits = result.convention["name"], result.convention["hash"]
     return f"judgments {printable(result.qrels)}, convention {name} ({digits})"
