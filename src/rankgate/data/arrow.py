@@ -8,7 +8,7 @@ import polars as pl
 
 from rankgate.data.columns import shaped
 from rankgate.data.place import Place
-from rankgate.data.qrels import Qrels
+from rankgate.data.qrels import Qrels, refuse_holes
 from rankgate.data.run import Run
 from rankgate.errors import InputError
 
@@ -40,12 +40,14 @@ def read_run(source: Source) -> Run:
         InputError: a damaged file, a missing column.
     """
     table = shaped(_scan(source), "score", source.label)
+    place = Place(source.label)
 
     def pieces() -> Iterator[pl.DataFrame]:
         frame = table.collect(engine="streaming")
+        refuse_holes(frame, "score", place)
         yield from frame.iter_slices(_BATCH)
 
-    return Run(source.stem, pieces, place=Place(source.label))
+    return Run(source.stem, pieces, place=place)
 
 
 def _scan(source: Source) -> pl.LazyFrame:

@@ -12,7 +12,7 @@ import polars as pl
 from rankgate.data.columns import is_header, shaped
 from rankgate.data.lines import number_fault
 from rankgate.data.place import Place
-from rankgate.data.qrels import Qrels
+from rankgate.data.qrels import Qrels, refuse_holes
 from rankgate.data.run import Run
 from rankgate.errors import InputError
 
@@ -51,9 +51,12 @@ def read_run(source: Source) -> Run:
     """
 
     def pieces() -> Iterator[pl.DataFrame]:
-        yield _table(source, "score")
+        table = _table(source, "score")
+        refuse_holes(table, "score", place)
+        yield table
 
-    return Run(source.stem, pieces, place=_place(source))
+    place = _place(source)
+    return Run(source.stem, pieces, place=place)
 
 
 def _table(source: Source, number: str) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.data.columns import shaped
 from rankgate.data.place import Place
-from rankgate.data.qrels import Qrels
+from rankgate.data.qrels import Qrels, refuse_holes
 from rankgate.data.run import Run
 from rankgate.errors import InputError
 
@@ -40,6 +40,7 @@ def run_of(table: Any, name: str = "run") -> Run:  # noqa: ANN401 - whatever hol
         InputError: not such a table, ids that are not strings, scores that are no numbers.
     """
     frame = _frame(table, "score", name)
+    refuse_holes(frame, "score", Place(name))
     empty = _empty(table)
     states = {"query_id": empty, "state": ["zero"] * len(empty)}
     queries = pl.DataFrame(states, schema={"query_id": pl.String, "state": pl.String})

@@ -13,7 +13,6 @@ from rankgate.data.ahead import ahead
 from rankgate.data.digest import digest
 from rankgate.data.duplicates import refuse_duplicates
 from rankgate.data.place import Place
-from rankgate.data.qrels import refuse_holes
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,8 +47,8 @@ class Run:
 
     Attributes:
         name: the file's name without folder, compression suffix and last extension.
-        pieces: the rows as frames of ``query_id``, ``doc_id``, ``score``, in file order;
-            can be called again.
+        pieces: the rows as frames of ``query_id``, ``doc_id``, ``score``, in file order, ids
+            there and scores finite; can be called again.
         tag: the name that a TREC file gives the run.
         queries: what is known of each query: ``query_id``, ``state`` and more.
         place: where the rows come from.
@@ -114,7 +113,6 @@ class Run:
         yield None
 
     def _check(self, frame: pl.DataFrame, first_row: int) -> None:
-        refuse_holes(frame, "score", self.place, first_row)
         refuse_duplicates(frame, word="ranked", place=self.place, first_row=first_row)
 
     def _refuse_nothing(self, rows: int) -> None:
