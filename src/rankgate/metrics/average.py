@@ -6,6 +6,7 @@ import numpy as np
 
 from rankgate.metrics.declare import Cutoff, Metric
 from rankgate.metrics.judged import Counts, Floats, Judged, ratio, total
+from rankgate.metrics.steps import Steps, inside
 
 Hits = Literal["relevant", "reachable", "returned", "found"]
 
@@ -44,6 +45,30 @@ def average_precision(
     return np.where((wanted == 0) & (judged.relevant > 0), 0, value)
 
 
+def average_precision_steps(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    rel: float = 1,
+    denominator: Hits = "relevant",
+) -> Steps:
+    """Average precision as a sum over the relevant documents of the precision at each."""
+    judged = judged.at_level(rel)
+    hits, within = judged.hits(rel), inside(judged, cutoff)
+    found: Counts = np.cumsum(hits, axis=-1)
+    last = np.count_nonzero(hits & (within > 0), axis=-1)
+    wanted = _wanted(judged, last, cutoff, denominator)
+    norm = np.where(judged.relevant > 0, np.maximum(wanted, 1), 0)
+    names = {"relevant": "R", "reachable": "min(k, R)", "returned": "min(k, R, n)"}
+    return Steps(
+        hits.astype(np.float64),
+        within * found / judged.rank,
+        norm.astype(np.float64),
+        weighed="P@rank",
+        divisor=names.get(denominator, "relevant within k"),
+    )
+
+
 def _wanted(judged: Judged, found: Counts, cutoff: int | None, denominator: Hits) -> Counts:
     """What the sum is divided by, ``(T,)``."""
     if denominator == "found":
@@ -63,6 +88,7 @@ AP = Metric(
     formula="AP@k = 1/R · Σ_{relevant at rank i ≤ k} P@i",
     aliases=("MAP", "average_precision", "mean_average_precision"),
     trec=("map", "map_cut"),
+    steps=average_precision_steps,
     source=_SOURCE,
     sees="the rank of every relevant document, and those that are missing",
     blind_to="grades above rel, and unjudged documents, which count as not relevant; AP@k of a "
@@ -74,6 +100,7 @@ GMAP = Metric(
     title="Average precision, joined over queries by the geometric mean.",
     formula="GMAP = exp( mean of ln max(AP, 0.00001) )",
     trec=("gm_map",),
+    steps=average_precision_steps,
     aggregate="geometric",
     source="Robertson, CIKM 2006, doi:10.1145/1183614.1183630; trec_eval",
     sees="progress on the worst queries: from 0.01 to 0.02 counts as much as from 0.4 to 0.8",

@@ -3,7 +3,8 @@
 import numpy as np
 
 from rankgate.metrics.declare import Metric
-from rankgate.metrics.judged import Floats, Judged, ratio, total
+from rankgate.metrics.judged import Floats, Judged
+from rankgate.metrics.steps import Steps
 
 
 def bpref(judged: Judged, *, rel: float = 1) -> Floats:
@@ -21,6 +22,11 @@ def bpref(judged: Judged, *, rel: float = 1) -> Floats:
     >>> bpref(block([[1, None, 0, 1]]))  # (1 + (1 - 1/1)) / 2
     array([0.5])
     """
+    return bpref_steps(judged, rel=rel).value
+
+
+def bpref_steps(judged: Judged, *, rel: float = 1) -> Steps:
+    """Relevant documents, each weighed by the judged non-relevant ones below it."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel) & judged.known
     below = judged.hits(0) & judged.known & ~hits
@@ -28,7 +34,13 @@ def bpref(judged: Judged, *, rel: float = 1) -> Floats:
     above = np.minimum(np.cumsum(below, axis=-1), most)
     possible = np.minimum((judged.judged - judged.relevant)[:, None], most)
     lost = np.divide(above, possible, out=np.zeros(above.shape), where=above > 0)
-    return ratio(total(np.where(hits, 1 - lost, 0)), judged.relevant)
+    return Steps(
+        hits.astype(np.float64),
+        1 - lost,
+        judged.relevant.astype(np.float64),
+        weighed="1 − n/N",
+        divisor="R",
+    )
 
 
 _SEES = "the order of judged relevant and judged non-relevant documents"
@@ -39,6 +51,7 @@ Bpref = Metric(
     title="How rarely judged non-relevant documents stand above relevant ones.",
     formula="Bpref = 1/R · Σ_{relevant retrieved} (1 − min(n, R) / min(N, R))",
     trec=("bpref",),
+    steps=bpref_steps,
     at=None,
     source="Buckley & Voorhees, SIGIR 2004, doi:10.1145/1008992.1009000, as trec_eval since 8.0",
     sees=_SEES,
@@ -52,6 +65,7 @@ GMBpref = Metric(
     formula="GMBpref = exp( mean of ln max(Bpref, 0.00001) )",
     aliases=("gm_bpref",),
     trec=("gm_bpref",),
+    steps=bpref_steps,
     at=None,
     aggregate="geometric",
     source="trec_eval",

@@ -7,6 +7,7 @@ import numpy as np
 from rankgate.errors import InputError
 from rankgate.metrics.declare import Cutoff, Metric, Range
 from rankgate.metrics.judged import Floats, Judged, total
+from rankgate.metrics.steps import Steps, inside
 
 
 def expected_reciprocal_rank(
@@ -42,11 +43,33 @@ def expected_reciprocal_rank(
             f"say the top of the scale, such as ERR(max_grade={most:g})"
         )
     rank = judged.rank[:, :cutoff]
-    satisfied = (np.exp2(np.maximum(judged.grade[:, :cutoff], 0)) - 1) / 2.0**max_grade
-    reached = np.ones_like(satisfied)
-    np.cumprod(1 - satisfied[:, :-1], axis=-1, out=reached[:, 1:])
+    satisfied, reached = _reader(judged.grade[:, :cutoff], max_grade)
     stops = reached * satisfied / rank
     return total(stops if cutoff is None else np.where(rank > cutoff, 0, stops))
+
+
+def expected_reciprocal_rank_steps(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    max_grade: Annotated[float, Range(0)] = 4,
+) -> Steps:
+    """The chance to be satisfied times the chance to get there, over the rank."""
+    satisfied, reached = _reader(judged.grade, max_grade)
+    return Steps(
+        satisfied,
+        reached * inside(judged, cutoff) / judged.rank,
+        np.ones(len(judged.rank)),
+        weighed="reached / rank",
+    )
+
+
+def _reader(grade: Floats, max_grade: float) -> tuple[Floats, Floats]:
+    """How likely each document satisfies, and how likely the reader gets to it."""
+    satisfied = (np.exp2(np.maximum(grade, 0)) - 1) / 2.0**max_grade
+    reached = np.ones_like(satisfied)
+    np.cumprod(1 - satisfied[:, :-1], axis=-1, out=reached[:, 1:])
+    return satisfied, reached
 
 
 ERR = Metric(
@@ -55,6 +78,7 @@ ERR = Metric(
     title="The expected reciprocal of the rank at which the reader is satisfied.",
     formula="ERR@k = Σ_{i≤k} 1/i · pᵢ · Π_{j<i} (1 − pⱼ),   pᵢ = (2^gradeᵢ − 1) / 2^max",
     aliases=("expected_reciprocal_rank",),
+    steps=expected_reciprocal_rank_steps,
     source="Chapelle, Metzler, Zhang & Grinspan, CIKM 2009, doi:10.1145/1645953.1646033",
     sees="grades and ranks, and that a document below a perfect one is hardly ever read",
     blind_to="nearly all that follows the first very good document, and how much there was to "

@@ -7,6 +7,7 @@ import numpy as np
 from rankgate.metrics.declare import Cutoff, Metric, Range
 from rankgate.metrics.gains import Gain, Levels, ideal_gains, retrieved_gains
 from rankgate.metrics.judged import Floats, Judged, Ranks, ratio, total
+from rankgate.metrics.steps import Steps, inside
 
 Discount = Literal["shifted", "original"]
 Ideal = Literal["judged", "retrieved"]
@@ -25,6 +26,13 @@ def cumulated_gain(
     """
     gains = retrieved_gains(judged, gain, cutoff)
     return total(gains if cutoff is None else np.where(judged.rank[:, :cutoff] > cutoff, 0, gains))
+
+
+def cumulated_gain_steps(
+    judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear"
+) -> Steps:
+    """The gains themselves."""
+    return Steps(retrieved_gains(judged, gain), inside(judged, cutoff), np.ones(len(judged.rank)))
 
 
 def dcg(
@@ -57,6 +65,20 @@ def dcg(
     rank = judged.rank[:, :cutoff]
     gains = retrieved_gains(judged, gain, cutoff)
     return total(_discounted(gains, rank, cutoff, discount, base))
+
+
+def dcg_steps(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    gain: Gain = "linear",
+    base: Base = 2.0,
+    discount: Discount = "shifted",
+) -> Steps:
+    """Gains times discounts."""
+    gains = retrieved_gains(judged, gain)
+    weight = _discounted(np.ones_like(gains), judged.rank, cutoff, discount, base)
+    return Steps(gains, weight, np.ones(len(gains)), weighed="discount")
 
 
 def ndcg(
@@ -93,15 +115,57 @@ def ndcg(
     array([0.727])
     """
     got = dcg(judged, cutoff=cutoff, gain=gain, discount=discount)
+    best = _best(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
+    rank = np.arange(1, best.shape[-1] + 1)
+    return ratio(got, total(_discounted(best, rank, None, discount, 2.0)))
+
+
+def ndcg_steps(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    gain: Gain = "linear",
+    discount: Discount = "shifted",
+    ideal: Ideal = "judged",
+    depth: Depth = "cutoff",
+    levels: Levels = "exact",
+) -> Steps:
+    """Gains times discounts, over the same of the ideal ranking."""
+    got = dcg_steps(judged, cutoff=cutoff, gain=gain, discount=discount)
+    best = _best(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
+    rank = np.arange(1, best.shape[-1] + 1)
+    weight = _discounted(np.ones_like(best), rank, None, discount, 2.0)
+    at = "" if cutoff is None else f"@{cutoff}"
+    return Steps(
+        got.gain,
+        got.weight,
+        total(best * weight),
+        weighed="discount",
+        summed=f"DCG{at}",
+        divisor=f"IDCG{at}",
+        ideal=(best, weight),
+    )
+
+
+def _best(
+    judged: Judged,
+    cutoff: int | None,
+    gain: Gain,
+    *,
+    ideal: Ideal,
+    depth: Depth,
+    levels: Levels,
+) -> Floats:
+    """The gains of the ideal ranking, ``(T, I)``."""
     end = None if depth == "all" else cutoff
     if ideal == "retrieved":
         best = np.sort(retrieved_gains(judged, gain), axis=-1)[:, ::-1][:, :end]
     else:
         best = ideal_gains(judged, gain, end, levels)
-    rank = np.arange(1, best.shape[-1] + 1)
     if depth == "returned":
+        rank = np.arange(1, best.shape[-1] + 1)
         best = np.where(rank > judged.retrieved[:, None], 0, best)
-    return ratio(got, total(_discounted(best, rank, None, discount, 2.0)))
+    return best
 
 
 def _discounted(
@@ -131,6 +195,7 @@ CG = Metric(
     title="The sum of the gains in the first k places.",
     formula="CG@k = Σ_{i≤k} g(gradeᵢ)",
     aliases=("cumulated_gain",),
+    steps=cumulated_gain_steps,
     high=None,
     source=_SOURCE,
     sees="the grades of the first k documents",
@@ -142,6 +207,7 @@ DCG = Metric(
     title="The sum of the gains in the first k places, discounted by rank.",
     formula="DCG@k = Σ_{i≤k} g(gradeᵢ) / log₂(i + 1)",
     aliases=("discounted_cumulated_gain",),
+    steps=dcg_steps,
     high=None,
     source=_SOURCE,
     sees="the grade and the rank of every judged document above the cutoff",
@@ -155,6 +221,7 @@ nDCG = Metric(  # noqa: N816 the field's own name
     formula="nDCG@k = DCG@k / IDCG@k,   DCG@k = Σ_{i≤k} g(gradeᵢ) / log₂(i + 1)",
     aliases=("NDCG",),
     trec=("ndcg", "ndcg_cut"),
+    steps=ndcg_steps,
     source=_SOURCE,
     sees="the grade and the rank of every judged document above the cutoff",
     blind_to="unjudged documents, which count as worthless (see Judged@k), and how many good "

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
     from rankgate.metrics.judged import Floats, Judged
+    from rankgate.metrics.steps import Steps
 
 __all__ = ["Cutoff", "Metric", "Parameter", "Range"]
 
@@ -40,6 +41,8 @@ class Metric:
         source: the paper or tool that defines it.
         sees: what can change its value.
         blind_to: what cannot, though one might think so.
+        steps: the same with the parameters of the kernel, taken apart document by
+            document; None for a metric that is not a sum over documents.
         given: the bound parameters as sorted (name, value) pairs.
     """
 
@@ -57,6 +60,7 @@ class Metric:
     source: str = ""
     sees: str = ""
     blind_to: str = ""
+    steps: Callable[..., Steps] | None = None
     given: tuple[tuple[str, Any], ...] = ()
 
     def __call__(self, **values: object) -> Metric:
@@ -115,12 +119,29 @@ class Metric:
         Raises:
             UsageError: a required parameter is bound nowhere.
         """
+        return self.kernel(judged, **self.bound(defaults))
+
+    def decompose(self, judged: Judged, defaults: Mapping[str, Any] | None = None) -> Steps | None:
+        """The values of a block document by document; None where they are no such sum.
+
+        Args:
+            judged: the block.
+            defaults: as in ``compute``.
+        """
+        return self.steps(judged, **self.bound(defaults)) if self.steps else None
+
+    def bound(self, defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The kernel's arguments: the metric's own go before those of a convention.
+
+        Raises:
+            UsageError: a required parameter is bound nowhere.
+        """
         known = self.parameters
         bound = {name: v for name, v in (defaults or {}).items() if name in known}
         bound |= {name: v for name, v in self.given if name in known}
         if any(name not in bound for name in self.missing):
             raise UsageError(self.incomplete())
-        return self.kernel(judged, **bound)
+        return bound
 
     def incomplete(self) -> str:
         """The sentence for a metric that lacks a required parameter."""

@@ -5,6 +5,7 @@ import numpy as np
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.gains import Gain, Levels, ideal_gains, retrieved_gains
 from rankgate.metrics.judged import Floats, Judged, ratio, total
+from rankgate.metrics.steps import Steps, worth
 
 
 def gain_against_cost(judged: Judged, *, gain: Gain = "linear", levels: Levels = "exact") -> Floats:
@@ -22,6 +23,20 @@ def gain_against_cost(judged: Judged, *, gain: Gain = "linear", levels: Levels =
     >>> gain_against_cost(block([[0, 1]])).round(4)  # 1 / log₂(2 + 2 − 1)
     array([0.6309])
     """
+    gains, discount, best = _gains_and_costs(judged, gain, levels)
+    return ratio(total(gains / discount), total(best))
+
+
+def gain_against_cost_steps(
+    judged: Judged, *, gain: Gain = "linear", levels: Levels = "exact"
+) -> Steps:
+    """Gains, each with its discount, over all that there is to gain."""
+    gains, discount, best = _gains_and_costs(judged, gain, levels)
+    return Steps(gains, 1 / discount, total(best), weighed="discount", divisor="ideal gain")
+
+
+def _gains_and_costs(judged: Judged, gain: Gain, levels: Levels) -> tuple[Floats, Floats, Floats]:
+    """Gains, what each is divided by (1 where there is none), and the gains of the ideal."""
     gains = retrieved_gains(judged, gain)
     best = ideal_gains(judged, gain, levels=levels)
     got = np.cumsum(gains, axis=-1)
@@ -29,8 +44,8 @@ def gain_against_cost(judged: Judged, *, gain: Gain = "linear", levels: Levels =
     inside = np.clip(judged.rank, 1, np.maximum(judged.judged, 1)[:, None])
     spent = np.take_along_axis(np.cumsum(np.maximum(best, 1), axis=-1), inside - 1, axis=-1)
     wasted = spent + (judged.rank - inside) - got
-    terms = np.divide(gains, np.log2(2 + wasted), out=np.zeros(gains.shape), where=gains != 0)
-    return ratio(total(terms), total(best))
+    discount = np.log2(2 + wasted, out=np.ones(gains.shape), where=gains != 0)
+    return gains, discount, best
 
 
 def binary_gain(judged: Judged, *, rel: float = 1) -> Floats:
@@ -45,10 +60,21 @@ def binary_gain(judged: Judged, *, rel: float = 1) -> Floats:
     >>> binary_gain(block([[0, 1]])).round(4)  # 1 / log₂3
     array([0.6309])
     """
+    return binary_gain_steps(judged, rel=rel).value
+
+
+def binary_gain_steps(judged: Judged, *, rel: float = 1) -> Steps:
+    """Relevant documents, each discounted by the others above it."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel)
-    others = np.where(hits, judged.rank - np.cumsum(hits, axis=-1), 0)
-    return ratio(total(np.where(hits, 1 / np.log2(2.0 + others), 0)), judged.relevant)
+    others = judged.rank - np.cumsum(hits, axis=-1)
+    return Steps(
+        worth(judged, rel),
+        1 / np.log2(2.0 + others),
+        judged.relevant.astype(np.float64),
+        weighed="discount",
+        divisor="R",
+    )
 
 
 def yaap(judged: Judged, *, rel: float = 1) -> Floats:
@@ -74,6 +100,7 @@ G = Metric(
     title="The gain of each document, discounted by the gain wasted above it.",
     formula="G = Σ_i gᵢ / log₂(2 + cost(i) − got(i)) / Σ_j ideal_j",
     trec=("G",),
+    steps=gain_against_cost_steps,
     at=None,
     source="trec_eval (experimental)",
     sees="grades, and how much a reader had to go through in vain before each",
@@ -85,6 +112,7 @@ BinG = Metric(
     title="Relevant documents, each discounted by the non-relevant ones above it.",
     formula="BinG = 1/R · Σ_{j-th relevant at rank i} 1 / log₂(2 + i − j)",
     trec=("binG",),
+    steps=binary_gain_steps,
     at=None,
     source="trec_eval (experimental)",
     sees="how many non-relevant documents stand above each relevant one",

@@ -6,6 +6,7 @@ import numpy as np
 
 from rankgate.metrics.declare import Cutoff, Metric, Range
 from rankgate.metrics.judged import Floats, Judged, count
+from rankgate.metrics.steps import Steps, inside, worth
 
 
 def f_measure(
@@ -31,12 +32,27 @@ def f_measure(
     return np.where(judged.relevant > 0, value, np.nan)
 
 
+def f_measure_steps(
+    judged: Judged, *, cutoff: Cutoff, beta: Annotated[float, Range(0)] = 1.0, rel: float = 1
+) -> Steps:
+    """The F measure as weighted hits over what they are counted against."""
+    relevant, weight = judged.at_level(rel).relevant, beta * beta
+    return Steps(
+        worth(judged, rel),
+        (1 + weight) * inside(judged, cutoff),
+        np.where(relevant > 0, weight * relevant + cutoff, 0),
+        weighed="1 + β²",
+        divisor="β²·R + k",
+    )
+
+
 F = Metric(
     "F",
     f_measure,
     title="The weighted harmonic mean of precision and recall at k.",
     formula="F@k = (1 + β²)·P@k·R@k / (β²·P@k + R@k)",
     aliases=("F1", "f_measure", "f1_score"),
+    steps=f_measure_steps,
     source="van Rijsbergen, Information Retrieval, 2nd ed., Butterworths 1979, ch. 7",
     sees="how many of the first k are relevant, against both k and the number of relevant",
     blind_to="the order within the first k and the grades above rel",

@@ -3,7 +3,8 @@
 import numpy as np
 
 from rankgate.metrics.declare import Metric
-from rankgate.metrics.judged import PAD, Counts, Flags, Floats, Judged, ratio, total
+from rankgate.metrics.judged import PAD, Counts, Flags, Floats, Judged
+from rankgate.metrics.steps import Steps
 
 EPSILON = 0.00001
 """Smooths the share of relevant documents above where little is judged."""
@@ -25,6 +26,11 @@ def inferred_ap(judged: Judged, *, rel: float = 1) -> Floats:
     >>> inferred_ap(block([[1, None, 1]])).round(4)  # (1 + 1/3 + 2/3 · 1/2 · 1) / 2
     array([0.8333])
     """
+    return inferred_ap_steps(judged, rel=rel).value
+
+
+def inferred_ap_steps(judged: Judged, *, rel: float = 1) -> Steps:
+    """Relevant documents, each weighed by the precision expected at its rank."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel) & judged.known
     known = judged.hits(0) & judged.known
@@ -33,8 +39,13 @@ def inferred_ap(judged: Judged, *, rel: float = 1) -> Floats:
     above = judged.rank - 1.0
     share = np.divide(pool, above, out=np.zeros(above.shape), where=above > 0)
     likely = (relevant + EPSILON) / (seen + 2 * EPSILON)
-    terms = 1 / (above + 1) + above / (above + 1) * share * likely
-    return ratio(total(np.where(hits, terms, 0)), judged.relevant)
+    return Steps(
+        hits.astype(np.float64),
+        1 / (above + 1) + above / (above + 1) * share * likely,
+        judged.relevant.astype(np.float64),
+        weighed="expected P",
+        divisor="R",
+    )
 
 
 def _above(rows: Flags) -> Counts:
@@ -50,6 +61,7 @@ infAP = Metric(  # noqa: N816 the field's own name
     formula="infAP = 1/R · Σ_{relevant at rank i} "
     "( 1/i + (i−1)/i · pool/(i−1) · (r + ε)/(r + n + 2ε) )",
     trec=("infAP",),
+    steps=inferred_ap_steps,
     at=None,
     source="Yilmaz & Aslam, CIKM 2006, doi:10.1145/1183614.1183633; trec_eval",
     sees="the ranks of judged documents and, by negative grades, which others were in the pool",

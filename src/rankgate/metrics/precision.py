@@ -6,6 +6,7 @@ import numpy as np
 
 from rankgate.metrics.declare import Cutoff, Metric, Range
 from rankgate.metrics.judged import Counts, Floats, Judged, count, ratio
+from rankgate.metrics.steps import Steps, inside, worth
 
 Places = Literal["cutoff", "returned", "judged"]
 _TREC = "trec_eval; Buckley & Voorhees, in: TREC: Experiment and Evaluation, MIT Press 2005, ch. 3"
@@ -32,14 +33,30 @@ def precision(
     >>> precision(block([[1, 0, None, 1]]), cutoff=4)
     array([0.5])
     """
-    hits = count(judged.hits(rel, cutoff))
-    if denominator == "cutoff":
-        share: Floats = hits / cutoff
-        return share
+    return ratio(count(judged.hits(rel, cutoff)), _places(judged, cutoff, denominator))
+
+
+def precision_steps(
+    judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Places = "cutoff"
+) -> Steps:
+    """Precision as a count of relevant documents over the places."""
+    names = {"cutoff": "k", "returned": "min(k, retrieved)", "judged": "judged within k"}
+    return Steps(
+        worth(judged, rel),
+        inside(judged, cutoff),
+        _places(judged, cutoff, denominator).astype(np.float64),
+        summed="relevant within k",
+        divisor=names[denominator],
+    )
+
+
+def _places(judged: Judged, cutoff: int, denominator: Places) -> Counts:
+    """What the relevant documents are counted against, ``(T,)``."""
+    if denominator == "judged":
+        return count(judged.hits(0, cutoff) & judged.known[:, :cutoff])
     if denominator == "returned":
-        return ratio(hits, np.minimum(judged.retrieved, cutoff))
-    seen = judged.hits(0, cutoff) & judged.known[:, :cutoff]
-    return ratio(hits, count(seen))
+        return np.minimum(judged.retrieved, cutoff)
+    return np.full(judged.retrieved.shape, cutoff)
 
 
 def relative_precision(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Floats:
@@ -59,6 +76,18 @@ def relative_precision(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Flo
     return ratio(hits, np.minimum(judged.relevant, cutoff))
 
 
+def relative_precision_steps(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
+    """Relative precision as a count of relevant documents over the most there could be."""
+    reachable = np.minimum(judged.at_level(rel).relevant, cutoff).astype(np.float64)
+    return Steps(
+        worth(judged, rel),
+        inside(judged, cutoff),
+        reachable,
+        summed="relevant within k",
+        divisor="min(k, R)",
+    )
+
+
 def r_precision(judged: Judged, *, rel: float = 1) -> Floats:
     """Precision at the rank that a perfect ranking would need.
 
@@ -73,6 +102,18 @@ def r_precision(judged: Judged, *, rel: float = 1) -> Floats:
     """
     judged = judged.at_level(rel)
     return _precision_at(judged, judged.relevant, rel)
+
+
+def r_precision_steps(judged: Judged, *, rel: float = 1) -> Steps:
+    """R-precision as a count of the relevant documents in the first R places."""
+    relevant = judged.at_level(rel).relevant
+    return Steps(
+        worth(judged, rel),
+        (judged.rank <= relevant[:, None]).astype(np.float64),
+        relevant.astype(np.float64),
+        summed="relevant within R",
+        divisor="R",
+    )
 
 
 def r_precision_multiple(
@@ -108,6 +149,7 @@ P = Metric(
     formula="P@k = |relevant at ranks ≤ k| / k",
     aliases=("precision", "prec"),
     trec=("P",),
+    steps=precision_steps,
     source=_TREC,
     sees="how many of the first k documents are relevant",
     blind_to="their order within the first k, their grades above rel, and how many relevant "
@@ -120,6 +162,7 @@ RelP = Metric(
     formula="RelP@k = |relevant at ranks ≤ k| / min(k, R)",
     aliases=("relative_precision",),
     trec=("relative_P",),
+    steps=relative_precision_steps,
     source=_TREC,
     sees="how many of the relevant documents that fit into k places are there",
     blind_to="the order within the first k and the grades above rel",
@@ -131,6 +174,7 @@ Rprec = Metric(
     formula="Rprec = |relevant at ranks ≤ R| / R",
     aliases=("r_precision", "R-precision"),
     trec=("Rprec",),
+    steps=r_precision_steps,
     at=None,
     source=_TREC,
     sees="whether the first R places are filled with the R relevant documents",

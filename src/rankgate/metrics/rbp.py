@@ -6,6 +6,7 @@ import numpy as np
 
 from rankgate.metrics.declare import Cutoff, Metric, Range
 from rankgate.metrics.judged import PAD, Floats, Judged, Ranks, count, total
+from rankgate.metrics.steps import Steps
 
 Persistence = Annotated[float, Range(0, 1)]
 Worth = Literal["binary", "scaled", "linear"]
@@ -39,14 +40,35 @@ def rank_biased_precision(
     >>> rank_biased_precision(block([[1, 0, 1]]), p=0.5)  # (1 + 1/4) / 2
     array([0.625])
     """
-    rank = judged.rank[:, :cutoff]
+    worth = _worth(judged, gain, rel, cutoff)
+    return (1 - p) * total(_weight(judged.rank[:, :cutoff], p, cutoff) * worth)
+
+
+def rank_biased_precision_steps(
+    judged: Judged,
+    *,
+    p: Persistence = 0.8,
+    rel: float = 1,
+    gain: Worth = "binary",
+    cutoff: Cutoff | None = None,
+) -> Steps:
+    """Worth times the chance that the reader gets there."""
+    return Steps(
+        _worth(judged, gain, rel, None),
+        (1 - p) * _weight(judged.rank, p, cutoff),
+        np.ones(len(judged.rank)),
+        weighed="(1−p)·p^(i−1)",
+    )
+
+
+def _worth(judged: Judged, gain: Worth, rel: float, cutoff: int | None) -> Floats:
+    """What each document is worth; with a cutoff only its columns."""
     if gain == "binary":
-        worth = judged.hits(rel, cutoff).astype(np.float64)
-    else:
-        worth = np.maximum(judged.grade[:, :cutoff], 0)
-        if gain == "scaled":
-            worth /= np.maximum(judged.ideal[:, :1], 1)
-    return (1 - p) * total(_weight(rank, p, cutoff) * worth)
+        return judged.hits(rel, cutoff).astype(np.float64)
+    worth: Floats = np.maximum(judged.grade[:, :cutoff], 0)
+    if gain == "scaled":
+        worth /= np.maximum(judged.ideal[:, :1], 1)
+    return worth
 
 
 def rank_biased_residual(
@@ -95,6 +117,7 @@ RBP = Metric(
     formula="RBP = (1 − p) · Σ_i p^(i−1) · g(gradeᵢ)",
     aliases=("rank_biased_precision",),
     trec=("rbp",),
+    steps=rank_biased_precision_steps,
     high=None,
     source=_SOURCE,
     sees="relevance weighted by how likely a reader gets that far; it needs no ideal, so "

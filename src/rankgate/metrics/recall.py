@@ -5,7 +5,8 @@ from typing import Literal
 import numpy as np
 
 from rankgate.metrics.declare import Cutoff, Metric
-from rankgate.metrics.judged import Floats, Judged, count, ratio
+from rankgate.metrics.judged import Counts, Floats, Judged, count, ratio
+from rankgate.metrics.steps import Steps, inside, until_found, worth
 
 Wanted = Literal["relevant", "reachable"]
 
@@ -31,11 +32,28 @@ def recall(
     >>> recall(block([[1, 0, None, 1]]), cutoff=2)
     array([0.5])
     """
-    judged = judged.at_level(rel)
-    wanted = judged.relevant
-    if denominator == "reachable":
-        wanted = np.minimum(wanted, cutoff)
+    wanted = _wanted(judged.at_level(rel), cutoff, denominator)
     return ratio(count(judged.hits(rel, cutoff)), wanted)
+
+
+def recall_steps(
+    judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Wanted = "relevant"
+) -> Steps:
+    """Recall as a count of relevant documents over those there are."""
+    return Steps(
+        worth(judged, rel),
+        inside(judged, cutoff),
+        _wanted(judged.at_level(rel), cutoff, denominator).astype(np.float64),
+        summed="relevant within k",
+        divisor="R" if denominator == "relevant" else "min(k, R)",
+    )
+
+
+def _wanted(judged: Judged, cutoff: int, denominator: Wanted) -> Counts:
+    """What the relevant documents found are counted against, ``(T,)``."""
+    if denominator == "reachable":
+        return np.minimum(judged.relevant, cutoff)
+    return judged.relevant
 
 
 def success(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Floats:
@@ -55,6 +73,12 @@ def success(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Floats:
     return np.where(judged.relevant > 0, found, np.nan)
 
 
+def success_steps(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
+    """Success as the one document that makes it."""
+    known = judged.at_level(rel).relevant > 0
+    return Steps(worth(judged, rel), until_found(judged, cutoff, rel), known.astype(np.float64))
+
+
 R = Metric(
     "R",
     recall,
@@ -62,6 +86,7 @@ R = Metric(
     formula="R@k = |relevant at ranks ≤ k| / R",
     aliases=("recall",),
     trec=("recall",),
+    steps=recall_steps,
     source="Cleverdon, Mills & Keen, Factors Determining the Performance of Indexing Systems, "
     "1966; trec_eval",
     sees="how many of the known relevant documents are within the first k",
@@ -75,6 +100,7 @@ Success = Metric(
     formula="Success@k = [ |relevant at ranks ≤ k| > 0 ]",
     aliases=("hit_rate", "hit"),
     trec=("success",),
+    steps=success_steps,
     source="Craswell, Success at n, in: Encyclopedia of Database Systems, 2009, "
     "doi:10.1007/978-0-387-39940-9_1090; trec_eval",
     sees="whether the reader finds anything at all in the first k",

@@ -4,6 +4,7 @@ import numpy as np
 
 from rankgate.metrics.declare import Cutoff, Metric
 from rankgate.metrics.judged import Floats, Judged
+from rankgate.metrics.steps import Steps, until_found, worth
 
 
 def reciprocal_rank(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:
@@ -26,6 +27,17 @@ def reciprocal_rank(judged: Judged, *, cutoff: Cutoff | None = None, rel: float 
     return np.where(judged.relevant > 0, value, np.nan)
 
 
+def reciprocal_rank_steps(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Steps:
+    """The reciprocal rank as the worth of the one document that counts."""
+    known = judged.at_level(rel).relevant > 0
+    return Steps(
+        worth(judged, rel),
+        until_found(judged, cutoff, rel) / judged.rank,
+        known.astype(np.float64),
+        weighed="1 / rank",
+    )
+
+
 RR = Metric(
     "RR",
     reciprocal_rank,
@@ -33,6 +45,7 @@ RR = Metric(
     formula="RR@k = 1 / rank of the first relevant document, 0 if it is not within k",
     aliases=("MRR", "reciprocal_rank", "mean_reciprocal_rank"),
     trec=("recip_rank",),
+    steps=reciprocal_rank_steps,
     source="Kantor & Voorhees, Information Retrieval 2(2/3), 2000, doi:10.1023/A:1009902609570",
     sees="where the reader who wants one relevant document stops",
     blind_to="everything below the first relevant document, and its grade above rel; a step "
