@@ -1,0 +1,81 @@
+"""The walk-through: its numbers are those of the files it leaves, its example is a real one."""
+
+from collections import defaultdict
+from math import log2
+
+import pytest
+
+from rankgate.demo.judgments import queries
+from rankgate.demo.story import tell
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("story") / "a folder"
+    parts = []
+    tell(folder, parts.append)
+    return folder, parts
+
+
+def table(path, key, value):
+    read = defaultdict(dict)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        fields = line.split()
+        read[fields[0]][fields[key]] = float(fields[value])
+    return read
+
+
+def reciprocal(ranked, grades):
+    return next((1 / i for i, doc in enumerate(ranked, start=1) if grades.get(doc, 0) > 0), 0)
+
+
+def ndcg(ranked, grades):
+    got = sum(grades.get(doc, 0) / log2(i + 1) for i, doc in enumerate(ranked[:10], start=1))
+    ideal = sorted(grades.values(), reverse=True)[:10]
+    return got / sum(grade / log2(i + 1) for i, grade in enumerate(ideal, start=1))
+
+
+def values(folder, metric):
+    qrels = table(folder / "qrels.txt", 2, 3)
+    runs = [table(folder / name, 2, 4) for name in ("old.run", "new.run")]
+    return [
+        {query: metric(list(run[query]), grades) for query, grades in qrels.items()} for run in runs
+    ]
+
+
+def test_it_tells_counts_and_means(told):
+    folder, parts = told
+    text = "\n".join(parts)
+    assert f"{len(queries())} queries" in text
+    for by_query in values(folder, ndcg) + values(folder, reciprocal):
+        assert f"{sum(by_query.values()) / len(by_query):.4f}" in text
+    assert "Judged@10" in text
+
+
+def test_the_example_is_the_greatest_difference_that_rr_cannot_see(told):
+    folder, parts = told
+    first_old, first_new = values(folder, reciprocal)
+    old, new = values(folder, ndcg)
+    alike = {query for query in old if first_old[query] == first_new[query]}
+    query = max(alike, key=lambda query: abs(new[query] - old[query]))
+    [told_of] = [part for part in parts if part.startswith("A difference that RR cannot see")]
+    assert f'query {query}, "{queries()[query]}"' in told_of
+    assert f"RR is {first_old[query]:.4f} for both" in told_of
+    assert f"from {old[query]:.4f} to {new[query]:.4f}" in told_of
+    assert abs(new[query] - old[query]) > 0.1
+
+
+def test_it_tells_what_the_new_engine_wins_and_loses(told):
+    folder, parts = told
+    old, new = values(folder, ndcg)
+    better = sum(new[query] - old[query] > 1e-9 for query in old)
+    worse = sum(old[query] - new[query] > 1e-9 for query in old)
+    assert f"new is better on {better} queries and worse on {worse}." in "\n".join(parts)
+    assert better > worse > 5
+
+
+def test_tables_fit_a_terminal_and_commands_can_be_pasted(told):
+    folder, parts = told
+    for part in parts[:-1]:
+        assert max(map(len, part.splitlines())) <= 80
+    assert f"rankgate eval '{folder}/qrels.txt'" in parts[-1]
