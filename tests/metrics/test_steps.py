@@ -17,8 +17,12 @@ BINDINGS = {
     ],
     "DCG": [{"gain": "exp", "base": 10.0}, {"cutoff": 4, "discount": "original"}],
     "CG": [{"gain": {1: 7}, "cutoff": 2}],
-    "AP": [{"denominator": name, "cutoff": k} for name in ("reachable", "found") for k in (None, 2)]
-    + [{"denominator": "returned", "rel": 2}],
+    "AP": [
+        {"denominator": "reachable", "cutoff": 2},
+        {"denominator": "returned", "rel": 2},
+        {"denominator": "found", "cutoff": 3},
+        {"denominator": "found"},
+    ],
     "P": [{"denominator": "returned", "cutoff": 6}, {"denominator": "judged", "cutoff": 4}],
     "R": [{"denominator": "reachable", "cutoff": 2}],
     "F": [{"beta": 2, "cutoff": 3}],
