@@ -32,7 +32,8 @@ def interpolated_precision(
             ⌊r·R + 0.9⌋ (`ceil9`, trec_eval 9).
 
     Returns:
-        ``(T,)``; NaN for a query without a relevant document or with an empty list.
+        ``(T,)``; NaN for a query without a relevant document, and for an empty list where c
+        is 0.
 
     >>> from rankgate.metrics.judged import block
     >>> interpolated_precision(block([[1, 0, 1]]), recall=0.5)
@@ -73,7 +74,7 @@ class _Curve:
         best = np.maximum.accumulate(precision[:, ::-1], axis=-1)[:, ::-1]
         self.best = np.concatenate([best, nothing], axis=-1)
         self.count, self.relevant, self.points = count, judged.relevant, points
-        self.undefined = (judged.relevant == 0) | (judged.retrieved == 0)
+        self.empty = judged.retrieved == 0
 
     def at(self, recall: float) -> Floats:
         exact = recall * self.relevant
@@ -82,7 +83,8 @@ class _Curve:
         needed = whole + round_up if self.points == "round" else np.floor(exact + 0.9)
         column = np.count_nonzero(self.count < needed[:, None], axis=-1)
         value = np.take_along_axis(self.best, column[:, None], axis=-1)[:, 0]
-        return np.where(self.undefined, np.nan, value)
+        undefined = (self.relevant == 0) | (self.empty & (needed == 0))
+        return np.where(undefined, np.nan, value)
 
 
 _SOURCE = "van Rijsbergen, Information Retrieval, 2nd ed., Butterworths 1979, ch. 7; trec_eval"

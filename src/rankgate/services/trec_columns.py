@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from types import MappingProxyType
-from typing import Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal
 
 from rankgate.errors import UsageError
-from rankgate.metrics.declare import Metric, Range
 from rankgate.metrics.interpolated import IPrec
-from rankgate.metrics.judged import Floats, Judged, total
 from rankgate.metrics.trec import CUTS, NAMED
+from rankgate.services.trec_relstring import pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rankgate.metrics.declare import Metric
 
 Kind = Literal["number", "count", "relstring", "runid"]
 
-ORDER = tuple(
-    "runid num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P "
-    "relstring recall infAP gm_bpref Rprec_mult utility 11pt_avg binG G ndcg ndcg_rel Rndcg "
-    "ndcg_cut map_cut relative_P success set_P set_relative_P set_recall set_map set_F "
-    "num_nonrel_judged_ret yaap rbp rbp_resid unj".split()
-)
+ORDER = (
+    "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref",
+    "recip_rank", "iprec_at_recall", "P", "relstring", "recall", "infAP", "gm_bpref", "Rprec_mult",
+    "utility", "11pt_avg", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut",
+    "relative_P", "success", "set_P", "set_relative_P", "set_recall", "set_map", "set_F",
+    "num_nonrel_judged_ret", "yaap", "rbp", "rbp_resid", "unj",
+)  # fmt: skip
 """Every name, in the order of the output."""
 
 SINCE_10 = frozenset({"rbp", "rbp_resid", "unj"})
@@ -34,14 +36,17 @@ SINCE_10 = frozenset({"rbp", "rbp_resid", "unj"})
 NICKNAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "official": ORDER[: ORDER.index("P") + 1],
-        "set": tuple(
-            "runid num_q num_ret num_rel num_rel_ret utility "
-            "set_P set_relative_P set_recall set_map set_F".split()
+        "set": (
+            *("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "utility"),
+            *("set_P", "set_relative_P", "set_recall", "set_map", "set_F"),
         ),
         "all_trec": tuple(name for name in ORDER if name != "yaap"),
     }
 )
 """Names that stand for several."""
+
+CUT_NAMES = frozenset(CUTS)
+"""The names that print a line for each cutoff."""
 
 _OTHER_FORMATS = ("prefs", "all_prefs", "qrels_jg")
 _SUMMARY_ONLY = frozenset({"runid", "num_q", "gm_map", "gm_bpref"})
@@ -50,8 +55,6 @@ _SHARES = frozenset({"iprec_at_recall", "Rprec_mult"})
 _GAINS = frozenset({"ndcg", "ndcg_rel", "Rndcg", "G"})
 _UTILITY = ("found", "noise", "missed", "avoided")
 _LONGEST = 10_000  # documents in a relstring
-_DIGITS = 14  # ranks in one number: 12 to the power of 14 is below 2 to the power of 53
-_SYMBOLS = "-0123456789>."
 
 
 @dataclass(frozen=True)
@@ -211,44 +214,8 @@ def atof(text: str) -> float:
 
 
 def _relstring(written: str) -> Column:
-    length = int(atof(written.split(",")[0])) if written else 10
+    length = int(atof(written.partition(",")[0])) if written else 10
     if length > _LONGEST:
         raise UsageError(f"-m relstring.{written}: at most {_LONGEST} documents can be shown.")
     label = f"relstring_{written}" if written else "relstring"
-    pieces = tuple(_RELSTRING(start=start) for start in range(0, length, _DIGITS))
-    return Column("relstring", label, "relstring", pieces, max(length, 0))
-
-
-def relevance_digits(judged: Judged, *, start: int) -> Floats:
-    """The grades at some ranks as the digits of one number, ``(T,)``, exact in a float.
-
-    Rank start + 1 is the lowest digit, base 12: 0 nothing judged, 1 to 10 the grades 0 to 9,
-    11 a higher one; a negative grade (in the pool, unjudged) is 12 and carries into the next.
-    """
-    inside = (judged.rank > start) & (judged.rank <= start + _DIGITS)
-    grade = judged.grade
-    digit = np.where(grade < 0, len(_SYMBOLS) - 1, np.minimum(np.floor(grade), 10) + 1)
-    place = np.where(inside, judged.rank - start - 1, 0).astype(np.float64)
-    return total(np.where(inside, digit * float(len(_SYMBOLS)) ** place, 0))
-
-
-_RELSTRING = Metric("relstring", relevance_digits, at=None, high=None)
-
-
-def relstrings(column: Column, digits: Sequence[Floats], retrieved: Floats) -> list[str]:
-    """The relstring of each query.
-
-    Args:
-        column: the column.
-        digits: the values of its metrics, ``(T,)`` each.
-        retrieved: ``(T,)``, documents retrieved.
-    """
-    base = len(_SYMBOLS)
-    strings = [""] * len(retrieved)
-    for number in digits:
-        left = number.astype(np.int64)
-        for _ in range(_DIGITS):
-            left, digit = np.divmod(left, base)
-            strings = [text + _SYMBOLS[d] for text, d in zip(strings, digit.tolist(), strict=True)]
-    ends = np.minimum(retrieved, column.length).astype(int).tolist()
-    return [text[:end] for text, end in zip(strings, ends, strict=True)]
+    return Column("relstring", label, "relstring", pieces(length), max(length, 0))

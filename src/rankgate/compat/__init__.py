@@ -1,0 +1,1 @@
+"""Faces of other libraries: the same names, arguments and results, computed here."""

@@ -1,0 +1,99 @@
+"""Files as trec_eval reads them: what it passes over, what it refuses, whose tag it prints."""
+
+from __future__ import annotations
+
+import io
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data import read_qrels, read_run, trec_qrels, trec_run
+from rankgate.data.source import source
+from rankgate.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from rankgate.data import Qrels, Run
+    from rankgate.data.source import Source
+
+_END = 1 << 16  # bytes at the end of a file in which its last line is sought first
+_TAG = 5
+
+
+def judgments(qrels: Any, *, te9: bool = False) -> Qrels:  # noqa: ANN401 - whatever holds a table
+    """Judgments: grades are the whole number that their field begins with.
+
+    Raises:
+        InputError: what trec_eval would not read.
+        UsageError: standard input, which is kept for the run.
+    """
+    if not isinstance(qrels, str | Path):
+        return read_qrels(qrels)
+    if str(qrels) == "-":
+        raise UsageError("only the run can be standard input; name the file of judgments.")
+    place = source(qrels)
+    if te9:
+        _refuse_comments(place)
+    return trec_qrels.read(place, loose=True)
+
+
+def ranking(run: Any, *, te9: bool = False, tagged: bool = True) -> Run:  # noqa: ANN401 - as above
+    """A run: fields after the tag are passed over, a score that is no number is 0.
+
+    Args:
+        run: a path, ``-`` for standard input, a frame or a dict of dicts.
+        te9: refuse comments, as trec_eval 9 does.
+        tagged: find the tag of the last line; otherwise it is that of the first.
+
+    Raises:
+        InputError: what trec_eval would not read.
+    """
+    if not isinstance(run, str | Path):
+        return read_run(run)
+    place = source(run)
+    if te9:
+        _refuse_comments(place)
+    read = trec_run.read(place, loose=True)
+    return replace(read, tag=_last_tag(place) or read.tag) if tagged else read
+
+
+def _refuse_comments(place: Source) -> None:
+    """Check that no line begins with ``#``: trec_eval 9 reads such lines like any other."""
+    line = 1
+    for piece in place.chunks():
+        at = 0 if piece.startswith(b"#") else piece.find(b"\n#") + 1
+        if at or piece.startswith(b"#"):
+            problem = "a comment, which trec_eval 9 cannot read; remove it, or leave out --te9."
+            raise InputError(problem, source=place.label, line=line + piece.count(b"\n", 0, at))
+        line += piece.count(b"\n")
+
+
+def _last_tag(place: Source) -> str | None:
+    """The tag of the last line that is neither blank nor a comment."""
+    fields = _last_fields(_end(place))
+    if len(fields) <= _TAG:  # compressed, or the end holds no whole line
+        for piece in place.chunks():
+            fields = _last_fields(piece) or fields
+    return fields[_TAG].decode(errors="replace") if len(fields) > _TAG else None
+
+
+def _end(place: Source) -> bytes:
+    """The last lines of a file that can be read from its end; nothing of another."""
+    with place.open() as stream:
+        if not isinstance(getattr(stream, "raw", None), io.FileIO) or not stream.seekable():
+            return b""
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(size - _END, 0))
+        read = stream.read()
+    return read if size <= _END else read[read.find(b"\n") + 1 :]
+
+
+def _last_fields(data: bytes) -> list[bytes]:
+    end = len(data)
+    while end > 0:
+        begin = data.rfind(b"\n", 0, end) + 1
+        content = data[begin:end].strip()
+        if content and not content.startswith(b"#"):
+            return content.split()
+        end = begin - 1
+    return []
