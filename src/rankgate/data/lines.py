@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ _BLANK, _NEWLINE, _HASH = 32, 10, 35
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 40
 _WRITTEN = 1 << 16  # lines put together for one write
+_INFINITE = r"(?i)^[+-]?inf"
 _PREFIX = r"^([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
 
 
@@ -40,14 +42,15 @@ class Layout:
         fields: the name of each field, in file order.
         number: the one field that holds a number; empty if none does.
         kept: the fields to return.
-        loose: read as trec_eval does: extra fields at the end of a line are passed over, and
-            a number is what the field begins with, or 0.
+        loose: read numbers as trec_eval does: what the field begins with, or 0.
+        longer: pass over extra fields at the end of a line.
     """
 
     fields: Sequence[str]
     number: str
     kept: Sequence[str]
     loose: bool = False
+    longer: bool = False
 
     @property
     def width(self) -> int:
@@ -149,7 +152,7 @@ def _tidy(data: bytes, layout: Layout) -> bytes:
     data = data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip()
     data = re.sub(rb"(?m)^#.*$", b"", data)
     data = re.sub(rb"\n{2,}", b"\n", data).strip()
-    if layout.loose:
+    if layout.longer:
         data = re.sub(rb"(?m)^((?:\S+ ){%d}\S+) .*$" % (layout.width - 1), rb"\1", data)
     return data
 
@@ -172,8 +175,19 @@ def _parse(data: bytes, layout: Layout) -> pl.DataFrame | None:
 
 
 def _parse_loose(data: bytes, layout: Layout) -> pl.DataFrame | None:
-    """The kept fields, the number as C's ``atof`` reads it; 0 where there is none."""
-    number = pl.col(layout.number).str.extract(_PREFIX, 1).cast(pl.Float64).fill_null(0.0)
+    """The kept fields, the number as C's ``atof`` reads it; 0 where there is none.
+
+    What is infinite becomes the greatest finite number, which sorts alike.
+    """
+    written = pl.col(layout.number)
+    sign = pl.when(written.str.starts_with("-")).then(-1.0).otherwise(1.0)
+    number = (
+        pl.when(written.str.contains(_INFINITE))
+        .then(sign * math.inf)
+        .otherwise(written.str.extract(_PREFIX, 1).cast(pl.Float64).fill_null(0.0))
+        .clip(-sys.float_info.max, sys.float_info.max)
+        .alias(layout.number)
+    )
     text = Layout(layout.fields, "", layout.kept)
     frame = _parse(data, text)
     return None if frame is None else frame.with_columns(number)
@@ -210,7 +224,7 @@ def _wrong(text: bytes, layout: Layout) -> str:
 
 
 def _wrong_fields(fields: list[str], layout: Layout) -> str:
-    if len(fields) < layout.width or (len(fields) > layout.width and not layout.loose):
+    if len(fields) < layout.width or (len(fields) > layout.width and not layout.longer):
         found = f"{len(fields)} field{'s' * (len(fields) != 1)}"
         return f"{found}, expected {layout.width} ({' '.join(layout.fields)})."
     if not layout.number or layout.loose:

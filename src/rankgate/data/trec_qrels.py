@@ -26,16 +26,18 @@ def read(source: Source, *, loose: bool = False) -> Qrels:
 
     Args:
         source: the file.
-        loose: read grades as trec_eval does: the whole number that the field begins with.
+        loose: read as trec_eval does: four fields, and a grade is the whole number that the
+            field begins with, or 0.
 
     Raises:
         InputError: a line that is no judgment, with its number.
         DuplicateError: a document judged twice for one query.
     """
     first = first_fields(source)
-    if len(first) not in (len(_KEPT), len(_FOUR)):
+    if len(first) not in (len(_FOUR), len(_FOUR) if loose else len(_KEPT)):
         found = "1 field" if len(first) == 1 else f"{len(first)} fields"
-        known = "expected 4 (query_id iteration doc_id grade) or 3 (query_id doc_id grade)"
+        known = "expected 4 (query_id iteration doc_id grade)"
+        known += "" if loose else " or 3 (query_id doc_id grade)"
         where = line_of(source, 0)
         raise InputError(f"{found}, {known}.", source=source.label, line=where)
     fields = _FOUR if len(first) == len(_FOUR) else _KEPT

@@ -31,14 +31,15 @@ def read(source: Source, *, loose: bool = False) -> Run:
 
     Args:
         source: the file.
-        loose: pass over fields after the tag, as trec_eval does.
+        loose: read as trec_eval does: six fields, more are passed over, and a score is the
+            number that the field begins with, or 0.
 
     Raises:
         InputError: the first line has a number of fields that no kind of run has.
     """
     first = first_fields(source)
     if loose or len(first) == len(_SIX):
-        pieces = partial(frames, source, Layout(_SIX, "score", _KEPT, loose=loose))
+        pieces = partial(frames, source, Layout(_SIX, "score", _KEPT, loose=loose, longer=loose))
     elif len(first) == len(_KEPT):
         pieces = partial(frames, source, Layout(_KEPT, "score", _KEPT))
     elif len(first) == len(_KEPT) - 1:

@@ -129,7 +129,10 @@ def _unknown(name: str) -> str:
     if name in _OTHER_FORMATS or name.startswith("prefs") or name.endswith("_avgjg"):
         return f"-m {name}: needs preferences or several judges, and only qrels are read here."
     near = get_close_matches(name, (*NICKNAMES, *ORDER), n=1, cutoff=0.6)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join((*NICKNAMES, *ORDER))}."
+    several = ", ".join(NICKNAMES)
+    hint = (
+        f"did you mean {near[0]}?" if near else f"there are {several}, map, P, ndcg_cut and more."
+    )
     return f"-m {name}: trec_eval has no metric of that name; {hint}"
 
 
