@@ -15,12 +15,13 @@ from rankgate.metrics.names import parse
 BOUND = """
 IPrec@0.4 IPrec(points='ceil9')@0.4 IPrec11(points='ceil9') P(rel=0)@2 R(rel=2)@2
 P(denominator='judged')@4 P(denominator='returned')@4 R(denominator='reachable')@2
-AP@3 AP(denominator='found')@3 AP(denominator='returned') AP(rel=0) RR(rel=2)@4
+AP@3 AP(denominator='found')@3 AP(denominator='ranks') AP(denominator='ranks')@4
+AP(denominator='returned') AP(rel=0) RR(rel=2)@4
 nDCG@2 nDCG(gain='exp') nDCG(gain={0:1,1:3,2:0.5}) nDCG(gain={0:1,1:3,2:0.5})@3
 nDCG(gain={1:0.9},levels='truncated') nDCG(ideal='retrieved')@3 nDCG(depth='all')@2
 nDCG(depth='returned')@5 nDCG(discount='original') DCG(gain={0:2}) DCG(base=10)@3
 CG@2 CG(gain={0:2}) nDCGRel(gain='exp') RnDCG(gain={0:1}) G(gain={2:0.3})
-ERR@2 RBP@2 RBP(gain='linear') RBP(gain='scaled',p=0.5) RBPResid@3 Judged@2
+ERR@2 ERR(decay=0.18)@2 RBP@2 RBP(gain='linear') RBP(gain='scaled',p=0.5) RBPResid@3 Judged@2
 RBPResid(tail='holes') SetF(beta=2) F(beta=0.5)@4 Bpref(rel=2) Unjudged@4
 """
 METRICS = [

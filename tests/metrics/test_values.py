@@ -43,6 +43,7 @@ VALUES = [
     (SHORT, "CG(gain='exp')", 11),
     (SHORT, "ERR(max_grade=3)", 7 / 8 + 1 / 8 * 3 / 8 / 2 + 1 / 8 * 5 / 8 * 1 / 8 / 3),
     (SHORT, "ERR(max_grade=3)@2", 7 / 8 + 1 / 8 * 3 / 8 / 2),
+    (block([[0, 3]]), "ERR(max_grade=3,decay=0.18)", 7 / 8 / 2**0.18),
     (SHORT, "ERR", 7 / 16 + 9 / 16 * 3 / 16 / 2 + 9 / 16 * 13 / 16 * 1 / 16 / 3),
     (LIST, "P@4", 2 / 4),
     (LIST, "P@10", 3 / 10),
@@ -70,6 +71,9 @@ VALUES = [
     (block([[1, 0]], ideal=[[1, 1, 1]]), "AP(denominator='returned')", 1 / 2),
     (LIST, "AP(denominator='found')@4", (1 + 2 / 4) / 2),
     (block([[0, 1]]), "AP(denominator='found')@1", 0),
+    (LIST, "AP(denominator='ranks')@4", (1 + 1 / 2 + 1 / 3 + 2 / 4) / 4),
+    (LIST, "AP(denominator='ranks')@7", (1 + 1 / 2 + 1 / 3 + 2 / 4 + 3 / 5 + 3 / 6 + 3 / 7) / 7),
+    (LIST, "AP(denominator='ranks')", (1 + 1 / 2 + 1 / 3 + 2 / 4 + 3 / 5 + 3 / 6) / 6),
     (LIST, "GMAP", (1 + 2 / 4 + 3 / 5) / 4),
     (LIST, "Rprec", 2 / 4),
     (LIST, "Rprec(rel=2)", 1 / 2),
@@ -185,8 +189,9 @@ def test_what_needs_no_ideal_is_zero_without_a_relevant_document(name):
 
 
 ZERO_OF_NOTHING = (
-    "R@5 RelP@5 F@5 Success@5 RR AP AP@5 AP(denominator='returned') Rprec Bpref infAP SetR SetF "
-    "nDCG nDCG@5 nDCGRel RnDCG G BinG P@5 DCG CG@5 ERR RBP Unjudged@5 NumRet NumRelRet Utility"
+    "R@5 RelP@5 F@5 Success@5 RR AP AP@5 AP(denominator='ranks') AP(denominator='ranks')@5 "
+    "AP(denominator='returned') Rprec Bpref infAP IPrec@0.5 SetR SetF nDCG nDCG@5 nDCGRel RnDCG "
+    "G BinG P@5 DCG CG@5 ERR RBP Unjudged@5 NumRet NumRelRet Utility"
 )
 
 
@@ -196,7 +201,7 @@ def test_an_empty_list_scores_zero_where_something_was_to_find(name):
 
 
 SHARE_OF_NOTHING = (
-    "SetP SetRelP SetAP Judged Judged@5 IPrec@0.5 IPrec11 P(denominator='returned')@5 "
+    "SetP SetRelP SetAP Judged Judged@5 IPrec@0.1 IPrec11 P(denominator='returned')@5 "
     "P(denominator='judged')@5"
 )
 

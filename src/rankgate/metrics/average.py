@@ -8,7 +8,7 @@ from rankgate.metrics.declare import Cutoff, Metric
 from rankgate.metrics.judged import Counts, Floats, Judged, ratio, total
 from rankgate.metrics.steps import Steps, inside
 
-Hits = Literal["relevant", "reachable", "returned", "found"]
+Divisor = Literal["relevant", "reachable", "returned", "found", "ranks"]
 
 
 def average_precision(
@@ -16,7 +16,7 @@ def average_precision(
     *,
     cutoff: Cutoff | None = None,
     rel: float = 1,
-    denominator: Hits = "relevant",
+    denominator: Divisor = "relevant",
 ) -> Floats:
     """Mean over the relevant documents of the precision at the rank of each.
 
@@ -28,6 +28,8 @@ def average_precision(
         rel: the smallest grade that counts as relevant.
         denominator: R (`relevant`, trec_eval), min(k, R) (`reachable`), min(k, R, length
             of the list) (`returned`), or the relevant documents in the first k (`found`).
+            Under the same name some average P@1, …, P@k over all k ranks (`ranks`);
+            that stays below 1 unless all k are relevant.
 
     Returns:
         ``(T,)``; 0 where none of the relevant documents is found, NaN where there are none.
@@ -37,6 +39,8 @@ def average_precision(
     array([0.5556])
     """
     judged = judged.at_level(rel)
+    if denominator == "ranks":
+        return _mean_precision_steps(judged, cutoff, rel).value
     hits = judged.hits(rel, cutoff)
     found: Counts = np.cumsum(hits, axis=-1)
     at_hits = np.where(hits, found / judged.rank[:, :cutoff], 0)
@@ -50,10 +54,12 @@ def average_precision_steps(
     *,
     cutoff: Cutoff | None = None,
     rel: float = 1,
-    denominator: Hits = "relevant",
+    denominator: Divisor = "relevant",
 ) -> Steps:
     """Average precision as a sum over the relevant documents of the precision at each."""
     judged = judged.at_level(rel)
+    if denominator == "ranks":
+        return _mean_precision_steps(judged, cutoff, rel)
     hits, within = judged.hits(rel), inside(judged, cutoff)
     found: Counts = np.cumsum(hits, axis=-1)
     last = np.count_nonzero(hits & (within > 0), axis=-1)
@@ -69,7 +75,22 @@ def average_precision_steps(
     )
 
 
-def _wanted(judged: Judged, found: Counts, cutoff: int | None, denominator: Hits) -> Counts:
+def _mean_precision_steps(judged: Judged, cutoff: int | None, rel: float) -> Steps:
+    """The mean of P@1 … P@k: a relevant document at rank i adds 1/i + 1/(i+1) + … + 1/k."""
+    depth = judged.retrieved if cutoff is None else np.full_like(judged.retrieved, cutoff)
+    harmonic = np.cumsum([0, *(1 / np.arange(1.0, depth.max(initial=0) + 1))])
+    above = np.where(judged.rank <= depth[:, None], judged.rank - 1, depth[:, None])
+    norm = np.where(judged.relevant > 0, np.maximum(depth, 1), 0)
+    return Steps(
+        judged.hits(rel).astype(np.float64),
+        harmonic[depth][:, None] - harmonic[above],
+        norm.astype(np.float64),
+        weighed="1/rank + … + 1/k",
+        divisor="k",
+    )
+
+
+def _wanted(judged: Judged, found: Counts, cutoff: int | None, denominator: Divisor) -> Counts:
     """What the sum is divided by, ``(T,)``."""
     if denominator == "found":
         return found

@@ -33,7 +33,7 @@ def bpref_steps(judged: Judged, *, rel: float = 1) -> Steps:
     most = judged.relevant[:, None]
     above = np.minimum(np.cumsum(below, axis=-1), most)
     possible = np.minimum((judged.judged - judged.relevant)[:, None], most)
-    lost = np.divide(above, possible, out=np.zeros(above.shape), where=above > 0)
+    lost = np.divide(above, possible, out=np.zeros(above.shape), where=possible > 0)
     return Steps(
         hits.astype(np.float64),
         1 - lost,

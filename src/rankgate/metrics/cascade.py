@@ -6,7 +6,7 @@ import numpy as np
 
 from rankgate.errors import InputError
 from rankgate.metrics.declare import Cutoff, Metric, Range
-from rankgate.metrics.judged import Floats, Judged, total
+from rankgate.metrics.judged import Floats, Judged, Ranks, total
 from rankgate.metrics.steps import Steps, inside
 
 
@@ -15,16 +15,19 @@ def expected_reciprocal_rank(
     *,
     cutoff: Cutoff | None = None,
     max_grade: Annotated[float, Range(0)] = 4,
+    decay: Annotated[float, Range(0)] = 1.0,
 ) -> Floats:
     """Expected reciprocal of the rank at which the reader is satisfied and stops.
 
-        ERR@k = Σ_{i≤k} 1/i · pᵢ · Π_{j<i} (1 − pⱼ),   pᵢ = (2^gradeᵢ − 1) / 2^max
+        ERR@k = Σ_{i≤k} 1/i^d · pᵢ · Π_{j<i} (1 − pⱼ),   pᵢ = (2^gradeᵢ − 1) / 2^max
 
     Args:
         judged: the block.
         cutoff: k; without it the whole list counts.
         max_grade: the highest grade of the scale; one number for all queries, or
             they cannot be compared.
+        decay: d, how fast patience ends; 1 as published, less is a reader who minds
+            the rank less.
 
     Returns:
         ``(T,)``; 0 where nothing of worth is retrieved.
@@ -32,7 +35,7 @@ def expected_reciprocal_rank(
     Raises:
         InputError: a grade is above ``max_grade``.
 
-    >>> from rankgate.metrics.judged import block
+    >>> from rankgate.metrics.judged import Ranks, block
     >>> expected_reciprocal_rank(block([[3, 2, 1]]), max_grade=3).round(4)
     array([0.9017])
     """
@@ -44,7 +47,7 @@ def expected_reciprocal_rank(
         )
     rank = judged.rank[:, :cutoff]
     satisfied, reached = _reader(judged.grade[:, :cutoff], max_grade)
-    stops = reached * satisfied / rank
+    stops = reached * satisfied / _patience(rank, decay)
     return total(stops if cutoff is None else np.where(rank > cutoff, 0, stops))
 
 
@@ -53,12 +56,13 @@ def expected_reciprocal_rank_steps(
     *,
     cutoff: Cutoff | None = None,
     max_grade: Annotated[float, Range(0)] = 4,
+    decay: Annotated[float, Range(0)] = 1.0,
 ) -> Steps:
     """The chance to be satisfied times the chance to get there, over the rank."""
     satisfied, reached = _reader(judged.grade, max_grade)
     return Steps(
         satisfied,
-        reached * inside(judged, cutoff) / judged.rank,
+        reached * inside(judged, cutoff) / _patience(judged.rank, decay),
         np.ones(len(judged.rank)),
         weighed="reached / rank",
     )
@@ -70,6 +74,11 @@ def _reader(grade: Floats, max_grade: float) -> tuple[Floats, Floats]:
     reached = np.ones_like(satisfied)
     np.cumprod(1 - satisfied[:, :-1], axis=-1, out=reached[:, 1:])
     return satisfied, reached
+
+
+def _patience(rank: Ranks, decay: float) -> Ranks | Floats:
+    """What a rank is discounted by: itself, or a power of it."""
+    return rank if decay == 1 else np.power(rank, decay)
 
 
 ERR = Metric(
