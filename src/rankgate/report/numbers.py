@@ -40,6 +40,18 @@ def column(values: Iterable[float | None]) -> list[str]:
     ]
 
 
+def plain(values: Iterable[float | None]) -> list[str]:
+    """Whole numbers if all are whole, else four decimals each.
+
+    >>> plain([7.0, 1.0]), plain([0.5, 1.0, None])
+    (['7', '1'], ['0.5000', '1.0000', '–'])
+    """
+    listed = list(values)
+    if all(value is None or value.is_integer() for value in listed):
+        return [UNDEFINED if value is None else f"{value:.0f}" for value in listed]
+    return [decimal(value) for value in listed]
+
+
 def grade(value: float | None) -> str:
     """A grade as raters write it; a document without one has a dash.
 

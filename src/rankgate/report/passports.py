@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 from rankgate.report import as_json, as_text
@@ -25,7 +24,7 @@ def render_all(passports: Iterable[Passport], form: str) -> str:
         return as_json.dumped({"schema_version": _SCHEMA_VERSION, "metrics": listed})
     named = [(_spelled(each), _entry(each)) for each in passports]
     width = max(len(name) for name, _ in named)
-    return "".join(_labelled(name, lines, width) for name, lines in named)
+    return "".join(as_text.labelled(name, lines, width) for name, lines in named)
 
 
 def render(passport: Passport, form: str) -> str:
@@ -44,9 +43,8 @@ def render(passport: Passport, form: str) -> str:
         "conventions": _conventions(passport.conventions),
     }
     width = max(map(len, facts))
-    told = [
-        _labelled(label, lines, width) for label, lines in facts.items() if lines and any(lines)
-    ]
+    known = ((label, lines) for label, lines in facts.items() if any(lines))
+    told = [as_text.labelled(label, lines, width) for label, lines in known]
     return f"{_spelled(passport)}\n{passport.title}\n\n{''.join(told)}"
 
 
@@ -116,12 +114,3 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _empty(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"
-
-
-def _labelled(label: str, lines: Iterable[str], width: int) -> str:
-    """A label with one or more paragraphs beside it."""
-    room = as_text.WIDTH - width - 2
-    wrapped = [part for line in lines for part in textwrap.wrap(line, room, subsequent_indent="  ")]
-    first, *rest = wrapped
-    told = [f"{label:<{width}}  {first}", *(f"{'':<{width}}  {line}" for line in rest)]
-    return "\n".join(told) + "\n"

@@ -1,14 +1,23 @@
 """What rankgate does: one verb a file, plain values in, a frozen result out."""
 
 from rankgate.services.evaluate import DEFAULT_METRICS, Evaluation, evaluate
+from rankgate.services.explain import DEPTH, explain
+from rankgate.services.explanation import Explanation, IdealRow, Other, Row, Sum
 from rankgate.services.passports import ParameterFacts, Passport, passport, passports
 
 __all__ = [
     "DEFAULT_METRICS",
+    "DEPTH",
     "Evaluation",
+    "Explanation",
+    "IdealRow",
+    "Other",
     "ParameterFacts",
     "Passport",
+    "Row",
+    "Sum",
     "evaluate",
+    "explain",
     "passport",
     "passports",
 ]

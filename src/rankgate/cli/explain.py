@@ -1,0 +1,45 @@
+"""``rankgate explain``: show how one value came about, document by document."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate import services
+from rankgate.cli import options
+from rankgate.cli.places import deliver, refuse_clashes
+from rankgate.report.explanation import FORMS, render
+
+
+@click.command("explain")
+@options.qrels
+@options.run
+@click.option("--query", required=True, metavar="ID", help="The id of the query.")
+@options.metric
+@options.convention
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    default=services.DEPTH,
+    show_default=True,
+    help="Show at most this many documents of each list, those that matter first.",
+)
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    qrels: str,
+    run: str,
+    query: str,
+    metric: str,
+    convention: str,
+    depth: int,
+    form: str,
+    output: str | None,
+) -> None:
+    """Show how the value of one metric for one query of RUN came about.
+
+    \b
+    rankgate explain qrels.txt bm25.run --query 7 -m nDCG@10
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes((qrels, run), output)
+    result = services.explain(qrels, run, query, metric, convention, depth=depth)
+    deliver(render(result, form), output)

@@ -1,0 +1,161 @@
+"""An explanation in every form: the ranking, the ideal, and how they make the value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.report import as_json, as_markdown, as_text
+from rankgate.report.grid import Grid, printable
+from rankgate.report.numbers import UNDEFINED, column, decimal, grade, plain
+from rankgate.report.sentences import together
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.services import Explanation, IdealRow, Row
+
+_TIED, _MORE = "=", "…"
+_TIES = {
+    "doc_id_desc": "the document id, descending",
+    "doc_id_asc": "the document id, ascending",
+    "file_order": "their order in the file",
+}
+_LEAST = 12  # cells that a document's id is never shortened below
+
+
+def render(told: Explanation, form: str) -> str:
+    """The explanation in one of `FORMS`, ending with a newline."""
+    return FORMS[form](told)
+
+
+def _text(told: Explanation) -> str:
+    facts = _facts(told)
+    width = max(map(len, facts))
+    value = column([told.value])[0]
+    query, run = printable(told.query_id), printable(told.run)
+    parts = [
+        f"{told.metric} = {value} for query {query} of run {run}\n",
+        *(f"{title}\n{_narrow(grid)}\n" for title, grid in _tables(told)),
+        "".join(as_text.labelled(label, lines, width) for label, lines in facts.items()),
+    ]
+    return "\n".join(parts)
+
+
+def _markdown(told: Explanation) -> str:
+    word = as_markdown.escaped
+    value = column([told.value])[0]
+    title = f"**{word(told.metric)} = {value}** for query {word(told.query_id)} of run"
+    parts = [f"{title} {word(told.run)}"]
+    for heading, grid in _tables(told):
+        parts += [word(heading), as_markdown.table(grid)]
+    listed = [f"- {label}: {word(line)}" for label, ls in _facts(told).items() for line in ls]
+    return "\n\n".join([*parts, "\n".join(listed)]) + "\n"
+
+
+def _json(told: Explanation) -> str:
+    return as_json.dumped(told.to_dict())
+
+
+FORMS = {"text": _text, "json": _json, "markdown": _markdown}
+"""The forms of an explanation, by the name that ``--format`` takes."""
+
+
+def _tables(told: Explanation) -> list[tuple[str, Grid]]:
+    tables = []
+    if told.rows:
+        tables.append((f"the ranking, {_documents(told.retrieved)}", ranking(told)))
+    if told.ideal:
+        best = "" if told.best is None else f", which would have {column([told.best])[0]}"
+        tables.append((f"the ideal, {_documents(told.relevant, 'relevant ')}{best}", ideal(told)))
+    return tables
+
+
+def ranking(told: Explanation) -> Grid:
+    """One row a document of the run."""
+    columns = {
+        "rank": [f"{row.rank}{_TIED if row.tied else ' '}" for row in told.rows],
+        **_columns(told, told.rows),
+    }
+    gaps = [row.skipped for row in told.rows]
+    return _with_gaps(Grid.of(columns, left=(1,)), [*gaps, told.left_out])
+
+
+def ideal(told: Explanation) -> Grid:
+    """One row a relevant document, and where the run has it."""
+    found = [UNDEFINED if row.found is None else str(row.found) for row in told.ideal]
+    columns = {
+        "rank": [str(row.rank) for row in told.ideal],
+        **_columns(told, told.ideal),
+        "in the run": ["not retrieved" if rank == UNDEFINED else f"rank {rank}" for rank in found],
+    }
+    gaps = [0] * len(told.ideal)
+    return _with_gaps(Grid.of(columns, left=(1, len(columns) - 1)), [*gaps, told.ideal_left_out])
+
+
+def _columns(told: Explanation, rows: Sequence[Row | IdealRow]) -> dict[str, list[str]]:
+    columns = {
+        "document": [row.doc_id for row in rows],
+        "grade": [grade(row.grade) for row in rows],
+    }
+    if told.weighed:
+        columns["gain"] = plain(row.gain for row in rows)
+        columns[told.weighed] = [decimal(row.weight) for row in rows]
+    columns["contribution"] = [decimal(row.contribution) for row in rows]
+    columns["sum" if told.weighed else "value"] = [decimal(row.running) for row in rows]
+    return columns
+
+
+def _with_gaps(grid: Grid, gaps: Sequence[int]) -> Grid:
+    """The grid with a line before each row, and after the last, that says what is left out."""
+    rows = []
+    for gap, row in zip(gaps, [*grid.rows, None], strict=True):
+        if gap:
+            rows.append((_MORE, f"{_documents(gap, 'more ')}", *[""] * (len(grid.head) - 2)))
+        if row:
+            rows.append(row)
+    return Grid(grid.head, tuple(rows), grid.left)
+
+
+def _narrow(grid: Grid) -> str:
+    """The grid in 80 columns, at the cost of the middle of long document ids."""
+    whole = as_text.table(grid)
+    over = max(map(as_text.wide, whole.split("\n"))) - as_text.WIDTH
+    if over <= 0:
+        return whole
+    longest = max(as_text.wide(row[1]) for row in grid.rows)
+    room = max(longest - over, _LEAST)
+    rows = tuple((row[0], as_text.shortened(row[1], room), *row[2:]) for row in grid.rows)
+    return as_text.table(Grid(grid.head, rows, grid.left))
+
+
+def _facts(told: Explanation) -> dict[str, list[str]]:
+    """What stands below the tables, by its label."""
+    bound = ", ".join(f"{key}={value!r}" for key, value in told.parameters.items())
+    facts = {
+        "formula": [told.formula],
+        "parameters": [bound] if bound else [],
+        "value": [together(told)],
+        "elsewhere": [
+            f"{other.metric} = {column([other.value])[0]} under {other.convention}: {other.title}"
+            for other in told.others
+        ],
+        "marks": _marks(told),
+        "all queries": [f"{column([told.mean])[0]} over {told.queries} of this run"],
+        "convention": [f"{told.convention['name']} ({told.convention['hash']})"],
+    }
+    return {label: lines for label, lines in facts.items() if lines}
+
+
+def _marks(told: Explanation) -> list[str]:
+    marks = []
+    if any(row.tied for row in told.rows):
+        marks.append(f"{_TIED} equal scores, ordered by {_TIES[told.ties]}")
+    if any(row.grade is None for row in told.rows):
+        marks.append(f"{UNDEFINED} no judgment")
+    if told.excluded:
+        marks.append(f"{_documents(told.excluded)} of the run do not count under this convention")
+    return marks
+
+
+def _documents(count: int, kind: str = "") -> str:
+    return f"{count} {kind}document{'s' * (count != 1)}"

@@ -1,0 +1,162 @@
+"""How one value came about: the result of ``explain``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """One document of a ranking, and what it adds.
+
+    Attributes:
+        rank: 1-based.
+        doc_id: the document.
+        grade: its judgment, None where it is unjudged.
+        gain: what it is worth to the metric; None where the metric is no sum over documents.
+        weight: how much that counts at this rank.
+        contribution: gain times weight, or by how much the value moves from the rank above
+            to this one; None where there is no value.
+        running: the sum, or the value of the list down to this rank.
+        tied: whether other documents have the same score, so that the convention chose the order.
+        skipped: documents between the row above and this one that are not shown.
+    """
+
+    rank: int
+    doc_id: str
+    grade: float | None
+    gain: float | None
+    weight: float | None
+    contribution: float | None
+    running: float | None
+    tied: bool = False
+    skipped: int = 0
+
+
+@dataclass(frozen=True)
+class IdealRow:
+    """One document of the ideal ranking; fields as in ``Row``, and where the run has it.
+
+    Attributes:
+        found: its rank in the run, None where it was not retrieved.
+    """
+
+    rank: int
+    doc_id: str
+    grade: float
+    gain: float | None
+    weight: float | None
+    contribution: float | None
+    running: float | None
+    found: int | None
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Terms that add up; no terms where the number is a count.
+
+    Attributes:
+        name: what it is called, empty for a norm of 1 that need not be told.
+        terms: those that are not 0, in rank order.
+        value: the sum.
+    """
+
+    name: str
+    terms: tuple[float, ...]
+    value: float
+
+
+@dataclass(frozen=True)
+class Other:
+    """The value that another convention, or trec_eval's own metric, gives.
+
+    Attributes:
+        convention: its name.
+        title: the tool.
+        metric: what is computed under it.
+        value: None where it is undefined.
+    """
+
+    convention: str
+    title: str
+    metric: str
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One value of one metric for one query.
+
+    Attributes:
+        qrels: the name of the judgments.
+        run: the name of the run.
+        query_id: the query.
+        metric: as it was written.
+        formula: its definition.
+        convention: name, hash and axes.
+        ties: how the convention orders equal scores.
+        parameters: everything that the metric was computed with.
+        value: None where it is undefined.
+        why: why the value is undefined or stands in, empty where it does neither: ``missing``,
+            ``no relevant``, ``nothing retrieved``.
+        rows: the documents that matter, by rank.
+        left_out: documents behind the last row that are not shown.
+        retrieved: documents of the ranking that count.
+        excluded: documents of the run that do not: unjudged ones where only judged ones
+            count, and those behind the depth of the convention.
+        ideal: the relevant documents, the best first.
+        ideal_left_out: relevant documents that are not shown.
+        relevant: relevant documents there are.
+        best: the value of the ideal ranking.
+        start: the value of an empty list, for a metric that is no sum over documents.
+        weighed: what the weight is called; empty where there is none.
+        summed: the sum whose quotient by ``norm`` is the value; None where there is no such.
+        norm: what it is divided by.
+        mean: the metric over all queries of the run.
+        queries: how many those are.
+        others: values of other conventions that differ.
+    """
+
+    qrels: str
+    run: str
+    query_id: str
+    metric: str
+    formula: str
+    convention: Mapping[str, Any]
+    ties: str
+    parameters: Mapping[str, Any]
+    value: float | None
+    why: str
+    rows: tuple[Row, ...]
+    left_out: int
+    retrieved: int
+    excluded: int
+    ideal: tuple[IdealRow, ...]
+    ideal_left_out: int
+    relevant: int
+    best: float | None
+    start: float | None
+    weighed: str
+    summed: Sum | None
+    norm: Sum | None
+    mean: float | None
+    queries: int
+    others: tuple[Other, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: undefined is None, numbers keep full precision."""
+        told = asdict(self)
+        told["convention"] = dict(self.convention)
+        return {"schema_version": SCHEMA_VERSION, **told}
+
+
+def known(value: float) -> float | None:
+    """A number, or None for NaN."""
+    return None if math.isnan(value) else float(value)
