@@ -20,7 +20,7 @@ _TIES = {
     "doc_id_asc": "the document id, ascending",
     "file_order": "their order in the file",
 }
-_LEAST = 12  # cells that a document's id is never shortened below
+_LEAST = 25  # cells that a document's id is never shortened below: ids are there to be found
 
 
 def render(told: Explanation, form: str) -> str:
@@ -73,7 +73,7 @@ def _tables(told: Explanation) -> list[tuple[str, Grid]]:
 def ranking(told: Explanation) -> Grid:
     """One row a document of the run."""
     columns = {
-        "rank": [f"{row.rank}{_TIED if row.tied else ' '}" for row in told.rows],
+        "rank": [f"{_TIED if row.tied else ''}{row.rank}" for row in told.rows],
         **_columns(told, told.rows),
     }
     gaps = [row.skipped for row in told.rows]

@@ -1,0 +1,18 @@
+"""``rankgate demo``: see rankgate at work on real input."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate.demo.story import tell
+
+
+@click.command("demo")
+@click.argument("folder", type=click.Path(file_okay=False), default="demo")
+def command(folder: str) -> None:
+    """Build two search engines, judged queries and runs in FOLDER, and walk through them.
+
+    \b
+    rankgate demo
+    """  # noqa: D301 - click needs the character that \b makes
+    tell(folder, lambda part: click.echo(f"{part}\n"))
