@@ -1,0 +1,79 @@
+"""Who takes part in which workload, and by which command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
+"""The five metrics that every contestant computes."""
+
+_PEERS = Path(__file__).parent / "peers"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One way to the five means, or a floor that no way can go below.
+
+    Attributes:
+        name: as the table shows it.
+        script: the file in ``peers``; empty for our own command line.
+        arguments: what the script is told after the two files.
+        floor: only reads; has no means.
+        inside: times itself, because its data is in memory before it begins.
+    """
+
+    name: str
+    script: str = ""
+    arguments: tuple[str, ...] = ()
+    floor: bool = False
+    inside: bool = False
+
+    def command(self, programs: Path, qrels: Path, run: Path) -> list[str]:
+        """The command for one pair of files."""
+        if self.script:
+            script = str(_PEERS / self.script)
+            return [str(programs / "python"), script, str(qrels), str(run), *self.arguments]
+        asked = [word for metric in METRICS for word in ("-m", metric)]
+        program = str(programs / "rankgate")
+        return [program, "eval", str(qrels), str(run), *asked, "--format", "json"]
+
+    def means(self, told: Any) -> Mapping[str, float] | None:  # noqa: ANN401 - JSON
+        """The five means in what it printed."""
+        if self.floor or told is None:
+            return None
+        if self.inside:
+            told = told["mean"]
+        elif not self.script:
+            told = told["runs"][0]["mean"]
+        return dict(told)
+
+
+OURS = Contestant("rankgate eval")
+SCAN = Contestant("bare Polars scan", "scan.py", floor=True)
+BATCHES = Contestant("bare Polars scan, in batches", "scan_batches.py", floor=True)
+BARE = Contestant("bare interpreter, read_csv", "bare.py", floor=True)
+PYTREC_EVAL = Contestant("pytrec_eval-terrier", "with_pytrec_eval.py")
+IR_MEASURES = Contestant("ir_measures", "with_ir_measures.py")
+RANX = Contestant("ranx", "with_ranx.py")
+OUR_DICTS = Contestant("rankgate, dicts", "with_dicts.py", inside=True)
+OUR_FRAMES = Contestant("rankgate, frames", "with_frames.py", inside=True)
+THEIR_DICTS = Contestant(
+    "pytrec_eval-terrier, dicts", "with_pytrec_eval.py", ("--in-memory",), inside=True
+)
+
+
+def contestants(workload: str, *, quick: bool) -> list[Contestant]:
+    """Who takes part in a workload, ourselves first."""
+    if workload == "huge":
+        return [OURS, BATCHES]
+    listed = [OURS, SCAN, PYTREC_EVAL, IR_MEASURES, RANX, OUR_DICTS, OUR_FRAMES, THEIR_DICTS]
+    if workload.startswith("small"):
+        listed.insert(1, BARE)
+    elif quick:
+        listed.remove(RANX)
+    return listed

@@ -1,0 +1,100 @@
+"""What was measured, as rows of one table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from contestants import Contestant
+    from measure import Repeated
+
+TOLERANCE = 1e-6
+"""How far two means may be apart and still agree."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One contestant on one workload.
+
+    Attributes:
+        workload: its name.
+        title: its size.
+        contestant: its name.
+        best: the shortest wall time in seconds; None where the contestant did not end in time.
+        median: the median wall time.
+        cpu: the median processor time; None for one that times itself.
+        memory: the most anonymous bytes; None for one that times itself.
+        times: executions that counted.
+        means: the five means; None for a floor.
+        agrees: whether they are those of rankgate; None for a floor.
+    """
+
+    workload: str
+    title: str
+    contestant: str
+    best: float | None
+    median: float | None
+    cpu: float | None
+    memory: int | None
+    times: int
+    means: Mapping[str, float] | None
+    agrees: bool | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return asdict(self)
+
+
+def row(workload: str, title: str, contestant: Contestant, measured: Repeated) -> Row:
+    """What one contestant did; whether its means agree is not known yet."""
+    cpu: float | None = measured.cpu
+    memory: int | None = measured.memory
+    if not measured.finished:
+        return Row(workload, title, contestant.name, None, None, cpu, memory, 0, None)
+    means = contestant.means(measured.told)
+    if contestant.inside:
+        best = min(run.told["best"] for run in measured.runs)
+        middle = median(run.told["median"] for run in measured.runs)
+        cpu = memory = None
+    else:
+        best, middle = measured.best, measured.median
+    times = len(measured.runs)
+    return Row(workload, title, contestant.name, best, middle, cpu, memory, times, means)
+
+
+def agree(means: Mapping[str, float], ours: Mapping[str, float]) -> bool:
+    """Whether the same five means are as good as equal."""
+    return set(means) == set(ours) and all(
+        abs(means[metric] - ours[metric]) <= TOLERANCE for metric in ours
+    )
+
+
+def markdown(rows: Sequence[Row], limit: float) -> str:
+    """The table; the ratio is of the best time to our own best on the same workload."""
+    lines = [
+        "| workload | contestant | best s | median s | ratio | CPU s | anonymous MB | agrees |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | :---: |",
+    ]
+    for each in rows:
+        more = "> " if each.best is None else ""
+        best = f"> {limit:.0f}" if each.best is None else f"{each.best:.3f}"
+        middle = "" if each.median is None else f"{each.median:.3f}"
+        ratio = more + _ratio(each, rows, each.best or limit)
+        cpu = "" if each.cpu is None else f"{each.cpu:.2f}"
+        memory = "" if each.memory is None else f"{each.memory / 1e6:,.0f}"
+        verdict = {None: "", True: "yes", False: "NO"}[each.agrees]
+        cells = [each.title, each.contestant, best, middle, ratio, cpu, memory, verdict]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _ratio(each: Row, rows: Sequence[Row], seconds: float) -> str:
+    """Times our own on the same workload, in memory or from files as the contestant."""
+    inside = each.contestant.endswith(("dicts", "frames"))
+    name = "rankgate, dicts" if inside else "rankgate eval"
+    ours = next((r for r in rows if (r.workload, r.contestant) == (each.workload, name)), None)
+    return f"{seconds / ours.best:.2f}" if ours and ours.best else ""

@@ -1,0 +1,119 @@
+"""The benchmark: every contestant on every workload, one table.
+
+    python bench/run.py                     everything, about half an hour
+    python bench/run.py --quick             without ranx on large runs and without the huge run
+    python bench/run.py --workload small    one workload
+
+Needs nothing but Python: the contestants and the workloads live in an environment that is
+built in bench/work on first use. A full run writes bench/results.json and the tables of
+docs/speed.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import rows as table
+import targets
+from contestants import OURS, contestants
+from environment import machine, prepared, versions
+from measure import alternating
+
+BENCH = Path(__file__).parent
+WORK = BENCH / "work"
+PAGE = BENCH.parent / "docs" / "speed.md"
+NAMES = (
+    "small",
+    "small-shuffled",
+    "passages",
+    "passages-shuffled",
+    "users",
+    "users-shuffled",
+    "huge",
+)
+LIMIT = 300.0  # seconds until a contestant is ended
+PATIENCE = 45.0  # seconds of one contestant on one workload, after which it is not repeated
+TIMES = {"small": 9, "huge": 3}  # executions, else five
+
+
+def main() -> int:
+    """Measure, print, and write down a full run."""
+    asked = _asked()
+    programs = prepared(WORK / "env", BENCH / "constraints.txt", BENCH.parent)
+    names = [asked.workload] if asked.workload else list(NAMES)
+    if asked.quick and not asked.workload:
+        names.remove("huge")
+    found: list[table.Row] = []
+    for name in names:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        found += _measured(name, programs, quick=asked.quick)
+    told = targets.outcomes(found)
+    print(table.markdown(found, LIMIT))
+    print(targets.markdown([each for each in told if each.measured is not None]))
+    if not asked.quick and not asked.workload:
+        _write(found, told, programs)
+    agreed = all(row.agrees is not False for row in found)
+    return 0 if agreed and all(each.held is not False for each in told) else 1
+
+
+def _asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Compare rankgate's speed with others'.")
+    parser.add_argument("--quick", action="store_true", help="leave out what takes minutes")
+    parser.add_argument("--workload", choices=NAMES, help="only this one; writes no results")
+    return parser.parse_args()
+
+
+def _measured(name: str, programs: Path, *, quick: bool) -> list[table.Row]:
+    """All contestants of one workload."""
+    maker = [str(programs / "python"), str(BENCH / "workloads.py"), name, str(WORK)]
+    made = subprocess.run(maker, check=True, capture_output=True, text=True).stdout
+    title, qrels, run = made.splitlines()
+    who = contestants(name, quick=quick)
+    commands = {each.name: each.command(programs, Path(qrels), Path(run)) for each in who}
+    times = TIMES.get(name.partition("-")[0], 5)
+    measured = alternating(commands, times, LIMIT, PATIENCE)
+    found = [table.row(name, title, each, measured[each.name]) for each in who]
+    ours = next(row.means for row in found if row.contestant == OURS.name)
+    return [
+        replace(row, agrees=table.agree(row.means, ours)) if row.means and ours else row
+        for row in found
+    ]
+
+
+def _write(found: list[table.Row], told: list[targets.Outcome], programs: Path) -> None:
+    """The results as JSON, and the page's tables."""
+    where, what = machine(), versions(programs)
+    result = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": where,
+        "versions": what,
+        "load_before": os.getloadavg(),
+        "rows": [row.to_dict() for row in found],
+        "targets": [{**asdict(each), "held": each.held} for each in told],
+    }
+    (BENCH / "results.json").write_text(json.dumps(result, indent=1) + "\n")
+    line = ", ".join(f"{name} {version}" for name, version in what.items())
+    place = f"{where['cpu']}, {where['cores']} cores, {where['memory_gb']} GB"
+    head = f"Measured on {place}, {where['system']}, Python {where['python']}, with {line}.\n"
+    _replace("results", head + "\n" + table.markdown(found, LIMIT))
+    _replace("targets", targets.markdown(told))
+
+
+def _replace(name: str, text: str) -> None:
+    """Put text between the markers of that name in the page."""
+    page = PAGE.read_text()
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    PAGE.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
