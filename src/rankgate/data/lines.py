@@ -12,7 +12,7 @@ import math
 import re
 import sys
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +29,9 @@ _BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
 _BLANK, _NEWLINE, _HASH = 32, 10, 35
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 40
+_CONTROL = rb"[\x00-\x08\x0e-\x1f]"
+_NUL = "NUL bytes, where lines of text are needed; see whether this is the right file."
+_BINARY = "control characters, where lines of text are needed; see whether this is the right file."
 _WRITTEN = 1 << 16  # lines put together for one write
 _INFINITE = r"(?i)^[+-]?inf"
 _PREFIX = r"^([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
@@ -96,21 +99,27 @@ def line_of(source: Source, row: int) -> int:
 
 
 def first_fields(source: Source) -> list[str]:
-    """The fields of the first line that is neither blank nor a comment; none if there is none.
+    """The fields of the first line that is neither blank nor a comment.
 
     Raises:
         InputError: the file is empty, or is not text.
     """
     head = source.head()
     if not head.strip():
-        raise InputError("the file is empty.", source=source.label)
+        problem = "the file is empty; see whether writing it went through."
+        raise InputError(problem, source=source.label)
     if b"\x00" in head:
-        raise InputError("not a text file: it holds NUL bytes.", source=source.label)
-    for text in head.removeprefix(_BOM).split(b"\n"):
-        content = text.strip()
-        if content and not content.startswith(b"#"):
-            return [field.decode(errors="replace") for field in content.split()]
-    return []
+        raise InputError(_NUL, source=source.label)
+    whole = head[: head.rfind(b"\n") + 1] or head  # the last line may be cut
+    for data in chain([whole], source.chunks()):
+        for text in data.removeprefix(_BOM).split(b"\n"):
+            content = text.strip()
+            if content and not content.startswith(b"#"):
+                if re.search(_CONTROL, content):
+                    raise InputError(_BINARY, source=source.label, line=line_of(source, 0))
+                return [field.decode(errors="replace") for field in content.split()]
+    problem = "the file holds comments only; see whether writing it went through."
+    raise InputError(problem, source=source.label)
 
 
 def written(lines: pl.Series) -> Iterator[str]:
@@ -214,8 +223,8 @@ def _wrong(text: bytes, layout: Layout) -> str:
     content = text.strip()
     if not content or content.startswith(b"#"):
         return ""
-    if re.search(rb"[\x00-\x08\x0e-\x1f]", content):
-        return "control characters; this is not a text file of judgments or rankings."
+    if re.search(_CONTROL, content):
+        return _BINARY
     try:
         fields = [field.decode() for field in content.split()]
     except UnicodeDecodeError:
@@ -237,8 +246,10 @@ def number_fault(text: str, name: str) -> str:
     shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
     value = _number(text)
     if value is None:
-        return f"{name} '{shown}' is not a number."
-    return "" if math.isfinite(value) else f"{name} '{shown}' is not a finite number."
+        return f"{name} '{shown}' is not a number; write one such as 12.5."
+    if not math.isfinite(value):
+        return f"{name} '{shown}' is not a finite number; write one such as 12.5."
+    return ""
 
 
 def _number(text: str) -> float | None:

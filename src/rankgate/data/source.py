@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import sys
 import zlib
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 CHUNK = 16 << 20
 """Bytes parsed at one time, and the longest line; more would be fresh memory for each piece."""
 
+_PACKED = 1 << 17  # bytes unpacked at one time
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _SUFFIXES = frozenset({".gz", ".zst", ".zstd"})
@@ -55,8 +57,6 @@ class Source:
         with self._raw() as raw:
             magic = raw.peek(4)[:4]
             if magic.startswith(_GZIP):
-                import gzip  # noqa: PLC0415 - only where it is needed
-
                 with gzip.GzipFile(fileobj=raw) as unpacked:
                     yield cast("IO[bytes]", unpacked)
             elif magic == _ZSTD:
@@ -84,11 +84,17 @@ class Source:
             InputError: damaged compression, or a line longer than a whole piece.
         """
         with self.open() as stream:
+            at = 0
             while piece := self._read(stream, size):
                 end = self._line(stream, size)
+                at += len(piece)
                 if len(end) == size:
-                    problem = f"a line of more than {size >> 20} MB; is this a text file?"
-                    raise InputError(problem, source=self.label)
+                    problem = (
+                        f"a line of more than {size >> 20} MB, where a line holds one document; "
+                        "see whether this is the right file."
+                    )
+                    raise InputError(problem, source=self.label, line=self._line_at(at))
+                at += len(end)
                 yield piece + end if end else piece
 
     def everything(self) -> bytes:
@@ -100,6 +106,12 @@ class Source:
         """The first bytes, decompressed."""
         with self.open() as stream:
             return self._read(stream, size)
+
+    def _line_at(self, offset: int) -> int:
+        """The number of the line that a byte is in."""
+        with self.open() as stream:
+            pieces = (stream.read(min(CHUNK, offset - at)) for at in range(0, offset, CHUNK))
+            return 1 + sum(piece.count(b"\n") for piece in pieces)
 
     def _line(self, stream: IO[bytes], size: int) -> bytes:
         """The rest of the line that the last read stopped in."""
@@ -114,8 +126,12 @@ class Source:
         except EOFError:
             problem = "the compressed file ends too early; copy it again."
             raise InputError(problem, source=self.label) from None
-        except (OSError, zlib.error) as error:
-            raise InputError(f"cannot be read: {error}.", source=self.label) from None
+        except (gzip.BadGzipFile, zlib.error, DamageError) as error:
+            problem = f"the compressed file is damaged ({error}); copy it again."
+            raise InputError(problem, source=self.label) from None
+        except OSError as error:
+            problem = f"cannot be read: {error.strerror or error}; copy it to another disk."
+            raise InputError(problem, source=self.label) from None
 
 
 def source(place: str | Path) -> Source:
@@ -125,8 +141,12 @@ def source(place: str | Path) -> Source:
     return Source(Path(place))
 
 
+class DamageError(Exception):
+    """A zstd stream that cannot be unpacked; told as an InputError where it is read."""
+
+
 class _Zstd(io.RawIOBase):
-    """A zstd stream whose faults are told as those of gzip are."""
+    """A zstd stream, of one frame or several, that does not end quietly where it was cut off."""
 
     def __init__(self, raw: IO[bytes]) -> None:
         try:
@@ -136,20 +156,34 @@ class _Zstd(io.RawIOBase):
             raise MissingExtraError(message) from None
         self._failure = zstandard.ZstdError
         self._raw = raw
-        decompressor = zstandard.ZstdDecompressor()
-        self._stream = decompressor.stream_reader(raw, read_across_frames=True)
-        self._frames = decompressor
+        self._new = zstandard.ZstdDecompressor().decompressobj
+        self._frame = self._new()
+        self._began = False  # whether the frame has bytes yet
+        self._ready = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        try:
-            return int(self._stream.readinto(buffer))
-        except self._failure as error:
-            raise OSError(str(error)) from None
+        while not self._ready:
+            packed = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame, self._began = self._new(), False
+            packed = packed or self._raw.read(_PACKED)
+            if not packed:
+                if self._began:
+                    raise EOFError
+                return 0
+            self._began = True
+            try:
+                self._ready = memoryview(self._frame.decompress(packed))
+            except self._failure as error:
+                raise DamageError(str(error)) from None
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
 
     def close(self) -> None:
-        self._stream.close()  # type: ignore[no-untyped-call]
         self._raw.close()
         super().close()
