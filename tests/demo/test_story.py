@@ -65,6 +65,15 @@ def test_the_example_is_the_greatest_difference_that_rr_cannot_see(told):
     assert abs(new[query] - old[query]) > 0.1
 
 
+def test_the_explanation_is_of_that_query_and_reaches_the_same_value(told):
+    folder, parts = told
+    [example] = [part for part in parts if part.startswith("A difference that RR cannot see")]
+    query = next(query for query in queries() if f"query {query}," in example)
+    value = values(folder, ndcg)[1][query]
+    [explained] = [part for part in parts if part.startswith("nDCG@10 = ")]
+    assert explained.startswith(f"nDCG@10 = {value:.4f} for query {query} of run new")
+
+
 def test_it_tells_what_the_new_engine_wins_and_loses(told):
     folder, parts = told
     old, new = values(folder, ndcg)
@@ -76,6 +85,8 @@ def test_it_tells_what_the_new_engine_wins_and_loses(told):
 
 def test_tables_fit_a_terminal_and_commands_can_be_pasted(told):
     folder, parts = told
-    for part in parts[:-1]:
+    ours = [part for part in parts[:-1] if not part.startswith("nDCG@10 = ")]
+    assert len(ours) == len(parts) - 2
+    for part in ours:
         assert max(map(len, part.splitlines())) <= 80
     assert f"rankgate eval '{folder}/qrels.txt'" in parts[-1]

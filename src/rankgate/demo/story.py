@@ -12,7 +12,7 @@ from rankgate import services
 from rankgate.demo.build import build
 from rankgate.demo.engines import ENGINES
 from rankgate.demo.judgments import judgments, queries
-from rankgate.report import as_text
+from rankgate.report import as_text, explanation
 from rankgate.report.evaluation import means, rules
 from rankgate.report.grid import Grid
 from rankgate.report.numbers import column, grade
@@ -43,6 +43,9 @@ def tell(folder: str | Path, write: Callable[[str], None]) -> None:
     query_id = unseen(result)
     write(_difference(result, query_id))
     write(as_text.table(_lists(demo, query_id)))
+    write(f"How {SEEING} of new comes about, document by document:")
+    told = services.explain(demo.qrels, demo.new, query_id, SEEING, depth=10)
+    write(explanation.render(told, "text").rstrip("\n"))
     write(_next(demo, query_id))
 
 
