@@ -97,6 +97,17 @@ def test_a_value_is_one_float_a_query_within_its_bounds(queries):
     assert all(map(np.array_equal, before, after))  # a kernel changes nothing it is given
 
 
+@given(st.lists(rankings(), min_size=1, max_size=4), st.sampled_from([0, 1, 2.5, 3]))
+def test_imputed_grades_leave_every_value_finite_or_undefined(queries, imputed):
+    holes = [[grade is None for grade in ranking] for ranking, _ in queries]
+    full = [[imputed if g is None else g for g in ranking] for ranking, _ in queries]
+    judged = block(full, ideal=[pool for _, pool in queries])
+    for t, row in enumerate(holes):
+        judged.known[t, : len(row)] &= ~np.array(row, dtype=bool)
+    for metric in METRICS:
+        assert not np.isinf(metric.compute(judged)).any(), str(metric)
+
+
 PERFECT = (
     "nDCG nDCG@3 nDCG(gain='exp')@2 nDCG(gain={1:5,2:1})@9 nDCG(discount='original') AP RR Rprec "
     "Bpref infAP IPrec@0.7 IPrec11 SetR SetRelP nDCGRel RnDCG G BinG RelP@3 Success@1 GMAP "
@@ -122,7 +133,7 @@ def test_a_deeper_cutoff_never_lowers_what_only_adds(name, query, cutoff):
     assert np.isnan(shallow) or shallow <= deep + 1e-15
 
 
-PROMOTED = "nDCG nDCG@3 AP RR ERR RBP P@3 R@3 Bpref Rprec IPrec@0.5 G BinG nDCG(gain='exp')@2"
+PROMOTED = "nDCG nDCG@3 AP RR ERR RBP P@3 R@3 Bpref Rprec IPrec@0.5 BinG nDCG(gain='exp')@2"
 
 
 @pytest.mark.parametrize("name", PROMOTED.split())
@@ -138,6 +149,12 @@ def test_a_better_document_moved_up_never_lowers_a_value(name, ranking, missed, 
     pools = [ranking + missed] * 2
     before, after = parse(name).compute(block([ranking, swapped], ideal=pools))
     assert np.isnan(before) or before <= after + 1e-12
+
+
+def test_g_alone_can_fall_when_a_better_document_moves_up():
+    before, after = parse("G").compute(block([[1, 1, 2, 3], [1, 1, 3, 2]]))
+    assert before == pytest.approx((1 / 2 + 1 / np.log2(5) + 2 / 2 + 3 / 1) / 7)
+    assert after == pytest.approx((1 / 2 + 1 / np.log2(5) + 3 / np.log2(3) + 2 / 1) / 7) < before
 
 
 def _naive_ap(ranking, pool):

@@ -43,7 +43,8 @@ def _gains_and_costs(judged: Judged, gain: Gain, levels: Levels) -> tuple[Floats
     # behind the judged documents each place costs 1: counted, so that padding has no part in it
     inside = np.clip(judged.rank, 1, np.maximum(judged.judged, 1)[:, None])
     spent = np.take_along_axis(np.cumsum(np.maximum(best, 1), axis=-1), inside - 1, axis=-1)
-    wasted = spent + (judged.rank - inside) - got
+    # no ranking gains more than the ideal one, but imputed grades and truncated ideals might
+    wasted = np.maximum(spent + (judged.rank - inside) - got, 0)
     discount = np.log2(2 + wasted, out=np.ones(gains.shape), where=gains != 0)
     return gains, discount, best
 
@@ -90,7 +91,7 @@ def yaap(judged: Judged, *, rel: float = 1) -> Floats:
     judged = judged.at_level(rel)
     hits = judged.hits(rel)
     found = total(np.where(hits, np.cumsum(hits, axis=-1) / judged.rank, 0))
-    odds: Floats = (1 + found) / (1 + judged.relevant - found)
+    odds: Floats = (1 + found) / (1 + np.maximum(judged.relevant - found, 0))
     return np.where(judged.relevant > 0, np.log(odds), np.nan)
 
 
@@ -104,7 +105,8 @@ G = Metric(
     at=None,
     source="trec_eval (experimental)",
     sees="grades, and how much a reader had to go through in vain before each",
-    blind_to="unjudged documents, which count as worthless; rel has no effect on it",
+    blind_to="unjudged documents, which count as worthless; rel has no effect on it. Not every "
+    "improvement raises it: grades 1, 1, 2, 3 score more than 1, 1, 3, 2",
 )
 BinG = Metric(
     "BinG",
