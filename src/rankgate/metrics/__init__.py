@@ -1,1 +1,72 @@
-"""Metrics: pure NumPy kernels and their passports, one small file per family."""
+"""Metrics: pure NumPy kernels and their passports, one small file per family.
+
+>>> from rankgate.metrics import nDCG
+>>> str(nDCG(gain="exp") @ 10)
+"nDCG(gain='exp')@10"
+"""
+
+from rankgate.metrics.average import AP, GMAP
+from rankgate.metrics.bpref import Bpref, GMBpref
+from rankgate.metrics.cascade import ERR
+from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.metrics.counts import NumNonrelJudgedRet, NumQ, NumRel, NumRelRet, NumRet
+from rankgate.metrics.dcg import CG, DCG, nDCG
+from rankgate.metrics.declare import Metric
+from rankgate.metrics.experimental import BinG, G, Yaap
+from rankgate.metrics.fmeasure import F
+from rankgate.metrics.holes import JudgedAt, Unjudged
+from rankgate.metrics.inferred import infAP
+from rankgate.metrics.interpolated import IPrec, IPrec11
+from rankgate.metrics.names import parse
+from rankgate.metrics.precision import P, RelP, Rprec, RprecMult
+from rankgate.metrics.prefixes import RnDCG, nDCGRel
+from rankgate.metrics.rbp import RBP, RBPResid
+from rankgate.metrics.recall import R, Success
+from rankgate.metrics.reciprocal import RR
+from rankgate.metrics.sets import SetAP, SetF, SetP, SetR, SetRelP
+from rankgate.metrics.utility import Utility
+
+__all__ = [
+    "AP",
+    "CATALOGUE",
+    "CG",
+    "DCG",
+    "ERR",
+    "GMAP",
+    "RBP",
+    "RR",
+    "BinG",
+    "Bpref",
+    "F",
+    "G",
+    "GMBpref",
+    "IPrec",
+    "IPrec11",
+    "JudgedAt",
+    "Metric",
+    "NumNonrelJudgedRet",
+    "NumQ",
+    "NumRel",
+    "NumRelRet",
+    "NumRet",
+    "P",
+    "R",
+    "RBPResid",
+    "RelP",
+    "RnDCG",
+    "Rprec",
+    "RprecMult",
+    "SetAP",
+    "SetF",
+    "SetP",
+    "SetR",
+    "SetRelP",
+    "Success",
+    "Unjudged",
+    "Utility",
+    "Yaap",
+    "infAP",
+    "nDCG",
+    "nDCGRel",
+    "parse",
+]

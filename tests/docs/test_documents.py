@@ -1,0 +1,57 @@
+"""What the documents say is so."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import rankgate
+from rankgate.cli import COMMANDS
+from rankgate.cli import rankgate as program
+from rankgate.metrics.catalogue import CATALOGUE
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_readme_s_python_runs():
+    done = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+    assert done.attempted > 3
+    assert done.failed == 0
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_and_an_example_in_the_readme(name):
+    told = CliRunner().invoke(program, [name, "--help"])
+    assert told.exit_code == 0
+    assert "Usage" in told.output or "usage" in told.output
+    assert re.search(rf"(rankgate|make) {name}\b", (ROOT / "README.md").read_text())
+
+
+def test_the_public_names_are_these():
+    assert sorted(rankgate.__all__) == sorted(
+        ["Evaluation", "InputError", "RankgateError", "UsageError"]
+        + ["evaluate", "read_qrels", "read_run"]
+    )
+    assert all(getattr(rankgate, name) for name in rankgate.__all__)
+
+
+@pytest.mark.parametrize("metric", CATALOGUE, ids=lambda m: m.name)
+def test_every_metric_has_a_whole_passport(metric):
+    for field in ("title", "formula", "source", "sees", "blind_to"):
+        assert getattr(metric, field), field
+
+
+def test_links_in_the_documents_lead_somewhere():
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), (page, target)
+
+
+def test_no_name_shadows_another_in_the_constraints():
+    lines = (ROOT / "constraints.txt").read_text().split()
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
+    assert len({line.split("==")[0].lower() for line in lines}) == len(lines)
