@@ -58,6 +58,8 @@ _LONG = {
     "Results_format=": "T",
     "te9": "te9",
 }
+_NUMBERS = {"l": "level", "M": "depth", "N": "documents"}
+_SWITCHES = {"c": "complete", "J": "judged_only", "te9": "te9"}
 _FORMATS = {"R": "qrels", "T": "trec_results"}
 
 
@@ -127,10 +129,6 @@ def _read(words: Sequence[str]) -> _Words:
         else:
             said.flags.add(letter)
     return said
-
-
-_NUMBERS = {"l": "level", "M": "depth", "N": "documents"}
-_SWITCHES = {"c": "complete", "J": "judged_only", "te9": "te9"}
 
 
 def _number(letter: str, value: str) -> int:
