@@ -15,6 +15,8 @@ from rankgate.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_PIECE = 1 << 15
+
 
 def refuse_clashes(inputs: Sequence[str], output: str | None = None) -> None:
     """Check that standard input is read once, and that the output can be and hits no input.
@@ -43,14 +45,16 @@ def deliver(text: str, output: str | None = None) -> None:
         UsageError: the file cannot be written.
     """
     if output in (None, "-"):
-        click.echo(text, nl=False)
+        # in pieces, as an unbuffered stream tells only the next write that nobody reads any more
+        for begin in range(0, len(text), _PIECE):
+            click.echo(text[begin : begin + _PIECE], nl=False)
         return
-    place = Path(os.path.realpath(str(output)))
+    place = Path(str(output))
     try:
         if place.exists() and not place.is_file():  # a device or a pipe keeps being what it is
             place.write_text(text, encoding="utf-8", newline="\n")
         else:
-            _replace(place, text)
+            _replace(place.resolve(), text)
     except OSError as error:
         raise UsageError(f"{output}: cannot be written: {error.strerror}.") from None
 

@@ -1,0 +1,114 @@
+"""The frame around the commands: exit codes, and what goes to which stream."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import rankgate.cli
+from rankgate.cli import COMMANDS
+
+
+def test_the_real_command(start, small):
+    process = start("eval", *small, "-m", "nDCG@10", "-m", "AP")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert out.splitlines()[1].split() == [b"bm25", b"0.4263", b"0.3125"]
+    assert err == b""
+
+
+def test_words_go_to_the_other_stream(start, small):
+    process = start("eval", *small, "-m", "nDGC@10")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert out == b""
+    assert err.decode().splitlines() == ["rankgate: unknown metric 'nDGC'; did you mean nDCG?"]
+
+
+def test_a_reader_who_goes_away_is_no_failed_gate(start, tmp_path):
+    queries = range(20_000)
+    qrels, path = tmp_path / "q", tmp_path / "r"
+    qrels.write_text("".join(f"{q} 0 a 1\n" for q in queries))
+    path.write_text("".join(f"{q} Q0 a 1 1 t\n" for q in queries))
+    process = start("eval", qrels, path, "--per-query", "--format", "csv")
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=60) == 141
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_an_interrupt_ends_with_130(start, small):
+    process = start("eval", small[0], "-", stdin=subprocess.PIPE)
+    # more than a pipe holds: once all of it is written, the command is reading
+    process.stdin.write(b"1 Q0 a 1 1 t\n" * 100_000)
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"interrupted" in err
+    assert b"Traceback" not in err
+
+
+def test_our_own_fault_is_one_line(run, small, monkeypatch):
+    def broken(*_, **__):
+        raise ZeroDivisionError("of all things")
+
+    monkeypatch.setattr(rankgate.services, "evaluate", broken)
+    ended = run("eval", *small)
+    assert ended.code == 70
+    assert ended.err.count("\n") == 1
+    assert "ZeroDivisionError: of all things" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["eval"], "QRELS"),
+        (["eval", "q"], "RUN..."),
+        (["eval", "q", "r", "--format", "xml"], "'xml' is not one of"),
+        (["eval", "q", "r", "--metrik", "x"], "--metrik"),
+        (["evla"], "evla"),
+        (["explain", "q", "r", "-m", "AP"], "--query"),
+        (["explain", "q", "r", "--query", "1"], "--metric"),
+        (["explain", "q", "r", "--query", "1", "-m", "AP", "--depth", "0"], "--depth"),
+    ],
+)
+def test_usage_is_one_line_and_2(run, words, told):
+    ended = run(*words)
+    assert (ended.code, ended.out) == (2, "")
+    assert told in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_nothing_to_do_shows_what_there_is(run):
+    ended = run()
+    assert ended.code == 0
+    assert all(name in ended.out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(run, name):
+    ended = run(name, "--help")
+    assert ended.code == 0
+    assert f"rankgate {name}" in ended.out
+
+
+def test_eval_loads_nothing_that_it_does_not_need(small):
+    script = (
+        "import sys; sys.argv = ['rankgate', 'eval', *sys.argv[1:]]\n"
+        "from rankgate.cli import main\n"
+        "try:\n    main()\n"
+        "except SystemExit:\n"
+        "    import json; print(json.dumps(sorted(m.split('.')[0] for m in sys.modules)))"
+    )
+    command = [sys.executable, "-c", script, *map(str, small)]
+    out = subprocess.run(command, capture_output=True, check=True).stdout
+    loaded = set(json.loads(out.splitlines()[-1]))
+    assert not loaded & {"scipy", "pandas", "pyarrow", "matplotlib", "sqlite3", "zstandard"}
+
+
+def test_progress_is_silent_where_nobody_watches(run, small):
+    assert run("eval", *small, small[1], small[1]).err == ""
