@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -155,3 +158,11 @@ def test_tables_in_memory_are_taken_too():
     assert result.mean("recip_rank") == 0.5
     assert result.query_ids == ("1",)
     assert result.summary == ("run", 0.5)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_run_may_come_through_a_pipe(lines):
+    os.mkfifo("pipe")
+    with ThreadPoolExecutor() as other:
+        other.submit(Path("pipe").write_bytes, RUN.encode())
+        assert lines("-c -m runid -m map qrels pipe") == ["runid all t", "map all 0.1250"]

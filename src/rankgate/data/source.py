@@ -27,7 +27,7 @@ _SUFFIXES = frozenset({".gz", ".zst", ".zstd"})
 
 @dataclass(frozen=True)
 class Source:
-    """A readable place; ``-`` is standard input, kept whole because it cannot be read twice."""
+    """A readable place; standard input and pipes are kept whole: they cannot be read twice."""
 
     path: Path | None
     content: bytes | None = None
@@ -66,7 +66,7 @@ class Source:
                 yield raw
 
     def _raw(self) -> io.BufferedReader:
-        if self.path is None:
+        if self.path is None or self.content is not None:
             return io.BufferedReader(io.BytesIO(self.content or b""))
         try:
             return self.path.open("rb")
@@ -135,10 +135,11 @@ class Source:
 
 
 def source(place: str | Path) -> Source:
-    """A source for a path; ``-`` reads standard input to its end."""
+    """A source for a path; ``-`` reads standard input to its end, and a pipe is read likewise."""
     if str(place) == "-":
         return Source(None, sys.stdin.buffer.read())
-    return Source(Path(place))
+    path = Path(place)
+    return Source(path, path.read_bytes() if path.is_fifo() else None)
 
 
 class DamageError(Exception):
