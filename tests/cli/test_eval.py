@@ -11,6 +11,7 @@ import pytest
 
 from rankgate.cli import places
 from rankgate.errors import UsageError
+from rankgate.scoring import CONVENTIONS
 
 NDCG_1 = (3 + 1 / log2(5)) / (3 + 1 / log2(3))
 NDCG_2 = 2 / (2 + 1 / log2(3))
@@ -26,7 +27,7 @@ def test_the_table_in_full(run, small):
         "run   queries  missing  result  relevant  queries  broken  judged@5  judged@10\n"
         "bm25        4        1       0         1        1       1    0.7500     0.7500\n"
         "\n"
-        "judgments small, convention trec (3b274b146266)\n"
+        f"judgments small, convention trec ({CONVENTIONS['trec'].hash})\n"
     )
     assert (ended.code, ended.err) == (0, "")
 
@@ -137,7 +138,7 @@ def test_markdown(run, small):
 def test_latex(run, small):
     text = run("eval", *small, "-m", "num_rel_ret", "-m", "RR", "--format", "latex").out
     assert text == (
-        "% judgments small, convention trec (3b274b146266)\n"
+        f"% judgments small, convention trec ({CONVENTIONS['trec'].hash})\n"
         "% bm25: queries 4, missing 1, zero-result 0, without relevant 1, unknown queries 1, "
         "ties broken 1, judged@10 0.7500\n"
         "\\begin{tabular}{lrr}\n"

@@ -63,10 +63,12 @@ FORMS = {"text": _text, "json": _json, "markdown": _markdown}
 def _tables(told: Explanation) -> list[tuple[str, Grid]]:
     tables = []
     if told.rows:
-        tables.append((f"the ranking, {_documents(told.retrieved)}", ranking(told)))
+        tables.append((f"the ranking, {_counted(told.retrieved)}", ranking(told)))
     if told.ideal:
         best = "" if told.best is None else f", which would have {column([told.best])[0]}"
-        tables.append((f"the ideal, {_documents(told.relevant, 'relevant ')}{best}", ideal(told)))
+        tables.append(
+            (f"the ideal, {_counted(told.relevant, 'relevant document')}{best}", ideal(told))
+        )
     return tables
 
 
@@ -110,7 +112,7 @@ def _with_gaps(grid: Grid, gaps: Sequence[int]) -> Grid:
     rows = []
     for gap, row in zip(gaps, [*grid.rows, None], strict=True):
         if gap:
-            rows.append((_MORE, f"{_documents(gap, 'more ')}", *[""] * (len(grid.head) - 2)))
+            rows.append((_MORE, _counted(gap, "more document"), *[""] * (len(grid.head) - 2)))
         if row:
             rows.append(row)
     return Grid(grid.head, tuple(rows), grid.left)
@@ -134,13 +136,13 @@ def _facts(told: Explanation) -> dict[str, list[str]]:
     facts = {
         "formula": [told.formula],
         "parameters": [bound] if bound else [],
-        "value": [together(told)],
+        "value": together(told),
         "elsewhere": [
             f"{other.metric} = {column([other.value])[0]} under {other.convention}: {other.title}"
             for other in told.others
         ],
         "marks": _marks(told),
-        "all queries": [f"{column([told.mean])[0]} over {told.queries} of this run"],
+        "all queries": [f"{column([told.mean])[0]} over {_counted(told.queries, 'query')}"],
         "convention": [f"{told.convention['name']} ({told.convention['hash']})"],
     }
     return {label: lines for label, lines in facts.items() if lines}
@@ -153,9 +155,12 @@ def _marks(told: Explanation) -> list[str]:
     if any(row.grade is None for row in told.rows):
         marks.append(f"{UNDEFINED} no judgment")
     if told.excluded:
-        marks.append(f"{_documents(told.excluded)} of the run do not count under this convention")
+        marks.append(f"{_counted(told.excluded)} of the run do not count under this convention")
     return marks
 
 
-def _documents(count: int, kind: str = "") -> str:
-    return f"{count} {kind}document{'s' * (count != 1)}"
+def _counted(count: int, noun: str = "document") -> str:
+    """A count and what it counts: 1 query, 2 queries."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{count} {noun}s"

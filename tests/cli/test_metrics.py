@@ -1,0 +1,81 @@
+"""``rankgate metrics``: the catalogue and one passport."""
+
+import json
+
+import pytest
+
+from rankgate.metrics.catalogue import CATALOGUE
+
+
+def test_every_metric_is_listed_within_80_columns(run):
+    lines = run("metrics").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    told = [line.split("  ")[0] for line in lines if not line.startswith(" ")]
+    names = [name.split("[")[0].split("@")[0] for name in told]
+    assert names == [metric.name for metric in CATALOGUE]
+
+
+def test_a_passport_in_full(run):
+    assert run("metrics", "RBP").out == (
+        "RBP[@cutoff]\n"
+        "The gain a document for a reader who goes on to the next with probability p.\n"
+        "\n"
+        "formula      RBP = (1 − p) · Σ_i p^(i−1) · g(gradeᵢ)\n"
+        "parameters   p = 0.8: a number from 0 to 1\n"
+        "             rel = 1: a number\n"
+        "             gain = binary: binary or scaled or linear\n"
+        "             cutoff = None: a whole number of at least 1, written @cutoff\n"
+        "values       from 0, no upper bound; higher is better; mean over queries\n"
+        "sees         relevance weighted by how likely a reader gets that far; it needs\n"
+        "               no ideal, so new judgments never lower it\n"
+        "blind to     how much there was to find: a query with one relevant document\n"
+        "               cannot pass 1 − p; and what the unjudged could add, which\n"
+        "               RBPResid says\n"
+        "also called  rank_biased_precision\n"
+        "trec_eval    rbp\n"
+        "source       Moffat & Zobel, ACM TOIS 27(1), 2008, doi:10.1145/1416950.1416952\n"
+        "conventions  trec, trec9, pytrec_eval: gain='scaled'; where it has no value: 0\n"
+        "               for lack of relevant documents, 0 for an empty list\n"
+    )
+
+
+@pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)
+def test_every_name_of_a_metric_finds_its_passport(run, metric):
+    for name in (metric.name, *metric.aliases, *metric.trec):
+        told = json.loads(run("metrics", name, "--format", "json").out)
+        assert told["formula"]
+        if name in (metric.name, *metric.aliases) or name.lower() != metric.name.lower():
+            assert told["name"] == metric.name
+
+
+def test_parameters_do_not_matter(run):
+    plain = run("metrics", "nDCG").out
+    assert run("metrics", "nDCG(gain='exp')@10").out == plain
+    assert run("metrics", "ndcg_cut").out == plain
+
+
+def test_json_lists_what_the_text_lists(run):
+    told = json.loads(run("metrics", "--format", "json").out)
+    assert told["schema_version"] == 1
+    assert [each["name"] for each in told["metrics"]] == [metric.name for metric in CATALOGUE]
+    (iprec,) = [each for each in told["metrics"] if each["name"] == "IPrec"]
+    assert iprec["conventions"]["trec9"] == {
+        "parameters": {"points": "ceil9"},
+        "without_relevant": 0.0,
+        "nothing_retrieved": "undefined",
+    }
+    assert iprec["parameters"][0] == {
+        "name": "recall",
+        "default": None,
+        "required": True,
+        "kind": "float",
+        "choices": [],
+        "low": 0,
+        "high": 1,
+    }
+
+
+def test_an_unknown_name(run):
+    ended = run("metrics", "nDGC")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "rankgate: unknown metric 'nDGC'; did you mean nDCG?\n"

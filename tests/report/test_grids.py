@@ -1,0 +1,101 @@
+"""Grids as text, Markdown, LaTeX and CSV."""
+
+import csv
+import io
+
+import pytest
+
+from rankgate.report import as_csv, as_json, as_latex, as_markdown, as_text
+from rankgate.report.grid import Grid, printable
+
+NASTY = ["a|b", "a\nb", "50 % & more", "x_y^z~{}\\", "#1 $2", "<b>", "日本", "\x1b[31mred", "*"]
+
+
+def of(count, width=6):
+    """A grid of one row and as many columns, each of a width."""
+    head = tuple(f"{i:0>{width}}" for i in range(count))
+    return Grid(("run", *head), (("bm25", *("0.5000" for _ in head)),))
+
+
+def test_what_fits_stays_as_it_is():
+    grid = of(9)
+    assert as_text.fitted(grid) == as_text.table(grid)
+    assert len(as_text.table(grid).split("\n")[0]) == 4 + 9 * (6 + 2)
+
+
+def test_what_does_not_fit_is_turned():
+    text = as_text.fitted(of(10)).split("\n")
+    assert text[0] == "run       bm25"
+    assert text[1] == "000000  0.5000"
+    assert len(text) == 11
+
+
+def test_what_does_not_fit_either_way_is_cut():
+    rows = tuple((f"run{i}", *["0.5"] * 20) for i in range(20))
+    text = as_text.fitted(Grid(("run", *(f"metric{i}" for i in range(20))), rows))
+    pieces = text.split("\n\n")
+    assert max(map(len, text.split("\n"))) <= 80
+    assert [piece.split()[0] for piece in pieces] == ["run"] * len(pieces)
+    heads = [word for piece in pieces for word in piece.split("\n")[0].split()[1:]]
+    assert heads == [f"metric{i}" for i in range(20)]
+
+
+def test_a_column_too_wide_stays_whole():
+    grid = Grid(("run", "x" * 100, "y" * 100), (("a", "1", "2"), ("b", "1", "2")))
+    assert as_text.fitted(grid).split("\n\n")[0].split("\n")[0] == f"run  {'x' * 100}"
+
+
+def test_wide_signs_keep_the_columns_straight():
+    text = as_text.table(Grid(("run", "AP"), (("日本", "0.5"), ("e\u0301", "1.0"))))
+    assert [as_text.wide(line) for line in text.split("\n")] == [9, 9, 9]
+
+
+@pytest.mark.parametrize("word", NASTY)
+def test_one_row_is_one_line_in_every_form(word):
+    grid = Grid(("run", "AP"), ((word, "0.5"),))
+    assert len(as_text.table(grid).split("\n")) == 2
+    assert len(as_markdown.table(grid).split("\n")) == 3
+    assert len(as_latex.table(grid).split("\n")) == 7
+    assert "\x1b" not in as_text.table(grid) + as_markdown.table(grid) + as_latex.table(grid)
+
+
+@pytest.mark.parametrize("word", NASTY)
+def test_a_cell_of_markdown_cannot_end_early(word):
+    (row,) = as_markdown.table(Grid(("run", "AP"), ((word, "0.5"),))).split("\n")[2:]
+    assert row.replace("\\|", "").count("|") == 3
+
+
+def test_signs_of_latex_are_printed_as_they_are():
+    assert as_latex.escaped("50%_&#${}") == r"50\%\_\&\#\$\{\}"
+    assert as_latex.escaped("~^\\") == (r"\textasciitilde{}\textasciicircum{}\textbackslash{}")
+    assert as_latex.escaped("–") == "--"
+
+
+@pytest.mark.parametrize("word", NASTY)
+def test_csv_reads_back(word):
+    text = as_csv.written(("name", "value"), [(word, 0.1 + 0.2)])
+    assert list(csv.reader(io.StringIO(text, newline=""))) == [
+        ["name", "value"],
+        [word, "0.30000000000000004"],
+    ]
+
+
+def test_csv_leaves_undefined_empty():
+    assert as_csv.written(("a", "b"), [(None, float("nan"))]) == "a,b\n,\n"
+
+
+def test_json_has_no_word_that_json_lacks():
+    text = as_json.dumped({"a": [float("nan"), float("inf"), 1 / 3], "b": {"ä": None}})
+    assert text == (
+        '{\n  "a": [\n    null,\n    null,\n    0.3333333333333333\n  ],\n'
+        '  "b": {\n    "ä": null\n  }\n}\n'
+    )
+
+
+def test_printable_keeps_plain_words():
+    assert printable("q-1 Ü 日") == "q-1 Ü 日"
+
+
+def test_heads_of_two_lines_are_one_where_there_is_room():
+    grid = Grid(("run", "zero-\nresult", "unknown\nqueries"), ())
+    assert grid.flat.head == ("run", "zero-result", "unknown queries")

@@ -1,0 +1,41 @@
+"""Passports say what the declarations say."""
+
+import pytest
+
+from rankgate.errors import UsageError
+from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.services import passport, passports
+
+
+def test_every_metric_has_one():
+    assert [each.name for each in passports()] == [metric.name for metric in CATALOGUE]
+    for each in passports():
+        assert each.title
+        assert each.formula
+        assert each.source
+        assert each.sees
+        assert each.blind_to
+
+
+def test_parameters_are_those_of_the_kernel():
+    told = passport("precision@5")
+    assert told.name == "P"
+    (cutoff, rel, denominator) = told.parameters
+    assert (cutoff.name, cutoff.required, cutoff.kind, cutoff.low) == ("cutoff", True, "int", 1)
+    assert (rel.name, rel.default, rel.kind, rel.low) == ("rel", 1, "float", None)
+    assert denominator.choices[0] == denominator.default == "cutoff"
+
+
+def test_unbounded_is_none():
+    assert (passport("utility").low, passport("utility").high) == (None, None)
+    assert passport("nDCG").high == 1
+
+
+def test_empties_in_words():
+    trec = passport("IPrec").conventions["trec"]
+    assert (trec["without_relevant"], trec["nothing_retrieved"]) == (0, "undefined")
+
+
+def test_an_unknown_name():
+    with pytest.raises(UsageError, match="did you mean"):
+        passport("nDGC")
