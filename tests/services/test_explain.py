@@ -43,7 +43,7 @@ def collection(seed):
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=str)
-@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("how", ["trec9", "judged", "shallow"])
 def test_it_adds_up_to_the_value_of_evaluate(metric, how):
     qrels, run = collection(how)
     result = evaluate(qrels, run, metric, HOW[how])
@@ -151,13 +151,8 @@ def test_what_matters_is_shown_first():
     """Relevant within the cutoff, other judged ones, holes there, then judged ones behind it."""
     qrels = {"q": {"d2": 1, "d3": 0, "d8": 1, "d9": 0}}
     run = {"q": {f"d{i}": -i for i in range(1, 10)}}
-    for depth, ranks in {
-        1: [2],
-        2: [2, 3],
-        3: [1, 2, 3],
-        5: [1, 2, 3, 4, 5],
-        6: [1, 2, 3, 4, 5, 8],
-    }.items():
+    shown_at = {1: [2], 2: [2, 3], 3: [1, 2, 3], 5: [1, 2, 3, 4, 5], 6: [1, 2, 3, 4, 5, 8]}
+    for depth, ranks in shown_at.items():
         shown = explain(qrels, run, "q", "P@5", depth=depth).rows
         assert [row.rank for row in shown] == ranks
     assert [row.rank for row in explain(qrels, run, "q", "P@5").rows] == [1, 2, 3, 4, 5, 8, 9]
