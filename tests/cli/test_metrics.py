@@ -16,7 +16,8 @@ def test_every_metric_is_listed_within_80_columns(run):
 
 
 def test_a_passport_in_full(run):
-    assert run("metrics", "RBP").out == (
+    text, conventions = run("metrics", "RBP").out.split("conventions")
+    assert text == (
         "RBP[@cutoff]\n"
         "The gain a document for a reader who goes on to the next with probability p.\n"
         "\n"
@@ -34,9 +35,9 @@ def test_a_passport_in_full(run):
         "also called  rank_biased_precision\n"
         "trec_eval    rbp\n"
         "source       Moffat & Zobel, ACM TOIS 27(1), 2008, doi:10.1145/1416950.1416952\n"
-        "conventions  trec, trec9, pytrec_eval: gain='scaled'; where it has no value: 0\n"
-        "               for lack of relevant documents, 0 for an empty list\n"
     )
+    assert conventions.startswith("  trec, trec9, ")
+    assert "gain='scaled'; where it has no value: 0" in " ".join(conventions.split())
 
 
 @pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)

@@ -183,6 +183,20 @@ def test_where_all_agree_there_are_no_others():
     assert explain({"q": {"a": 1}}, {"q": {"a": 1.0}}, "q", "nDCG@10").others == ()
 
 
+def test_a_query_that_returned_nothing():
+    told = explain({"q": {"a": 1}}, {"q": {}}, "q", "SetP")
+    assert (told.value, told.why, told.rows) == (0, "nothing retrieved", ())
+    assert [(row.doc_id, row.found) for row in told.ideal] == [("a", None)]
+
+
+def test_a_query_whose_rows_stand_apart(tmp_path):
+    path = tmp_path / "apart.run"
+    path.write_text("q Q0 a 1 1 t\nr Q0 a 1 1 t\nq Q0 b 1 2 t\n")
+    told = explain({"q": {"a": 1}}, path, "q", "RR")
+    assert [row.doc_id for row in told.rows] == ["b", "a"]
+    assert told.value == 1 / 2
+
+
 @pytest.mark.parametrize("depth", [1, 20, None])
 def test_a_query_without_any_judgment_is_unknown(depth):
     with pytest.raises(UsageError, match="query 'r' has no judgments in qrels; name one such as"):

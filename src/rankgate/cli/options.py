@@ -36,7 +36,7 @@ convention = click.option(
     metavar="NAME",
     default="trec",
     show_default=True,
-    help="The tool whose rules the numbers follow: trec, trec9, pytrec_eval.",
+    help="The tool whose rules the numbers follow, such as trec9.",
 )
 output = click.option(
     "-o",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data import Qrels, Run, read_qrels, read_run
+from rankgate.data.run import SCHEMA
 from rankgate.errors import UsageError
 from rankgate.scoring import CONVENTIONS, score
 from rankgate.scoring.convention import Convention, convention
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 DEPTH = 20
 """How many documents are shown of each list."""
 
+_TREC_EVAL = ("trec", "trec9")  # the conventions that every explanation is held against
 _CLOSE = 1e-12  # values that differ by less are the same value
 
 
@@ -80,13 +82,13 @@ def explain(
     index = Index.of(judgments)
     _refuse_unknown(query, index, judgments)
     scores = score(index, rankings, chosen, rules)
-    mine = pl.col("query_id") == query
+    mine, nothing = pl.col("query_id") == query, pl.DataFrame(schema=SCHEMA)
     case = _Case(
         query_id=query,
         label=label,
         metric=one,
         how=rules,
-        frame=pl.concat([piece.filter(mine) for piece in rankings.pieces()]),
+        frame=pl.concat([nothing, *(piece.filter(mine) for piece in rankings.pieces())]),
         judged=judgments.table.select("query_id", "doc_id", "grade").filter(mine),
         depth=depth,
     )
@@ -199,18 +201,16 @@ def _rows(ranked: Ranking, shown: list[int], marks: Trail) -> tuple[Row, ...]:
 
 
 def _others(case: _Case, value: float | None) -> tuple[Other, ...]:
-    """What other conventions make of it, and trec_eval's own metric, where the value differs."""
+    """What trec_eval makes of it, by this metric and by its own, where the value differs."""
     if case.frame.is_empty():
         return ()
-    own = [(how, case.metric) for how in CONVENTIONS.values() if how.hash != case.how.hash]
+    tools = [CONVENTIONS[name] for name in _TREC_EVAL]
+    own = [(how, case.metric) for how in tools if how.hash != case.how.hash]
     plain = _as_trec_eval(case.metric)
     if plain != case.metric:
-        own.append((CONVENTIONS["trec"], plain))
-    seen, others = set(), []
+        own.append((tools[0], plain))
+    others = []
     for how, metric in own:
-        if (how.hash, metric) in seen:
-            continue
-        seen.add((how.hash, metric))
         other = _value_of_one(case, metric, how)
         if not _same(other, value):
             others.append(Other(how.name, how.title, str(metric), other))

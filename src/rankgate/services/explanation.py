@@ -75,7 +75,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Other:
-    """The value that another convention, or trec_eval's own metric, gives.
+    """The value that trec_eval gives, for this metric or for its own.
 
     Attributes:
         convention: its name.
@@ -121,7 +121,7 @@ class Explanation:
         norm: what it is divided by.
         mean: the metric over all queries of the run.
         queries: how many those are.
-        others: values of other conventions that differ.
+        others: values of trec_eval that differ.
     """
 
     qrels: str
