@@ -1,0 +1,37 @@
+"""Progress is one line at a terminal, and nothing elsewhere."""
+
+import sys
+
+import pytest
+
+from rankgate.cli.progress import Progress
+
+
+@pytest.fixture
+def terminal(monkeypatch, capsys):
+    """Standard error as if somebody watched; click leaves escapes in for a terminal only."""
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda _: True)
+    return capsys
+
+
+def steps(total):
+    with Progress(total) as progress:
+        for i in range(total):
+            progress(f"run{i}")
+
+
+def test_a_terminal_sees_each_run_and_then_a_clean_line(terminal):
+    steps(2)
+    told = terminal.readouterr()
+    assert told.err == "\r\x1b[K1/2 run0\r\x1b[K2/2 run1\r\x1b[K"
+    assert told.out == ""
+
+
+def test_a_single_run_is_not_worth_a_line(terminal):
+    steps(1)
+    assert terminal.readouterr().err == ""
+
+
+def test_elsewhere_nothing_is_told(capsys):
+    steps(3)
+    assert capsys.readouterr().err == ""
