@@ -6,7 +6,7 @@
 >>> rankgate.evaluate(qrels, run, ["nDCG@10", "RR"]).means.row(0)
 ('run1', 0.7967075809905066, 1.0)
 
-The verbs are ``evaluate``; ``read_qrels`` and ``read_run`` read what they take. Metrics are in
+The verbs are ``evaluate`` and ``explain``; ``read_qrels`` and ``read_run`` read what they take. Metrics are in
 ``rankgate.metrics`` by name: ``nDCG(gain="exp") @ 10``. Everything is imported when it is first
 used, so that a command loads only what it needs.
 """
@@ -19,21 +19,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankgate.data import read_qrels, read_run
     from rankgate.errors import InputError, RankgateError, UsageError
-    from rankgate.notebook import Evaluation, evaluate
+    from rankgate.notebook import Evaluation, Explanation, evaluate, explain
 
 __all__ = [
     "Evaluation",
+    "Explanation",
     "InputError",
     "RankgateError",
     "UsageError",
     "evaluate",
+    "explain",
     "read_qrels",
     "read_run",
 ]
 
 _HOMES = {
     "Evaluation": "rankgate.notebook",
+    "Explanation": "rankgate.notebook",
     "evaluate": "rankgate.notebook",
+    "explain": "rankgate.notebook",
     "read_qrels": "rankgate.data",
     "read_run": "rankgate.data",
     "InputError": "rankgate.errors",

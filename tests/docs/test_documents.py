@@ -32,10 +32,8 @@ def test_every_command_has_help_and_an_example_in_the_readme(name):
 
 
 def test_the_public_names_are_these():
-    assert sorted(rankgate.__all__) == sorted(
-        ["Evaluation", "InputError", "RankgateError", "UsageError"]
-        + ["evaluate", "read_qrels", "read_run"]
-    )
+    types = ["Evaluation", "Explanation", "InputError", "RankgateError", "UsageError"]
+    assert rankgate.__all__ == [*types, "evaluate", "explain", "read_qrels", "read_run"]
     assert all(getattr(rankgate, name) for name in rankgate.__all__)
 
 

@@ -75,7 +75,7 @@ class Scores:
             pl.DataFrame({"query_id": self.query_ids, "value": value}).with_columns(
                 pl.lit(label).alias("metric"),
                 pl.col("value").fill_nan(None),
-                pl.Series("why", self.why[label].astype(object), dtype=pl.String),
+                pl.Series("why", self.why[label].astype(object), dtype=pl.String).replace("", None),
             )
             for label, value in self.values.items()
         ]

@@ -1,5 +1,5 @@
 """The verbs for Python: each calls one service and returns its result, ready to be looked at."""
 
-from rankgate.notebook.verbs import Evaluation, evaluate
+from rankgate.notebook.verbs import Evaluation, Explanation, evaluate, explain
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["Evaluation", "Explanation", "evaluate", "explain"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankgate import services
-from rankgate.report import as_html
+from rankgate.report import as_html, explanation
 from rankgate.report.evaluation import counts, means, rules
 from rankgate.services import DEFAULT_METRICS
 
@@ -68,3 +68,39 @@ def evaluate(
     """
     result = services.evaluate(qrels, runs, metrics, convention)
     return Evaluation(result.qrels, result.convention, result.metrics, result.runs)
+
+
+@dataclass(frozen=True)
+class Explanation(services.Explanation):
+    """How one value of one query came about; shows itself as tables."""
+
+    def _repr_html_(self) -> str:
+        tables = as_html.table(explanation.ranking(self)) + as_html.table(explanation.ideal(self))
+        return f"{tables}{as_html.paragraph(self.formula)}"
+
+
+def explain(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    run: Any,  # noqa: ANN401 - as above
+    query: str,
+    metric: str | Metric,
+    convention: str | Convention = "trec",
+) -> Explanation:
+    """Show how the value of one metric for one query came about, document by document.
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        run: one run, as ``evaluate`` takes it.
+        query: the id of the query.
+        metric: one metric or its name.
+        convention: whose rules the number follows.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: a query without judgments, an unknown metric or convention.
+
+    >>> explain({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, "q", "RR").value
+    0.5
+    """
+    told = services.explain(qrels, run, query, metric, convention, depth=None)
+    return Explanation(**{each.name: getattr(told, each.name) for each in fields(told)})
