@@ -6,9 +6,9 @@
 >>> rankgate.evaluate(qrels, run, ["nDCG@10", "RR"]).means.row(0)
 ('run1', 0.7967075809905066, 1.0)
 
-The verbs are ``evaluate`` and ``explain``; ``read_qrels`` and ``read_run`` read what they take. Metrics are in
-``rankgate.metrics`` by name: ``nDCG(gain="exp") @ 10``. Everything is imported when it is first
-used, so that a command loads only what it needs.
+The verbs are ``evaluate`` and ``explain``; ``read_qrels`` and ``read_run`` read what they
+take. Metrics are in ``rankgate.metrics`` by name: ``nDCG(gain="exp") @ 10``. Everything is
+imported when it is first used, so that a command loads only what it needs.
 """
 
 from __future__ import annotations
