@@ -50,6 +50,7 @@ def main() -> int:
     names = [asked.workload] if asked.workload else list(NAMES)
     if asked.quick and not asked.workload:
         names.remove("huge")
+    load = os.getloadavg()[0]
     found: list[table.Row] = []
     for name in names:
         print(f"{name} ...", file=sys.stderr, flush=True)
@@ -58,7 +59,7 @@ def main() -> int:
     print(table.markdown(found, LIMIT))
     print(targets.markdown([each for each in told if each.measured is not None]))
     if not asked.quick and not asked.workload:
-        _write(found, told, programs)
+        _write(found, told, programs, load)
     agreed = all(row.agrees is not False for row in found)
     return 0 if agreed and all(each.held is not False for each in told) else 1
 
@@ -87,14 +88,16 @@ def _measured(name: str, programs: Path, *, quick: bool) -> list[table.Row]:
     ]
 
 
-def _write(found: list[table.Row], told: list[targets.Outcome], programs: Path) -> None:
+def _write(
+    found: list[table.Row], told: list[targets.Outcome], programs: Path, load: float
+) -> None:
     """The results as JSON, and the page's tables."""
     where, what = machine(), versions(programs)
     result = {
         "date": datetime.now(UTC).date().isoformat(),
         "machine": where,
         "versions": what,
-        "load_before": os.getloadavg(),
+        "load_before": load,
         "rows": [row.to_dict() for row in found],
         "targets": [{**asdict(each), "held": each.held} for each in told],
     }
