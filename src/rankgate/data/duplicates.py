@@ -17,14 +17,39 @@ if TYPE_CHECKING:
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying loses nothing
 
 
-def refuse_duplicates(frame: pl.DataFrame, *, word: str, place: Place, first_row: int = 0) -> None:
-    """Check that no two rows have the same query and document.
-
-    Rows are compared by a 64-bit hash of the pair; equal hashes are confirmed on the strings,
-    so that a collision is never an error.
+def pairs_of(frame: pl.DataFrame, starts: NDArray[np.int64] | None = None) -> NDArray[np.uint64]:
+    """A 64-bit hash of the query and document of each row, ``(n,)``.
 
     Args:
         frame: with ``query_id`` and ``doc_id``.
+        starts: where each stretch of rows of one query begins, if that is known.
+    """
+    query_ids = frame["query_id"]
+    if starts is None:
+        queries: NDArray[np.uint64] = np.multiply(query_ids.hash().to_numpy(), _SPREAD)
+    else:
+        heads = np.multiply(query_ids.gather(starts).hash().to_numpy(), _SPREAD)
+        queries = np.repeat(heads, np.diff(starts, append=len(frame)))
+    queries ^= frame["doc_id"].hash().to_numpy()
+    return queries
+
+
+def refuse_duplicates(
+    frame: pl.DataFrame,
+    pairs: NDArray[np.uint64],
+    *,
+    word: str,
+    place: Place,
+    first_row: int = 0,
+) -> None:
+    """Check that no two rows have the same query and document.
+
+    Rows are compared by the hash of the pair; equal hashes are confirmed on the strings, so that
+    a collision is never an error.
+
+    Args:
+        frame: with ``query_id`` and ``doc_id``.
+        pairs: their hashes.
         word: what happens to a document here: ``ranked`` or ``judged``.
         place: where the rows come from.
         first_row: the row of the table that the frame begins with.
@@ -32,15 +57,14 @@ def refuse_duplicates(frame: pl.DataFrame, *, word: str, place: Place, first_row
     Raises:
         DuplicateError: with the pair and both lines.
     """
-    pairs = _pairs(frame)
-    pairs.sort()
-    twice = pairs[1:][pairs[1:] == pairs[:-1]]
+    ordered = np.sort(pairs)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(twice):
         return
     suspects = (
         frame.select("query_id", "doc_id")
         .with_row_index("row")
-        .filter(pl.Series(np.isin(_pairs(frame), twice)))
+        .filter(pl.Series(np.isin(pairs, twice)))
         .group_by("query_id", "doc_id", maintain_order=True)
         .agg("row")
         .filter(pl.col("row").list.len() > 1)
@@ -55,10 +79,3 @@ def refuse_duplicates(frame: pl.DataFrame, *, word: str, place: Place, first_row
         "remove one of the two lines."
     )
     raise DuplicateError(problem, source=place.label, line=second)
-
-
-def _pairs(frame: pl.DataFrame) -> NDArray[np.uint64]:
-    """A 64-bit hash of the query and document of each row."""
-    pairs: NDArray[np.uint64] = np.multiply(frame["query_id"].hash().to_numpy(), _SPREAD)
-    pairs ^= frame["doc_id"].hash().to_numpy()
-    return pairs

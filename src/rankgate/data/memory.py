@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.data.columns import shaped
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, refuse_holes
+from rankgate.data.rankings import Rankings
 from rankgate.data.run import Run
 from rankgate.errors import InputError
 
@@ -39,21 +40,34 @@ def run_of(table: Any, name: str = "run") -> Run:  # noqa: ANN401 - whatever hol
     Raises:
         InputError: not such a table, ids that are not strings, scores that are no numbers.
     """
-    frame = _frame(table, "score", name)
-    refuse_holes(frame, "score", Place(name))
+    rankings = None
+    if _is_dict(table):
+        _refuse_flat(table, "score", name)
+        rankings = Rankings.of(table, name)
+    frame = None if rankings else _frame(table, "score", name)
+    if frame is not None:
+        refuse_holes(frame, "score", Place(name))
     empty = _empty(table)
     states = {"query_id": empty, "state": ["zero"] * len(empty)}
     queries = pl.DataFrame(states, schema={"query_id": pl.String, "state": pl.String})
 
     def pieces() -> Iterator[pl.DataFrame]:
-        yield from frame.iter_slices(_BATCH)
+        rows = _frame(table, "score", name) if frame is None else frame
+        yield from rows.iter_slices(_BATCH)
 
-    return Run(name, pieces, queries=queries if empty else None, place=Place(name))
+    known = queries if empty else None
+    return Run(name, pieces, rankings=rankings, queries=known, place=Place(name))
 
 
 def _empty(table: Any) -> list[str]:  # noqa: ANN401
     """The queries of a dict of dicts that have an empty dict."""
     return [query for query, row in table.items() if not row] if _is_dict(table) else []
+
+
+def _refuse_flat(table: Mapping[str, Any], number: str, label: str) -> None:
+    if not all(map(_is_dict, table.values())):
+        problem = f"not a dict of dicts; expected {{query_id: {{doc_id: {number}}}}}."
+        raise InputError(problem, source=label)
 
 
 def _is_dict(table: object) -> bool:
@@ -83,9 +97,7 @@ def _checked(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
 
 def _from_dict(table: Mapping[str, Mapping[str, float]], number: str, label: str) -> pl.DataFrame:
     rows = list(table.values())
-    if not all(map(_is_dict, rows)):
-        problem = f"not a dict of dicts; expected {{query_id: {{doc_id: {number}}}}}."
-        raise InputError(problem, source=label)
+    _refuse_flat(table, number, label)
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     values = chain.from_iterable(row.values() for row in rows)
     try:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.digest import digest
-from rankgate.data.duplicates import refuse_duplicates
+from rankgate.data.duplicates import pairs_of, refuse_duplicates
 from rankgate.data.place import Place
 from rankgate.errors import InputError
 
@@ -59,7 +59,7 @@ class Qrels:
         if self.table.is_empty() and not self.unjudged:
             raise InputError("there are no judgments in it.", source=self.place.label)
         refuse_holes(self.table, "grade", self.place)
-        refuse_duplicates(self.table, word="judged", place=self.place)
+        refuse_duplicates(self.table, pairs_of(self.table), word="judged", place=self.place)
 
     @cached_property
     def sha256(self) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.data.ahead import ahead
 from rankgate.data.digest import digest
-from rankgate.data.duplicates import refuse_duplicates
+from rankgate.data.duplicates import pairs_of, refuse_duplicates
 from rankgate.data.place import Place
 from rankgate.errors import InputError
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+
+    from rankgate.data.rankings import Rankings
 
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
 """The columns every run has."""
@@ -34,10 +36,12 @@ class Batch:
 
     Attributes:
         frame: ``query_id``, ``doc_id``, ``score`` in file order.
+        pairs: ``(n,)``, a hash of the query and document of each row.
         starts: ``(T,)``, where each query's rows begin, or None where they stand apart.
     """
 
     frame: pl.DataFrame
+    pairs: NDArray[np.uint64]
     starts: NDArray[np.int64] | None = None
 
 
@@ -50,6 +54,7 @@ class Run:
         pieces: the rows as frames of ``query_id``, ``doc_id``, ``score``, in file order, ids
             there and scores finite; can be called again.
         tag: the name that a TREC file gives the run.
+        rankings: the same as a dictionary, where it is one; quicker to score than its rows.
         queries: what is known of each query: ``query_id``, ``state`` and more.
         place: where the rows come from.
     """
@@ -57,6 +62,7 @@ class Run:
     name: str
     pieces: Callable[[], Iterator[pl.DataFrame]]
     tag: str | None = None
+    rankings: Rankings | None = None
     queries: pl.DataFrame | None = None
     place: Place = field(default=Place("run"))
 
@@ -69,7 +75,7 @@ class Run:
             DuplicateError: a document ranked twice for one query.
         """
         frame = pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(self.pieces())], rechunk=False)
-        self._check(frame, 0)
+        self._check(frame, pairs_of(frame), 0)
         self._refuse_nothing(len(frame))
         return frame
 
@@ -86,7 +92,7 @@ class Run:
             ScatteredError: a query comes back after others; use ``whole`` instead.
             InputError, DuplicateError: as ``table``.
         """
-        seen = np.zeros(0, np.uint64)
+        seen = _Seen()
         rest, row = pl.DataFrame(schema=SCHEMA), 0
         for piece in self._with_end():
             last = piece is None
@@ -98,22 +104,24 @@ class Run:
                 continue
             batch = frame.head(end)
             starts = starts[: np.searchsorted(starts, end)]
-            seen = _new(batch["query_id"].gather(starts), seen)
-            self._check(batch, row)
-            yield Batch(batch, starts)
+            if not seen.add(batch["query_id"].gather(starts).hash().to_numpy()):
+                raise ScatteredError
+            pairs = pairs_of(batch, starts)
+            self._check(batch, pairs, row)
+            yield Batch(batch, pairs, starts)
             row += end
         self._refuse_nothing(row)
 
     def whole(self) -> Batch:
         """All rows as one batch, wherever the rows of a query stand."""
-        return Batch(self.table)
+        return Batch(self.table, pairs_of(self.table))
 
     def _with_end(self) -> Iterator[pl.DataFrame | None]:
         yield from ahead(self.pieces())
         yield None
 
-    def _check(self, frame: pl.DataFrame, first_row: int) -> None:
-        refuse_duplicates(frame, word="ranked", place=self.place, first_row=first_row)
+    def _check(self, frame: pl.DataFrame, pairs: NDArray[np.uint64], first_row: int) -> None:
+        refuse_duplicates(frame, pairs, word="ranked", place=self.place, first_row=first_row)
 
     def _refuse_nothing(self, rows: int) -> None:
         if not rows and self.queries is None:
@@ -124,14 +132,31 @@ def starts_of(column: pl.Series) -> NDArray[np.int64]:
     """Where each stretch of equal values begins; ``(stretches,)``."""
     if column.is_empty():
         return np.zeros(0, np.int64)
-    changed = (column != column.shift()).fill_null(value=True)
-    return np.flatnonzero(changed.to_numpy())
+    lengths = column.rle().struct.field("len").to_numpy().astype(np.int64)
+    ends: NDArray[np.int64] = np.cumsum(lengths)
+    return ends - lengths
 
 
-def _new(heads: pl.Series, seen: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The hashes of all queries so far, if none of the new ones was among them."""
-    fresh = heads.hash().to_numpy()
-    together = np.union1d(seen, fresh)
-    if len(together) < len(seen) + len(fresh):
-        raise ScatteredError
-    return together
+class _Seen:
+    """The queries so far, by their hashes.
+
+    They are kept in sorted parts, each more than twice as long as the next, so that a hash is
+    moved a few times and not once for every batch.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[NDArray[np.uint64]] = []
+
+    def add(self, hashes: NDArray[np.uint64]) -> bool:
+        """Note some queries; False where one of them was there before."""
+        fresh = np.sort(hashes)
+        if (fresh[1:] == fresh[:-1]).any():
+            return False
+        for part in self._parts:
+            places = np.minimum(np.searchsorted(part, fresh), len(part) - 1)
+            if (part[places] == fresh).any():
+                return False
+        while self._parts and len(self._parts[-1]) <= 2 * len(fresh):
+            fresh = np.sort(np.append(self._parts.pop(), fresh))
+        self._parts.append(fresh)
+        return True

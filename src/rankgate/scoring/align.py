@@ -71,8 +71,8 @@ def align(batch: Batch, index: Index, how: Convention) -> Aligned:
         with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
             scores = scores.astype(np.float32)
     placed = order(mine.owner, scores, len(mine.codes))
-    met = _judged(mine, index)
-    row, owner = met["row"].to_numpy().astype(np.int64), met["owner"].to_numpy()
+    row, judgment = _judged(mine, index)
+    owner = mine.owner[row]
     stand = ranks(placed, row, owner, mine.frame["doc_id"], how.ties)
     by = np.lexsort((stand.rank, owner))
     retrieved = np.bincount(mine.owner, minlength=len(mine.codes))
@@ -84,12 +84,12 @@ def align(batch: Batch, index: Index, how: Convention) -> Aligned:
         rank=stand.rank[by],
         first=stand.first[by],
         last=stand.last[by],
-        grade=met["grade"].to_numpy()[by],
+        grade=index.grades[judgment][by],
         row=row[by] if mine.rows is None else mine.rows[row[by]],
         ties=placed.ties,
         unknown=mine.unknown,
     )
-    return _limited(aligned, how)
+    return limited(aligned, how)
 
 
 def nothing(codes: NDArray[np.int64]) -> Aligned:
@@ -108,7 +108,8 @@ def condensed(aligned: Aligned) -> Aligned:
     return replace(kept, retrieved=retrieved, rank=rank, first=rank, last=rank)
 
 
-def _limited(aligned: Aligned, how: Convention) -> Aligned:
+def limited(aligned: Aligned, how: Convention) -> Aligned:
+    """Only what the convention lets count: its depth, and judged documents alone."""
     if how.depth is not None:
         within = aligned.take(aligned.rank <= how.depth)
         aligned = replace(within, retrieved=np.minimum(within.retrieved, how.depth))
@@ -123,6 +124,7 @@ class _Owned:
         frame: the rows.
         owner: ``(n,)``, the query of each row, 0 to T - 1.
         codes: ``(T,)``, each query's place in the index.
+        pairs: ``(n,)``, a hash of the query and document of each.
         rows: ``(n,)``, where the rows stood in the batch; None is all of them.
         unknown: queries without judgments, whose rows are left out.
     """
@@ -130,6 +132,7 @@ class _Owned:
     frame: pl.DataFrame
     owner: NDArray[np.int64]
     codes: NDArray[np.int64]
+    pairs: NDArray[np.uint64]
     rows: NDArray[np.int64] | None
     unknown: int
 
@@ -145,10 +148,10 @@ def _owned(batch: Batch, index: Index) -> _Owned:
         owner = np.repeat(np.where(found >= 0, np.cumsum(found >= 0) - 1, -1), lengths)
         judged = owner >= 0
     if judged.all():
-        return _Owned(frame, owner, codes, None, 0)
+        return _Owned(frame, owner, codes, batch.pairs, None, 0)
     unknown = frame["query_id"].filter(pl.Series(~judged)).n_unique()
     rows = np.flatnonzero(judged)
-    return _Owned(frame[rows], owner[rows], codes, rows, unknown)
+    return _Owned(frame[rows], owner[rows], codes, batch.pairs[rows], rows, unknown)
 
 
 def _row_by_row(frame: pl.DataFrame, index: Index) -> NDArray[np.int64]:
@@ -163,12 +166,37 @@ def _row_by_row(frame: pl.DataFrame, index: Index) -> NDArray[np.int64]:
     return found.collect().to_series().to_numpy()
 
 
-def _judged(mine: _Owned, index: Index) -> pl.DataFrame:
-    """The rows that are judged: ``row``, ``owner``, ``grade``."""
+def _judged(mine: _Owned, index: Index) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows that are judged, and for each its judgment in the index.
+
+    Rows are found by the hash of the pair and confirmed on the strings. The first bits of the
+    hashes, as a table of flags that fits the cache, leave out most rows at once.
+    """
     whose, which = index.rows(mine.codes)
+    by = np.argsort(index.pairs[which])
+    wanted = index.pairs[which][by]
+    if (wanted[1:] == wanted[:-1]).any():  # two judgments with one hash
+        return _joined(mine, whose, which, index)
+    high = np.uint64(64 - min(max((32 * len(wanted)).bit_length(), 14), 26))
+    flags = np.zeros(1 << (64 - int(high)), bool)
+    flags[wanted >> high] = True
+    rows = np.flatnonzero(flags[mine.pairs >> high])
+    places = np.minimum(np.searchsorted(wanted, mine.pairs[rows]), max(len(wanted) - 1, 0))
+    same = wanted[places] == mine.pairs[rows]
+    rows, places = rows[same], by[places[same]]
+    documents = mine.frame["doc_id"].gather(rows) == index.doc_ids.gather(which[places])
+    real = (whose[places] == mine.owner[rows]) & documents.to_numpy()
+    return rows[real], which[places[real]]
+
+
+def _joined(
+    mine: _Owned, whose: NDArray[np.int64], which: NDArray[np.int64], index: Index
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same by the strings themselves."""
     judgments = pl.LazyFrame(
-        {"owner": whose, "doc_id": index.doc_ids.gather(which), "grade": index.grades[which]}
+        {"owner": whose, "doc_id": index.doc_ids.gather(which), "judgment": which}
     )
     rows = mine.frame.lazy().select("doc_id").with_columns(pl.Series("owner", mine.owner))
     met = rows.with_row_index("row").join(judgments, on=["owner", "doc_id"], how="inner")
-    return met.select("row", "owner", "grade").collect(engine="streaming")
+    found = met.select(pl.col("row").cast(pl.Int64), "judgment").collect()
+    return found["row"].to_numpy(), found["judgment"].to_numpy()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.data.duplicates import pairs_of
 from rankgate.data.run import starts_of
 
 if TYPE_CHECKING:
@@ -25,12 +26,14 @@ class Index:
         offsets: ``(T + 1,)``, where each query's judgments begin.
         doc_ids: all documents, query after query, the best grade first.
         grades: their grades.
+        pairs: a hash of the query and document of each.
     """
 
     query_ids: pl.Series
     offsets: NDArray[np.int64]
     doc_ids: pl.Series
     grades: NDArray[np.float64]
+    pairs: NDArray[np.uint64]
     _hashes: NDArray[np.uint64]
     _by_hash: NDArray[np.int64]
 
@@ -51,7 +54,8 @@ class Index:
         offsets = np.zeros(len(query_ids) + 1, np.int64)
         np.cumsum(np.bincount(owner, minlength=len(query_ids)), out=offsets[1:])
         documents = table["doc_id"].gather(order)
-        return cls(query_ids, offsets, documents, grades[order], hashes[by_hash], by_hash)
+        pairs = pairs_of(table)[order]
+        return cls(query_ids, offsets, documents, grades[order], pairs, hashes[by_hash], by_hash)
 
     def codes(self, query_ids: pl.Series) -> NDArray[np.int64]:
         """The place of each query in ``query_ids``; -1 for one without judgments."""

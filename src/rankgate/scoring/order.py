@@ -70,11 +70,11 @@ def order(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> Ord
     starts, size = np.cumsum(counts) - counts, len(owner)
     if _in_order(owner, scores):
         return Order(starts, size, _heads(owner, scores))
-    keys = _keys(owner, scores, T)
-    ordered = np.sort(keys)
+    own = keys(owner, scores, T)
+    ordered = np.sort(own)
     if not (ordered[1:] == ordered[:-1]).any():
-        return Order(starts, size, keys=(keys, ordered))
-    rows = _sorted(keys, scores)
+        return Order(starts, size, keys=(own, ordered))
+    rows = _sorted(own, scores)
     return Order(starts, size, _heads(owner[rows], scores[rows]), rows)
 
 
@@ -93,19 +93,19 @@ def _heads(owner: NDArray[np.int64], scores: NDArray[np.floating]) -> NDArray[np
     return np.flatnonzero(np.append(True, ~same))
 
 
-def _keys(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> NDArray[np.uint64]:
+def keys(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> NDArray[np.uint64]:
     """The query in the high bits and as much of the score as fits below, best first.
 
     The bits of a float, with the sign turned, compare as integers like the floats; equal
     scores have equal keys, and so may scores that differ in their last bits.
     """
     high = np.uint64(max(T - 1, 1).bit_length())
-    keys = (scores.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: no negative zero
-    below = (keys & _SIGN).astype(bool)
-    np.bitwise_xor(keys, ~_SIGN, out=keys, where=~below)  # positive: the greater, the lower
-    keys >>= high
-    keys |= owner.astype(np.uint64) << (np.uint64(64) - high)
-    return keys
+    bits = (scores.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: no negative zero
+    below = (bits & _SIGN).astype(bool)
+    np.bitwise_xor(bits, ~_SIGN, out=bits, where=~below)  # positive: the greater, the lower
+    bits >>= high
+    bits |= owner.astype(np.uint64) << (np.uint64(64) - high)
+    return bits
 
 
 def _sorted(keys: NDArray[np.uint64], scores: NDArray[np.floating]) -> NDArray[np.int64]:

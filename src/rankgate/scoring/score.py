@@ -14,6 +14,7 @@ from rankgate.errors import InputError
 from rankgate.scoring.align import align, condensed, nothing
 from rankgate.scoring.blocks import blocks
 from rankgate.scoring.index import Index
+from rankgate.scoring.mapping import align_mapping
 from rankgate.scoring.mean import filled, mean
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.qrels import Qrels
-    from rankgate.data.run import Batch, Run
+    from rankgate.data.run import Run
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.align import Aligned
     from rankgate.scoring.convention import Convention
@@ -47,10 +48,7 @@ def score(
         InputError: as ``Run.batches``, and when no judged query is in the run.
     """
     index = qrels if isinstance(qrels, Index) else Index.of(qrels)
-    try:
-        tally = _tallied(run.batches(), index, metrics, how)
-    except ScatteredError:  # a query came back after others: all rows at once
-        tally = _tallied([run.whole()], index, metrics, how)
+    tally = _tallied(run, index, metrics, how)
     _mark_empty(tally, run, index)
     if not tally.present.any():
         raise InputError(_strangers(run, index), source=run.place.label)
@@ -111,15 +109,20 @@ class _Tally:
 
 
 def _tallied(
-    batches: Iterable[Batch],
-    index: Index,
-    metrics: Sequence[tuple[str, Metric]],
-    how: Convention,
+    run: Run, index: Index, metrics: Sequence[tuple[str, Metric]], how: Convention
 ) -> _Tally:
-    tally = _Tally.of(index, metrics)
-    for batch in batches:
-        tally.add(align(batch, index, how), index, metrics, how)
-    return tally
+    def over(parts: Iterable[Aligned]) -> _Tally:
+        tally = _Tally.of(index, metrics)
+        for aligned in parts:
+            tally.add(aligned, index, metrics, how)
+        return tally
+
+    if run.rankings is not None:
+        return over([align_mapping(run.rankings, index, how)])
+    try:
+        return over(align(batch, index, how) for batch in run.batches())
+    except ScatteredError:  # a query came back after others: all rows at once
+        return over([align(run.whole(), index, how)])
 
 
 def _judged_at(aligned: Aligned, k: int) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.data.duplicates import pairs_of
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Batch
 from rankgate.scoring.align import align, condensed, nothing
@@ -85,7 +86,7 @@ def _aligned(
     if frame.is_empty():
         placed = nothing(np.zeros(1, np.int64))
     else:
-        placed = align(Batch(frame), index, how)
+        placed = align(Batch(frame, pairs_of(frame)), index, how)
         if judged_only and not how.judged_only:
             placed = condensed(placed)
     ((_, block),) = blocks(placed, index)

@@ -10,25 +10,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from rankgate.data import read_qrels
+from rankgate.data.rankings import Rankings
 from rankgate.scoring import CONVENTIONS
-from rankgate.scoring.align import Aligned, condensed
+from rankgate.scoring.align import condensed
 from rankgate.scoring.blocks import blocks
 from rankgate.scoring.index import Index
+from rankgate.scoring.mapping import align_mapping
 from rankgate.scoring.mean import filled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
+    from rankgate.scoring.align import Aligned
     from rankgate.services.trec_columns import Column
-
-_FEW = 8  # for up to so many documents, comparing with all scores is faster than sorting them
 
 
 @dataclass(frozen=True)
@@ -72,69 +72,14 @@ class DictEvaluator:
         queries = [query for query in run if query in self.judgments]
         if not queries:
             return [], [None] * len(self.columns)
-        aligned = self._aligned(queries, run)
+        rankings = Rankings.of({query: run[query] for query in queries}, "run", finite=False)
+        aligned = align_mapping(rankings, self.index, how)
         if self.judged_only:
             aligned = condensed(aligned)
         plain = [column.metrics if column.kind != "relstring" else () for column in self.columns]
         found = iter(_computed(aligned, self.index, [m for some in plain for m in some], how))
         means = [np.mean([next(found) for _ in some], axis=0) if some else None for some in plain]
         return queries, means
-
-    def _aligned(self, queries: list[str], run: Mapping[str, Mapping[str, float]]) -> Aligned:
-        """The judged documents of the rankings, by query and rank."""
-        found = [_placed(run[query], self.judgments[query]) for query in queries]
-        counts = [places.shape[1] for places in found]
-        owner = np.repeat(np.arange(len(queries)), counts)
-        above, within, equal, grade = np.concatenate(found, axis=1)
-        rank = above + within + 1
-        by = np.lexsort((rank, owner))
-        lengths = np.fromiter((len(run[query]) for query in queries), np.int64, len(queries))
-        return Aligned(
-            codes=self.index.codes(pl.Series("query_id", queries)),
-            present=np.ones(len(queries), bool),
-            retrieved=lengths,
-            owner=owner,
-            rank=rank[by],
-            first=above[by] + 1,
-            last=above[by] + equal[by],
-            grade=grade[by].astype(np.float64),
-            row=by,
-        )
-
-
-def _placed(ranking: Mapping[str, float], judged: Mapping[str, int]) -> NDArray[np.int64]:
-    """Where the judged documents of a ranking stand.
-
-    Returns:
-        ``(4, m)``: scores above, documents with the same score that go before, documents with
-        the same score, grade.
-    """
-    documents = [document for document in judged if document in ranking]
-    if not documents:
-        return np.zeros((4, 0), np.int64)
-    scores = _single(ranking.values(), len(ranking))
-    own = _single((ranking[document] for document in documents), len(documents))
-    if len(own) <= _FEW:
-        above = np.count_nonzero(scores > own[:, None], axis=1)
-        equal = np.count_nonzero(scores == own[:, None], axis=1)
-    else:
-        ordered = np.sort(scores)
-        end = np.searchsorted(ordered, own, side="right")
-        above, equal = len(ordered) - end, end - np.searchsorted(ordered, own)
-    within = np.zeros(len(own), np.int64)
-    for score in np.unique(own[equal > 1]):
-        names = list(ranking)
-        same = sorted((names[i] for i in np.flatnonzero(scores == score)), reverse=True)
-        places = {document: place for place, document in enumerate(same)}
-        tied = np.flatnonzero(own == score)
-        within[tied] = [places[documents[i]] for i in tied]
-    return np.array([above, within, equal, [judged[document] for document in documents]])
-
-
-def _single(scores: Iterable[float], count: int) -> NDArray[np.float32]:
-    """Scores as 32-bit floats; beyond their range they are infinite, and tied."""
-    with np.errstate(over="ignore"):
-        return np.fromiter(scores, np.float64, count).astype(np.float32)
 
 
 def _computed(
