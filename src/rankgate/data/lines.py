@@ -12,12 +12,14 @@ import math
 import re
 import sys
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from rankgate.data.ahead import in_order
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,19 +70,28 @@ def frames(source: Source, layout: Layout) -> Iterator[pl.DataFrame]:
         InputError: a line with the wrong number of fields, a number that is not a finite
             number, bytes that are not UTF-8 text; with file and line.
     """
-    for number, piece in enumerate(source.chunks()):
-        data = piece if number else piece.removeprefix(_BOM)
-        lines = _regular(data, layout.width)
-        if not lines:
-            data = _tidy(data, layout)
-            lines = _regular(data, layout.width)
-        if data:
-            frame = _parse(data, layout) if lines else None
-            if layout.loose and lines and (frame is None or not _finite(frame, layout.number)):
-                frame = _parse_loose(data, layout)
-            if frame is None or not _finite(frame, layout.number):
-                raise _fault(number, layout, source)
+    pieces = enumerate(source.chunks())
+    tasks = (partial(_frame, number, piece, layout, source) for number, piece in pieces)
+    for frame in in_order(tasks):
+        if frame is not None:
             yield frame
+
+
+def _frame(number: int, piece: bytes, layout: Layout, source: Source) -> pl.DataFrame | None:
+    """One piece as a frame; None where there is nothing but blank lines and comments."""
+    data = piece if number else piece.removeprefix(_BOM)
+    lines = _regular(data, layout.width)
+    if not lines:
+        data = _tidy(data, layout)
+        lines = _regular(data, layout.width)
+    if not data:
+        return None
+    frame = _parse(data, layout) if lines else None
+    if layout.loose and lines and (frame is None or not _finite(frame, layout.number)):
+        frame = _parse_loose(data, layout)
+    if frame is None or not _finite(frame, layout.number):
+        raise _fault(number, layout, source)
+    return frame
 
 
 def line_of(source: Source, row: int) -> int:

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+REASONS = ("", "missing", "no relevant", "nothing retrieved")
+"""Why a value is undefined, or stands in for one that is: the kinds of empty."""
+
+_WORDS = {place: reason or None for place, reason in enumerate(REASONS)}
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -52,8 +57,7 @@ class Scores:
         tag: the name in the run's file.
         query_ids: ``(T,)``, the judged queries that count, in byte order.
         values: by metric as written, ``(T,)``; NaN where a value is undefined.
-        why: by metric, why values are undefined or stand in: ``(T,)`` of ``""``,
-            ``missing``, ``no relevant`` or ``nothing retrieved``.
+        why: by metric, why values are undefined or stand in: ``(T,)`` places in ``REASONS``.
         means: by metric; NaN where there is nothing to take a mean of.
         counts: what stands behind the means.
         convention: name, axes and hash.
@@ -63,7 +67,7 @@ class Scores:
     tag: str | None
     query_ids: pl.Series
     values: Mapping[str, NDArray[np.float64]]
-    why: Mapping[str, NDArray[np.str_]]
+    why: Mapping[str, NDArray[np.int8]]
     means: Mapping[str, float]
     counts: Counts
     convention: Mapping[str, Any]
@@ -75,7 +79,7 @@ class Scores:
             pl.DataFrame({"query_id": self.query_ids, "value": value}).with_columns(
                 pl.lit(label).alias("metric"),
                 pl.col("value").fill_nan(None),
-                pl.Series("why", self.why[label].astype(object), dtype=pl.String).replace("", None),
+                pl.Series("why", self.why[label]).replace_strict(_WORDS, return_dtype=pl.String),
             )
             for label, value in self.values.items()
         ]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _LEAST = 0.00001  # trec_eval's floor for a geometric mean
 
-MISSING, NO_RELEVANT, NOTHING_RETRIEVED = "missing", "no relevant", "nothing retrieved"
+MISSING, NO_RELEVANT, NOTHING_RETRIEVED = 1, 2, 3  # places in data.scores.REASONS
 
 
 def filled(
@@ -24,7 +24,7 @@ def filled(
     retrieved: NDArray[np.int64],
     metric: Metric,
     how: Convention,
-) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
+) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
     """Values with each kind of empty as the convention has it, and why.
 
     Args:
@@ -35,11 +35,11 @@ def filled(
         how: the convention.
 
     Returns:
-        ``(T,)`` values, NaN where they stay undefined, and ``(T,)`` reasons, ``""`` for none.
+        ``(T,)`` values, NaN where they stay undefined, and ``(T,)`` places in ``REASONS``.
     """
     undefined = np.isnan(values)
     empty = undefined & (retrieved == 0)
-    why = np.full(len(values), "", dtype="<U17")
+    why = np.zeros(len(values), np.int8)
     why[undefined] = NO_RELEVANT
     why[empty] = NOTHING_RETRIEVED
     why[~present] = MISSING
@@ -54,7 +54,7 @@ def filled(
 
 
 def mean(
-    values: NDArray[np.float64], why: NDArray[np.str_], metric: Metric, how: Convention
+    values: NDArray[np.float64], why: NDArray[np.int8], metric: Metric, how: Convention
 ) -> float:
     """One number for many queries, added in query order as trec_eval does.
 

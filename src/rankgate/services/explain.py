@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.data import Qrels, Run, read_qrels, read_run
 from rankgate.data.run import SCHEMA
+from rankgate.data.scores import REASONS
 from rankgate.errors import UsageError
 from rankgate.scoring import CONVENTIONS, score
 from rankgate.scoring.convention import Convention, convention
@@ -149,7 +150,7 @@ def _value(scores: Scores, case: _Case) -> tuple[float | None, str]:
     row = scores.query_ids.index_of(case.query_id)
     if row is None:
         return None, "missing"
-    return known(scores.values[case.label][row]), str(scores.why[case.label][row])
+    return known(scores.values[case.label][row]), REASONS[scores.why[case.label][row]]
 
 
 def _parameters(case: _Case) -> dict[str, Any]:

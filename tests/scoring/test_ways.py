@@ -1,0 +1,60 @@
+"""Every way to hand over the same data gives the same values to the last bit."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+
+from rankgate.scoring import CONVENTIONS
+from rankgate.services import evaluate
+
+spec = importlib.util.spec_from_file_location(
+    "ways_of", Path(__file__).parents[1] / "laws" / "collections.py"
+)
+ways_of = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(ways_of)
+collections = ways_of.collections
+
+METRICS = ["nDCG@3", "AP", "RR", "Bpref", "infAP", "NumRet", "Judged@2"]
+
+
+def rows(table, number):
+    flat = [(q, d, value) for q, row in table.items() for d, value in row.items()]
+    return pl.DataFrame(flat, schema=["query_id", "doc_id", number], orient="row")
+
+
+def told(qrels, run, how):
+    scores = evaluate(qrels, run, METRICS, how).runs[0]
+    values = {metric: values.tobytes() for metric, values in scores.values.items()}
+    return values, scores.counts
+
+
+@given(collections())
+def test_dictionaries_and_frames(collection):
+    qrels, run = collection
+    for how in (CONVENTIONS["trec"], CONVENTIONS["trec9"]):
+        first = told(qrels, run, how)
+        assert first == told(rows(qrels, "grade"), rows(run, "score"), how)
+        mixed = rows(run, "score").sample(fraction=1, shuffle=True, seed=3)
+        assert first == told(qrels, mixed, how)
+
+
+@given(collections())
+def test_where_all_hashes_are_the_same(collection):
+    qrels, run = collection
+    before = told(qrels, run, CONVENTIONS["trec"])
+
+    def one(frame, starts=None):  # noqa: ARG001 - the signature of the real one
+        return np.zeros(len(frame), np.uint64)
+
+    homes = ("rankgate.data.qrels", "rankgate.data.run", "rankgate.scoring.index")
+    with pytest.MonkeyPatch.context() as patch:
+        for home in homes:
+            patch.setattr(f"{home}.pairs_of", one)
+        after = told(rows(qrels, "grade"), rows(run, "score"), CONVENTIONS["trec"])
+    assert after == before
