@@ -225,4 +225,4 @@ def test_a_metric_that_there_is_not(run, good, metric, told):
 def test_a_convention_that_there_is_not(run, good):
     ended = run("eval", *good, "--convention", "trek")
     assert ended.code == 2
-    assert "unknown convention 'trek'; known are trec, trec9" in ended.err
+    assert "unknown convention 'trek'; did you mean trec?" in ended.err

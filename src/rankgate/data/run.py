@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from rankgate.data.ahead import ahead
 from rankgate.data.digest import digest
 from rankgate.data.duplicates import pairs_of, refuse_duplicates
 from rankgate.data.place import Place
-from rankgate.errors import InputError
+from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
 """The columns every run has."""
+
+
+Duplicates = Literal["error", "first", "last", "each"]
+"""What a document ranked twice for one query is: an error, one of its rows, or both."""
 
 
 class ScatteredError(Exception):
@@ -75,7 +79,7 @@ class Run:
             DuplicateError: a document ranked twice for one query.
         """
         frame = pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(self.pieces())], rechunk=False)
-        self._check(frame, pairs_of(frame), 0)
+        refuse_duplicates(frame, pairs_of(frame), word="ranked", place=self.place)
         self._refuse_nothing(len(frame))
         return frame
 
@@ -85,8 +89,11 @@ class Run:
         order = ["query_id", "score", "doc_id"]
         return digest(self.table.sort(order, descending=[False, True, True]))
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self, duplicates: Duplicates = "error") -> Iterator[Batch]:
         """Rows in batches of whole queries, checked, for files whose queries stand together.
+
+        Args:
+            duplicates: what a document ranked twice is.
 
         Raises:
             ScatteredError: a query comes back after others; use ``whole`` instead.
@@ -106,22 +113,38 @@ class Run:
             starts = starts[: np.searchsorted(starts, end)]
             if not seen.add(batch["query_id"].gather(starts).hash().to_numpy()):
                 raise ScatteredError
-            pairs = pairs_of(batch, starts)
-            self._check(batch, pairs, row)
-            yield Batch(batch, pairs, starts)
+            yield self._checked(Batch(batch, pairs_of(batch, starts), starts), duplicates, row)
             row += end
         self._refuse_nothing(row)
 
-    def whole(self) -> Batch:
+    def whole(self, duplicates: Duplicates = "error") -> Batch:
         """All rows as one batch, wherever the rows of a query stand."""
-        return Batch(self.table, pairs_of(self.table))
+        if duplicates == "error":
+            return Batch(self.table, pairs_of(self.table))
+        frame = pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(self.pieces())])
+        self._refuse_nothing(len(frame))
+        return self._checked(Batch(frame, pairs_of(frame)), duplicates, 0)
 
     def _with_end(self) -> Iterator[pl.DataFrame | None]:
         yield from ahead(self.pieces())
         yield None
 
-    def _check(self, frame: pl.DataFrame, pairs: NDArray[np.uint64], first_row: int) -> None:
-        refuse_duplicates(frame, pairs, word="ranked", place=self.place, first_row=first_row)
+    def _checked(self, batch: Batch, duplicates: Duplicates, first_row: int) -> Batch:
+        """A batch without duplicates, or with both where both count."""
+        if duplicates == "each":
+            return batch
+        try:
+            refuse_duplicates(
+                batch.frame, batch.pairs, word="ranked", place=self.place, first_row=first_row
+            )
+        except DuplicateError:
+            if duplicates == "error":
+                raise
+            pair = ["query_id", "doc_id"]
+            frame = batch.frame.unique(pair, keep=duplicates, maintain_order=True)
+            starts = None if batch.starts is None else starts_of(frame["query_id"])
+            return Batch(frame, pairs_of(frame, starts), starts)
+        return batch
 
     def _refuse_nothing(self, rows: int) -> None:
         if not rows and self.queries is None:

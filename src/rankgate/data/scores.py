@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-REASONS = ("", "missing", "no relevant", "nothing retrieved")
+REASONS = ("", "missing", "no relevant", "nothing retrieved", "nothing judged")
 """Why a value is undefined, or stands in for one that is: the kinds of empty."""
 
 _WORDS = {place: reason or None for place, reason in enumerate(REASONS)}

@@ -1,6 +1,7 @@
 """From tables to values: rankings are formed under a convention, and kernels run over them."""
 
-from rankgate.scoring.convention import CONVENTIONS, Convention
-from rankgate.scoring.score import score
+from rankgate.scoring.convention import Alignment, Convention
+from rankgate.scoring.presets import CONVENTIONS, convention
+from rankgate.scoring.score import score, score_all
 
-__all__ = ["CONVENTIONS", "Convention", "score"]
+__all__ = ["CONVENTIONS", "Alignment", "Convention", "convention", "score", "score_all"]

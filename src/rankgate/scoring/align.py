@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.run import Batch
-    from rankgate.scoring.convention import Convention
+    from rankgate.scoring.convention import Alignment
     from rankgate.scoring.index import Index
 
 
@@ -57,39 +57,93 @@ class Aligned:
         return replace(self, **kept)
 
 
-def align(batch: Batch, index: Index, how: Convention) -> Aligned:
-    """Give the judged documents of a batch their ranks.
+@dataclass(frozen=True)
+class Met:
+    """A batch and judgments brought together, before anything is ranked.
 
-    Args:
-        batch: rows of whole queries.
-        index: the judgments.
-        how: ties and precision are used.
+    Attributes:
+        scores: ``(n,)``, of the rows whose query is judged, in file order.
+        doc_ids: ``(n,)``, their documents.
+        owner: ``(n,)``, the query of each row, 0 to T - 1.
+        codes: ``(T,)``, each query's place in the index.
+        row: ``(m,)``, the rows that are judged.
+        grade: ``(m,)``, their grades.
+        rows: ``(n,)``, where the rows stood in the batch; None is all of them.
+        unknown: queries without judgments, left out.
     """
+
+    scores: NDArray[np.float64]
+    doc_ids: pl.Series
+    owner: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    row: NDArray[np.int64]
+    grade: NDArray[np.float64]
+    rows: NDArray[np.int64] | None
+    unknown: int
+
+
+def meet(batch: Batch, index: Index) -> Met:
+    """Find the judged rows of a batch; the same under every convention."""
     mine = _owned(batch, index)
-    scores = mine.frame["score"].to_numpy()
-    if how.precision == "float32":
+    row, judgment = _judged(mine, index)
+    return Met(
+        mine.frame["score"].to_numpy(),
+        mine.frame["doc_id"],
+        mine.owner,
+        mine.codes,
+        row,
+        index.grades[judgment],
+        mine.rows,
+        mine.unknown,
+    )
+
+
+def align(met: Met, how: Alignment) -> Aligned:
+    """Give the judged documents of a batch their ranks."""
+    if how.above is not None:
+        met = _above(met, how.above)
+    scores: NDArray[np.floating] = met.scores
+    if how.order == "file":
+        scores = -np.arange(len(scores), dtype=np.float64)
+    elif how.precision == "float32":
         with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
             scores = scores.astype(np.float32)
-    placed = order(mine.owner, scores, len(mine.codes))
-    row, judgment = _judged(mine, index)
-    owner = mine.owner[row]
-    stand = ranks(placed, row, owner, mine.frame["doc_id"], how.ties)
+    placed = order(met.owner, scores, len(met.codes))
+    owner = met.owner[met.row]
+    stand = ranks(placed, met.row, owner, met.doc_ids, how.ties)
     by = np.lexsort((stand.rank, owner))
-    retrieved = np.bincount(mine.owner, minlength=len(mine.codes))
+    retrieved = np.bincount(met.owner, minlength=len(met.codes))
     aligned = Aligned(
-        codes=mine.codes,
+        codes=met.codes,
         present=retrieved > 0,
         retrieved=retrieved,
         owner=owner[by],
         rank=stand.rank[by],
         first=stand.first[by],
         last=stand.last[by],
-        grade=index.grades[judgment][by],
-        row=row[by] if mine.rows is None else mine.rows[row[by]],
+        grade=met.grade[by],
+        row=met.row[by] if met.rows is None else met.rows[met.row[by]],
         ties=placed.ties,
-        unknown=mine.unknown,
+        unknown=met.unknown,
     )
     return limited(aligned, how)
+
+
+def _above(met: Met, least: float) -> Met:
+    """Only the rows whose score is above a bound; the others count as not retrieved."""
+    kept = met.scores > least
+    place = np.cumsum(kept) - 1
+    judged = kept[met.row]
+    rows = np.flatnonzero(kept)
+    return replace(
+        met,
+        scores=met.scores[rows],
+        doc_ids=met.doc_ids.gather(rows),
+        owner=met.owner[rows],
+        row=place[met.row[judged]],
+        grade=met.grade[judged],
+        rows=rows if met.rows is None else met.rows[rows],
+    )
 
 
 def nothing(codes: NDArray[np.int64]) -> Aligned:
@@ -108,7 +162,7 @@ def condensed(aligned: Aligned) -> Aligned:
     return replace(kept, retrieved=retrieved, rank=rank, first=rank, last=rank)
 
 
-def limited(aligned: Aligned, how: Convention) -> Aligned:
+def limited(aligned: Aligned, how: Alignment) -> Aligned:
     """Only what the convention lets count: its depth, and judged documents alone."""
     if how.depth is not None:
         within = aligned.take(aligned.rank <= how.depth)

@@ -8,19 +8,42 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+import re
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
-
-from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rankgate.data.run import Duplicates
     from rankgate.metrics.declare import Metric
 
 Ties = Literal["doc_id_desc", "doc_id_asc", "file_order"]
 Precision = Literal["float64", "float32"]
-Missing = Literal["zero", "leave_out"]
+Missing = Literal["zero", "leave_out", "error"]
+Unknown = Literal["ignore", "zero", "error"]
+Empty = Literal["without_relevant", "nothing_retrieved", "nothing_judged"]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """How a ranking is formed from rows: the part of a convention that acts before any metric.
+
+    Attributes:
+        order: documents stand by falling score, or as they stand in the file.
+        ties: the order of documents with equal scores; ids compare by their bytes.
+        precision: scores are compared in this type, so that near scores may be equal.
+        above: a document counts as retrieved only with a score above this; None is any score.
+        depth: documents of a ranking that count; None is all.
+        judged_only: documents without a grade of 0 or more are taken out before ranks are given.
+    """
+
+    order: Literal["score", "file"] = "score"
+    ties: Ties = "doc_id_desc"
+    precision: Precision = "float64"
+    above: float | None = None
+    depth: int | None = None
+    judged_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -30,34 +53,58 @@ class Convention:
     Attributes:
         name: the tool, or the user's own name.
         title: what it reproduces.
-        ties: the order of documents with equal scores; ids compare by their bytes.
-        precision: scores are compared in this type, so that near scores may be equal.
-        depth: documents of a ranking that count; None is all.
-        judged_only: documents without a grade of 0 or more are taken out before ranks are given.
-        missing: a judged query that the run lacks counts as an empty ranking, or not at all.
+        source: where the choices can be read or were measured.
+        defects: what the tool does beside that is not reproduced: crashes, lost state,
+            orders that change from call to call.
+        order, ties, precision, above, depth, judged_only: as in ``Alignment``.
+        duplicates: a document ranked twice for one query is an error, or the first or the last
+            row counts, or each does.
+        missing: a judged query that the run lacks counts as an empty ranking, not at all, or is
+            an error.
+        unknown: a query of the run without judgments is ignored, counts 0, or is an error.
         without_relevant: the value where a metric is undefined for lack of relevant documents;
             None leaves the query out of the mean.
         nothing_retrieved: the value where it is undefined because the ranking is empty.
-        parameters: defaults of kernel parameters, by metric.
-        empties: ``without_relevant`` and ``nothing_retrieved`` for single metrics.
+        nothing_judged: the value where it is undefined because nothing that counts is judged.
+        forced: values that hold whatever the metric says, by kind of empty, the first that fits:
+            ``nothing`` (no judgments and nothing retrieved), ``no_judgments``,
+            ``without_relevant``, ``nothing_retrieved``, ``nothing_judged`` (within the cutoff);
+            None makes the value undefined.
+        digits: decimals that each value is rounded to before the mean; None keeps all.
+        rounding: to the ``nearest``, halves up, or ``down``.
+        parameters: defaults of kernel parameters by metric; ``*`` is for every metric that has
+            them.
+        special: other choices for single metrics, by name; ``RR@`` is RR with a cutoff.
+        spellings: the tool's own names: a pattern such as ``ndcg@{k}`` and what it is here.
     """
 
     name: str
     title: str = ""
+    source: str = ""
+    defects: tuple[str, ...] = ()
+    order: Literal["score", "file"] = "score"
     ties: Ties = "doc_id_desc"
     precision: Precision = "float64"
+    above: float | None = None
     depth: int | None = None
     judged_only: bool = False
+    duplicates: Duplicates = "error"
     missing: Missing = "zero"
+    unknown: Unknown = "ignore"
     without_relevant: float | None = 0.0
     nothing_retrieved: float | None = 0.0
+    nothing_judged: float | None = 0.0
+    forced: Mapping[str, float | None] = field(default_factory=dict)
+    digits: int | None = None
+    rounding: Literal["nearest", "down"] = "nearest"
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    empties: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    special: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    spellings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def axes(self) -> dict[str, Any]:
-        """Every choice, without the names."""
-        return {k: v for k, v in asdict(self).items() if k not in ("name", "title")}
+        """Every choice, without the words."""
+        return {name: value for name, value in asdict(self).items() if name not in WORDS}
 
     @property
     def hash(self) -> str:
@@ -65,62 +112,46 @@ class Convention:
         text = json.dumps(self.axes, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
+    @property
+    def alignment(self) -> Alignment:
+        """The choices that form rankings."""
+        return Alignment(**{each.name: getattr(self, each.name) for each in fields(Alignment)})
+
     def to_dict(self) -> dict[str, Any]:
         """Name, hash and axes, as results carry them."""
         axes = json.loads(json.dumps(self.axes).replace("NaN", "null"))
         return {"name": self.name, "hash": self.hash, "axes": axes}
 
+    def for_metric(self, metric: Metric) -> Convention:
+        """The choices that hold for one metric."""
+        chosen = dict(self.special.get(metric.name, {}))
+        if metric.at is not None and metric.at in dict(metric.given):
+            chosen |= self.special.get(f"{metric.name}@", {})
+        if metric.judged_only:
+            chosen["judged_only"] = True
+        return replace(self, **chosen) if chosen else self
+
     def defaults(self, metric: Metric) -> Mapping[str, Any]:
         """The parameters that this convention gives a metric."""
-        return self.parameters.get(metric.name, {})
+        return {**self.parameters.get("*", {}), **self.parameters.get(metric.name, {})}
 
-    def empty(self, metric: Metric, kind: Literal["without_relevant", "nothing_retrieved"]) -> Any:  # noqa: ANN401
+    def spelled(self, text: str) -> str | None:
+        """What one of the tool's own names is here; None if it is none of them.
+
+        >>> Convention("mine", spellings={"hits@{k}": "Success@{k}"}).spelled("hits@5")
+        'Success@5'
+        """
+        for theirs, ours in self.spellings.items():
+            pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^,()@]+)", re.escape(theirs))
+            if found := re.fullmatch(pattern, text):
+                return ours.format(**found.groupdict())
+        return None
+
+    def empty(self, metric: Metric, kind: Empty) -> float | None:
         """The value of one kind of empty for a metric; None leaves the query out."""
-        return self.empties.get(metric.name, {}).get(kind, getattr(self, kind))
+        value: float | None = getattr(self.for_metric(metric), kind)
+        return value
 
 
-_NAN = float("nan")
-
-TREC = Convention(
-    "trec",
-    "trec_eval 10, averaged over all judged queries (its -c)",
-    parameters={
-        "nDCG": {"levels": "truncated"},
-        "RBP": {"gain": "scaled"},
-    },
-    empties={name: {"nothing_retrieved": _NAN} for name in ("IPrec", "IPrec11")},
-)
-TREC9 = Convention(
-    "trec9",
-    "trec_eval 9: scores as 32-bit floats, recall points by adding 0.9",
-    precision="float32",
-    missing="leave_out",
-    parameters={
-        "nDCG": {"levels": "truncated"},
-        "RBP": {"gain": "scaled"},
-        "IPrec": {"points": "ceil9"},
-        "IPrec11": {"points": "ceil9"},
-    },
-    empties={name: {"nothing_retrieved": _NAN} for name in ("IPrec", "IPrec11")},
-)
-PYTREC_EVAL = Convention(
-    "pytrec_eval",
-    "pytrec_eval and pytrec_eval-terrier: trec_eval 9 called from Python",
-    **{k: v for k, v in vars(TREC9).items() if k not in ("name", "title")},
-)
-
-CONVENTIONS = {each.name: each for each in (TREC, TREC9, PYTREC_EVAL)}
-"""The named conventions."""
-
-
-def convention(name: str | Convention) -> Convention:
-    """A convention by its name.
-
-    Raises:
-        UsageError: there is none of that name.
-    """
-    if isinstance(name, Convention):
-        return name
-    if name not in CONVENTIONS:
-        raise UsageError(f"unknown convention '{name}'; known are {', '.join(CONVENTIONS)}.")
-    return CONVENTIONS[name]
+WORDS = frozenset({"name", "title", "source", "defects", "spellings"})
+"""The fields of a convention that say something about it and choose nothing."""

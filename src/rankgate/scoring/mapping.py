@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.rankings import Rankings
-    from rankgate.scoring.convention import Convention, Ties
+    from rankgate.scoring.convention import Alignment, Ties
     from rankgate.scoring.index import Index
 
 
-def align_mapping(rankings: Rankings, index: Index, how: Convention) -> Aligned:
-    """Give the judged documents of some queries their ranks; as ``align`` for a dictionary."""
+def align_mapping(rankings: Rankings, index: Index, how: Alignment) -> Aligned:
+    """Give the judged documents of some queries their ranks, by score and above any bound."""
     found = index.codes(pl.Series("query_id", rankings.query_ids, dtype=pl.String))
     known = found >= 0
     codes, lengths = found[known], rankings.lengths[known]

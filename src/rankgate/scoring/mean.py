@@ -1,4 +1,4 @@
-"""From values to a mean: the kinds of empty, and how a metric adds up."""
+"""From values to a mean: the kinds of empty, rounding, and how a metric adds up."""
 
 from __future__ import annotations
 
@@ -9,68 +9,89 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
+    from rankgate.scoring.tally import Job
 
 _LEAST = 0.00001  # trec_eval's floor for a geometric mean
 
-MISSING, NO_RELEVANT, NOTHING_RETRIEVED = 1, 2, 3  # places in data.scores.REASONS
+MISSING, NO_RELEVANT, NOTHING_RETRIEVED, NOTHING_JUDGED = 1, 2, 3, 4  # as in data.scores.REASONS
 
 
 def filled(
     values: NDArray[np.float64],
+    lacking: NDArray[np.bool_],
     *,
     present: NDArray[np.bool_],
     retrieved: NDArray[np.int64],
-    metric: Metric,
-    how: Convention,
+    job: Job,
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
     """Values with each kind of empty as the convention has it, and why.
 
     Args:
         values: ``(T,)`` from the kernel, NaN where undefined.
+        lacking: ``(T,)``, whether a query has no relevant document.
         present: ``(T,)``, whether the run has the query.
         retrieved: ``(T,)``, documents retrieved.
-        metric: whose values they are.
-        how: the convention.
+        job: whose values they are.
 
     Returns:
         ``(T,)`` values, NaN where they stay undefined, and ``(T,)`` places in ``REASONS``.
     """
     undefined = np.isnan(values)
-    empty = undefined & (retrieved == 0)
     why = np.zeros(len(values), np.int8)
-    why[undefined] = NO_RELEVANT
-    why[empty] = NOTHING_RETRIEVED
+    why[undefined] = NOTHING_JUDGED
+    why[undefined & lacking] = NO_RELEVANT
+    why[undefined & (retrieved == 0)] = NOTHING_RETRIEVED
     why[~present] = MISSING
     out = values.copy()
-    for reason, value in (
-        (NO_RELEVANT, how.empty(metric, "without_relevant")),
-        (NOTHING_RETRIEVED, how.empty(metric, "nothing_retrieved")),
-        (MISSING, 0.0),
-    ):
+    for reason, value in _stand_ins(job.how).items():
         out[undefined & (why == reason)] = np.nan if value is None else value
-    return out, why
+    return _rounded(out, job.how), why
+
+
+def _stand_ins(how: Convention) -> dict[int, float | None]:
+    return {
+        NO_RELEVANT: how.without_relevant,
+        NOTHING_RETRIEVED: how.nothing_retrieved,
+        NOTHING_JUDGED: how.nothing_judged,
+        MISSING: 0.0,
+    }
+
+
+def _rounded(values: NDArray[np.float64], how: Convention) -> NDArray[np.float64]:
+    """Values with the convention's decimals, as a person would round them."""
+    if how.digits is None:
+        return values
+    scale = 10.0**how.digits
+    half = 0.5 if how.rounding == "nearest" else 0.0
+    return np.floor(values * scale + half) / scale
 
 
 def mean(
-    values: NDArray[np.float64], why: NDArray[np.int8], metric: Metric, how: Convention
+    values: NDArray[np.float64], why: NDArray[np.int8], job: Job, *, unknown: int = 0
 ) -> float:
     """One number for many queries, added in query order as trec_eval does.
 
     Queries whose kind of empty the convention leaves out do not count; any other undefined
     value makes the mean undefined.
+
+    Args:
+        values: ``(T,)``.
+        why: ``(T,)``, as ``filled`` gives them.
+        job: whose values they are.
+        unknown: queries of the run without judgments.
     """
     out = np.zeros(len(values), bool)
-    if how.empty(metric, "without_relevant") is None:
-        out |= why == NO_RELEVANT
-    if how.empty(metric, "nothing_retrieved") is None:
-        out |= why == NOTHING_RETRIEVED
+    for reason, value in _stand_ins(job.how).items():
+        if value is None:
+            out |= (why == reason) & np.isnan(values)
     left = values[~out]
     if not len(left):
         return float("nan")
-    if metric.aggregate == "sum":
-        return float(np.cumsum(left)[-1])
-    if metric.aggregate == "geometric":
-        return float(np.exp(np.cumsum(np.log(np.maximum(left, _LEAST)))[-1] / len(left)))
-    return float(np.cumsum(left)[-1] / len(left))
+    total = float(np.cumsum(left)[-1])
+    if job.metric.aggregate == "sum":
+        return total
+    count = len(left) + (unknown if job.how.unknown == "zero" else 0)
+    if job.metric.aggregate == "geometric":
+        return float(np.exp(np.cumsum(np.log(np.maximum(left, _LEAST)))[-1] / count))
+    return total / count

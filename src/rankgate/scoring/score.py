@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +10,11 @@ import polars as pl
 from rankgate.data.run import ScatteredError
 from rankgate.data.scores import Counts, Scores
 from rankgate.errors import InputError
-from rankgate.scoring.align import align, condensed, nothing
-from rankgate.scoring.blocks import blocks
+from rankgate.scoring.align import align, meet, nothing
 from rankgate.scoring.index import Index
 from rankgate.scoring.mapping import align_mapping
 from rankgate.scoring.mean import filled, mean
+from rankgate.scoring.tally import Job, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.qrels import Qrels
-    from rankgate.data.run import Run
+    from rankgate.data.run import Batch, Duplicates, Run
     from rankgate.metrics.declare import Metric
-    from rankgate.scoring.align import Aligned
     from rankgate.scoring.convention import Convention
+    from rankgate.scoring.tally import Facts, Values
 
 _SHOWN = 10  # the cutoff at which every result says how much was judged
 
@@ -45,101 +44,88 @@ def score(
         how: the convention.
 
     Raises:
-        InputError: as ``Run.batches``, and when no judged query is in the run.
+        InputError: as ``Run.batches``; when no judged query is in the run; where the convention
+            refuses missing or unknown queries.
+    """
+    return score_all(qrels, run, metrics, [how])[0]
+
+
+def score_all(
+    qrels: Qrels | Index,
+    run: Run,
+    metrics: Sequence[tuple[str, Metric]],
+    hows: Sequence[Convention],
+) -> list[Scores]:
+    """As ``score``, under several conventions; the run is read once.
+
+    Conventions that treat duplicates differently need a reading for each way.
     """
     index = qrels if isinstance(qrels, Index) else Index.of(qrels)
-    tally = _tallied(run, index, metrics, how)
-    _mark_empty(tally, run, index)
-    if not tally.present.any():
-        raise InputError(_strangers(run, index), source=run.place.label)
-    absent = np.flatnonzero(tally.retrieved == 0)
-    if len(absent):
-        tally.add(nothing(absent), index, metrics, how)
-    return _scores(tally, run, index, metrics, how)
-
-
-@dataclass
-class _Tally:
-    """What has been computed so far; one row a judged query."""
-
-    present: NDArray[np.bool_]
-    retrieved: NDArray[np.int64]
-    relevant: NDArray[np.int64]
-    values: dict[str, NDArray[np.float64]]
-    shares: dict[int, NDArray[np.float64]]
-    ties: int = 0
-    unknown: int = 0
-
-    @classmethod
-    def of(cls, index: Index, metrics: Sequence[tuple[str, Metric]]) -> _Tally:
-        T = len(index.query_ids)
-        cuts = {dict(metric.given).get("cutoff") for _, metric in metrics}
-        shares = sorted({_SHOWN} | {cut for cut in cuts if isinstance(cut, int)})
-        return cls(
-            present=np.zeros(T, bool),
-            retrieved=np.zeros(T, np.int64),
-            relevant=np.zeros(T, np.int64),
-            values={label: np.full(T, np.nan) for label, _ in metrics},
-            shares={k: np.full(T, np.nan) for k in shares},
-        )
-
-    def add(
-        self,
-        aligned: Aligned,
-        index: Index,
-        metrics: Sequence[tuple[str, Metric]],
-        how: Convention,
-    ) -> None:
-        """Run the kernels over some queries."""
-        self.ties += aligned.ties
-        self.unknown += aligned.unknown
-        self.present[aligned.codes] |= aligned.present
-        self.retrieved[aligned.codes] = aligned.retrieved
-        for k, share in self.shares.items():
-            share[aligned.codes] = _judged_at(aligned, k)
-        for judged_only in sorted({metric.judged_only for _, metric in metrics} or {False}):
-            view = condensed(aligned) if judged_only and not how.judged_only else aligned
-            chosen = [each for each in metrics if each[1].judged_only == judged_only]
-            for codes, block in blocks(view, index):
-                for label, metric in chosen:
-                    defaults = how.defaults(metric)
-                    level = dict(metric.given).get("rel", defaults.get("rel", metric.rel or 1))
-                    self.values[label][codes] = metric.compute(block.at_level(level), defaults)
-                self.relevant[codes] = block.at_level(1).relevant
+    found: dict[int, Scores] = {}
+    for rule in dict.fromkeys(how.duplicates for how in hows):
+        chosen = [i for i, how in enumerate(hows) if how.duplicates == rule]
+        jobs = {i: [Job.of(label, metric, hows[i]) for label, metric in metrics] for i in chosen}
+        tally = _tallied(run, index, [job for some in jobs.values() for job in some], hows, rule)
+        _complete(tally, run, index)
+        values = {id(job): values for some in tally.jobs.values() for job, values in some}
+        for i in chosen:
+            facts = tally.facts[hows[i].alignment]
+            _refuse(facts, run, index, hows[i])
+            own = [(job, values[id(job)]) for job in jobs[i]]
+            found[i] = _scores(own, facts, run, index, hows[i])
+    return [found[i] for i in range(len(hows))]
 
 
 def _tallied(
-    run: Run, index: Index, metrics: Sequence[tuple[str, Metric]], how: Convention
-) -> _Tally:
-    def over(parts: Iterable[Aligned]) -> _Tally:
-        tally = _Tally.of(index, metrics)
-        for aligned in parts:
-            tally.add(aligned, index, metrics, how)
+    run: Run, index: Index, jobs: Sequence[Job], hows: Sequence[Convention], rule: Duplicates
+) -> Tally:
+    also = [how.alignment for how in hows if how.duplicates == rule]
+
+    def over(parts: Iterable[Batch]) -> Tally:
+        tally = Tally.of(jobs, also, index, _SHOWN)
+        for batch in parts:
+            met = meet(batch, index)
+            for each in tally.facts:
+                tally.add(align(met, each), each)
         return tally
 
     if run.rankings is not None:
-        return over([align_mapping(run.rankings, index, how)])
+        tally = Tally.of(jobs, also, index, _SHOWN)
+        if all(each.order == "score" and each.above is None for each in tally.facts):
+            for each in tally.facts:
+                tally.add(align_mapping(run.rankings, index, each), each)
+            return tally
     try:
-        return over(align(batch, index, how) for batch in run.batches())
+        return over(run.batches(rule))
     except ScatteredError:  # a query came back after others: all rows at once
-        return over([align(run.whole(), index, how)])
+        return over([run.whole(rule)])
 
 
-def _judged_at(aligned: Aligned, k: int) -> NDArray[np.float64]:
-    """Judged documents among the first k over the documents there; NaN for an empty ranking."""
-    seen = aligned.owner[(aligned.rank <= k) & (aligned.grade >= 0)]
-    judged = np.bincount(seen, minlength=len(aligned.codes))
-    places = np.minimum(aligned.retrieved, k)
-    out: NDArray[np.float64] = np.full(len(places), np.nan)
-    return np.divide(judged, places, out=out, where=places > 0)
-
-
-def _mark_empty(tally: _Tally, run: Run, index: Index) -> None:
-    """Queries that ran and returned nothing are in the run."""
+def _complete(tally: Tally, run: Run, index: Index) -> None:
+    """Note queries that ran and returned nothing, and run the kernels over empty rankings."""
+    zero = pl.Series([], dtype=pl.String)
     if run.queries is not None:
         zero = run.queries.filter(pl.col("state") == "zero")["query_id"]
-        codes = index.codes(zero)
-        tally.present[codes[codes >= 0]] = True
+    codes = index.codes(zero)
+    for each, facts in tally.facts.items():
+        facts.present[codes[codes >= 0]] = True
+        facts.unknown += int((codes < 0).sum())
+        absent = np.flatnonzero(facts.retrieved == 0)
+        if len(absent):
+            tally.add(nothing(absent), each)
+
+
+def _refuse(facts: Facts, run: Run, index: Index, how: Convention) -> None:
+    """Stop where nothing can be said, or where the convention itself stops."""
+    if not facts.present.any():
+        raise InputError(_strangers(run, index), source=run.place.label)
+    if how.missing == "error" and not facts.present.all():
+        query = index.query_ids[int(np.argmin(facts.present))]
+        problem = f"query '{query}' has judgments and no results; {how.name} stops here."
+        raise InputError(problem, source=run.place.label)
+    if how.unknown == "error" and facts.unknown:
+        problem = f"{facts.unknown} queries have results and no judgments; {how.name} stops here."
+        raise InputError(problem, source=run.place.label)
 
 
 def _strangers(run: Run, index: Index) -> str:
@@ -154,29 +140,29 @@ def _strangers(run: Run, index: Index) -> str:
 
 
 def _scores(
-    tally: _Tally, run: Run, index: Index, metrics: Sequence[tuple[str, Metric]], how: Convention
+    own: Sequence[tuple[Job, Values]], facts: Facts, run: Run, index: Index, how: Convention
 ) -> Scores:
-    counted = tally.present if how.missing == "leave_out" else np.ones_like(tally.present)
-    query_ids = index.query_ids.filter(pl.Series(counted))
+    counted = facts.present if how.missing == "leave_out" else np.ones_like(facts.present)
     values, why, means = {}, {}, {}
-    for label, metric in metrics:
-        values[label], why[label] = filled(
-            tally.values[label][counted],
-            present=tally.present[counted],
-            retrieved=tally.retrieved[counted],
-            metric=metric,
-            how=how,
+    for job, found in own:
+        values[job.label], why[job.label] = filled(
+            found.value[counted],
+            found.lacking[counted],
+            present=facts.present[counted],
+            retrieved=facts.retrieved[counted],
+            job=job,
         )
-        means[label] = mean(values[label], why[label], metric, how)
+        means[job.label] = mean(values[job.label], why[job.label], job, unknown=facts.unknown)
     counts = Counts(
         queries=int(counted.sum()),
-        missing=int((~tally.present).sum()),
-        zero_result=int((tally.present & (tally.retrieved == 0)).sum()),
-        without_relevant=int((tally.relevant[counted] == 0).sum()),
-        unknown_queries=tally.unknown,
-        ties_broken=tally.ties,
-        judged_at={k: _share(share[counted]) for k, share in tally.shares.items()},
+        missing=int((~facts.present).sum()),
+        zero_result=int((facts.present & (facts.retrieved == 0)).sum()),
+        without_relevant=int(facts.lacking[counted].sum()),
+        unknown_queries=facts.unknown,
+        ties_broken=facts.ties,
+        judged_at={k: _share(share[counted]) for k, share in facts.shares.items()},
     )
+    query_ids = index.query_ids.filter(pl.Series(counted))
     return Scores(run.name, run.tag, query_ids, values, why, means, counts, how.to_dict())
 
 

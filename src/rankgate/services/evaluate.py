@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from rankgate.data import read_qrels, read_run
 from rankgate.errors import UsageError
 from rankgate.metrics.declare import Metric
-from rankgate.metrics.names import parse_all
-from rankgate.scoring import score
-from rankgate.scoring.convention import Convention, convention
+from rankgate.metrics.names import parse, parse_all
+from rankgate.scoring import Convention, convention, score
 from rankgate.scoring.index import Index
 
 if TYPE_CHECKING:
@@ -85,8 +84,8 @@ def evaluate(
         InputError: data that cannot be read, with file and line.
         UsageError: an unknown metric or convention, or no run at all.
     """
-    chosen = chosen_metrics(metrics)
     rules = convention(how)
+    chosen = chosen_metrics(metrics, rules)
     readable = _runs(runs)
     if not readable:
         raise UsageError("no run to score; give at least one.")
@@ -101,8 +100,12 @@ def evaluate(
     return Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored))
 
 
-def chosen_metrics(metrics: str | Metric | Sequence[str | Metric]) -> list[tuple[str, Metric]]:
+def chosen_metrics(
+    metrics: str | Metric | Sequence[str | Metric], how: Convention | None = None
+) -> list[tuple[str, Metric]]:
     """Each metric with its label, as written; the same one twice counts once.
+
+    A name that the convention's tool has for a metric is that metric.
 
     Raises:
         UsageError: a name that nothing has, a parameter that does not fit, no metric.
@@ -110,7 +113,12 @@ def chosen_metrics(metrics: str | Metric | Sequence[str | Metric]) -> list[tuple
     listed = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     found: dict[str, Metric] = {}
     for each in listed:
-        found.update([(str(each), each)] if isinstance(each, Metric) else parse_all(each))
+        if isinstance(each, Metric):
+            found[str(each)] = each
+        elif how is not None and (ours := how.spelled(each)):
+            found[each] = parse(ours)
+        else:
+            found.update(parse_all(each))
     if not found:
         raise UsageError("no metric; give one such as nDCG@10.")
     for metric in found.values():

@@ -13,8 +13,7 @@ from rankgate.data import Qrels, Run, read_qrels, read_run
 from rankgate.data.run import SCHEMA
 from rankgate.data.scores import REASONS
 from rankgate.errors import UsageError
-from rankgate.scoring import CONVENTIONS, score
-from rankgate.scoring.convention import Convention, convention
+from rankgate.scoring import CONVENTIONS, Convention, convention, score
 from rankgate.scoring.index import Index
 from rankgate.services.evaluate import chosen_metrics
 from rankgate.services.explanation import Explanation, Other, Row, known
@@ -48,6 +47,11 @@ class _Case:
     depth: int | None
 
     @property
+    def own(self) -> Convention:
+        """The choices of the convention that hold for the metric."""
+        return self.how.for_metric(self.metric)
+
+    @property
     def defaults(self) -> Mapping[str, Any]:
         return self.how.defaults(self.metric)
 
@@ -75,10 +79,11 @@ def explain(
         InputError: data that cannot be read, with file and line.
         UsageError: a query without judgments, several metrics, an unknown name.
     """
-    chosen = chosen_metrics(metric)
+    rules = convention(how)
+    chosen = chosen_metrics(metric, rules)
     if len(chosen) > 1:
         raise UsageError(f"{metric} names {len(chosen)} metrics; say one, such as {chosen[0][0]}.")
-    (label, one), rules = chosen[0], convention(how)
+    label, one = chosen[0]
     judgments, rankings = read_qrels(qrels), read_run(run)
     index = Index.of(judgments)
     _refuse_unknown(query, index, judgments)
@@ -98,7 +103,7 @@ def explain(
 
 def _explained(case: _Case, judgments: Qrels, scores: Scores) -> Explanation:
     ranked = ranking(
-        case.query_id, case.frame, case.judged, case.how, judged_only=case.metric.judged_only
+        case.query_id, case.frame, case.judged, case.own, judged_only=case.metric.judged_only
     )
     shown = _shown(ranked, _cutoff(case), case.depth)
     marks = trail(case.metric, (ranked.block, ranked.full), shown, case.defaults)
@@ -112,7 +117,7 @@ def _explained(case: _Case, judgments: Qrels, scores: Scores) -> Explanation:
         metric=case.label,
         formula=case.metric.formula,
         convention=case.how.to_dict(),
-        ties=case.how.ties,
+        ties=case.own.ties,
         parameters=_parameters(case),
         value=value,
         why=why,

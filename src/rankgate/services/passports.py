@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.names import parse
 from rankgate.metrics.trec import NAMED
-from rankgate.scoring.convention import CONVENTIONS
+from rankgate.scoring import CONVENTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

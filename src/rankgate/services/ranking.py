@@ -11,7 +11,7 @@ import polars as pl
 from rankgate.data.duplicates import pairs_of
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Batch
-from rankgate.scoring.align import align, condensed, nothing
+from rankgate.scoring.align import align, condensed, meet, nothing
 from rankgate.scoring.blocks import blocks
 from rankgate.scoring.index import Index
 
@@ -86,7 +86,7 @@ def _aligned(
     if frame.is_empty():
         placed = nothing(np.zeros(1, np.int64))
     else:
-        placed = align(Batch(frame, pairs_of(frame)), index, how)
+        placed = align(meet(Batch(frame, pairs_of(frame)), index), how.alignment)
         if judged_only and not how.judged_only:
             placed = condensed(placed)
     ((_, block),) = blocks(placed, index)

@@ -19,6 +19,7 @@ from rankgate.scoring.blocks import blocks
 from rankgate.scoring.index import Index
 from rankgate.scoring.mapping import align_mapping
 from rankgate.scoring.mean import filled
+from rankgate.scoring.tally import Job, Values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,7 +74,7 @@ class DictEvaluator:
         if not queries:
             return [], [None] * len(self.columns)
         rankings = Rankings.of({query: run[query] for query in queries}, "run", finite=False)
-        aligned = align_mapping(rankings, self.index, how)
+        aligned = align_mapping(rankings, self.index, how.alignment)
         if self.judged_only:
             aligned = condensed(aligned)
         plain = [column.metrics if column.kind != "relstring" else () for column in self.columns]
@@ -89,13 +90,15 @@ def _computed(
     T = len(aligned.codes)
     place = np.zeros(len(index.query_ids), np.int64)
     place[aligned.codes] = np.arange(T)
-    values = [np.full(T, np.nan) for _ in metrics]
+    jobs = [Job.of(str(metric), metric, how) for metric in metrics]
+    found = [Values.of(T) for _ in jobs]
     for codes, block in blocks(aligned, index):
-        for value, metric in zip(values, metrics, strict=True):
-            level = dict(metric.given).get("rel", 1)
-            value[place[codes]] = metric.compute(block.at_level(level), how.defaults(metric))
+        for values, job in zip(found, jobs, strict=True):
+            level = block.at_level(job.level)
+            values.lacking[place[codes]] = level.relevant == 0
+            values.value[place[codes]] = job.metric.compute(level, job.defaults)
     present, retrieved = aligned.present, aligned.retrieved
     return [
-        filled(value, present=present, retrieved=retrieved, metric=metric, how=how)[0]
-        for value, metric in zip(values, metrics, strict=True)
+        filled(values.value, values.lacking, present=present, retrieved=retrieved, job=job)[0]
+        for values, job in zip(found, jobs, strict=True)
     ]

@@ -1,0 +1,56 @@
+"""The named conventions: one value a tool, loaded when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from rankgate.errors import UsageError
+from rankgate.scoring.convention import Convention
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HOMES = {
+    "trec": ("trec", "trec9", "pytrec_eval"),
+}
+"""The conventions of each file of this folder."""
+
+
+class _Presets(Mapping[str, Convention]):
+    """Conventions by name; a file is read when one of its conventions is."""
+
+    def __getitem__(self, name: str) -> Convention:
+        for home, names in _HOMES.items():
+            if name in names:
+                presets = import_module(f"rankgate.scoring.presets.{home}").PRESETS
+                found: Convention = next(each for each in presets if each.name == name)
+                return found
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for names in _HOMES.values() for name in names)
+
+    def __len__(self) -> int:
+        return sum(map(len, _HOMES.values()))
+
+
+CONVENTIONS: Mapping[str, Convention] = _Presets()
+"""The named conventions."""
+
+
+def convention(name: str | Convention) -> Convention:
+    """A convention by its name.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    if isinstance(name, Convention):
+        return name
+    if name not in CONVENTIONS:
+        near = get_close_matches(name, CONVENTIONS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(CONVENTIONS)}."
+        raise UsageError(f"unknown convention '{name}'; {hint}")
+    return CONVENTIONS[name]

@@ -1,0 +1,171 @@
+"""Values as they come in, block after block, for one or several conventions at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankgate.scoring.blocks import blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.metrics.declare import Metric
+    from rankgate.metrics.judged import Judged
+    from rankgate.scoring.align import Aligned
+    from rankgate.scoring.convention import Alignment, Convention
+    from rankgate.scoring.index import Index
+
+
+@dataclass(frozen=True)
+class Job:
+    """One metric under one convention.
+
+    Attributes:
+        label: what results call the metric.
+        metric: the metric.
+        how: the choices that hold for it.
+        defaults: the parameters that the convention gives it.
+    """
+
+    label: str
+    metric: Metric
+    how: Convention
+    defaults: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, label: str, metric: Metric, how: Convention) -> Job:
+        """A metric under a convention's choices for it."""
+        own = how.for_metric(metric)
+        return cls(label, metric, own, own.defaults(metric))
+
+    @property
+    def level(self) -> float:
+        """The smallest grade that counts as relevant."""
+        bound = {**self.defaults, **dict(self.metric.given)}
+        level: float = bound.get("rel", self.metric.rel or 1)
+        return level
+
+
+@dataclass
+class Values:
+    """What one job has computed; one row a judged query.
+
+    Attributes:
+        value: ``(T,)``, NaN where undefined.
+        lacking: ``(T,)``, whether the query has no relevant document at the job's level.
+    """
+
+    value: NDArray[np.float64]
+    lacking: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, T: int) -> Values:
+        """Nothing yet."""
+        return cls(np.full(T, np.nan), np.zeros(T, bool))
+
+
+@dataclass
+class Facts:
+    """What an alignment says of the queries, whatever the metric."""
+
+    present: NDArray[np.bool_]
+    retrieved: NDArray[np.int64]
+    lacking: NDArray[np.bool_]
+    shares: dict[int, NDArray[np.float64]]
+    ties: int = 0
+    unknown: int = 0
+
+    @classmethod
+    def of(cls, T: int, cutoffs: Sequence[int]) -> Facts:
+        """Nothing yet."""
+        shares = {k: np.full(T, np.nan) for k in cutoffs}
+        return cls(np.zeros(T, bool), np.zeros(T, np.int64), np.zeros(T, bool), shares)
+
+    def add(self, aligned: Aligned) -> None:
+        """Note some queries."""
+        self.ties += aligned.ties
+        self.unknown += aligned.unknown
+        self.present[aligned.codes] |= aligned.present
+        self.retrieved[aligned.codes] = aligned.retrieved
+        for k, share in self.shares.items():
+            share[aligned.codes] = _judged_at(aligned, k)
+
+
+@dataclass
+class Tally:
+    """All jobs, grouped by how they form rankings.
+
+    Attributes:
+        jobs: the jobs of each alignment, with the values of each.
+        facts: what each alignment says of the queries.
+    """
+
+    jobs: dict[Alignment, list[tuple[Job, Values]]]
+    facts: dict[Alignment, Facts]
+    index: Index = field(repr=False)
+
+    @classmethod
+    def of(cls, jobs: Sequence[Job], also: Sequence[Alignment], index: Index, shown: int) -> Tally:
+        """Nothing computed yet.
+
+        Args:
+            jobs: what to compute.
+            also: alignments whose facts are wanted, though no metric may need them.
+            index: the judgments.
+            shown: a cutoff at which the share of judged documents is wanted in any case.
+        """
+        T = len(index.query_ids)
+        cuts = {dict(job.metric.given).get("cutoff") for job in jobs}
+        cutoffs = sorted({shown} | {cut for cut in cuts if isinstance(cut, int)})
+        grouped: dict[Alignment, list[tuple[Job, Values]]] = {each: [] for each in also}
+        for job in jobs:
+            grouped.setdefault(job.how.alignment, []).append((job, Values.of(T)))
+        return cls(grouped, {each: Facts.of(T, cutoffs) for each in grouped}, index)
+
+    def add(self, aligned: Aligned, how: Alignment) -> None:
+        """Run the kernels of one alignment over some queries."""
+        self.facts[how].add(aligned)
+        for codes, block in blocks(aligned, self.index):
+            self.facts[how].lacking[codes] = block.at_level(1).relevant == 0
+            for job, values in self.jobs[how]:
+                level = block.at_level(job.level)
+                values.lacking[codes] = level.relevant == 0
+                value = job.metric.compute(level, job.defaults)
+                values.value[codes] = _forced(value, level, job) if job.how.forced else value
+
+
+def _forced(value: NDArray[np.float64], block: Judged, job: Job) -> NDArray[np.float64]:
+    """Values with what the convention sets for a kind of empty, whatever the kernel says."""
+    empty = block.retrieved == 0
+    cutoff = dict(job.metric.given).get("cutoff")
+    seen = block.known & (block.grade >= 0)
+    if cutoff is not None:
+        seen &= block.rank <= cutoff
+    kinds = {
+        "nothing": empty & (block.judged == 0),
+        "no_judgments": block.judged == 0,
+        "without_relevant": block.relevant == 0,
+        "nothing_retrieved": empty,
+        "nothing_judged": ~seen.any(axis=-1),
+    }
+    out, open_ = value.copy(), np.ones(len(value), bool)
+    for kind, hit in kinds.items():
+        if kind in job.how.forced:
+            set_to = job.how.forced[kind]
+            out[open_ & hit] = np.nan if set_to is None else set_to
+            open_ &= ~hit
+    return out
+
+
+def _judged_at(aligned: Aligned, k: int) -> NDArray[np.float64]:
+    """Judged documents among the first k over the documents there; NaN for an empty ranking."""
+    seen = aligned.owner[(aligned.rank <= k) & (aligned.grade >= 0)]
+    judged = np.bincount(seen, minlength=len(aligned.codes))
+    places = np.minimum(aligned.retrieved, k)
+    out: NDArray[np.float64] = np.full(len(places), np.nan)
+    return np.divide(judged, places, out=out, where=places > 0)
