@@ -12,7 +12,9 @@ from click.testing import CliRunner
 import rankgate
 from rankgate.cli import COMMANDS
 from rankgate.cli import rankgate as program
+from rankgate.demo.build import build
 from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.scoring import CONVENTIONS
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,6 +23,17 @@ def test_the_readme_s_python_runs():
     done = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
     assert done.attempted > 3
     assert done.failed == 0
+
+
+def test_the_readme_s_first_minute_is_so(tmp_path):
+    demo = build(tmp_path / "demo")
+    paths = [str(demo.qrels), str(demo.old), str(demo.new)]
+    told = CliRunner().invoke(program, ["eval", *paths, "-m", "nDCG@10", "-m", "RR"])
+    page = (ROOT / "README.md").read_text()
+    shown = page.split("```console\n", 1)[1].split("```", 1)[0].split("\n", 1)[1]
+    numbers = re.compile(r"\d+(\.\d+)?")  # they move with Python's docstrings, their form does not
+    assert numbers.sub("0", told.output).split() == numbers.sub("0", shown).split()
+    assert CONVENTIONS["trec"].hash in shown
 
 
 @pytest.mark.parametrize("name", COMMANDS)
