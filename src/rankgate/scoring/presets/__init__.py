@@ -42,13 +42,16 @@ CONVENTIONS: Mapping[str, Convention] = _Presets()
 
 
 def convention(name: str | Convention) -> Convention:
-    """A convention by its name.
+    """A convention by its name, or from the TOML file of that name.
 
     Raises:
         UsageError: there is none of that name.
+        InputError: a file that cannot be read, or does not say a convention.
     """
     if isinstance(name, Convention):
         return name
+    if str(name).endswith(".toml"):
+        return import_module(f"{__name__}.user").read(name)  # type: ignore[no-any-return]
     if name not in CONVENTIONS:
         near = get_close_matches(name, CONVENTIONS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(CONVENTIONS)}."

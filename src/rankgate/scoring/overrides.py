@@ -1,0 +1,180 @@
+"""Other choices than a named convention makes, said one by one.
+
+``ties=doc_id_asc`` holds for all metrics, ``RR.without_relevant=none`` for one,
+``RR@.ties=doc_id_asc`` for it with a cutoff; ``nDCG.gain=exp`` sets a parameter of a metric,
+``rel=2`` a parameter of all that have it, ``forced.nothing=1`` the value of a kind of empty.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from rankgate.errors import UsageError
+from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.metrics.names import parse
+from rankgate.scoring.axes import KINDS, axes, literal, number
+from rankgate.scoring.presets import convention
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rankgate.metrics.declare import Metric, Parameter
+    from rankgate.scoring.convention import Convention
+
+Overrides = Mapping[str, Any]
+
+
+def overridden(how: str | Convention, settings: Overrides | Iterable[str] = ()) -> Convention:
+    """A convention with some axes or parameters set otherwise, named ``NAME+``.
+
+    Args:
+        how: the convention to begin with, or its name.
+        settings: ``AXIS=VALUE`` words, or axes with their values; later ones go before.
+
+    Raises:
+        UsageError: an axis, a metric or a value that there is not; the nearest is told.
+
+    >>> how = overridden("trec", ["ties=doc_id_asc", "nDCG.gain=exp"])
+    >>> how.name, how.ties, how.parameters["nDCG"]["gain"]
+    ('trec+', 'doc_id_asc', 'exp')
+    >>> overridden("trec", {"missing": "leave_out"}).missing
+    'leave_out'
+    """
+    start = convention(how)
+    pairs = settings.items() if isinstance(settings, Mapping) else map(_split, settings)
+    found = start
+    for key, value in pairs:
+        found = _set(found, key, value)
+    if found.hash == start.hash:
+        return start
+    return replace(found, name=start.name if start.name.endswith("+") else f"{start.name}+")
+
+
+def _split(word: str) -> tuple[str, str]:
+    key, sign, value = word.partition("=")
+    if not (sign and key.strip() and value.strip()):
+        raise UsageError(f"'{word}' is not AXIS=VALUE; say it as in ties=doc_id_asc.")
+    return key.strip(), value.strip()
+
+
+def _set(how: Convention, key: str, value: object) -> Convention:
+    left, dot, right = key.rpartition(".")
+    if not dot:
+        return _for_all(how, key, value)
+    if left == "forced":
+        return _forced(how, right, value)
+    return _for_one(how, left, right, value)
+
+
+def _for_all(how: Convention, key: str, value: object) -> Convention:
+    """An axis, or a parameter of every metric that has it; what single metrics had is gone."""
+    if key in axes():
+        return replace(_without(how, "special", key), **{key: _value(key, value)})
+    having = [metric for metric in CATALOGUE if key in metric.parameters]
+    if not having:
+        raise UsageError(_unknown(key, [*axes(), *_parameters()]))
+    read = {metric.name: _read(metric.parameters[key], value) for metric in having}
+    if unfit := [name for name, (_, wrong) in read.items() if wrong]:
+        fits = [name for name, (_, wrong) in read.items() if not wrong]
+        if not fits:
+            raise UsageError(f"{key}={value} {read[unfit[0]][1]}")
+        raise UsageError(
+            f"{key}={value} does not fit {', '.join(unfit)}; say it for single metrics, "
+            f"as in {fits[0]}.{key}={value}."
+        )
+    plain = next(iter(read.values()))[0]
+    every = {**how.parameters.get("*", {}), key: plain}
+    cleared = _without(how, "parameters", key)
+    return replace(cleared, parameters={**cleared.parameters, "*": every})
+
+
+def _forced(how: Convention, kind: str, value: object) -> Convention:
+    if kind not in KINDS:
+        raise UsageError(_unknown(f"forced.{kind}", [f"forced.{each}" for each in KINDS]))
+    try:
+        plain = number(value)
+    except ValueError as error:
+        raise UsageError(f"forced.{kind}={value} {error}.") from None
+    return replace(_without(how, "special", "forced"), forced={**how.forced, kind: plain})
+
+
+def _for_one(how: Convention, name: str, key: str, value: object) -> Convention:
+    """An axis or a parameter of one metric."""
+    metric, cut = _metric(name), "@" if name.endswith("@") else ""
+    if key in metric.parameters and not cut:
+        plain, wrong = _read(metric.parameters[key], value)
+        if wrong:
+            raise UsageError(f"{name}.{key}={value} {wrong}")
+        own = {**how.parameters.get(metric.name, {}), key: plain}
+        return replace(how, parameters={**how.parameters, metric.name: own})
+    if key not in axes():
+        raise UsageError(_unknown(f"{name}.{key}", [f"{name}.{each}" for each in _keys(metric)]))
+    if not axes()[key].each:
+        raise UsageError(f"{key} holds for all metrics at once; say {key}={value}.")
+    place = metric.name + cut
+    special = {name: dict(chosen) for name, chosen in how.special.items()}
+    special.setdefault(place, {})[key] = _value(key, value)
+    special.get("" if cut else f"{metric.name}@", {}).pop(key, None)
+    return replace(how, special={name: chosen for name, chosen in special.items() if chosen})
+
+
+def _metric(name: str) -> Metric:
+    """The metric of a name, without what is bound to it."""
+    found = parse(name.removesuffix("@"))
+    return next(metric for metric in CATALOGUE if metric.name == found.name)
+
+
+def _value(key: str, value: object) -> Any:  # noqa: ANN401 - as the field has it
+    try:
+        return axes()[key].read(value)
+    except ValueError as error:
+        near = get_close_matches(str(value), axes()[key].choices, n=1)
+        hint = f"; did you mean {near[0]}?" if near else "."
+        raise UsageError(f"{key}={value} {error}{hint}") from None
+
+
+def _read(parameter: Parameter, value: object) -> tuple[Any, str]:
+    """A parameter's value as the kernel takes it, and what is wrong with it, if anything."""
+    plain = value
+    if isinstance(value, str) and value not in parameter.choices:
+        plain = _map(value) if value.startswith("{") else literal(value)
+    if plain is None and parameter.default is None and not parameter.required:
+        return None, ""
+    try:
+        return parameter.read(plain), ""
+    except ValueError as error:
+        near = get_close_matches(str(value), parameter.choices, n=1)
+        return None, f"{error}" + (f"; did you mean {near[0]}?" if near else ".")
+
+
+def _map(word: str) -> object:
+    try:
+        return ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        return word
+
+
+def _without(how: Convention, field: str, key: str) -> Convention:
+    """What single metrics have of an axis or a parameter, taken back."""
+    tables = getattr(how, field).items()
+    left = {name: {k: v for k, v in table.items() if k != key} for name, table in tables}
+    changed: dict[str, Any] = {field: {name: table for name, table in left.items() if table}}
+    return replace(how, **changed)
+
+
+def _parameters() -> list[str]:
+    return list(dict.fromkeys(name for metric in CATALOGUE for name in metric.parameters))
+
+
+def _keys(metric: Metric) -> list[str]:
+    return [*metric.parameters, *(name for name, axis in axes().items() if axis.each)]
+
+
+def _unknown(key: str, known: list[str]) -> str:
+    near = get_close_matches(key, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else "see `rankgate conventions axes`."
+    return f"unknown axis '{key}'; {hint}"
