@@ -207,7 +207,7 @@ def test_a_file_that_may_not_be_read(run, good, monkeypatch):
         ("ndgc_cut_10", "unknown metric 'ndgc_cut_10'"),
         ("P", None),
         ("IPrec", "IPrec needs a recall, such as IPrec@0.5"),
-        ("nDCG(gain='cube')", "nDCG: gain='cube' must be one of ('linear', 'exp')"),
+        ("nDCG(gain='cube')", "nDCG: gain='cube' must be one of ('linear', 'exp'"),
         ("nDCG@0", "nDCG: cutoff=0 must be a whole number of at least 1"),
         ("", "unknown metric"),
     ],

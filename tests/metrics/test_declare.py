@@ -50,12 +50,12 @@ def test_binding_makes_a_new_value_and_leaves_the_old():
 
 
 REFUSED = [
-    (lambda: nDCG(gain="cube"), r"^nDCG: gain='cube' must be one of \('linear', 'exp'\) or a map"),
+    (lambda: nDCG(gain="cube"), r"^nDCG: gain='cube' must be one of \('linear', 'exp'.* or a map"),
     (lambda: nDCG(gain={}), r"gain=\{\} must map numbers to numbers, such as gain=\{1: 1, 2: 3\}"),
     (lambda: nDCG(gain={1: float("inf")}), "must map numbers to numbers"),
     (lambda: nDCG(gain={"a": 1}), "must map numbers to numbers"),
     (lambda: nDCG(gain=((1, 2, 3),)), "must map numbers to numbers"),
-    (lambda: nDCG(ideal="all"), r"ideal='all' must be one of \('judged', 'retrieved'\)$"),
+    (lambda: nDCG(ideal="all"), r"ideal='all' must be one of \('judged', 'retrieved'.*\)$"),
     (lambda: nDCG(gian="exp"), "^nDCG: no parameter 'gian'; did you mean gain?"),
     (lambda: AP(xyz=1), "no parameter 'xyz'; it takes cutoff, rel, denominator, judged_only$"),
     (lambda: nDCG @ 0, "^nDCG: cutoff=0 must be a whole number of at least 1$"),

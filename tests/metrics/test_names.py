@@ -157,7 +157,7 @@ REFUSED = {
     "AP(rel=x)": "AP(rel=x): what stands in parentheses must be parameters",
     "AP(rel=1": "'AP(rel=1' cannot be read",
     "AP(**{'rel':1})": "what stands in parentheses must be parameters",
-    "nDCG(dcg='cube')": "nDCG: gain='cube' must be one of ('linear', 'exp')",
+    "nDCG(dcg='cube')": "nDCG: gain='cube' must be one of ('linear', 'exp'",
     "P_x": "P_x: 'x' is not a whole number",
     "P.5,": "P.5,: '' is not a whole number",
     "set_F.x": "set_F.x: 'x' is not a number",

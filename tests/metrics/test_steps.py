@@ -14,6 +14,9 @@ BINDINGS = {
         {"depth": "all", "cutoff": 2},
         {"depth": "returned", "cutoff": 8},
         {"gain": {0: 0.5, 1: 3, 2: 1}, "levels": "truncated"},
+        {"gain": "binary", "ideal": "shown", "cutoff": 3},
+        {"gain": "exp", "term_digits": 2, "cutoff": 6},
+        {"gain": "signed"},
     ],
     "DCG": [{"gain": "exp", "base": 10.0}, {"cutoff": 4, "discount": "original"}],
     "CG": [{"gain": {1: 7}, "cutoff": 2}],
@@ -30,7 +33,7 @@ BINDINGS = {
     "F": [{"beta": 2, "cutoff": 3}],
     "RBP": [{"gain": "scaled", "p": 0.5, "cutoff": 3}, {"gain": "linear"}],
     "ERR": [{"max_grade": 3, "cutoff": 2}, {"decay": 0.18}],
-    "RR": [{"rel": 2, "cutoff": 3}],
+    "RR": [{"rel": 2, "cutoff": 3}, {"target": "highest", "cutoff": 4}, {"offset": 1}],
     "Rprec": [{"rel": 2}],
 }
 

@@ -14,7 +14,7 @@ from rankgate.metrics.dcg import CG, DCG, nDCG
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.experimental import BinG, G, Yaap
 from rankgate.metrics.fmeasure import F
-from rankgate.metrics.holes import JudgedAt, Unjudged
+from rankgate.metrics.holes import JudgedAt, NumUnjudged, Unjudged
 from rankgate.metrics.inferred import infAP
 from rankgate.metrics.interpolated import IPrec, IPrec11
 from rankgate.metrics.names import parse
@@ -49,6 +49,7 @@ __all__ = [
     "NumRel",
     "NumRelRet",
     "NumRet",
+    "NumUnjudged",
     "P",
     "R",
     "RBPResid",

@@ -16,6 +16,7 @@ def expected_reciprocal_rank(
     cutoff: Cutoff | None = None,
     max_grade: Annotated[float, Range(0)] = 4,
     decay: Annotated[float, Range(0)] = 1.0,
+    unjudged: Annotated[float, Range(0)] = 0.0,
 ) -> Floats:
     """Expected reciprocal of the rank at which the reader is satisfied and stops.
 
@@ -28,6 +29,7 @@ def expected_reciprocal_rank(
             they cannot be compared.
         decay: d, how fast patience ends; 1 as published, less is a reader who minds
             the rank less.
+        unjudged: the grade that a document without a judgment is taken to have.
 
     Returns:
         ``(T,)``; 0 where nothing of worth is retrieved.
@@ -39,14 +41,17 @@ def expected_reciprocal_rank(
     >>> expected_reciprocal_rank(block([[3, 2, 1]]), max_grade=3).round(4)
     array([0.9017])
     """
-    most = max(judged.ideal[:, 0].max(initial=0), judged.grade.max(initial=0))
+    most = max(judged.ideal[:, 0].max(initial=0), judged.grade.max(initial=0), unjudged)
     if most > max_grade:
         raise InputError(
             f"ERR: a judgment has grade {most:g}, above max_grade={max_grade:g}; "
             f"say the top of the scale, such as ERR(max_grade={most:g})"
         )
-    rank = judged.rank[:, :cutoff]
-    satisfied, reached = _reader(judged.grade[:, :cutoff], max_grade)
+    if unjudged:
+        rank, grade = _imputed(judged, cutoff, unjudged)
+    else:
+        rank, grade = judged.rank[:, :cutoff], judged.grade[:, :cutoff]
+    satisfied, reached = _reader(grade, max_grade)
     stops = reached * satisfied / _patience(rank, decay)
     return total(stops if cutoff is None else np.where(rank > cutoff, 0, stops))
 
@@ -57,8 +62,14 @@ def expected_reciprocal_rank_steps(
     cutoff: Cutoff | None = None,
     max_grade: Annotated[float, Range(0)] = 4,
     decay: Annotated[float, Range(0)] = 1.0,
-) -> Steps:
-    """The chance to be satisfied times the chance to get there, over the rank."""
+    unjudged: Annotated[float, Range(0)] = 0.0,
+) -> Steps | None:
+    """The chance to be satisfied times the chance to get there, over the rank.
+
+    None where unjudged documents have a grade: then they add to the sum as well.
+    """
+    if unjudged:
+        return None
     satisfied, reached = _reader(judged.grade, max_grade)
     return Steps(
         satisfied,
@@ -66,6 +77,17 @@ def expected_reciprocal_rank_steps(
         np.ones(len(judged.rank)),
         weighed="reached / rank",
     )
+
+
+def _imputed(judged: Judged, cutoff: int | None, unjudged: float) -> tuple[Ranks, Floats]:
+    """All ranks that hold a document, and their grades: a column for each rank."""
+    length = int(judged.retrieved.max(initial=1))
+    rank = np.arange(1, min(length, cutoff or length) + 1, dtype=np.int32)[None, :]
+    grade = np.where(rank <= judged.retrieved[:, None], unjudged, 0.0)
+    seen = judged.known & (judged.grade >= 0) & (judged.rank <= rank[0, -1])
+    line, column = np.nonzero(seen)
+    grade[line, judged.rank[line, column] - 1] = judged.grade[line, column]
+    return rank, grade
 
 
 def _reader(grade: Floats, max_grade: float) -> tuple[Floats, Floats]:

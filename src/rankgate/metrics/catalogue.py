@@ -12,7 +12,7 @@ from rankgate.metrics.counts import NumNonrelJudgedRet, NumQ, NumRel, NumRelRet,
 from rankgate.metrics.dcg import CG, DCG, nDCG
 from rankgate.metrics.experimental import BinG, G, Yaap
 from rankgate.metrics.fmeasure import F
-from rankgate.metrics.holes import JudgedAt, Unjudged
+from rankgate.metrics.holes import JudgedAt, NumUnjudged, Unjudged
 from rankgate.metrics.inferred import infAP
 from rankgate.metrics.interpolated import IPrec, IPrec11
 from rankgate.metrics.precision import P, RelP, Rprec, RprecMult
@@ -68,6 +68,7 @@ CATALOGUE: tuple[Metric, ...] = (
     NumRel,
     NumRelRet,
     NumNonrelJudgedRet,
+    NumUnjudged,
 )
 
 by_name: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in CATALOGUE})

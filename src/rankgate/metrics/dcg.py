@@ -1,5 +1,6 @@
 """Cumulated gain: plain, discounted by rank, and normalised by the ideal ranking."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -10,9 +11,10 @@ from rankgate.metrics.judged import Floats, Judged, Ranks, ratio, total
 from rankgate.metrics.steps import Steps, inside
 
 Discount = Literal["shifted", "original"]
-Ideal = Literal["judged", "retrieved"]
+Ideal = Literal["judged", "retrieved", "shown"]
 Depth = Literal["cutoff", "all", "returned"]
 Base = Annotated[float, Range(1.000001)]
+Digits = Annotated[int, Range(0)]
 
 
 def cumulated_gain(
@@ -90,6 +92,7 @@ def ndcg(
     ideal: Ideal = "judged",
     depth: Depth = "cutoff",
     levels: Levels = "exact",
+    term_digits: Digits | None = None,
 ) -> Floats:
     """Discounted gain of the ranking over that of the ideal ranking.
 
@@ -99,25 +102,30 @@ def ndcg(
         judged: the block.
         cutoff: k; without it the whole list counts.
         gain: g(x) = x (`linear`, trec_eval), 2ˣ − 1 (`exp`, gdeval and most of industry),
-            or a map from grade to gain.
+            1 above 0 (`binary`), x even below 0 (`signed`), or a map from grade to gain.
         discount: `shifted` or `original`, as in DCG.
-        ideal: the best order of all judged documents (`judged`) or only of those that
-            were retrieved (`retrieved`), which hides whatever the ranking missed.
+        ideal: the best order of all judged documents (`judged`), or only of those that
+            were retrieved (`retrieved`) or stand in the first k (`shown`), both of which
+            hide whatever the ranking missed.
         depth: how far the ideal goes: to k, through `all` of its documents, or to
             the length of the list if that is less than k (`returned`).
         levels: how a gain map is ordered; `truncated` is trec_eval's way.
+        term_digits: decimals that each term of both sums is cut down to; None keeps all.
 
     Returns:
-        ``(T,)``; NaN where the ideal is worth nothing.
+        ``(T,)``; NaN where no judged document is worth anything, 0 where only the
+        ideal that was asked for is worth nothing.
 
     >>> from rankgate.metrics.judged import block
     >>> ndcg(block([[3, 2, 1]], ideal=[[3, 3, 2]]), cutoff=3, gain="exp").round(3)
     array([0.727])
     """
-    got = dcg(judged, cutoff=cutoff, gain=gain, discount=discount)
+    gains, rank = retrieved_gains(judged, gain, cutoff), judged.rank[:, :cutoff]
+    got = total(_cut(_discounted(gains, rank, cutoff, discount, 2.0), term_digits))
     best = _best(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
-    rank = np.arange(1, best.shape[-1] + 1)
-    return ratio(got, total(_discounted(best, rank, None, discount, 2.0)))
+    places = np.arange(1, best.shape[-1] + 1)
+    norm = total(_cut(_discounted(best, places, None, discount, 2.0), term_digits))
+    return ratio(got, _known(judged, norm, gain) if ideal != "judged" else norm)
 
 
 def ndcg_steps(
@@ -129,17 +137,23 @@ def ndcg_steps(
     ideal: Ideal = "judged",
     depth: Depth = "cutoff",
     levels: Levels = "exact",
+    term_digits: Digits | None = None,
 ) -> Steps:
     """Gains times discounts, over the same of the ideal ranking."""
     got = dcg_steps(judged, cutoff=cutoff, gain=gain, discount=discount)
     best = _best(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
     rank = np.arange(1, best.shape[-1] + 1)
     weight = _discounted(np.ones_like(best), rank, None, discount, 2.0)
+    if term_digits is not None:  # a term that is cut is no product any more
+        terms = _cut(got.gain * got.weight, term_digits)
+        got = replace(got, gain=terms, weight=inside(judged, cutoff))
+        best, weight = _cut(best * weight, term_digits), np.ones_like(weight)
     at = "" if cutoff is None else f"@{cutoff}"
+    norm = total(best * weight)
     return Steps(
         got.gain,
         got.weight,
-        total(best * weight),
+        _known(judged, norm, gain) if ideal != "judged" else norm,
         weighed="discount",
         summed=f"DCG{at}",
         divisor=f"IDCG{at}",
@@ -158,14 +172,31 @@ def _best(
 ) -> Floats:
     """The gains of the ideal ranking, ``(T, I)``."""
     end = None if depth == "all" else cutoff
-    if ideal == "retrieved":
-        best = np.sort(retrieved_gains(judged, gain), axis=-1)[:, ::-1][:, :end]
+    if ideal != "judged":
+        gains = retrieved_gains(judged, gain)
+        if ideal == "shown" and cutoff is not None:
+            gains = np.where(judged.rank > cutoff, 0, gains)
+        best = np.sort(gains, axis=-1)[:, ::-1][:, :end]
     else:
         best = ideal_gains(judged, gain, end, levels)
     if depth == "returned":
         rank = np.arange(1, best.shape[-1] + 1)
         best = np.where(rank > judged.retrieved[:, None], 0, best)
     return best
+
+
+def _known(judged: Judged, norm: Floats, gain: Gain) -> Floats:
+    """An ideal of what was retrieved, 1 where that is worth nothing and other documents are."""
+    elsewhere = ideal_gains(judged, gain)[:, 0] > 0
+    return np.where((norm <= 0) & elsewhere, 1, norm)
+
+
+def _cut(terms: Floats, digits: int | None) -> Floats:
+    """Terms without the decimals behind some; None keeps all."""
+    if digits is None:
+        return terms
+    cut: Floats = np.floor(terms * 10.0**digits) / 10.0**digits
+    return cut
 
 
 def _discounted(

@@ -42,7 +42,8 @@ class Metric:
         sees: what can change its value.
         blind_to: what cannot, though one might think so.
         steps: the same with the parameters of the kernel, taken apart document by
-            document; None for a metric that is not a sum over documents.
+            document; None for a metric that is not a sum over documents, and None from
+            it where some parameters make it none.
         given: the bound parameters as sorted (name, value) pairs.
     """
 
@@ -60,7 +61,7 @@ class Metric:
     source: str = ""
     sees: str = ""
     blind_to: str = ""
-    steps: Callable[..., Steps] | None = None
+    steps: Callable[..., Steps | None] | None = None
     given: tuple[tuple[str, Any], ...] = ()
 
     def __call__(self, **values: object) -> Metric:

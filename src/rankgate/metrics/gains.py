@@ -12,18 +12,27 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 GainMap = tuple[tuple[float, float], ...]
-Gain = Literal["linear", "exp"] | GainMap
-"""The grade itself, 2 to the grade less 1, or (grade, gain) pairs; others keep their grade."""
+Gain = Literal["linear", "exp", "binary", "signed"] | GainMap
+"""What a grade is worth.
+
+The grade itself (``linear``), 2 to the grade less 1 (``exp``), 1 if it is above 0 (``binary``),
+the grade even where it is below 0 (``signed``), or (grade, gain) pairs; a grade that no pair
+names keeps its number.
+"""
 
 Levels = Literal["exact", "truncated"]
 """How the levels of a gain map are ordered for the ideal; `truncated` is trec_eval's way."""
 
 
 def gained(grade: Floats, gain: Gain) -> Floats:
-    """The worth of each grade; negative grades, in the pool but unjudged, are worth 0."""
+    """The worth of each grade; only ``signed`` gives worth below 0 to a negative grade."""
+    if gain == "signed":
+        return grade
     worth: Floats = np.maximum(grade, 0)
+    if gain == "exp":
+        return np.exp2(worth) - 1
     if isinstance(gain, str):
-        return np.exp2(worth) - 1 if gain == "exp" else worth
+        return worth if gain == "linear" else np.sign(worth)
     for level, value in gain:
         worth[grade == level] = value if level >= 0 else 0
     return worth

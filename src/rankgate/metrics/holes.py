@@ -43,6 +43,17 @@ def unjudged_share(judged: Judged, *, cutoff: Cutoff) -> Floats:
     return share
 
 
+def unjudged_count(judged: Judged, *, cutoff: Cutoff | None = None) -> Floats:
+    """Documents without a judgment in the first k places.
+
+    >>> from rankgate.metrics.judged import block
+    >>> unjudged_count(block([[1, None, 0]]))
+    array([1.])
+    """
+    shown, seen = _counts(judged, cutoff)
+    return (shown - seen).astype(np.float64)
+
+
 def _counts(judged: Judged, cutoff: int | None) -> tuple[Counts, Counts]:
     """Documents in the first k places, and those of them that are judged, ``(T,)`` each."""
     seen = count(judged.hits(0, cutoff) & judged.known[:, :cutoff])
@@ -70,4 +81,16 @@ Unjudged = Metric(
     source="trec_eval 10",
     sees="the holes in the first k places",
     blind_to=_BLIND + "; a short list has fewer",
+)
+NumUnjudged = Metric(
+    "NumUnjudged",
+    unjudged_count,
+    title="The number of documents in the first k places that have no judgment.",
+    formula="NumUnjudged@k = |unjudged at ranks ≤ k|",
+    high=None,
+    aggregate="sum",
+    higher_is_better=False,
+    source="Elasticsearch, ranking evaluation API (unrated_docs)",
+    sees="how many judgments would close the holes",
+    blind_to=_BLIND,
 )

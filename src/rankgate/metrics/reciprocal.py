@@ -1,16 +1,37 @@
 """Reciprocal rank: how soon the first relevant document comes."""
 
+from typing import Annotated, Literal
+
 import numpy as np
 
-from rankgate.metrics.declare import Cutoff, Metric
-from rankgate.metrics.judged import Floats, Judged
-from rankgate.metrics.steps import Steps, until_found, worth
+from rankgate.metrics.declare import Cutoff, Metric, Range
+from rankgate.metrics.judged import Counts, Flags, Floats, Judged
+from rankgate.metrics.steps import Steps, inside
+
+Target = Literal["relevant", "highest"]
+Offset = Annotated[int, Range(0)]
 
 
-def reciprocal_rank(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:
+def reciprocal_rank(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    rel: float = 1,
+    target: Target = "relevant",
+    offset: Offset = 0,
+) -> Floats:
     """One over the rank of the first relevant document.
 
         RR@k = 1 / min{ i ≤ k : gradeᵢ ≥ rel }, 0 if there is none
+
+    Args:
+        judged: the block.
+        cutoff: k; without it the whole list counts.
+        rel: the smallest grade that counts as relevant.
+        target: the first document with `rel` or more (`relevant`), or the first of those
+            that no other in the first k surpasses (`highest`).
+        offset: added to the rank; 1 takes 1 / (1 + rank) at its word, and no ranking
+            gets above a half.
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
@@ -20,22 +41,42 @@ def reciprocal_rank(judged: Judged, *, cutoff: Cutoff | None = None, rel: float 
     array([0.5])
     """
     judged = judged.at_level(rel)
-    hits = judged.hits(rel, cutoff)
+    hits = _targets(judged, cutoff, rel, target)
     first = hits.argmax(axis=-1)[:, None]  # the first column that is True
     found = np.take_along_axis(hits, first, axis=-1)[:, 0]
-    value = found / np.take_along_axis(judged.rank, first, axis=-1)[:, 0]
+    value = found / (np.take_along_axis(judged.rank, first, axis=-1)[:, 0] + offset)
     return np.where(judged.relevant > 0, value, np.nan)
 
 
-def reciprocal_rank_steps(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Steps:
+def reciprocal_rank_steps(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    rel: float = 1,
+    target: Target = "relevant",
+    offset: Offset = 0,
+) -> Steps:
     """The reciprocal rank as the worth of the one document that counts."""
     known = judged.at_level(rel).relevant > 0
+    wide = inside(judged, cutoff)
+    hits = np.zeros(wide.shape, dtype=np.bool_)
+    hits[:, :cutoff] = _targets(judged, cutoff, rel, target)
+    above: Counts = np.cumsum(hits, axis=-1) - hits
     return Steps(
-        worth(judged, rel),
-        until_found(judged, cutoff, rel) / judged.rank,
+        hits.astype(np.float64),
+        np.where(above == 0, wide, 0) / (judged.rank + offset),
         known.astype(np.float64),
-        weighed="1 / rank",
+        weighed=f"1 / (rank + {offset})" if offset else "1 / rank",
     )
+
+
+def _targets(judged: Judged, cutoff: int | None, rel: float, target: Target) -> Flags:
+    """The documents of which the first one counts, ``(T, min(J, k))``."""
+    hits = judged.hits(rel, cutoff)
+    if target == "highest":
+        grade = np.where(hits, judged.grade[:, :cutoff], -np.inf)
+        hits &= grade == grade.max(axis=-1, keepdims=True)
+    return hits
 
 
 RR = Metric(
