@@ -40,6 +40,7 @@ class Judged:
         ideal: ``(T, I)`` grades of all judged documents, highest first, padded with 0.
         retrieved: ``(T,)`` documents in the list.
         judged: ``(T,)`` judged documents, those with a grade of 0 or more.
+        pooled: ``(T,)`` those, and the documents with a negative grade.
         relevant: ``(T,)`` judged documents with a grade of `level` or more.
         relevant_retrieved: ``(T,)`` those of them in the list.
         level: the grade from which `relevant` and `relevant_retrieved` count.
@@ -53,6 +54,7 @@ class Judged:
     ideal: Floats
     retrieved: Counts
     judged: Counts
+    pooled: Counts
     relevant: Counts
     relevant_retrieved: Counts
     level: float = 1
@@ -140,6 +142,7 @@ def block(
         ideal=ideals,
         retrieved=np.array([len(row) for row in grades], dtype=np.int64),
         judged=np.array([len(pool) for pool in best], dtype=np.int64),
+        pooled=np.array([len(pool) for pool in pools], dtype=np.int64),
         relevant=nothing,
         relevant_retrieved=nothing,
         level=np.nan,

@@ -80,6 +80,7 @@ def _block(
         ideal=ideal,
         retrieved=aligned.retrieved[chosen],
         judged=judged,
+        pooled=pools,
         relevant=judged,
         relevant_retrieved=counts,
         level=np.nan,

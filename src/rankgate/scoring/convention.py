@@ -74,7 +74,9 @@ class Convention:
         rounding: to the ``nearest``, halves up, or ``down``.
         parameters: defaults of kernel parameters by metric; ``*`` is for every metric that has
             them.
-        special: other choices for single metrics, by name; ``RR@`` is RR with a cutoff.
+        special: other choices for single metrics, by name; ``RR@`` is RR with a cutoff and
+            ``nDCG(gain='exp')`` is nDCG with that parameter. A metric may leave missing queries
+            out of its mean where the convention counts them as empty.
         spellings: the tool's own names: a pattern such as ``ndcg@{k}`` and what it is here.
     """
 
@@ -127,6 +129,8 @@ class Convention:
         chosen = dict(self.special.get(metric.name, {}))
         if metric.at is not None and metric.at in dict(metric.given):
             chosen |= self.special.get(f"{metric.name}@", {})
+        for name, value in metric.given:
+            chosen |= self.special.get(f"{metric.name}({name}={value!r})", {})
         if metric.judged_only:
             chosen["judged_only"] = True
         return replace(self, **chosen) if chosen else self

@@ -37,13 +37,14 @@ def filled(
     Returns:
         ``(T,)`` values, NaN where they stay undefined, and ``(T,)`` places in ``REASONS``.
     """
-    undefined = np.isnan(values)
+    left_out = ~present & (job.how.missing == "leave_out")
+    undefined = np.isnan(values) | left_out
     why = np.zeros(len(values), np.int8)
     why[undefined] = NOTHING_JUDGED
     why[undefined & lacking] = NO_RELEVANT
     why[undefined & (retrieved == 0)] = NOTHING_RETRIEVED
     why[~present] = MISSING
-    out = values.copy()
+    out = np.where(left_out, np.nan, values)
     for reason, value in _stand_ins(job.how).items():
         out[undefined & (why == reason)] = np.nan if value is None else value
     return _rounded(out, job.how), why
@@ -54,7 +55,7 @@ def _stand_ins(how: Convention) -> dict[int, float | None]:
         NO_RELEVANT: how.without_relevant,
         NOTHING_RETRIEVED: how.nothing_retrieved,
         NOTHING_JUDGED: how.nothing_judged,
-        MISSING: 0.0,
+        MISSING: None if how.missing == "leave_out" else 0.0,
     }
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Batch, Duplicates, Run
     from rankgate.metrics.declare import Metric
-    from rankgate.scoring.convention import Convention
+    from rankgate.scoring.convention import Alignment, Convention
     from rankgate.scoring.tally import Facts, Values
 
 _SHOWN = 10  # the cutoff at which every result says how much was judged
@@ -58,22 +58,25 @@ def score_all(
 ) -> list[Scores]:
     """As ``score``, under several conventions; the run is read once.
 
-    Conventions that treat duplicates differently need a reading for each way.
+    Conventions, and metrics of one, that treat duplicates differently need a reading for each way.
     """
     index = qrels if isinstance(qrels, Index) else Index.of(qrels)
-    found: dict[int, Scores] = {}
-    for rule in dict.fromkeys(how.duplicates for how in hows):
-        chosen = [i for i, how in enumerate(hows) if how.duplicates == rule]
-        jobs = {i: [Job.of(label, metric, hows[i]) for label, metric in metrics] for i in chosen}
-        tally = _tallied(run, index, [job for some in jobs.values() for job in some], hows, rule)
+    jobs = [[Job.of(label, metric, how) for label, metric in metrics] for how in hows]
+    every = [job for some in jobs for job in some]
+    values: dict[int, Values] = {}
+    facts: dict[tuple[Duplicates, Alignment], Facts] = {}
+    for rule in dict.fromkeys(each.duplicates for each in (*hows, *(job.how for job in every))):
+        chosen = [job for job in every if job.how.duplicates == rule]
+        tally = _tallied(run, index, chosen, hows, rule)
         _complete(tally, run, index)
-        values = {id(job): values for some in tally.jobs.values() for job, values in some}
-        for i in chosen:
-            facts = tally.facts[hows[i].alignment]
-            _refuse(facts, run, index, hows[i])
-            own = [(job, values[id(job)]) for job in jobs[i]]
-            found[i] = _scores(own, facts, run, index, hows[i])
-    return [found[i] for i in range(len(hows))]
+        values |= {id(job): found for some in tally.jobs.values() for job, found in some}
+        facts |= {(rule, each): found for each, found in tally.facts.items()}
+    scores = []
+    for how, own in zip(hows, jobs, strict=True):
+        known = facts[how.duplicates, how.alignment]
+        _refuse(known, run, index, how)
+        scores.append(_scores([(job, values[id(job)]) for job in own], known, run, index, how))
+    return scores
 
 
 def _tallied(
