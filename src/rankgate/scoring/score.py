@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankgate.scoring.convention import Alignment, Convention
     from rankgate.scoring.tally import Facts, Values
 
-_SHOWN = 10  # the cutoff at which every result says how much was judged
+SHOWN = 10  # the cutoff at which every result says how much was judged
 
 
 def score(
@@ -68,14 +68,14 @@ def score_all(
     for rule in dict.fromkeys(each.duplicates for each in (*hows, *(job.how for job in every))):
         chosen = [job for job in every if job.how.duplicates == rule]
         tally = _tallied(run, index, chosen, hows, rule)
-        _complete(tally, run, index)
+        complete(tally, run, index)
         values |= {id(job): found for some in tally.jobs.values() for job, found in some}
         facts |= {(rule, each): found for each, found in tally.facts.items()}
     scores = []
     for how, own in zip(hows, jobs, strict=True):
         known = facts[how.duplicates, how.alignment]
-        _refuse(known, run, index, how)
-        scores.append(_scores([(job, values[id(job)]) for job in own], known, run, index, how))
+        refuse(known, run, index, how)
+        scores.append(summed_up([(job, values[id(job)]) for job in own], known, run, index, how))
     return scores
 
 
@@ -85,7 +85,7 @@ def _tallied(
     also = [how.alignment for how in hows if how.duplicates == rule]
 
     def over(parts: Iterable[Batch]) -> Tally:
-        tally = Tally.of(jobs, also, index, _SHOWN)
+        tally = Tally.of(jobs, also, index, SHOWN)
         for batch in parts:
             met = meet(batch, index)
             for each in tally.facts:
@@ -93,7 +93,7 @@ def _tallied(
         return tally
 
     if run.rankings is not None:
-        tally = Tally.of(jobs, also, index, _SHOWN)
+        tally = Tally.of(jobs, also, index, SHOWN)
         if all(each.order == "score" and each.above is None for each in tally.facts):
             for each in tally.facts:
                 tally.add(align_mapping(run.rankings, index, each), each)
@@ -104,7 +104,7 @@ def _tallied(
         return over([run.whole(rule)])
 
 
-def _complete(tally: Tally, run: Run, index: Index) -> None:
+def complete(tally: Tally, run: Run, index: Index) -> None:
     """Note queries that ran and returned nothing, and run the kernels over empty rankings."""
     zero = pl.Series([], dtype=pl.String)
     if run.queries is not None:
@@ -118,7 +118,7 @@ def _complete(tally: Tally, run: Run, index: Index) -> None:
             tally.add(nothing(absent), each)
 
 
-def _refuse(facts: Facts, run: Run, index: Index, how: Convention) -> None:
+def refuse(facts: Facts, run: Run, index: Index, how: Convention) -> None:
     """Stop where nothing can be said, or where the convention itself stops."""
     if not facts.present.any():
         raise InputError(_strangers(run, index), source=run.place.label)
@@ -142,7 +142,7 @@ def _strangers(run: Run, index: Index) -> str:
     )
 
 
-def _scores(
+def summed_up(
     own: Sequence[tuple[Job, Values]], facts: Facts, run: Run, index: Index, how: Convention
 ) -> Scores:
     counted = facts.present if how.missing == "leave_out" else np.ones_like(facts.present)

@@ -1,0 +1,132 @@
+"""A run held in memory as ranks, to be scored again and again from one reading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rankgate.data.run import ScatteredError
+from rankgate.errors import DuplicateError, RankgateError
+from rankgate.scoring.align import align, meet
+from rankgate.scoring.score import SHOWN, complete, refuse, summed_up
+from rankgate.scoring.tally import Job, Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rankgate.data.run import Batch, Duplicates, Run
+    from rankgate.data.scores import Scores
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring.align import Aligned
+    from rankgate.scoring.convention import Alignment, Convention
+    from rankgate.scoring.index import Index
+
+_Formed = dict["Alignment", list["Aligned"]]
+
+
+@dataclass
+class Held:
+    """The rankings of one run under as many conventions as one likes.
+
+    Of each way to form rankings only the judged documents and their ranks are kept. A way that
+    was not announced to ``read`` costs one more reading of the run.
+
+    Attributes:
+        run: the rankings.
+        index: the judgments.
+        readings: how often the run was read.
+    """
+
+    run: Run
+    index: Index
+    readings: int = 0
+    _formed: dict[Duplicates, _Formed] = field(default_factory=dict)
+    _twice: DuplicateError | None = None
+
+    def score(
+        self, metrics: Sequence[tuple[str, Metric]], hows: Sequence[Convention]
+    ) -> list[Scores | RankgateError]:
+        """What ``score`` gives for each convention, or why it cannot take these data."""
+        self.read([each for how in hows for each in _alignments(metrics, how)])
+        found: dict[int, Scores | RankgateError] = {}
+        for rule in dict.fromkeys(self._rule(how) for how in hows):
+            chosen = [i for i, how in enumerate(hows) if self._rule(how) == rule]
+            some = [hows[i] for i in chosen]
+            try:
+                found |= zip(chosen, self._scored(metrics, some, rule), strict=True)
+            except RankgateError:  # one of them; which one is found out one by one
+                found |= {i: self._alone(metrics, hows[i], rule) for i in chosen}
+        return [found[i] for i in range(len(hows))]
+
+    def read(self, ways: Iterable[Alignment]) -> None:
+        """Form rankings in several ways at one reading, where they are not formed yet."""
+        wanted = list(dict.fromkeys(ways))
+        if self._twice is not None:
+            return
+        try:
+            self._form(wanted, "error")
+        except DuplicateError as error:
+            self._twice = error
+
+    def _rule(self, how: Convention) -> Duplicates:
+        """How duplicates count; where there are none, every way is the same."""
+        return how.duplicates if self._twice is not None else "error"
+
+    def _alone(
+        self, metrics: Sequence[tuple[str, Metric]], how: Convention, rule: Duplicates
+    ) -> Scores | RankgateError:
+        try:
+            return self._scored(metrics, [how], rule)[0]
+        except RankgateError as error:
+            return error
+
+    def _scored(
+        self, metrics: Sequence[tuple[str, Metric]], hows: Sequence[Convention], rule: Duplicates
+    ) -> list[Scores | RankgateError]:
+        if rule == "error" and self._twice is not None:
+            return [self._twice for _ in hows]
+        jobs = [[Job.of(label, metric, how) for label, metric in metrics] for how in hows]
+        flat = [job for some in jobs for job in some]
+        tally = Tally.of(flat, [how.alignment for how in hows], self.index, SHOWN)
+        formed = self._form(list(tally.facts), rule)
+        for way in tally.facts:
+            for aligned in formed[way]:
+                tally.add(aligned, way)
+        complete(tally, self.run, self.index)
+        values = {id(job): values for some in tally.jobs.values() for job, values in some}
+        found: list[Scores | RankgateError] = []
+        for how, own in zip(hows, jobs, strict=True):
+            facts = tally.facts[how.alignment]
+            try:
+                refuse(facts, self.run, self.index, how)
+            except RankgateError as error:
+                found.append(error)
+            else:
+                told = [(job, values[id(job)]) for job in own]
+                found.append(summed_up(told, facts, self.run, self.index, how))
+        return found
+
+    def _form(self, ways: Sequence[Alignment], rule: Duplicates) -> _Formed:
+        formed = self._formed.setdefault(rule, {})
+        fresh = [way for way in ways if way not in formed]
+        if not fresh:
+            return formed
+        self.readings += 1
+        try:
+            found = self._over(self.run.batches(rule), fresh)
+        except ScatteredError:  # a query came back after others: all rows at once
+            found = self._over([self.run.whole(rule)], fresh)
+        formed |= found
+        return formed
+
+    def _over(self, parts: Iterable[Batch], ways: Sequence[Alignment]) -> _Formed:
+        found: _Formed = {way: [] for way in ways}
+        for batch in parts:
+            met = meet(batch, self.index)
+            for way, pieces in found.items():
+                pieces.append(align(met, way))
+        return found
+
+
+def _alignments(metrics: Sequence[tuple[str, Metric]], how: Convention) -> list[Alignment]:
+    return [how.alignment, *(how.for_metric(metric).alignment for _, metric in metrics)]
