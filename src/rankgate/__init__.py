@@ -7,8 +7,9 @@
 ('run1', 0.7967075809905066, 1.0)
 
 The verbs are ``evaluate`` and ``explain``; ``read_qrels`` and ``read_run`` read what they
-take. Metrics are in ``rankgate.metrics`` by name: ``nDCG(gain="exp") @ 10``. Everything is
-imported when it is first used, so that a command loads only what it needs.
+take; ``metric`` makes a metric of a function. Metrics are in ``rankgate.metrics`` by name:
+``nDCG(gain="exp") @ 10``. Everything is imported when it is first used, so that a command
+loads only what it needs.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankgate.data import read_qrels, read_run
     from rankgate.errors import InputError, RankgateError, UsageError
+    from rankgate.metrics.custom import metric
     from rankgate.notebook import Evaluation, Explanation, evaluate, explain
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "UsageError",
     "evaluate",
     "explain",
+    "metric",
     "read_qrels",
     "read_run",
 ]
@@ -38,6 +41,7 @@ _HOMES = {
     "Explanation": "rankgate.notebook",
     "evaluate": "rankgate.notebook",
     "explain": "rankgate.notebook",
+    "metric": "rankgate.metrics.custom",
     "read_qrels": "rankgate.data",
     "read_run": "rankgate.data",
     "InputError": "rankgate.errors",

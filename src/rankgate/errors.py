@@ -4,6 +4,7 @@
     ├── InputError        a file or table that cannot be read as what it should be
     │   └── DuplicateError    one (query, document) pair stands twice
     ├── UsageError        the words of a call: an unknown metric, a parameter out of range
+    │   └── FunctionError     a user's own function failed or gave no number
     └── MissingExtraError an optional dependency is not installed
 
 Each message is one sentence: what is wrong, where, and how to mend it. The
@@ -34,6 +35,15 @@ class DuplicateError(InputError):
 
 class UsageError(RankgateError, ValueError):
     """Words that name nothing, or do not fit together."""
+
+
+class FunctionError(UsageError):
+    """A user's own function that failed, or gave no number; names the metric."""
+
+    def __init__(self, problem: str, row: int | None = None) -> None:
+        self.problem = problem
+        self.row = row  # the query's place in its block; None where the function saw all of it
+        super().__init__(f"{problem}; mend the function.")
 
 
 class MissingExtraError(RankgateError, ImportError):

@@ -46,7 +46,8 @@ def test_every_command_has_help_and_an_example_in_the_readme(name):
 
 def test_the_public_names_are_these():
     types = ["Evaluation", "Explanation", "InputError", "RankgateError", "UsageError"]
-    assert rankgate.__all__ == [*types, "evaluate", "explain", "read_qrels", "read_run"]
+    verbs = ["evaluate", "explain", "metric", "read_qrels", "read_run"]
+    assert rankgate.__all__ == [*types, *verbs]
     assert all(getattr(rankgate, name) for name in rankgate.__all__)
 
 

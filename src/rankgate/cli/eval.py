@@ -15,6 +15,7 @@ from rankgate.report.evaluation import FORMS, render
 @options.qrels
 @options.runs
 @options.metrics
+@options.metrics_from
 @options.convention
 @click.option("--per-query", is_flag=True, help="Every query too, not only the means.")
 @options.form(*FORMS)
@@ -23,6 +24,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     qrels: str,
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
+    metrics_from: str | None,
     convention: str,
     per_query: bool,  # noqa: FBT001 - a flag of the command line
     form: str,
@@ -34,6 +36,9 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate eval qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10
     """  # noqa: D301 - click needs the character that \b makes
     refuse_clashes((qrels, *runs), output)
+    extra = services.metrics_from(metrics_from)
     with Progress(len(runs)) as progress:
-        result = services.evaluate(qrels, runs, metrics, convention, on_progress=progress)
+        result = services.evaluate(
+            qrels, runs, metrics, convention, extra=extra, on_progress=progress
+        )
     deliver(render(result, form, per_query=per_query), output)

@@ -15,6 +15,7 @@ from rankgate.report.explanation import FORMS, render
 @options.run
 @click.option("--query", required=True, metavar="ID", help="The id of the query.")
 @options.metric
+@options.metrics_from
 @options.convention
 @click.option(
     "--depth",
@@ -30,6 +31,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     run: str,
     query: str,
     metric: str,
+    metrics_from: str | None,
     convention: str,
     depth: int,
     form: str,
@@ -41,5 +43,6 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate explain qrels.txt bm25.run --query 7 -m nDCG@10
     """  # noqa: D301 - click needs the character that \b makes
     refuse_clashes((qrels, run), output)
-    result = services.explain(qrels, run, query, metric, convention, depth=depth)
+    extra = services.metrics_from(metrics_from)
+    result = services.explain(qrels, run, query, metric, convention, depth=depth, extra=extra)
     deliver(render(result, form), output)

@@ -12,14 +12,16 @@ from rankgate.report.passports import FORMS, render, render_all
 
 @click.command("metrics")
 @click.argument("name", required=False)
+@options.metrics_from
 @options.form(*FORMS)
-def command(name: str | None, form: str) -> None:
+def command(name: str | None, metrics_from: str | None, form: str) -> None:
     """List the metrics, or read the passport of the one called NAME.
 
     \b
     rankgate metrics nDCG
     """  # noqa: D301 - click needs the character that \b makes
+    extra = services.metrics_from(metrics_from)
     if name is None:
-        deliver(render_all(services.passports(), form))
+        deliver(render_all(services.passports(extra), form))
     else:
-        deliver(render(services.passport(name), form))
+        deliver(render(services.passport(name, extra), form))

@@ -31,6 +31,13 @@ metrics = click.option(
 metric = click.option(
     "-m", "--metric", required=True, metavar="METRIC", help="The metric, such as nDCG@10."
 )
+metrics_from = click.option(
+    "--metrics-from",
+    metavar="FILE.py",
+    type=click.Path(),
+    help="Know the metrics that FILE.py declares with @rankgate.metric too. This runs the file: "
+    "name only one that you trust.",
+)
 convention = click.option(
     "--convention",
     metavar="NAME",

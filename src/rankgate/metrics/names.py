@@ -2,7 +2,8 @@
 
 The canonical grammar is ``NAME[(k=v,…)][@n]``, as in ``nDCG(gain='exp')@10``.
 Also read: trec_eval's spellings, those of ir_measures where they differ, and the
-common names that stand as aliases in the passports, in any case.
+common names that stand as aliases in the passports, in any case. Installed packages are
+asked for a name that nothing here has.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from typing import TYPE_CHECKING
 from rankgate.errors import UsageError
 from rankgate.metrics import trec
 from rankgate.metrics.catalogue import CATALOGUE, by_name
+from rankgate.metrics.plugins import installed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rankgate.metrics.declare import Metric
+
+    Names = Mapping[str, Metric]
 
 _GRAMMAR = re.compile(
     r"(?P<name>\w[\w-]*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^@()\s]+))?", re.DOTALL
@@ -33,61 +37,98 @@ def _fold(name: str) -> str:
     return name.casefold().replace("-", "").replace("_", "")
 
 
-_EXACT: Mapping[str, Metric] = {
+_EXACT: dict[str, Metric] = {
     name: metric for metric in CATALOGUE for name in (metric.name, *metric.aliases)
 }
 # trec_eval's names stand first, so that a canonical name spelled alike goes before them.
-_LOOSE: Mapping[str, Metric] = {
+_LOOSE: dict[str, Metric] = {
     _fold(name): metric for name, metric in (*trec.NAMED.items(), *_EXACT.items())
 }
 
 
-def parse(text: str) -> Metric:
+def parse(text: str, extra: Sequence[Metric] = ()) -> Metric:
     """The one metric that a name names.
+
+    Args:
+        text: the name.
+        extra: metrics that are known beside those of the house.
 
     Raises:
         UsageError: an unknown name, a parameter that does not fit, or several metrics.
     """
     text = text.strip()
-    exact = _canonical(text, _EXACT)
+    exact = _canonical(text, _EXACT | _exact(extra))
     if exact:
         return exact
-    metrics = _read(text)
+    metrics = _read(text, extra)
     if len(metrics) > 1:
         raise UsageError(f"{text!r} names {len(metrics)} metrics; say one, such as {metrics[0][0]}")
     return metrics[0][1]
 
 
-def parse_all(text: str) -> list[tuple[str, Metric]]:
+def parse_all(text: str, extra: Sequence[Metric] = ()) -> list[tuple[str, Metric]]:
     """The metrics that a name names, each with its label as the user would write it.
 
     Canonical names keep their text as the label; ``P.5,10`` gives ``P.5`` and
     ``P.10``; a bare family of trec_eval, such as ``P``, gives its usual cutoffs.
 
+    Args:
+        text: the name.
+        extra: metrics that are known beside those of the house.
+
     Raises:
         UsageError: an unknown name, a parameter that does not fit, or a cutoff that is missing.
     """
     text = text.strip()
-    exact = _canonical(text, _EXACT)
-    metrics = [(text, exact)] if exact and not exact.missing else _read(text, exact)
+    exact = _canonical(text, _EXACT | _exact(extra))
+    metrics = [(text, exact)] if exact and not exact.missing else _read(text, extra, exact)
     for _, metric in metrics:
         if metric.missing:
             raise UsageError(metric.incomplete())
     return metrics
 
 
-def _read(text: str, otherwise: Metric | None = None) -> list[tuple[str, Metric]]:
-    """By trec_eval's spelling, or in any case, or the error that helps."""
+def known(extra: Sequence[Metric]) -> None:
+    """Check that metrics from elsewhere take no name of the house.
+
+    Raises:
+        UsageError: the metric that does.
+    """
+    for metric in extra:
+        taken = [name for name in (metric.name, *metric.aliases) if _fold(name) in _LOOSE]
+        if taken:
+            ours = _LOOSE[_fold(taken[0])].name
+            raise UsageError(f"{taken[0]} means {ours} here already; call your metric otherwise.")
+
+
+def _exact(extra: Sequence[Metric]) -> dict[str, Metric]:
+    known(extra)
+    return {name: metric for metric in extra for name in (metric.name, *metric.aliases)}
+
+
+def _read(
+    text: str, extra: Sequence[Metric], otherwise: Metric | None = None
+) -> list[tuple[str, Metric]]:
+    """By trec_eval's spelling, or in any case, or from a plug-in, or the error that helps."""
     spelled = trec.read(text)
     if spelled is not None:
         return spelled
-    metric = otherwise or _canonical(text, _LOOSE, folded=True)
+    names = _LOOSE | _folded(extra)
+    metric = otherwise or _canonical(text, names, folded=True)
     if metric is None:
-        raise UsageError(_unknown(text))
+        # only now: to look through all that is installed takes longer than all the rest
+        names |= _folded(installed())
+        metric = _canonical(text, names, folded=True)
+    if metric is None:
+        raise UsageError(_unknown(text, names))
     return [(text, metric)]
 
 
-def _canonical(text: str, names: Mapping[str, Metric], *, folded: bool = False) -> Metric | None:
+def _folded(extra: Sequence[Metric]) -> dict[str, Metric]:
+    return {_fold(name): metric for name, metric in _exact(extra).items()}
+
+
+def _canonical(text: str, names: Names, *, folded: bool = False) -> Metric | None:
     """The metric of a text in the canonical grammar; None if its name is not among these."""
     match = _GRAMMAR.fullmatch(text)
     name = match["name"] if match else ""
@@ -134,12 +175,12 @@ def _number(word: str, text: str) -> float:
     raise UsageError(f"{text}: {word!r} after @ is not a number")
 
 
-def _unknown(text: str) -> str:
+def _unknown(text: str, names: Names) -> str:
     """The sentence for a name that nobody knows, with the nearest that somebody does."""
     name = (re.match(r"[\w-]*", text) or [""])[0]
-    if _fold(name) in _LOOSE:
+    if _fold(name) in names:
         return f"{text!r} cannot be read; metrics are written NAME(parameter=value)@cutoff"
-    near = get_close_matches(_fold(name), _LOOSE, n=3, cutoff=0.7)
-    metrics = list(dict.fromkeys(_LOOSE[word].name for word in near))
+    near = get_close_matches(_fold(name), names, n=3, cutoff=0.7)
+    metrics = list(dict.fromkeys(names[word].name for word in near))
     hint = f"did you mean {' or '.join(metrics)}?" if metrics else "see `rankgate metrics`"
     return f"unknown metric {name or text!r}; {hint}"

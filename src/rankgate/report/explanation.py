@@ -134,7 +134,7 @@ def _facts(told: Explanation) -> dict[str, list[str]]:
     """What stands below the tables, by its label."""
     bound = ", ".join(f"{key}={value!r}" for key, value in told.parameters.items())
     facts = {
-        "formula": [told.formula],
+        "formula": [told.formula] if told.formula else [],
         "parameters": [bound] if bound else [],
         "value": together(told),
         "elsewhere": [

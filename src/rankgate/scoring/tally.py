@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankgate.errors import FunctionError, UsageError
 from rankgate.scoring.blocks import blocks
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ class Values:
 
     Attributes:
         value: ``(T,)``, NaN where undefined.
-        lacking: ``(T,)``, whether the query has no relevant document at the job's level.
+        lacking: ``(T,)``, whether the query has no relevant document at the job's level;
+            False where the convention takes the value away for another reason.
     """
 
     value: NDArray[np.float64]
@@ -135,12 +137,33 @@ class Tally:
             for job, values in self.jobs[how]:
                 level = block.at_level(job.level)
                 values.lacking[codes] = level.relevant == 0
-                value = job.metric.compute(level, job.defaults)
-                values.value[codes] = _forced(value, level, job) if job.how.forced else value
+                value = self._computed(job, level, codes)
+                if job.how.forced:
+                    value, unseen = _forced(value, level, job)
+                    values.lacking[codes] &= ~unseen
+                values.value[codes] = value
+
+    def _computed(self, job: Job, block: Judged, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The values of a block; where a user's function fails, the error names the query."""
+        try:
+            return job.metric.compute(block, job.defaults)
+        except FunctionError as error:
+            query = self.index.query_ids[int(codes[error.row or 0])]
+            where = f"query '{query}'"
+            if error.row is None and len(codes) > 1:
+                where = f"{len(codes)} queries, the first being '{query}'"
+            raise UsageError(f"{error.problem}; it was computed for {where}.") from error
 
 
-def _forced(value: NDArray[np.float64], block: Judged, job: Job) -> NDArray[np.float64]:
-    """Values with what the convention sets for a kind of empty, whatever the kernel says."""
+def _forced(
+    value: NDArray[np.float64], block: Judged, job: Job
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Values with what the convention sets for a kind of empty, whatever the kernel says.
+
+    Returns:
+        ``(T,)`` values, and ``(T,)`` which of them it takes away because nothing there is
+        judged or retrieved, whether or not there is something relevant.
+    """
     empty = block.retrieved == 0
     cutoff = dict(job.metric.given).get("cutoff")
     seen = block.known & (block.grade >= 0)
@@ -154,12 +177,14 @@ def _forced(value: NDArray[np.float64], block: Judged, job: Job) -> NDArray[np.f
         "nothing_judged": ~seen.any(axis=-1),
     }
     out, open_ = value.copy(), np.ones(len(value), bool)
+    unseen = np.zeros(len(value), bool)
     for kind, hit in kinds.items():
         if kind in job.how.forced:
             set_to = job.how.forced[kind]
             out[open_ & hit] = np.nan if set_to is None else set_to
+            unseen |= open_ & hit & (set_to is None and kind != "without_relevant")
             open_ &= ~hit
-    return out
+    return out, unseen
 
 
 def _judged_at(aligned: Aligned, k: int) -> NDArray[np.float64]:

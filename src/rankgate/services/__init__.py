@@ -1,5 +1,6 @@
 """What rankgate does: one verb a file, plain values in, a frozen result out."""
 
+from rankgate.metrics.plugins import from_file as metrics_from
 from rankgate.services.evaluate import DEFAULT_METRICS, Evaluation, evaluate
 from rankgate.services.explain import DEPTH, explain
 from rankgate.services.explanation import Explanation, IdealRow, Other, Row, Sum
@@ -18,6 +19,7 @@ __all__ = [
     "Sum",
     "evaluate",
     "explain",
+    "metrics_from",
     "passport",
     "passports",
 ]

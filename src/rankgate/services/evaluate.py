@@ -68,6 +68,7 @@ def evaluate(
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     how: str | Convention = "trec",
     *,
+    extra: Sequence[Metric] = (),
     on_progress: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Score one run or several.
@@ -78,6 +79,7 @@ def evaluate(
             ``{name: run}``.
         metrics: names or metrics.
         how: a convention or its name.
+        extra: metrics that can be named beside those of the house.
         on_progress: told the name of each run before it is scored.
 
     Raises:
@@ -85,7 +87,7 @@ def evaluate(
         UsageError: an unknown metric or convention, or no run at all.
     """
     rules = convention(how)
-    chosen = chosen_metrics(metrics, rules)
+    chosen = chosen_metrics(metrics, rules, extra)
     readable = _runs(runs)
     if not readable:
         raise UsageError("no run to score; give at least one.")
@@ -101,11 +103,14 @@ def evaluate(
 
 
 def chosen_metrics(
-    metrics: str | Metric | Sequence[str | Metric], how: Convention | None = None
+    metrics: str | Metric | Sequence[str | Metric],
+    how: Convention | None = None,
+    extra: Sequence[Metric] = (),
 ) -> list[tuple[str, Metric]]:
     """Each metric with its label, as written; the same one twice counts once.
 
-    A name that the convention's tool has for a metric is that metric.
+    A name that the convention's tool has for a metric is that metric; `extra` metrics are known
+    by name beside those of the house.
 
     Raises:
         UsageError: a name that nothing has, a parameter that does not fit, no metric.
@@ -118,7 +123,7 @@ def chosen_metrics(
         elif how is not None and (ours := how.spelled(each)):
             found[each] = parse(ours)
         else:
-            found.update(parse_all(each))
+            found.update(parse_all(each, extra))
     if not found:
         raise UsageError("no metric; give one such as nDCG@10.")
     for metric in found.values():

@@ -22,7 +22,7 @@ from rankgate.services.ranking import Ranking, ranking
 from rankgate.services.trail import Trail, trail
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rankgate.data import Scores
     from rankgate.metrics.declare import Metric
@@ -64,6 +64,7 @@ def explain(
     how: str | Convention = "trec",
     *,
     depth: int | None = DEPTH,
+    extra: Sequence[Metric] = (),
 ) -> Explanation:
     """Show how the value of one metric for one query came about.
 
@@ -74,13 +75,14 @@ def explain(
         metric: one metric or its name.
         how: a convention or its name.
         depth: how many documents to show of each list, those that matter first; None is all.
+        extra: metrics that can be named beside those of the house.
 
     Raises:
         InputError: data that cannot be read, with file and line.
         UsageError: a query without judgments, several metrics, an unknown name.
     """
     rules = convention(how)
-    chosen = chosen_metrics(metric, rules)
+    chosen = chosen_metrics(metric, rules, extra)
     if len(chosen) > 1:
         raise UsageError(f"{metric} names {len(chosen)} metrics; say one, such as {chosen[0][0]}.")
     label, one = chosen[0]

@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.metrics.names import parse
+from rankgate.metrics.names import known, parse
+from rankgate.metrics.plugins import installed
 from rankgate.metrics.trec import NAMED
 from rankgate.scoring import CONVENTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rankgate.metrics.declare import Metric, Parameter
     from rankgate.scoring.convention import Convention
@@ -120,18 +121,28 @@ class Passport:
         return asdict(self)
 
 
-def passports() -> tuple[Passport, ...]:
-    """Every metric of the catalogue, in its order."""
-    return tuple(map(Passport.of, CATALOGUE))
+def passports(extra: Sequence[Metric] = ()) -> tuple[Passport, ...]:
+    """Every metric of the catalogue, in its order, then those given, then those of plug-ins.
+
+    Raises:
+        UsageError: a plug-in that cannot be loaded, or a metric that takes a name of the house.
+    """
+    others = (*extra, *installed())
+    known(others)
+    return tuple(map(Passport.of, (*CATALOGUE, *others)))
 
 
-def passport(name: str) -> Passport:
+def passport(name: str, extra: Sequence[Metric] = ()) -> Passport:
     """The metric of a name, an alias, or a name of trec_eval; parameters do not matter.
+
+    Args:
+        name: the name.
+        extra: metrics that are known beside those of the house.
 
     Raises:
         UsageError: an unknown name; the nearest ones are in the message.
     """
-    return Passport.of(NAMED.get(name.strip()) or parse(name))
+    return Passport.of(NAMED.get(name.strip()) or parse(name, extra))
 
 
 def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:

@@ -1,0 +1,225 @@
+"""A user's function becomes a metric, by the declaration that the house's own metrics have."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+
+import numpy as np
+
+from rankgate.errors import FunctionError, RankgateError, UsageError
+from rankgate.metrics.declare import Metric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rankgate.metrics.judged import Floats, Judged
+    from rankgate.metrics.steps import Steps
+
+    Function = Callable[..., Any]
+    Kernel = Callable[..., Floats]
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_BY_QUERY = re.compile(r"(\w+\.)*(Sequence|list|List)\[")
+_BY_BLOCK = re.compile(r"(\w+\.)*Judged")
+
+
+class Words(TypedDict, total=False):
+    """What a declaration may say, as the fields of `Metric` of the same names."""
+
+    title: str
+    formula: str
+    aliases: tuple[str, ...]
+    at: str | None
+    low: float
+    high: float | None
+    aggregate: Literal["mean", "sum", "geometric"]
+    higher_is_better: bool
+    source: str
+    sees: str
+    blind_to: str
+    steps: Callable[..., Steps] | None
+
+
+@overload
+def metric(function: Function, /) -> Metric: ...
+@overload
+def metric(
+    *, name: str | None = None, per_query: bool | None = None, **words: Unpack[Words]
+) -> Callable[[Function], Metric]: ...
+@overload
+def metric(
+    function: Function,
+    /,
+    *,
+    name: str | None = None,
+    per_query: bool | None = None,
+    **words: Unpack[Words],
+) -> Metric: ...
+def metric(
+    function: Function | None = None,
+    /,
+    *,
+    name: str | None = None,
+    per_query: bool | None = None,
+    **words: Unpack[Words],
+) -> Metric | Callable[[Function], Metric]:
+    """Make a metric of a function; alone or as a decorator, with or without arguments.
+
+    The function sees either the grades of one query's ranking, best rank first, None being
+    an unjudged document; or a whole `Judged` block of queries, which is many times faster.
+    Its keyword-only arguments are the metric's parameters: names, types and defaults. One
+    called ``cutoff`` is what ``@`` binds, and the grades end there. One called ``ideal`` is
+    no parameter: it is given the grades of all judged documents, highest first.
+
+    Args:
+        function: what computes the value: a number, or NaN where there is none, so that the
+            convention says what counts.
+        name: what the metric is called; without it, as the function is.
+        per_query: whether the function takes grades; without it, the annotation of its first
+            argument says so: ``Sequence[float | None]`` (or a list) or ``Judged``.
+        **words: other fields of `Metric`; the title is the first line of the docstring.
+
+    Raises:
+        UsageError: a name that cannot be written, or arguments that do not say what they are.
+
+    >>> from collections.abc import Sequence
+    >>> @metric
+    ... def wasted(grades: Sequence[float | None], *, cutoff: int = 10) -> float:
+    ...     "The share of the places that hold nothing of worth."
+    ...     return 1 - sum(bool(grade) for grade in grades) / cutoff
+    >>> str(wasted @ 5), wasted.title
+    ('wasted@5', 'The share of the places that hold nothing of worth.')
+    """
+    if function is None:
+        return functools.partial(_declared, name=name, per_query=per_query, words=words)
+    return _declared(function, name=name, per_query=per_query, words=words)
+
+
+def _declared(
+    function: Function, *, name: str | None, per_query: bool | None, words: Words
+) -> Metric:
+    called = str(name or getattr(function, "__name__", ""))
+    if not re.fullmatch(r"[^\W\d][\w-]*", called):
+        raise UsageError(f"{called!r} cannot name a metric; give one such as name='first_hit'.")
+    by_query = _sees_grades(function, called) if per_query is None else per_query
+    kernel = _kernel(function, called, by_query=by_query)
+    names = list(inspect.signature(kernel).parameters)
+    said: dict[str, Any] = {
+        "title": (inspect.getdoc(function) or "").partition("\n")[0],
+        "at": "cutoff" if "cutoff" in names else None,
+        "low": -np.inf,
+        "high": None,
+        **words,
+    }
+    return Metric(called, kernel, **said)
+
+
+def _sees_grades(function: Function, name: str) -> bool:
+    """Whether the first argument is one query's grades, as its annotation says."""
+    first = next(iter(inspect.signature(function).parameters.values()), None)
+    told = "" if first is None else first.annotation
+    text = told if isinstance(told, str) else getattr(told, "__qualname__", "") or str(told)
+    if _BY_BLOCK.fullmatch(text):
+        return False
+    if _BY_QUERY.match(str(told)):
+        return True
+    raise UsageError(
+        f"{name}: say what the function sees: annotate its first argument as "
+        "Sequence[float | None], the grades of one query, or as Judged, a block of queries."
+    )
+
+
+@functools.cache  # one function is one kernel, so that two declarations of it are equal
+def _kernel(function: Function, name: str, *, by_query: bool) -> Kernel:
+    """The function as a kernel that checks what it returns."""
+    given = _checked_arguments(function, name, by_query=by_query)
+    wants_ideal = by_query and "ideal" in given
+    end = given["cutoff"].default if "cutoff" in given else None
+    kept = {key: each for key, each in given.items() if not (by_query and key == "ideal")}
+
+    def kernel(judged: Judged, **bound: Any) -> Floats:  # noqa: ANN401 - as they are declared
+        if not by_query:
+            return _whole(name, judged, functools.partial(function, judged, **bound))
+        values = np.empty(len(judged.rank))
+        for row, grades in enumerate(_rankings(judged, bound.get("cutoff", end))):
+            if wants_ideal:
+                bound["ideal"] = judged.ideal[row, : judged.judged[row]].tolist()
+            values[row] = _number(name, row, grades, functools.partial(function, grades, **bound))
+        return values
+
+    functools.update_wrapper(kernel, function)
+    kernel.__name__ = name
+    notes = getattr(function, "__annotations__", {})
+    kernel.__annotations__ = {key: notes[key] for key in kept if key in notes}
+    block = inspect.Parameter("judged", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    signature = inspect.Signature([block, *kept.values()])
+    kernel.__signature__ = signature  # type: ignore[attr-defined]
+    return kernel
+
+
+def _checked_arguments(
+    function: Function, name: str, *, by_query: bool
+) -> dict[str, inspect.Parameter]:
+    """The keyword-only arguments; all others but the first are refused."""
+    first, *others = inspect.signature(function).parameters.values() or [None]
+    loose = [each for each in others if each is not None and each.kind is not _KEYWORD]
+    if first is None or first.kind is _KEYWORD or loose:
+        sees = "grades" if by_query else "judged"
+        right = ", ".join([sees, "*", *(each.name for each in others if each is not None)])
+        raise UsageError(
+            f"{name}: a metric takes one positional argument and keyword-only parameters, "
+            f"such as {name}({right})."
+        )
+    given = {each.name: each for each in others if each is not None}
+    if "judged_only" in given:
+        raise UsageError(f"{name}: every metric has judged_only already; leave it out.")
+    return given
+
+
+def _rankings(judged: Judged, cutoff: int | None) -> Iterator[list[float | None]]:
+    """The grades of each ranking, rank by rank."""
+    for ranks, grades, retrieved in zip(judged.rank, judged.grade, judged.retrieved, strict=True):
+        length = int(retrieved) if cutoff is None else min(int(retrieved), cutoff)
+        ranking: list[float | None] = [None] * length
+        # a grade below 0 means: in the pool, but unjudged
+        held = (ranks <= length) & (grades >= 0)
+        for rank, grade in zip(ranks[held].tolist(), grades[held].tolist(), strict=True):
+            ranking[rank - 1] = grade
+        yield ranking
+
+
+def _number(name: str, row: int, grades: list[float | None], call: Callable[[], Any]) -> float:
+    documents = f"{len(grades)} document{'' if len(grades) == 1 else 's'}"
+    try:
+        value = call()
+    except RankgateError:
+        raise
+    except Exception as error:
+        told = f"{name} failed on a list of {documents}: {type(error).__name__}: {error}"
+        raise FunctionError(told, row) from error
+    if not isinstance(value, Real | np.bool_) or np.isinf(float(value)):
+        told = f"{name} gave {value!r}, which is no number, for a list of {documents}"
+        raise FunctionError(told, row)
+    return float(value)
+
+
+def _whole(name: str, judged: Judged, call: Callable[[], Any]) -> Floats:
+    T = len(judged.rank)
+    try:
+        told = call()
+    except RankgateError:
+        raise
+    except Exception as error:
+        raise FunctionError(f"{name} failed: {type(error).__name__}: {error}") from error
+    values = np.asarray(told)
+    if values.shape != (T,) or values.dtype.kind not in "fiub":
+        found = f"{type(told).__name__} of shape {values.shape} and type {values.dtype}"
+        raise FunctionError(f"{name} must give one number for each of {T} queries, not a {found}")
+    values = values.astype(np.float64)
+    if np.isinf(values).any():
+        raise FunctionError(f"{name} gave an infinite number", int(np.isinf(values).argmax()))
+    return values

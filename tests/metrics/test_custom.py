@@ -1,0 +1,241 @@
+"""A user's function is a metric like any other."""
+
+# ruff: noqa: ARG001, ARG005 - what these functions are given is what is tested
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence  # noqa: TC003 - an annotation that is read at run time
+
+import numpy as np
+import pytest
+
+import rankgate
+from rankgate.errors import UsageError
+from rankgate.metrics import P
+from rankgate.metrics.custom import metric
+from rankgate.metrics.judged import Judged, block
+from rankgate.metrics.names import parse, parse_all
+from rankgate.metrics.plugins import from_file
+
+QRELS = {"q": {"a": 2, "b": 0, "c": 1}, "r": {"a": 1, "d": -1}}
+RUN = {"q": {"x": 4.0, "a": 3.0, "b": 2.0, "c": 1.0}, "r": {"d": 2.0, "a": 1.0}}
+
+
+@metric
+def hits(grades: Sequence[float | None], *, cutoff: int = 10, rel: float = 1) -> float:
+    """Relevant documents per place.
+
+    As precision does.
+    """
+    return sum(grade is not None and grade >= rel for grade in grades) / cutoff
+
+
+def test_a_function_of_grades_gives_what_the_house_s_kernel_gives():
+    rng = np.random.default_rng(3)
+    grades = [rng.choice([None, 0, 1, 2], size=rng.integers(0, 9)).tolist() for _ in range(50)]
+    judged = block(grades, ideal=[[2, 1]] * 50)
+    for bound in ({"cutoff": 3}, {"cutoff": 10, "rel": 2}, {"cutoff": 1}):
+        np.testing.assert_array_equal(hits(**bound).compute(judged), P(**bound).compute(judged))
+
+
+def test_the_grades_are_the_ranking_s_down_to_the_cutoff():
+    told = []
+
+    @metric(per_query=True)
+    def spy(grades, *, ideal, cutoff=3):
+        told.append((list(grades), list(ideal), cutoff))
+        return 0.0
+
+    rankgate.evaluate(QRELS, RUN, [spy, spy @ 9])
+    # `x` is not judged; `d`, graded below 0, is in the pool but unjudged
+    assert ([None, 2, 0], [2, 1, 0], 3) in told
+    assert ([None, 2, 0, 1], [2, 1, 0], 9) in told
+    assert ([None, 1], [1], 9) in told
+    assert len(told) == 4
+
+
+def test_without_a_cutoff_the_whole_list_is_seen_and_nothing_stands_after_at():
+    @metric(per_query=True)
+    def length(grades):
+        return len(grades)
+
+    assert rankgate.evaluate(QRELS, RUN, length).means.row(0) == ("run1", 3.0)
+    with pytest.raises(UsageError, match="takes nothing after @"):
+        _ = length @ 3
+
+
+def test_a_kernel_sees_a_block():
+    @metric
+    def top(judged: Judged, *, times: float = 1.0) -> np.ndarray:
+        "The grade of the first document."
+        return times * np.where(judged.rank[:, 0] == 1, judged.grade[:, 0], 0)
+
+    told = rankgate.evaluate({"q": {"a": 3}, "r": {"a": 1}}, RUN, [top, top(times=4)]).means
+    assert told.row(0) == ("run1", 0.0, 0.0)
+    told = rankgate.evaluate({"q": {"x": 3}, "r": {"d": 1}}, RUN, [top, top(times=4)]).means
+    assert told.row(0) == ("run1", 2.0, 8.0)
+
+
+def test_the_passport_comes_from_the_function():
+    assert (hits.name, hits.title, hits.at) == ("hits", "Relevant documents per place.", "cutoff")
+    assert {name: each.default for name, each in hits.parameters.items()} == {
+        "cutoff": 10,
+        "rel": 1,
+    }
+    named = metric(lambda grades: 0, name="zero", per_query=True, high=1, source="none")
+    assert (named.name, named.high, named.source, named.at) == ("zero", 1, "none", None)
+    assert rankgate.metric is metric
+
+
+def test_it_is_a_value_as_other_metrics_are():
+    assert str(hits(rel=2) @ 5) == "hits(rel=2)@5"
+    assert parse("hits(rel=2)@5", [hits]) == hits(rel=2) @ 5
+    assert parse_all("HITS@5", [hits]) == [("HITS@5", hits @ 5)]
+    assert len({hits @ 5, hits(cutoff=5), hits @ 6}) == 2
+
+
+def test_two_declarations_of_one_function_are_equal():
+    def zero(grades):  # pragma: no cover - never called
+        return 0
+
+    assert metric(zero, per_query=True) == metric(zero, per_query=True)
+
+
+def test_parameters_are_checked_as_declared():
+    with pytest.raises(UsageError, match=r"hits: cutoff='5' must be a whole number"):
+        hits(cutoff="5")
+    with pytest.raises(UsageError, match=r"hits: no parameter 'rle'; did you mean rel\?"):
+        hits(rle=1)
+
+
+def test_a_function_that_fails_is_told_with_metric_and_query():
+    @metric(per_query=True)
+    def first(grades):
+        return grades[0] + 1
+
+    with pytest.raises(UsageError) as told:
+        rankgate.evaluate({"r": {"a": 1}, "q": {"a": 1}}, {"q": {"a": 1.0}, "r": {"b": 1.0}}, first)
+    assert str(told.value) == (
+        "first failed on a list of 1 document: TypeError: unsupported operand type(s) for +: "
+        "'NoneType' and 'int'; it was computed for query 'r'."
+    )
+    assert isinstance(told.value.__cause__.__cause__, TypeError)
+
+
+@pytest.mark.parametrize("value", [None, "0.5", math.inf, [0.5]])
+def test_what_is_no_number_is_refused(value):
+    wrong = metric(lambda grades: value, name="wrong", per_query=True)
+    with pytest.raises(UsageError, match=r"wrong gave .* no number.*query 'q'"):
+        rankgate.evaluate({"q": {"a": 1}}, RUN, wrong)
+
+
+def test_for_nan_the_convention_says_what_counts():
+    @metric(per_query=True)
+    def mean_grade(grades):
+        known = [grade for grade in grades if grade is not None]
+        return sum(known) / len(known) if known else math.nan
+
+    told = rankgate.evaluate({"q": {"a": 2, "b": 1}, "r": {"z": 1}}, RUN, mean_grade)
+    assert told.values.select("value", "why").rows() == [(1.5, None), (0.0, "nothing judged")]
+
+
+@pytest.mark.parametrize(
+    "value", [0.5, np.zeros(7), np.array(["a", "b"]), np.array([1.0, np.inf]), None]
+)
+def test_a_kernel_gives_one_number_for_each_query(value):
+    def wrong(judged: Judged) -> np.ndarray:
+        return value
+
+    with pytest.raises(
+        UsageError, match=r"wrong (must give|gave).*computed for (2 queries|query '[qr]')"
+    ):
+        rankgate.evaluate(QRELS, RUN, metric(wrong))
+
+
+@pytest.mark.parametrize(
+    ("function", "sentence"),
+    [
+        (lambda grades: 0, "'<lambda>' cannot name a metric"),
+        (lambda: 0, "one positional argument"),
+        (lambda grades, k: 0, r"such as m\(grades, \*, k\)"),
+        (lambda grades, *, judged_only: 0, "has judged_only already"),
+    ],
+)
+def test_a_declaration_that_cannot_be_is_refused(function, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        metric(function, name=None if "lambda" in sentence else "m", per_query=True)
+
+
+def test_what_a_function_sees_must_be_said():
+    def bare(grades):  # pragma: no cover - never called
+        return 0
+
+    with pytest.raises(UsageError, match=r"bare: say what the function sees"):
+        metric(bare)
+
+
+def test_it_is_explained_by_the_value_of_the_list_read_down_to_each_rank():
+    told = rankgate.explain(QRELS, RUN, "q", hits @ 4)
+    assert [row.running for row in told.rows] == [0, 0.25, 0.25, 0.5]
+    assert [row.contribution for row in told.rows] == [0, 0.25, 0, 0.25]
+    assert told.value == told.rows[-1].running
+
+
+def test_names_of_the_house_are_not_taken():
+    for name in ("P", "map", "mrr"):
+        taken = metric(lambda grades: 0, name=name, per_query=True)
+        with pytest.raises(UsageError, match=f"{name} means .* here already"):
+            parse("nDCG@5", [taken])
+
+
+def written(tmp_path, text):
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    return path
+
+
+HEAD = "import rankgate\nfrom rankgate.metrics import nDCG\nten = nDCG @ 10\n"
+ONE = "@rankgate.metric(per_query=True)\ndef one(grades, *, cutoff=1):\n    return 1.0\n"
+
+
+def test_a_file_gives_its_own_metrics_each_once(tmp_path):
+    found = from_file(written(tmp_path, HEAD + ONE + "again = one @ 3\n"))
+    assert [str(each) for each in found] == ["one"]
+
+
+def test_a_file_may_hide_its_annotations_from_the_running_program(tmp_path):
+    text = (
+        "from __future__ import annotations\nfrom typing import TYPE_CHECKING\nimport rankgate\n"
+        "from dataclasses import dataclass\n"
+        "if TYPE_CHECKING:\n    from collections.abc import Sequence\n"
+        "    from rankgate.metrics.judged import Judged\n"
+        "@dataclass\nclass Pair:\n    one: int\n"
+        "@rankgate.metric\ndef one(grades: Sequence[float | None], *, k: int = 1) -> float:\n"
+        "    return k\n"
+        "@rankgate.metric\ndef two(judged: Judged) -> Judged:\n    return judged.retrieved\n"
+    )
+    one, two = from_file(written(tmp_path, text))
+    told = rankgate.evaluate(QRELS, RUN, [one(k=3), two]).means
+    assert told.row(0) == ("run1", 3.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("import rankgate\n", "declares no metric"),
+        ("x = 1\nx = = 2\n", r"mine\.py:2: this is no Python: invalid syntax"),
+        ("x = 1\n\nx / 0\n", r"mine\.py:3: ZeroDivisionError: division by zero"),
+        ("raise SystemExit(3)\n", r"mine\.py:1: SystemExit: 3"),
+        (HEAD + ONE + "a = one\n" + ONE, r"two metrics one"),
+    ],
+)
+def test_a_file_that_gives_none_is_told_with_its_line(tmp_path, text, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        from_file(written(tmp_path, text))
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(UsageError, match=r"none\.py: cannot be read: No such file"):
+        from_file(tmp_path / "none.py")
+    assert from_file(None) == ()
