@@ -5,15 +5,15 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.errors import InputError
 from rankgate.metrics.declare import Cutoff, Metric, Range
-from rankgate.metrics.gains import Gain, Levels, ideal_gains, retrieved_gains
-from rankgate.metrics.judged import Floats, Judged, Ranks, ratio, total
+from rankgate.metrics.discounts import Base, Discount, Ties, averaged, discounted
+from rankgate.metrics.gains import Gain, Levels, retrieved_gains
+from rankgate.metrics.ideals import Depth, Ideal, anywhere, ideal_ranking
+from rankgate.metrics.judged import PAD, Floats, Judged, count, total
 from rankgate.metrics.steps import Steps, inside
 
-Discount = Literal["shifted", "original"]
-Ideal = Literal["judged", "retrieved", "shown"]
-Depth = Literal["cutoff", "all", "returned"]
-Base = Annotated[float, Range(1.000001)]
+Refusal = Literal["taken", "refused"]
 Digits = Annotated[int, Range(0)]
 
 
@@ -44,6 +44,7 @@ def dcg(
     gain: Gain = "linear",
     base: Base = 2.0,
     discount: Discount = "shifted",
+    ties: Ties = "broken",
 ) -> Floats:
     """Sum of the gains up to a rank, each divided by the logarithm of its rank.
 
@@ -56,6 +57,9 @@ def dcg(
         base: b.
         discount: by log_b(i + 1) (`shifted`, every current tool) or by max(1, log_b i)
             (`original`, as first published: no discount before rank b).
+        ties: documents with equal scores stand at ranks of their own (`broken`), or each at
+            all ranks of its group, so that the value is the mean over all orders (`averaged`,
+            scikit-learn).
 
     Returns:
         ``(T,)``, 0 where nothing of worth is retrieved.
@@ -64,9 +68,7 @@ def dcg(
     >>> dcg(block([[3, 2, 1]]), gain="exp").round(3)  # 7 + 3/log₂3 + 1/2
     array([9.393])
     """
-    rank = judged.rank[:, :cutoff]
-    gains = retrieved_gains(judged, gain, cutoff)
-    return total(_discounted(gains, rank, cutoff, discount, base))
+    return total(_terms(judged, cutoff, gain, discount, base=base, ties=ties))
 
 
 def dcg_steps(
@@ -76,10 +78,14 @@ def dcg_steps(
     gain: Gain = "linear",
     base: Base = 2.0,
     discount: Discount = "shifted",
+    ties: Ties = "broken",
 ) -> Steps:
     """Gains times discounts."""
     gains = retrieved_gains(judged, gain)
-    weight = _discounted(np.ones_like(gains), judged.rank, cutoff, discount, base)
+    if ties == "averaged":
+        weight = averaged(judged, cutoff, discount, base)
+    else:
+        weight = discounted(np.ones_like(gains), judged.rank, cutoff, discount, base)
     return Steps(gains, weight, np.ones(len(gains)), weighed="discount")
 
 
@@ -93,6 +99,9 @@ def ndcg(
     depth: Depth = "cutoff",
     levels: Levels = "exact",
     term_digits: Digits | None = None,
+    ties: Ties = "broken",
+    negative: Refusal = "taken",
+    single: Refusal = "taken",
 ) -> Floats:
     """Discounted gain of the ranking over that of the ideal ranking.
 
@@ -106,26 +115,35 @@ def ndcg(
         discount: `shifted` or `original`, as in DCG.
         ideal: the best order of all judged documents (`judged`), or only of those that
             were retrieved (`retrieved`) or stand in the first k (`shown`), both of which
-            hide whatever the ranking missed.
+            hide whatever the ranking missed; or of all that are judged or retrieved
+            (`known`), so that negative gains stand behind the unjudged.
         depth: how far the ideal goes: to k, through `all` of its documents, or to
             the length of the list if that is less than k (`returned`).
         levels: how a gain map is ordered; `truncated` is trec_eval's way.
         term_digits: decimals that each term of both sums is cut down to; None keeps all.
+        ties: as in DCG; the ideal has none.
+        negative: a grade below 0 is `taken` as the gain says, or `refused`.
+        single: a query of one document, judged or retrieved, is `taken` or `refused`.
 
     Returns:
         ``(T,)``; NaN where no judged document is worth anything, 0 where only the
         ideal that was asked for is worth nothing.
 
+    Raises:
+        InputError: a negative grade, or a single document, where those are refused.
+
     >>> from rankgate.metrics.judged import block
     >>> ndcg(block([[3, 2, 1]], ideal=[[3, 3, 2]]), cutoff=3, gain="exp").round(3)
     array([0.727])
     """
-    gains, rank = retrieved_gains(judged, gain, cutoff), judged.rank[:, :cutoff]
-    got = total(_cut(_discounted(gains, rank, cutoff, discount, 2.0), term_digits))
-    best = _best(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
-    places = np.arange(1, best.shape[-1] + 1)
-    norm = total(_cut(_discounted(best, places, None, discount, 2.0), term_digits))
-    return ratio(got, _known(judged, norm, gain) if ideal != "judged" else norm)
+    _refuse(judged, negative, single)
+    got = total(_cut(_terms(judged, cutoff, gain, discount, base=2, ties=ties), term_digits))
+    best, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
+    norm = total(_cut(discounted(best, rank, None, discount), term_digits))
+    if ideal in ("retrieved", "shown"):
+        norm = anywhere(judged, norm, gain)
+    value: Floats = np.full(norm.shape, np.nan)
+    return np.divide(got, norm, out=value, where=norm != 0)
 
 
 def ndcg_steps(
@@ -138,12 +156,15 @@ def ndcg_steps(
     depth: Depth = "cutoff",
     levels: Levels = "exact",
     term_digits: Digits | None = None,
+    ties: Ties = "broken",
+    negative: Refusal = "taken",
+    single: Refusal = "taken",
 ) -> Steps:
     """Gains times discounts, over the same of the ideal ranking."""
-    got = dcg_steps(judged, cutoff=cutoff, gain=gain, discount=discount)
-    best = _best(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
-    rank = np.arange(1, best.shape[-1] + 1)
-    weight = _discounted(np.ones_like(best), rank, None, discount, 2.0)
+    _refuse(judged, negative, single)
+    got = dcg_steps(judged, cutoff=cutoff, gain=gain, discount=discount, ties=ties)
+    best, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
+    weight = discounted(np.ones_like(best), rank, None, discount)
     if term_digits is not None:  # a term that is cut is no product any more
         terms = _cut(got.gain * got.weight, term_digits)
         got = replace(got, gain=terms, weight=inside(judged, cutoff))
@@ -153,7 +174,7 @@ def ndcg_steps(
     return Steps(
         got.gain,
         got.weight,
-        _known(judged, norm, gain) if ideal != "judged" else norm,
+        anywhere(judged, norm, gain) if ideal in ("retrieved", "shown") else norm,
         weighed="discount",
         summed=f"DCG{at}",
         divisor=f"IDCG{at}",
@@ -161,34 +182,28 @@ def ndcg_steps(
     )
 
 
-def _best(
-    judged: Judged,
-    cutoff: int | None,
-    gain: Gain,
-    *,
-    ideal: Ideal,
-    depth: Depth,
-    levels: Levels,
+def _terms(
+    judged: Judged, cutoff: int | None, gain: Gain, discount: Discount, *, base: float, ties: Ties
 ) -> Floats:
-    """The gains of the ideal ranking, ``(T, I)``."""
-    end = None if depth == "all" else cutoff
-    if ideal != "judged":
-        gains = retrieved_gains(judged, gain)
-        if ideal == "shown" and cutoff is not None:
-            gains = np.where(judged.rank > cutoff, 0, gains)
-        best = np.sort(gains, axis=-1)[:, ::-1][:, :end]
-    else:
-        best = ideal_gains(judged, gain, end, levels)
-    if depth == "returned":
-        rank = np.arange(1, best.shape[-1] + 1)
-        best = np.where(rank > judged.retrieved[:, None], 0, best)
-    return best
+    """Gains times discounts, ``(T, J)`` or as many columns as the cutoff needs."""
+    if ties == "averaged":  # a group that begins above the cutoff may end below it
+        return retrieved_gains(judged, gain) * averaged(judged, cutoff, discount, base)
+    gains = retrieved_gains(judged, gain, cutoff)
+    return discounted(gains, judged.rank[:, :cutoff], cutoff, discount, base)
 
 
-def _known(judged: Judged, norm: Floats, gain: Gain) -> Floats:
-    """An ideal of what was retrieved, 1 where that is worth nothing and other documents are."""
-    elsewhere = ideal_gains(judged, gain)[:, 0] > 0
-    return np.where((norm <= 0) & elsewhere, 1, norm)
+def _refuse(judged: Judged, negative: Refusal, single: Refusal) -> None:
+    """Raise InputError where there is a document, or a lack of them, that is refused."""
+    if negative == "refused" and (judged.grade.min(initial=0) < 0 or judged.below.any()):
+        raise InputError(
+            "nDCG: a judgment has a grade below 0; take it out, or say negative='taken'."
+        )
+    documents = judged.retrieved + judged.judged + count(judged.below < 0)
+    if single == "refused" and (documents - count(judged.rank < PAD) == 1).any():
+        raise InputError(
+            "nDCG: a query has a single document, whose order says nothing; "
+            "take the query out, or say single='taken'."
+        )
 
 
 def _cut(terms: Floats, digits: int | None) -> Floats:
@@ -197,25 +212,6 @@ def _cut(terms: Floats, digits: int | None) -> Floats:
         return terms
     cut: Floats = np.floor(terms * 10.0**digits) / 10.0**digits
     return cut
-
-
-def _discounted(
-    gains: Floats,
-    rank: Ranks | np.ndarray,
-    cutoff: int | None,
-    discount: Discount,
-    base: float,
-) -> Floats:
-    """Gains divided by the discount of their ranks, 0 behind the cutoff."""
-    log = np.log2(rank + 1.0 if discount == "shifted" else rank)
-    if base != 2:  # noqa: PLR2004 the binary logarithm is the usual one
-        log /= np.log2(base)
-    if discount == "original":
-        np.maximum(log, 1, out=log)
-    worth: Floats = gains / log
-    if cutoff is not None:
-        worth[rank > cutoff] = 0
-    return worth
 
 
 _SOURCE = "Järvelin & Kekäläinen, ACM TOIS 20(4), 2002, doi:10.1145/582415.582418"

@@ -38,6 +38,7 @@ class Judged:
         first: ``(T, J)`` first rank of the document's group of equal scores.
         last: ``(T, J)`` last rank of that group.
         ideal: ``(T, I)`` grades of all judged documents, highest first, padded with 0.
+        below: ``(T, N)`` negative grades of the pool, lowest first, padded with 0.
         retrieved: ``(T,)`` documents in the list.
         judged: ``(T,)`` judged documents, those with a grade of 0 or more.
         pooled: ``(T,)`` those, and the documents with a negative grade.
@@ -52,6 +53,7 @@ class Judged:
     first: Ranks
     last: Ranks
     ideal: Floats
+    below: Floats
     retrieved: Counts
     judged: Counts
     pooled: Counts
@@ -132,6 +134,10 @@ def block(
         rank[t, : len(row)] = [i for i, _ in row]
         grade[t, : len(row)] = [g for _, g in row]
         ideals[t, : len(pool)] = pool
+    worst = [sorted(g for g in pool if g < 0) for pool in pools]
+    below = np.zeros((len(rows), max([0, *map(len, worst)])))
+    for t, low in enumerate(worst):
+        below[t, : len(low)] = low
     nothing = np.zeros(len(rows), dtype=np.int64)
     plain = Judged(
         rank=rank,
@@ -140,6 +146,7 @@ def block(
         first=rank,
         last=rank,
         ideal=ideals,
+        below=below,
         retrieved=np.array([len(row) for row in grades], dtype=np.int64),
         judged=np.array([len(pool) for pool in best], dtype=np.int64),
         pooled=np.array([len(pool) for pool in pools], dtype=np.int64),

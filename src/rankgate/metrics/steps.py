@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankgate.metrics.judged import PAD, Counts, Floats, Judged, ratio, total
+from rankgate.metrics.judged import PAD, Counts, Floats, Judged, total
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,9 @@ class Steps:
     @property
     def value(self) -> Floats:
         """The value of each query, ``(T,)``; NaN where there is none."""
-        return ratio(total(self.gain * self.weight), self.norm)
+        out: Floats = np.full(self.norm.shape, np.nan)
+        added = total(self.gain * self.weight)
+        return np.divide(added, self.norm, out=out, where=self.norm != 0)
 
 
 def inside(judged: Judged, cutoff: int | None) -> Floats:

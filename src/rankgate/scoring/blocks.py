@@ -71,6 +71,8 @@ def _block(
     ideal = np.zeros((T, max(1, int(judged.max(initial=0)))))
     real = grades >= 0  # the best grade stands first, so real ones come before negative ones
     ideal[whose[real], order[real]] = grades[real]
+    below = np.zeros((T, int((pools - judged).max(initial=0))))
+    below[whose[~real], (pools[whose] - 1 - order)[~real]] = grades[~real]
     block = Judged(
         rank=spread(aligned.rank.astype(np.int32), PAD, np.int32),
         grade=spread(aligned.grade, 0, np.float64),
@@ -78,6 +80,7 @@ def _block(
         first=spread(aligned.first.astype(np.int32), PAD, np.int32),
         last=spread(aligned.last.astype(np.int32), PAD, np.int32),
         ideal=ideal,
+        below=below,
         retrieved=aligned.retrieved[chosen],
         judged=judged,
         pooled=pools,

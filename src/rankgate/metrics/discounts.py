@@ -1,0 +1,62 @@
+"""Discounts: how much a gain counts at a rank, and on average over ranks that are tied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+
+from rankgate.metrics.judged import PAD, Floats, Judged, Ranks
+from rankgate.metrics.parameters import Range
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Discount = Literal["shifted", "original"]
+"""By log(i + 1), or by max(1, log i): none before the rank that is the base."""
+
+Ties = Literal["broken", "averaged"]
+"""Each document at its own rank, or at all ranks of its group of equal scores, on average."""
+
+Base = Annotated[float, Range(1.000001)]
+
+
+def discounted(
+    gains: Floats,
+    rank: Ranks | NDArray[np.int64],
+    cutoff: int | None,
+    discount: Discount,
+    base: float = 2.0,
+) -> Floats:
+    """Gains divided by the discount of their ranks, 0 behind the cutoff."""
+    worth: Floats = gains / _divisor(rank, discount, base)
+    if cutoff is not None:
+        worth[rank > cutoff] = 0
+    return worth
+
+
+def averaged(judged: Judged, cutoff: int | None, discount: Discount, base: float = 2.0) -> Floats:
+    """The weight that a document has on average over the orders of its group, ``(T, J)``.
+
+    A group from rank a to rank b has the weight Σ_{a≤i≤b, i≤k} 1/d(i) / (b − a + 1), which
+    two prefix sums give.
+    """
+    alone = discounted(np.ones_like(judged.grade), judged.rank, cutoff, discount, base)
+    tied = (judged.last > judged.first) & (judged.rank < PAD)
+    if not tied.any():
+        return alone
+    first, last = judged.first[tied], judged.last[tied]
+    ranks = np.arange(1, int(last.max()) + 1)
+    each = discounted(np.ones(len(ranks)), ranks, cutoff, discount, base)
+    until = np.concatenate([[0], np.cumsum(each)])
+    alone[tied] = (until[last] - until[first - 1]) / (last - first + 1)
+    return alone
+
+
+def _divisor(rank: Ranks | NDArray[np.int64], discount: Discount, base: float) -> Floats:
+    log: Floats = np.log2(rank + 1.0 if discount == "shifted" else rank)
+    if base != 2:  # noqa: PLR2004 the binary logarithm is the usual one
+        log /= np.log2(base)
+    if discount == "original":
+        np.maximum(log, 1, out=log)
+    return log
