@@ -20,7 +20,7 @@ from rankgate.scoring.convention import WORDS, Alignment, Convention
 Kind = Literal["choice", "int", "float", "bool", "map"]
 
 _WHOLE = frozenset({"parameters", "special"})  # these hold other choices and are none themselves
-_JOINT = frozenset({"missing", "unknown", "duplicates"})  # of the run as a whole, not of a metric
+_JOINT = frozenset({"unknown"})  # of the run as a whole, not of a metric
 _NONE, _NAN = ("none", "null"), ("nan", "undefined")
 
 

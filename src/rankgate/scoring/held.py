@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rankgate.scoring.align import Aligned
     from rankgate.scoring.convention import Alignment, Convention
     from rankgate.scoring.index import Index
+    from rankgate.scoring.tally import Facts, Values
 
 _Formed = dict["Alignment", list["Aligned"]]
 
@@ -47,64 +48,72 @@ class Held:
         self, metrics: Sequence[tuple[str, Metric]], hows: Sequence[Convention]
     ) -> list[Scores | RankgateError]:
         """What ``score`` gives for each convention, or why it cannot take these data."""
-        self.read([each for how in hows for each in _alignments(metrics, how)])
-        found: dict[int, Scores | RankgateError] = {}
-        for rule in dict.fromkeys(self._rule(how) for how in hows):
-            chosen = [i for i, how in enumerate(hows) if self._rule(how) == rule]
-            some = [hows[i] for i in chosen]
-            try:
-                found |= zip(chosen, self._scored(metrics, some, rule), strict=True)
-            except RankgateError:  # one of them; which one is found out one by one
-                found |= {i: self._alone(metrics, hows[i], rule) for i in chosen}
-        return [found[i] for i in range(len(hows))]
+        ways = [
+            way.alignment
+            for how in hows
+            for way in (how, *(how.for_metric(metric) for _, metric in metrics))
+        ]
+        self.read(ways)
+        try:
+            return self._scored(metrics, hows)
+        except RankgateError:  # one of them; which one is found out one by one
+            return [self._alone(metrics, how) for how in hows]
 
     def read(self, ways: Iterable[Alignment]) -> None:
         """Form rankings in several ways at one reading, where they are not formed yet."""
-        wanted = list(dict.fromkeys(ways))
-        if self._twice is not None:
-            return
-        try:
-            self._form(wanted, "error")
-        except DuplicateError as error:
-            self._twice = error
+        if self._twice is None:
+            try:
+                self._form(list(dict.fromkeys(ways)), "error")
+            except DuplicateError as error:
+                self._twice = error
 
     def _rule(self, how: Convention) -> Duplicates:
         """How duplicates count; where there are none, every way is the same."""
-        return how.duplicates if self._twice is not None else "error"
+        return "error" if self._twice is None else how.duplicates
 
     def _alone(
-        self, metrics: Sequence[tuple[str, Metric]], how: Convention, rule: Duplicates
+        self, metrics: Sequence[tuple[str, Metric]], how: Convention
     ) -> Scores | RankgateError:
         try:
-            return self._scored(metrics, [how], rule)[0]
+            return self._scored(metrics, [how])[0]
         except RankgateError as error:
             return error
 
     def _scored(
-        self, metrics: Sequence[tuple[str, Metric]], hows: Sequence[Convention], rule: Duplicates
+        self, metrics: Sequence[tuple[str, Metric]], hows: Sequence[Convention]
     ) -> list[Scores | RankgateError]:
-        if rule == "error" and self._twice is not None:
-            return [self._twice for _ in hows]
         jobs = [[Job.of(label, metric, how) for label, metric in metrics] for how in hows]
-        flat = [job for some in jobs for job in some]
-        tally = Tally.of(flat, [how.alignment for how in hows], self.index, SHOWN)
+        every = [job for some in jobs for job in some]
+        values: dict[int, Values] = {}
+        facts: dict[tuple[Duplicates, Alignment], Facts] = {}
+        for rule in dict.fromkeys(self._rule(each) for each in (*hows, *(j.how for j in every))):
+            chosen = [job for job in every if self._rule(job.how) == rule]
+            also = [how.alignment for how in hows if self._rule(how) == rule]
+            tally = self._tallied(chosen, also, rule)
+            values |= {id(job): found for some in tally.jobs.values() for job, found in some}
+            facts |= {(rule, way): found for way, found in tally.facts.items()}
+        found: list[Scores | RankgateError] = []
+        for how, own in zip(hows, jobs, strict=True):
+            known = facts[self._rule(how), how.alignment]
+            try:
+                refuse(known, self.run, self.index, how)
+            except RankgateError as error:
+                found.append(error)
+            else:
+                told = [(job, values[id(job)]) for job in own]
+                found.append(summed_up(told, known, self.run, self.index, how))
+        return found
+
+    def _tallied(self, jobs: Sequence[Job], also: Sequence[Alignment], rule: Duplicates) -> Tally:
+        if rule == "error" and self._twice is not None:
+            raise self._twice
+        tally = Tally.of(jobs, also, self.index, SHOWN)
         formed = self._form(list(tally.facts), rule)
         for way in tally.facts:
             for aligned in formed[way]:
                 tally.add(aligned, way)
         complete(tally, self.run, self.index)
-        values = {id(job): values for some in tally.jobs.values() for job, values in some}
-        found: list[Scores | RankgateError] = []
-        for how, own in zip(hows, jobs, strict=True):
-            facts = tally.facts[how.alignment]
-            try:
-                refuse(facts, self.run, self.index, how)
-            except RankgateError as error:
-                found.append(error)
-            else:
-                told = [(job, values[id(job)]) for job in own]
-                found.append(summed_up(told, facts, self.run, self.index, how))
-        return found
+        return tally
 
     def _form(self, ways: Sequence[Alignment], rule: Duplicates) -> _Formed:
         formed = self._formed.setdefault(rule, {})
@@ -126,7 +135,3 @@ class Held:
             for way, pieces in found.items():
                 pieces.append(align(met, way))
         return found
-
-
-def _alignments(metrics: Sequence[tuple[str, Metric]], how: Convention) -> list[Alignment]:
-    return [how.alignment, *(how.for_metric(metric).alignment for _, metric in metrics)]

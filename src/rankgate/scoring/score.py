@@ -145,6 +145,7 @@ def _strangers(run: Run, index: Index) -> str:
 def summed_up(
     own: Sequence[tuple[Job, Values]], facts: Facts, run: Run, index: Index, how: Convention
 ) -> Scores:
+    """The values of one convention, with each kind of empty as it has it, and their means."""
     counted = facts.present if how.missing == "leave_out" else np.ones_like(facts.present)
     values, why, means = {}, {}, {}
     for job, found in own:
