@@ -82,7 +82,8 @@ def test_parameters_are_read_from_the_signature():
     assert AP.parameters["rel"] == Parameter(default=1, kind="float")
     found = AP.parameters["denominator"]
     assert (found.kind, found.default) == ("choice", "relevant")
-    assert found.choices == ("relevant", "reachable", "returned", "found", "ranks")
+    words = ("relevant", "reachable", "returned", "retrieved", "found", "ranks")
+    assert found.choices == words
     assert nDCG.parameters["gain"].kind == "gain"
     assert P.parameters["cutoff"].required
     assert not AP.parameters["cutoff"].required

@@ -25,16 +25,18 @@ BINDINGS = {
         {"denominator": "returned", "rel": 2},
         {"denominator": "found", "cutoff": 3},
         {"denominator": "found"},
+        {"denominator": "retrieved", "cutoff": 2},
         {"denominator": "ranks"},
         {"denominator": "ranks", "cutoff": 4},
     ],
     "P": [{"denominator": "returned", "cutoff": 6}, {"denominator": "judged", "cutoff": 4}],
-    "R": [{"denominator": "reachable", "cutoff": 2}],
+    "R": [{"denominator": "reachable", "cutoff": 2}, {"denominator": "retrieved", "cutoff": 4}],
     "F": [{"beta": 2, "cutoff": 3}],
     "RBP": [{"gain": "scaled", "p": 0.5, "cutoff": 3}, {"gain": "linear"}],
     "ERR": [{"max_grade": 3, "cutoff": 2}, {"decay": 0.18}],
     "RR": [{"rel": 2, "cutoff": 3}, {"target": "highest", "cutoff": 4}, {"offset": 1}],
-    "Rprec": [{"rel": 2}],
+    "Rprec": [{"rel": 2}, {"cutoff": 2}],
+    "ARR": [{"rel": 2, "cutoff": 3}],
 }
 
 

@@ -6,6 +6,8 @@
 """
 
 from rankgate.metrics.average import AP, GMAP
+from rankgate.metrics.average_recall import AR
+from rankgate.metrics.average_reciprocal import ARR
 from rankgate.metrics.bpref import Bpref, GMBpref
 from rankgate.metrics.cascade import ERR
 from rankgate.metrics.catalogue import CATALOGUE
@@ -28,6 +30,8 @@ from rankgate.metrics.utility import Utility
 
 __all__ = [
     "AP",
+    "AR",
+    "ARR",
     "CATALOGUE",
     "CG",
     "DCG",

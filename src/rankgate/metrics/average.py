@@ -8,7 +8,7 @@ from rankgate.metrics.declare import Cutoff, Metric
 from rankgate.metrics.judged import Counts, Floats, Judged, ratio, total
 from rankgate.metrics.steps import Steps, inside
 
-Divisor = Literal["relevant", "reachable", "returned", "found", "ranks"]
+Divisor = Literal["relevant", "reachable", "returned", "retrieved", "found", "ranks"]
 
 
 def average_precision(
@@ -27,7 +27,8 @@ def average_precision(
         cutoff: k; without it the whole list counts.
         rel: the smallest grade that counts as relevant.
         denominator: R (`relevant`, trec_eval), min(k, R) (`reachable`), min(k, R, length
-            of the list) (`returned`), or the relevant documents in the first k (`found`).
+            of the list) (`returned`), the relevant documents in the whole list
+            (`retrieved`), or those in the first k (`found`).
             Under the same name some average P@1, …, P@k over all k ranks (`ranks`);
             that stays below 1 unless all k are relevant.
 
@@ -65,7 +66,12 @@ def average_precision_steps(
     last = np.count_nonzero(hits & (within > 0), axis=-1)
     wanted = _wanted(judged, last, cutoff, denominator)
     norm = np.where(judged.relevant > 0, np.maximum(wanted, 1), 0)
-    names = {"relevant": "R", "reachable": "min(k, R)", "returned": "min(k, R, n)"}
+    names = {
+        "relevant": "R",
+        "reachable": "min(k, R)",
+        "returned": "min(k, R, n)",
+        "retrieved": "relevant retrieved",
+    }
     return Steps(
         hits.astype(np.float64),
         within * found / judged.rank,
@@ -94,6 +100,8 @@ def _wanted(judged: Judged, found: Counts, cutoff: int | None, denominator: Divi
     """What the sum is divided by, ``(T,)``."""
     if denominator == "found":
         return found
+    if denominator == "retrieved":
+        return judged.relevant_retrieved
     wanted = judged.relevant
     if denominator != "relevant" and cutoff is not None:
         wanted = np.minimum(wanted, cutoff)

@@ -6,6 +6,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rankgate.metrics.average import AP, GMAP
+from rankgate.metrics.average_recall import AR
+from rankgate.metrics.average_reciprocal import ARR
 from rankgate.metrics.bpref import Bpref, GMBpref
 from rankgate.metrics.cascade import ERR
 from rankgate.metrics.counts import NumNonrelJudgedRet, NumQ, NumRel, NumRelRet, NumRet
@@ -48,6 +50,8 @@ CATALOGUE: tuple[Metric, ...] = (
     IPrec11,
     RelP,
     RprecMult,
+    AR,
+    ARR,
     infAP,
     GMAP,
     GMBpref,

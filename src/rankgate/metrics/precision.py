@@ -88,10 +88,15 @@ def relative_precision_steps(judged: Judged, *, cutoff: Cutoff, rel: float = 1) 
     )
 
 
-def r_precision(judged: Judged, *, rel: float = 1) -> Floats:
+def r_precision(judged: Judged, *, rel: float = 1, cutoff: Cutoff | None = None) -> Floats:
     """Precision at the rank that a perfect ranking would need.
 
         Rprec = |relevant at ranks ≤ R| / R
+
+    Args:
+        judged: the block.
+        rel: the smallest grade that counts as relevant.
+        cutoff: k; with it ranks behind k do not count, though R does in full.
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
@@ -100,16 +105,17 @@ def r_precision(judged: Judged, *, rel: float = 1) -> Floats:
     >>> r_precision(block([[1, 0, None, 1]]))
     array([0.5])
     """
-    judged = judged.at_level(rel)
-    return _precision_at(judged, judged.relevant, rel)
+    relevant = judged.at_level(rel).relevant
+    hits = judged.hits(rel, cutoff)
+    return ratio(count(hits & (judged.rank[:, :cutoff] <= relevant[:, None])), relevant)
 
 
-def r_precision_steps(judged: Judged, *, rel: float = 1) -> Steps:
+def r_precision_steps(judged: Judged, *, rel: float = 1, cutoff: Cutoff | None = None) -> Steps:
     """R-precision as a count of the relevant documents in the first R places."""
     relevant = judged.at_level(rel).relevant
     return Steps(
         worth(judged, rel),
-        (judged.rank <= relevant[:, None]).astype(np.float64),
+        inside(judged, cutoff) * (judged.rank <= relevant[:, None]),
         relevant.astype(np.float64),
         summed="relevant within R",
         divisor="R",

@@ -8,7 +8,7 @@ from rankgate.metrics.declare import Cutoff, Metric
 from rankgate.metrics.judged import Counts, Floats, Judged, count, ratio
 from rankgate.metrics.steps import Steps, inside, until_found, worth
 
-Wanted = Literal["relevant", "reachable"]
+Wanted = Literal["relevant", "reachable", "retrieved"]
 
 
 def recall(
@@ -22,8 +22,8 @@ def recall(
         judged: the block.
         cutoff: k.
         rel: the smallest grade that counts as relevant.
-        denominator: R (`relevant`), or min(k, R) (`reachable`), which some tools
-            call recall too; see RelP.
+        denominator: R (`relevant`); min(k, R) (`reachable`), which some tools call recall
+            too, see RelP; or only the relevant documents in the whole list (`retrieved`).
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
@@ -40,12 +40,13 @@ def recall_steps(
     judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Wanted = "relevant"
 ) -> Steps:
     """Recall as a count of relevant documents over those there are."""
+    names = {"relevant": "R", "reachable": "min(k, R)", "retrieved": "relevant retrieved"}
     return Steps(
         worth(judged, rel),
         inside(judged, cutoff),
         _wanted(judged.at_level(rel), cutoff, denominator).astype(np.float64),
         summed="relevant within k",
-        divisor="R" if denominator == "relevant" else "min(k, R)",
+        divisor=names[denominator],
     )
 
 
@@ -53,7 +54,7 @@ def _wanted(judged: Judged, cutoff: int, denominator: Wanted) -> Counts:
     """What the relevant documents found are counted against, ``(T,)``."""
     if denominator == "reachable":
         return np.minimum(judged.relevant, cutoff)
-    return judged.relevant
+    return judged.relevant_retrieved if denominator == "retrieved" else judged.relevant
 
 
 def success(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Floats:
