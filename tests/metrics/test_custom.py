@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import doctest
 import math
 from collections.abc import Sequence  # noqa: TC003 - an annotation that is read at run time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -185,7 +187,7 @@ def test_it_is_explained_by_the_value_of_the_list_read_down_to_each_rank():
 def test_names_of_the_house_are_not_taken():
     for name in ("P", "map", "mrr"):
         taken = metric(lambda grades: 0, name=name, per_query=True)
-        with pytest.raises(UsageError, match=f"{name} means .* here already"):
+        with pytest.raises(UsageError, match=f"{name} is a name of .* already"):
             parse("nDCG@5", [taken])
 
 
@@ -239,3 +241,9 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
     with pytest.raises(UsageError, match=r"none\.py: cannot be read: No such file"):
         from_file(tmp_path / "none.py")
     assert from_file(None) == ()
+
+
+def test_the_page_about_them_runs():
+    page = Path(__file__).parents[2] / "docs" / "custom-metrics.md"
+    done = doctest.testfile(str(page), module_relative=False)
+    assert (done.failed, done.attempted > 6) == (0, True)

@@ -98,7 +98,7 @@ def known(extra: Sequence[Metric]) -> None:
         taken = [name for name in (metric.name, *metric.aliases) if _fold(name) in _LOOSE]
         if taken:
             ours = _LOOSE[_fold(taken[0])].name
-            raise UsageError(f"{taken[0]} means {ours} here already; call your metric otherwise.")
+            raise UsageError(f"{taken[0]} is a name of {ours} already; call your metric otherwise.")
 
 
 def _exact(extra: Sequence[Metric]) -> dict[str, Metric]:

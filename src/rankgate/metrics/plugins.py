@@ -85,11 +85,10 @@ def _declared(values: Iterable[object], owner: str) -> tuple[Metric, ...]:
     for value in values:
         if not isinstance(value, Metric):
             continue
-        ours = by_name.get(value.name)
-        if ours is not None and ours.kernel is value.kernel:
+        if value.name in by_name and by_name[value.name].kernel is value.kernel:
             continue
         metric = replace(value, given=())
-        if ours is not None or found.setdefault(metric.name, metric) != metric:
+        if found.setdefault(metric.name, metric) != metric:
             raise UsageError(f"{owner}: there are two metrics {metric.name}; rename one.")
     return tuple(found.values())
 
