@@ -10,6 +10,8 @@ APART = [metric for metric in CATALOGUE if metric.steps]
 BINDINGS = {
     "nDCG": [
         {"gain": "exp", "cutoff": 3},
+        {"gain": "judged", "cutoff": 3},
+        {"ideal": "counted", "cutoff": 4},
         {"discount": "original", "ideal": "retrieved"},
         {"depth": "all", "cutoff": 2},
         {"depth": "returned", "cutoff": 8},

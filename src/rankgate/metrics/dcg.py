@@ -111,12 +111,14 @@ def ndcg(
         judged: the block.
         cutoff: k; without it the whole list counts.
         gain: g(x) = x (`linear`, trec_eval), 2ˣ − 1 (`exp`, gdeval and most of industry),
-            1 above 0 (`binary`), x even below 0 (`signed`), or a map from grade to gain.
+            1 above 0 (`binary`) or from 0 (`judged`), x even below 0 (`signed`), or a map
+            from grade to gain.
         discount: `shifted` or `original`, as in DCG.
         ideal: the best order of all judged documents (`judged`), or only of those that
             were retrieved (`retrieved`) or stand in the first k (`shown`), both of which
             hide whatever the ranking missed; or of all that are judged or retrieved
-            (`known`), so that negative gains stand behind the unjudged.
+            (`known`), so that negative gains stand behind the unjudged; or as many gains
+            of 1 as the grades add up to (`counted`, recpack), which fits grades of 0 and 1.
         depth: how far the ideal goes: to k, through `all` of its documents, or to
             the length of the list if that is less than k (`returned`).
         levels: how a gain map is ordered; `truncated` is trec_eval's way.
@@ -178,7 +180,7 @@ def ndcg_steps(
         weighed="discount",
         summed=f"DCG{at}",
         divisor=f"IDCG{at}",
-        ideal=(best, weight),
+        ideal=(best, weight) if ideal != "counted" else None,
     )
 
 

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 GainMap = tuple[tuple[float, float], ...]
-Gain = Literal["linear", "exp", "binary", "signed"] | GainMap
+Gain = Literal["linear", "exp", "binary", "judged", "signed"] | GainMap
 """What a grade is worth.
 
 The grade itself (``linear``), 2 to the grade less 1 (``exp``), 1 if it is above 0 (``binary``),
-the grade even where it is below 0 (``signed``), or (grade, gain) pairs; a grade that no pair
-names keeps its number.
+1 if it is 0 or above (``judged``), the grade even where it is below 0 (``signed``), or
+(grade, gain) pairs; a grade that no pair names keeps its number.
 """
 
 Levels = Literal["exact", "truncated"]
@@ -31,6 +31,8 @@ def gained(grade: Floats, gain: Gain) -> Floats:
     worth: Floats = np.maximum(grade, 0)
     if gain == "exp":
         return np.exp2(worth) - 1
+    if gain == "judged":
+        return (grade >= 0).astype(np.float64)
     if isinstance(gain, str):
         return worth if gain == "linear" else np.sign(worth)
     for level, value in gain:
@@ -41,7 +43,7 @@ def gained(grade: Floats, gain: Gain) -> Floats:
 def retrieved_gains(judged: Judged, gain: Gain, cutoff: int | None = None) -> Floats:
     """Gains by rank, ``(T, J)``; with a cutoff only its columns, ``(T, min(J, k))``."""
     gains = gained(judged.grade[:, :cutoff], gain)
-    if not isinstance(gain, str):  # a map may give worth to grade 0, and the padding has it
+    if _pads(gain):
         gains[judged.rank[:, :cutoff] == PAD] = 0
     return gains
 
@@ -50,14 +52,19 @@ def ideal_gains(
     judged: Judged, gain: Gain, cutoff: int | None = None, levels: Levels = "exact"
 ) -> Floats:
     """Gains of the best possible ranking of all judged documents, ``(T, min(I, k))``."""
-    if isinstance(gain, str):
+    if not _pads(gain):
         return gained(judged.ideal[:, :cutoff], gain)
-    if levels == "truncated":
+    if levels == "truncated" and not isinstance(gain, str):
         return _truncated(judged, gain)[:, :cutoff]
     gains = np.maximum(gained(judged.ideal, gain), 0)
     gains[np.arange(gains.shape[1]) >= judged.judged[:, None]] = 0
     gains.sort(axis=-1)
     return gains[:, ::-1][:, :cutoff]
+
+
+def _pads(gain: Gain) -> bool:
+    """Whether grade 0, which the padding has, may be worth something."""
+    return gain == "judged" or not isinstance(gain, str)
 
 
 def _truncated(judged: Judged, gain: GainMap) -> Floats:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankgate.metrics.gains import ideal_gains, retrieved_gains
-from rankgate.metrics.judged import PAD, Counts, Floats, Judged, count
+from rankgate.metrics.judged import PAD, Counts, Floats, Judged, count, total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.metrics.gains import Gain, Levels
 
-Ideal = Literal["judged", "retrieved", "shown", "known"]
-"""Of all judged documents; of those that were retrieved, or stand in the first k; or of all
-documents judged or retrieved, which differs from the first where a gain is below 0."""
+Ideal = Literal["judged", "retrieved", "shown", "known", "counted"]
+"""Of all judged documents; of those that were retrieved, or stand in the first k; of all
+documents judged or retrieved, which differs from the first where a gain is below 0; or of as
+many gains of 1 as the grades add up to, as if each grade were 0 or 1."""
 
 Depth = Literal["cutoff", "all", "returned"]
 """To k, through all documents, or to the length of the list if that is less than k."""
@@ -39,6 +40,8 @@ def ideal_ranking(
     end = None if depth == "all" else cutoff
     if ideal in ("judged", "known"):
         best = ideal_gains(judged, gain, end, levels)
+    elif ideal == "counted":
+        best = _ones(judged, end)
     else:
         best = np.sort(_among(judged, cutoff, gain, ideal), axis=-1)[:, ::-1][:, :end]
         best = np.maximum(best, 0)
@@ -50,6 +53,13 @@ def ideal_ranking(
     if depth == "returned":
         best = np.where(rank > judged.retrieved[:, None], 0, best)
     return best, rank
+
+
+def _ones(judged: Judged, end: int | None) -> Floats:
+    """As many gains of 1 as the grades add up to, ``(T, I)``."""
+    length = np.floor(total(judged.ideal))
+    ranks = np.arange(1, max(1, int(length.max(initial=0))) + 1)[:end]
+    return (ranks <= length[:, None]).astype(np.float64)
 
 
 def anywhere(judged: Judged, norm: Floats, gain: Gain) -> Floats:
