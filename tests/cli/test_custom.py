@@ -67,12 +67,12 @@ def test_what_fails_is_one_line(run, small, tmp_path):
     path.write_text("import rankgate\n@rankgate.metric(per_query=True)\ndef P(grades): return 0\n")
     told = run("eval", *small, "--metrics-from", path)
     assert told.err == "rankgate: P is a name of P already; call your metric otherwise.\n"
-    path.write_text("import rankgate\n@rankgate.metric(per_query=True)\ndef broken(grades): 1 / 0\n")
-    told = run("eval", *small, "-m", "broken", "--metrics-from", path)
+    path.write_text("import rankgate\n@rankgate.metric(per_query=True)\ndef bad(grades): 1 / 0\n")
+    told = run("eval", *small, "-m", "bad", "--metrics-from", path)
     assert told.code == 2
-    assert told.err.startswith("rankgate: broken failed on a list of ")
+    assert told.err.startswith("rankgate: bad failed on a list of ")
     assert told.err.endswith(
-        "ZeroDivisionError: division by zero; it was computed for query '4'.\n"
+        "ZeroDivisionError: division by zero; it was computed for query '3'.\n"
     )
 
 
