@@ -1,19 +1,39 @@
 """Bpref: relevant documents against the judged non-relevant ones above them."""
 
+from typing import Literal
+
 import numpy as np
 
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.judged import Floats, Judged
 from rankgate.metrics.steps import Steps
 
+Negative = Literal["unjudged", "nonrelevant", "relevant"]
+Unopposed = Literal["kept", "lost", "undefined"]
 
-def bpref(judged: Judged, *, rel: float = 1) -> Floats:
+
+def bpref(
+    judged: Judged,
+    *,
+    rel: float = 1,
+    negative: Negative = "unjudged",
+    unopposed: Unopposed = "kept",
+) -> Floats:
     """Share of judged non-relevant documents that stay below the relevant ones.
 
         Bpref = 1/R · Σ_{relevant retrieved} (1 − min(n, R) / min(N, R))
 
     where n counts the judged non-relevant documents above it and N all of them.
-    Unjudged documents, and those in the pool with a negative grade, are skipped.
+    Unjudged documents are skipped.
+
+    Args:
+        judged: the block.
+        rel: the smallest grade that counts as relevant.
+        negative: a document in the pool with a negative grade is skipped (`unjudged`,
+            trec_eval), not relevant (`nonrelevant`, ranx), or counts in N and as a hit where
+            it is retrieved (`relevant`, trectools).
+        unopposed: a relevant document counts in full where N is 0 (`kept`, trec_eval), not at
+            all (`lost`), or makes the value undefined.
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
@@ -22,18 +42,31 @@ def bpref(judged: Judged, *, rel: float = 1) -> Floats:
     >>> bpref(block([[1, None, 0, 1]]))  # (1 + (1 - 1/1)) / 2
     array([0.5])
     """
-    return bpref_steps(judged, rel=rel).value
+    return bpref_steps(judged, rel=rel, negative=negative, unopposed=unopposed).value
 
 
-def bpref_steps(judged: Judged, *, rel: float = 1) -> Steps:
+def bpref_steps(
+    judged: Judged,
+    *,
+    rel: float = 1,
+    negative: Negative = "unjudged",
+    unopposed: Unopposed = "kept",
+) -> Steps:
     """Relevant documents, each weighed by the judged non-relevant ones below it."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel) & judged.known
     below = judged.hits(0) & judged.known & ~hits
+    others = judged.judged - judged.relevant
+    if negative != "unjudged":
+        pooled = judged.known & (judged.grade < 0)
+        below |= pooled & (negative == "nonrelevant")
+        hits |= pooled & (negative == "relevant")
+        others = judged.pooled - judged.relevant
     most = judged.relevant[:, None]
     above = np.minimum(np.cumsum(below, axis=-1), most)
-    possible = np.minimum((judged.judged - judged.relevant)[:, None], most)
-    lost = np.divide(above, possible, out=np.zeros(above.shape), where=possible > 0)
+    possible = np.minimum(others[:, None], most)
+    alone = np.where(hits, {"kept": 0.0, "lost": 1.0, "undefined": np.nan}[unopposed], 0)
+    lost = np.divide(above, possible, out=alone, where=possible > 0)
     return Steps(
         hits.astype(np.float64),
         1 - lost,

@@ -1,13 +1,16 @@
 """Expected reciprocal rank: a reader who stops when satisfied."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 
 from rankgate.errors import InputError
 from rankgate.metrics.declare import Cutoff, Metric, Range
-from rankgate.metrics.judged import Floats, Judged, Ranks, total
+from rankgate.metrics.gains import GainMap, gained
+from rankgate.metrics.judged import PAD, Floats, Judged, Ranks, ratio, total
 from rankgate.metrics.steps import Steps, inside
+
+Satisfaction = Literal["exp", "linear"] | GainMap
 
 
 def expected_reciprocal_rank(
@@ -17,10 +20,11 @@ def expected_reciprocal_rank(
     max_grade: Annotated[float, Range(0)] = 4,
     decay: Annotated[float, Range(0)] = 1.0,
     unjudged: Annotated[float, Range(0)] = 0.0,
+    gain: Satisfaction = "exp",
 ) -> Floats:
     """Expected reciprocal of the rank at which the reader is satisfied and stops.
 
-        ERR@k = Σ_{i≤k} 1/i^d · pᵢ · Π_{j<i} (1 − pⱼ),   pᵢ = (2^gradeᵢ − 1) / 2^max
+        ERR@k = Σ_{i≤k} 1/i^d · pᵢ · Π_{j<i} (1 − pⱼ),   pᵢ = g(gradeᵢ) / (g(max) + 1)
 
     Args:
         judged: the block.
@@ -30,6 +34,8 @@ def expected_reciprocal_rank(
         decay: d, how fast patience ends; 1 as published, less is a reader who minds
             the rank less.
         unjudged: the grade that a document without a judgment is taken to have.
+        gain: g(x) = 2ˣ − 1 (`exp`, as published), x (`linear`), or a map from grade to
+            gain (NTCIR).
 
     Returns:
         ``(T,)``; 0 where nothing of worth is retrieved.
@@ -41,17 +47,12 @@ def expected_reciprocal_rank(
     >>> expected_reciprocal_rank(block([[3, 2, 1]]), max_grade=3).round(4)
     array([0.9017])
     """
-    most = max(judged.ideal[:, 0].max(initial=0), judged.grade.max(initial=0), unjudged)
-    if most > max_grade:
-        raise InputError(
-            f"ERR: a judgment has grade {most:g}, above max_grade={max_grade:g}; "
-            f"say the top of the scale, such as ERR(max_grade={most:g})"
-        )
+    _refuse_above(judged, max_grade, unjudged)
     if unjudged:
         rank, grade = _imputed(judged, cutoff, unjudged)
     else:
         rank, grade = judged.rank[:, :cutoff], judged.grade[:, :cutoff]
-    satisfied, reached = _reader(grade, max_grade)
+    satisfied, reached = _reader(_chance(grade, rank, gain, max_grade))
     stops = reached * satisfied / _patience(rank, decay)
     return total(stops if cutoff is None else np.where(rank > cutoff, 0, stops))
 
@@ -63,6 +64,7 @@ def expected_reciprocal_rank_steps(
     max_grade: Annotated[float, Range(0)] = 4,
     decay: Annotated[float, Range(0)] = 1.0,
     unjudged: Annotated[float, Range(0)] = 0.0,
+    gain: Satisfaction = "exp",
 ) -> Steps | None:
     """The chance to be satisfied times the chance to get there, over the rank.
 
@@ -70,7 +72,7 @@ def expected_reciprocal_rank_steps(
     """
     if unjudged:
         return None
-    satisfied, reached = _reader(judged.grade, max_grade)
+    satisfied, reached = _reader(_chance(judged.grade, judged.rank, gain, max_grade))
     return Steps(
         satisfied,
         reached * inside(judged, cutoff) / _patience(judged.rank, decay),
@@ -90,9 +92,25 @@ def _imputed(judged: Judged, cutoff: int | None, unjudged: float) -> tuple[Ranks
     return rank, grade
 
 
-def _reader(grade: Floats, max_grade: float) -> tuple[Floats, Floats]:
+def _refuse_above(judged: Judged, max_grade: float, unjudged: float = 0.0) -> None:
+    """Check that no grade is above the top of the scale."""
+    most = max(judged.ideal[:, 0].max(initial=0), judged.grade.max(initial=0), unjudged)
+    if most > max_grade:
+        raise InputError(
+            f"ERR: a judgment has grade {most:g}, above max_grade={max_grade:g}; "
+            f"say the top of the scale, such as ERR(max_grade={most:g})"
+        )
+
+
+def _chance(grade: Floats, rank: Ranks, gain: Satisfaction, max_grade: float) -> Floats:
+    """How likely each document satisfies; 0 in the padding, whatever grade 0 is worth."""
+    top = gained(np.array([max_grade]), gain)[0]
+    chance: Floats = gained(grade, gain) / (top + 1)
+    return chance if isinstance(gain, str) else np.where(rank < PAD, chance, 0)
+
+
+def _reader(satisfied: Floats) -> tuple[Floats, Floats]:
     """How likely each document satisfies, and how likely the reader gets to it."""
-    satisfied = (np.exp2(np.maximum(grade, 0)) - 1) / 2.0**max_grade
     reached = np.ones_like(satisfied)
     np.cumprod(1 - satisfied[:, :-1], axis=-1, out=reached[:, 1:])
     return satisfied, reached
@@ -101,6 +119,39 @@ def _reader(grade: Floats, max_grade: float) -> tuple[Floats, Floats]:
 def _patience(rank: Ranks, decay: float) -> Ranks | Floats:
     """What a rank is discounted by: itself, or a power of it."""
     return rank if decay == 1 else np.power(rank, decay)
+
+
+def normalised_reciprocal_rank(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    max_grade: Annotated[float, Range(0)] = 4,
+    gain: Satisfaction = "exp",
+) -> Floats:
+    """ERR over the ERR of the ideal ranking: nERR@k = ERR@k / ERR@k of all judged, best first.
+
+    Args:
+        judged: the block.
+        cutoff: k; without it the whole list counts, and the whole ideal.
+        max_grade: the highest grade of the scale.
+        gain: as in ERR.
+
+    Returns:
+        ``(T,)``; NaN where no judged document is worth anything.
+
+    Raises:
+        InputError: a grade is above ``max_grade``.
+
+    >>> from rankgate.metrics.judged import block
+    >>> normalised_reciprocal_rank(block([[0, 3]], ideal=[[3, 0]]), max_grade=3)
+    array([0.5])
+    """
+    got = expected_reciprocal_rank(judged, cutoff=cutoff, max_grade=max_grade, gain=gain)
+    grades = judged.ideal[:, :cutoff]
+    places = np.arange(1, grades.shape[-1] + 1, dtype=np.int32)
+    real = np.where(places <= judged.judged[:, None], places, PAD)
+    satisfied, reached = _reader(_chance(grades, real, gain, max_grade))
+    return ratio(got, total(satisfied * reached / places))
 
 
 ERR = Metric(
@@ -114,4 +165,14 @@ ERR = Metric(
     sees="grades and ranks, and that a document below a perfect one is hardly ever read",
     blind_to="nearly all that follows the first very good document, and how much there was to "
     "find; a perfect ranking stays below 1",
+)
+nERR = Metric(  # noqa: N816 the field's own name
+    "nERR",
+    normalised_reciprocal_rank,
+    title="Expected reciprocal rank over that of the ideal ranking.",
+    formula="nERR@k = ERR@k / ERR@k of all judged documents, best first",
+    aliases=("NERR",),
+    source="Sakai & Song, SIGIR 2011, doi:10.1145/2009916.2010055; pyNTCIREVAL",
+    sees="grades and ranks as ERR does, against the best that the judgments allow",
+    blind_to="nearly all that follows the first very good document",
 )

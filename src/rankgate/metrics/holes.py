@@ -1,17 +1,27 @@
 """How much of what a reader sees has been judged at all."""
 
+from typing import Literal
+
 import numpy as np
 
 from rankgate.metrics.declare import Cutoff, Metric
-from rankgate.metrics.judged import Counts, Floats, Judged, count, ratio
+from rankgate.metrics.judged import PAD, Counts, Floats, Judged, count, ratio
+
+Negative = Literal["unjudged", "judged"]
 
 
-def judged_share(judged: Judged, *, cutoff: Cutoff | None = None) -> Floats:
+def judged_share(
+    judged: Judged, *, cutoff: Cutoff | None = None, negative: Negative = "unjudged"
+) -> Floats:
     """Share of the first documents that have a judgment.
 
         Judged@k = |judged at ranks ≤ k| / min(k, length of the list)
 
-    A negative grade, in the pool but unjudged, is none.
+    Args:
+        judged: the block.
+        cutoff: k; without it the whole list counts.
+        negative: a negative grade says that a document was in the pool and is `unjudged`, or
+            it is a judgment like any other (`judged`, ir_measures).
 
     Returns:
         ``(T,)``; NaN for an empty list.
@@ -21,6 +31,9 @@ def judged_share(judged: Judged, *, cutoff: Cutoff | None = None) -> Floats:
     array([0.5])
     """
     shown, seen = _counts(judged, cutoff)
+    if negative == "judged":
+        last = PAD - 1 if cutoff is None else cutoff
+        seen = count(judged.known & (judged.rank <= last))
     return ratio(seen, shown)
 
 

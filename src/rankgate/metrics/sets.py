@@ -1,6 +1,6 @@
 """The whole list as a set: what was retrieved against what is relevant."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -52,12 +52,23 @@ def set_average_precision(judged: Judged, *, rel: float = 1) -> Floats:
     return ratio(found * found, judged.retrieved * judged.relevant)
 
 
-def set_f(judged: Judged, *, beta: Annotated[float, Range(0)] = 1.0, rel: float = 1) -> Floats:
+def set_f(
+    judged: Judged,
+    *,
+    beta: Annotated[float, Range(0)] = 1.0,
+    rel: float = 1,
+    weighing: Literal["squared", "plain"] = "squared",
+) -> Floats:
     """Weighted harmonic mean of set precision and set recall.
 
         SetF = (1 + β²)·P·R / (β²·P + R), 0 if nothing relevant is retrieved
 
-    trec_eval's ``set_F.x`` and the `beta` of ir_measures are β², not β.
+    Args:
+        judged: the block.
+        beta: how many times as much recall weighs.
+        rel: the smallest grade that counts as relevant.
+        weighing: β is squared as above, or stands there as it is (`plain`): what trec_eval's
+            ``set_F.x`` and ir_measures call beta is the square.
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
@@ -69,7 +80,7 @@ def set_f(judged: Judged, *, beta: Annotated[float, Range(0)] = 1.0, rel: float 
     judged = judged.at_level(rel)
     precision = ratio(judged.relevant_retrieved, judged.retrieved)
     recall = ratio(judged.relevant_retrieved, judged.relevant)
-    weight = beta * beta
+    weight = beta * beta if weighing == "squared" else beta
     value = ratio((1 + weight) * precision * recall, weight * precision + recall)
     return np.where((judged.relevant > 0) & (judged.relevant_retrieved == 0), 0, value)
 
