@@ -26,8 +26,9 @@ SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
 """The columns every run has."""
 
 
-Duplicates = Literal["error", "first", "last", "each"]
-"""What a document ranked twice for one query is: an error, one of its rows, or both."""
+Duplicates = Literal["error", "first", "last", "each", "place"]
+"""What a document ranked twice for one query is: an error, one of its rows, or each of them;
+or the first row counts, and the others hold their places for nothing."""
 
 
 class ScatteredError(Exception):
@@ -141,6 +142,9 @@ class Run:
             if duplicates == "error":
                 raise
             pair = ["query_id", "doc_id"]
+            if duplicates == "place":
+                frame = batch.frame.with_columns(_renamed(pl.struct(pair).is_first_distinct()))
+                return Batch(frame, pairs_of(frame, batch.starts), batch.starts)
             frame = batch.frame.unique(pair, keep=duplicates, maintain_order=True)
             starts = None if batch.starts is None else starts_of(frame["query_id"])
             return Batch(frame, pairs_of(frame, starts), starts)
@@ -149,6 +153,11 @@ class Run:
     def _refuse_nothing(self, rows: int) -> None:
         if not rows and self.queries is None:
             raise InputError("there are no rankings in it.", source=self.place.label)
+
+
+def _renamed(first: pl.Expr) -> pl.Expr:
+    """Ids of documents, those of later rows turned into one that no document has."""
+    return pl.when(first).then("doc_id").otherwise(pl.format("{}\0", "doc_id")).alias("doc_id")
 
 
 def starts_of(column: pl.Series) -> NDArray[np.int64]:

@@ -101,7 +101,9 @@ def meet(batch: Batch, index: Index) -> Met:
 def align(met: Met, how: Alignment) -> Aligned:
     """Give the judged documents of a batch their ranks."""
     if how.above is not None:
-        met = _above(met, how.above)
+        met = _only(met, met.scores > how.above)
+    if how.absent is not None:
+        met = _only(met, met.scores != how.absent)
     scores: NDArray[np.floating] = met.scores
     if how.order == "file":
         scores = -np.arange(len(scores), dtype=np.float64)
@@ -129,9 +131,8 @@ def align(met: Met, how: Alignment) -> Aligned:
     return limited(aligned, how)
 
 
-def _above(met: Met, least: float) -> Met:
-    """Only the rows whose score is above a bound; the others count as not retrieved."""
-    kept = met.scores > least
+def _only(met: Met, kept: NDArray[np.bool_]) -> Met:
+    """Some of the rows; the others count as not retrieved."""
     place = np.cumsum(kept) - 1
     judged = kept[met.row]
     rows = np.flatnonzero(kept)

@@ -79,7 +79,10 @@ class Axis:
         raise ValueError(f"must be {self.takes}")
 
 
-KINDS = ("nothing", "no_judgments", "without_relevant", "nothing_retrieved", "nothing_judged")
+KINDS = (
+    *("nothing", "no_judgments", "without_relevant", "nothing_retrieved", "nothing_judged"),
+    *("no_hit", "zero"),
+)
 """The kinds of empty that ``forced`` knows, in the order in which they are tried."""
 
 

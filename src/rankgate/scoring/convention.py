@@ -34,6 +34,8 @@ class Alignment:
         ties: the order of documents with equal scores; ids compare by their bytes.
         precision: scores are compared in this type, so that near scores may be equal.
         above: a document counts as retrieved only with a score above this; None is any score.
+        absent: a document with exactly this score does not count as retrieved, as in a sparse
+            matrix one with 0; None is no such score.
         depth: documents of a ranking that count; None is all.
         judged_only: documents without a grade of 0 or more are taken out before ranks are given.
     """
@@ -42,6 +44,7 @@ class Alignment:
     ties: Ties = "doc_id_desc"
     precision: Precision = "float64"
     above: float | None = None
+    absent: float | None = None
     depth: int | None = None
     judged_only: bool = False
 
@@ -56,9 +59,10 @@ class Convention:
         source: where the choices can be read or were measured.
         defects: what the tool does beside that is not reproduced: crashes, lost state,
             orders that change from call to call.
-        order, ties, precision, above, depth, judged_only: as in ``Alignment``.
+        order, ties, precision, above, absent, depth, judged_only: as in ``Alignment``.
         duplicates: a document ranked twice for one query is an error, or the first or the last
-            row counts, or each does.
+            row counts, or each does, or the first counts and the others only hold their
+            ``place``.
         missing: a judged query that the run lacks counts as an empty ranking, not at all, or is
             an error.
         unknown: a query of the run without judgments is ignored, counts 0, or is an error.
@@ -68,8 +72,11 @@ class Convention:
         nothing_judged: the value where it is undefined because nothing that counts is judged.
         forced: values that hold whatever the metric says, by kind of empty, the first that fits:
             ``nothing`` (no judgments and nothing retrieved), ``no_judgments``,
-            ``without_relevant``, ``nothing_retrieved``, ``nothing_judged`` (within the cutoff);
+            ``without_relevant``, ``nothing_retrieved``, ``nothing_judged`` (within the cutoff),
+            ``no_hit`` (nothing relevant retrieved at any rank), ``zero`` (the value is 0);
             None makes the value undefined.
+        no_hits: the mean where no query has a relevant document within the cutoff; None is the
+            mean of their values.
         digits: decimals that each value is rounded to before the mean; None keeps all.
         rounding: to the ``nearest``, halves up, or ``down``.
         parameters: defaults of kernel parameters by metric; ``*`` is for every metric that has
@@ -88,6 +95,7 @@ class Convention:
     ties: Ties = "doc_id_desc"
     precision: Precision = "float64"
     above: float | None = None
+    absent: float | None = None
     depth: int | None = None
     judged_only: bool = False
     duplicates: Duplicates = "error"
@@ -97,6 +105,7 @@ class Convention:
     nothing_retrieved: float | None = 0.0
     nothing_judged: float | None = 0.0
     forced: Mapping[str, float | None] = field(default_factory=dict)
+    no_hits: float | None = None
     digits: int | None = None
     rounding: Literal["nearest", "down"] = "nearest"
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -94,7 +94,7 @@ def _tallied(
 
     if run.rankings is not None:
         tally = Tally.of(jobs, also, index, SHOWN)
-        if all(each.order == "score" and each.above is None for each in tally.facts):
+        if all(_plain(each) for each in tally.facts):
             for each in tally.facts:
                 tally.add(align_mapping(run.rankings, index, each), each)
             return tally
@@ -102,6 +102,11 @@ def _tallied(
         return over(run.batches(rule))
     except ScatteredError:  # a query came back after others: all rows at once
         return over([run.whole(rule)])
+
+
+def _plain(how: Alignment) -> bool:
+    """Whether rankings are all the rows by their scores, as a dictionary is ranked at once."""
+    return how.order == "score" and how.above is None and how.absent is None
 
 
 def complete(tally: Tally, run: Run, index: Index) -> None:
@@ -157,6 +162,8 @@ def summed_up(
             job=job,
         )
         means[job.label] = mean(values[job.label], why[job.label], job, unknown=facts.unknown)
+        if job.how.no_hits is not None and not found.hit[counted].any():
+            means[job.label] = job.how.no_hits
     counts = Counts(
         queries=int(counted.sum()),
         missing=int((~facts.present).sum()),

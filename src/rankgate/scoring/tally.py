@@ -60,15 +60,17 @@ class Values:
         value: ``(T,)``, NaN where undefined.
         lacking: ``(T,)``, whether the query has no relevant document at the job's level;
             False where the convention takes the value away for another reason.
+        hit: ``(T,)``, whether one stands within the cutoff; noted where the convention asks.
     """
 
     value: NDArray[np.float64]
     lacking: NDArray[np.bool_]
+    hit: NDArray[np.bool_]
 
     @classmethod
     def of(cls, T: int) -> Values:
         """Nothing yet."""
-        return cls(np.full(T, np.nan), np.zeros(T, bool))
+        return cls(np.full(T, np.nan), np.zeros(T, bool), np.zeros(T, bool))
 
 
 @dataclass
@@ -137,6 +139,9 @@ class Tally:
             for job, values in self.jobs[how]:
                 level = block.at_level(job.level)
                 values.lacking[codes] = level.relevant == 0
+                if job.how.no_hits is not None:
+                    hits = level.hits(job.level, dict(job.metric.given).get("cutoff"))
+                    values.hit[codes] = hits.any(axis=-1)
                 value = self._computed(job, level, codes)
                 if job.how.forced:
                     value, unseen = _forced(value, level, job)
@@ -175,6 +180,8 @@ def _forced(
         "without_relevant": block.relevant == 0,
         "nothing_retrieved": empty,
         "nothing_judged": ~seen.any(axis=-1),
+        "no_hit": block.relevant_retrieved == 0,
+        "zero": value == 0,
     }
     out, open_ = value.copy(), np.ones(len(value), bool)
     unseen = np.zeros(len(value), bool)
