@@ -63,9 +63,11 @@ def _rounded(values: NDArray[np.float64], how: Convention) -> NDArray[np.float64
     """Values with the convention's decimals, as a person would round them."""
     if how.digits is None:
         return values
-    scale = 10.0**how.digits
-    half = 0.5 if how.rounding == "nearest" else 0.0
-    return np.floor(values * scale + half) / scale
+    scaled = values * 10.0**how.digits
+    if how.rounding == "nearest":
+        return np.floor(scaled + 0.5) / 10.0**how.digits
+    # 0.29 · 100 is a little less than 29 in binary, and must not fall to 28
+    return np.floor(np.round(scaled, 9)) / 10.0**how.digits
 
 
 def mean(

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "trec": ("trec", "trec9", "pytrec_eval"),
+    "documents": ("guide", "esci", "esci-code", "note", "leaf"),
+    "products": (
+        *("quepid", "searchtweak", "elasticsearch", "opensearch", "rre"),
+        *("pyvespa", "haystack", "mlflow", "phoenix", "rankquest"),
+    ),
 }
 """The conventions of each file of this folder."""
 
