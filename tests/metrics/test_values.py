@@ -166,6 +166,11 @@ VALUES = [
     (block([[1, 1]]), "RBP(p=0.5,gain='scaled')", 0.5 * (1 + 0.5)),
     (LIST, "RBPResid(p=0.5)", 1 - 0.5 * (1 + 0.5**2 + 0.5**3 + 0.5**4)),
     (LIST, "RBPResid(p=0.5)@1", 1 - 0.5),
+    (LIST, "LRAP", (1 / 1 + 2 / 4 + 3 / 5) / 4),
+    (SHORT, "OPA", (2 + 1 + 0) / 5),  # of 3>2, 3>2, 3>1, 3>1, 2>1; the 3 that is missing loses
+    (LIST, "OPA", (5 + 3 + 3) / (1 * 7 + 1 * 6 + 2 * 4)),
+    (LIST, "FallOut@3", 2 / 4),
+    (LIST, "FallOut(rel=2)", 4 / 6),
     (LIST, "RBPResid(p=0.5,tail='holes')@1", 0),
     (LIST, "RBPResid(p=0.5,tail='holes')", 0.5**6 + 0.5 * (0.5 + 0.5**5)),
     (block([[1, None, 1]]), "infAP", (1 + 1 / 3 + 2 / 3 * 1 / 2 * (1 + 1e-5) / (1 + 2e-5)) / 2),

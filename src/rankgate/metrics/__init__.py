@@ -15,11 +15,14 @@ from rankgate.metrics.counts import NumNonrelJudgedRet, NumQ, NumRel, NumRelRet,
 from rankgate.metrics.dcg import CG, DCG, nDCG
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.experimental import BinG, G, Yaap
+from rankgate.metrics.fallout import FallOut
 from rankgate.metrics.fmeasure import F
 from rankgate.metrics.holes import JudgedAt, NumUnjudged, Unjudged
 from rankgate.metrics.inferred import infAP
 from rankgate.metrics.interpolated import IPrec, IPrec11
+from rankgate.metrics.labels import LRAP
 from rankgate.metrics.names import parse
+from rankgate.metrics.pairs import OPA
 from rankgate.metrics.precision import P, RelP, Rprec, RprecMult
 from rankgate.metrics.prefixes import RnDCG, nDCGRel
 from rankgate.metrics.rbp import RBP, RBPResid
@@ -37,11 +40,14 @@ __all__ = [
     "DCG",
     "ERR",
     "GMAP",
+    "LRAP",
+    "OPA",
     "RBP",
     "RR",
     "BinG",
     "Bpref",
     "F",
+    "FallOut",
     "G",
     "GMBpref",
     "IPrec",

@@ -13,10 +13,13 @@ from rankgate.metrics.cascade import ERR
 from rankgate.metrics.counts import NumNonrelJudgedRet, NumQ, NumRel, NumRelRet, NumRet
 from rankgate.metrics.dcg import CG, DCG, nDCG
 from rankgate.metrics.experimental import BinG, G, Yaap
+from rankgate.metrics.fallout import FallOut
 from rankgate.metrics.fmeasure import F
 from rankgate.metrics.holes import JudgedAt, NumUnjudged, Unjudged
 from rankgate.metrics.inferred import infAP
 from rankgate.metrics.interpolated import IPrec, IPrec11
+from rankgate.metrics.labels import LRAP
+from rankgate.metrics.pairs import OPA
 from rankgate.metrics.precision import P, RelP, Rprec, RprecMult
 from rankgate.metrics.prefixes import RnDCG, nDCGRel
 from rankgate.metrics.rbp import RBP, RBPResid
@@ -56,6 +59,9 @@ CATALOGUE: tuple[Metric, ...] = (
     GMAP,
     GMBpref,
     RBPResid,
+    LRAP,
+    OPA,
+    FallOut,
     nDCGRel,
     RnDCG,
     G,

@@ -10,7 +10,7 @@ from rankgate.metrics.declare import Cutoff, Metric, Range
 from rankgate.metrics.discounts import Base, Discount, Ties, averaged, discounted
 from rankgate.metrics.gains import Gain, Levels, retrieved_gains
 from rankgate.metrics.ideals import Depth, Ideal, anywhere, ideal_ranking
-from rankgate.metrics.judged import PAD, Floats, Judged, count, total
+from rankgate.metrics.judged import Floats, Judged, total
 from rankgate.metrics.steps import Steps, inside
 
 Refusal = Literal["taken", "refused"]
@@ -200,8 +200,7 @@ def _refuse(judged: Judged, negative: Refusal, single: Refusal) -> None:
         raise InputError(
             "nDCG: a judgment has a grade below 0; take it out, or say negative='taken'."
         )
-    documents = judged.retrieved + judged.judged + count(judged.below < 0)
-    if single == "refused" and (documents - count(judged.rank < PAD) == 1).any():
+    if single == "refused" and (judged.documents == 1).any():
         raise InputError(
             "nDCG: a query has a single document, whose order says nothing; "
             "take the query out, or say single='taken'."

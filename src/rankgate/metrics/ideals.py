@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankgate.metrics.gains import ideal_gains, retrieved_gains
-from rankgate.metrics.judged import PAD, Counts, Floats, Judged, count, total
+from rankgate.metrics.judged import Counts, Floats, Judged, count, total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,5 +93,7 @@ def _length(judged: Judged, cutoff: int | None, ideal: Ideal) -> Counts:
         return np.minimum(shown, cutoff)
     if ideal in ("retrieved", "shown"):
         return shown
+    if ideal == "known":
+        return judged.documents
     pool: Counts = judged.judged + count(judged.below < 0)
-    return pool if ideal == "judged" else pool + shown - count(judged.rank < PAD)
+    return pool

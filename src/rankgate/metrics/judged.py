@@ -61,6 +61,14 @@ class Judged:
     relevant_retrieved: Counts
     level: float = 1
 
+    @property
+    def documents(self) -> Counts:
+        """Documents that are judged, be it below 0, or retrieved, ``(T,)``."""
+        missed = self.judged - count(self.hits(0))
+        low = np.maximum(count(self.below < 0) - count(self.grade < 0), 0)
+        known: Counts = self.retrieved + missed + low
+        return known
+
     def hits(self, rel: float, cutoff: int | None = None) -> Flags:
         """Which rows are relevant and, with a cutoff, among the first ranks.
 
