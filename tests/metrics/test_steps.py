@@ -35,7 +35,7 @@ BINDINGS = {
     "R": [{"denominator": "reachable", "cutoff": 2}, {"denominator": "retrieved", "cutoff": 4}],
     "F": [{"beta": 2, "cutoff": 3}],
     "RBP": [{"gain": "scaled", "p": 0.5, "cutoff": 3}, {"gain": "linear"}],
-    "ERR": [{"max_grade": 3, "cutoff": 2}, {"decay": 0.18}],
+    "ERR": [{"max_grade": 3, "cutoff": 2}, {"scale": "query"}, {"decay": 0.18}],
     "RR": [{"rel": 2, "cutoff": 3}, {"target": "highest", "cutoff": 4}, {"offset": 1}],
     "Rprec": [{"rel": 2}, {"cutoff": 2}],
     "ARR": [{"rel": 2, "cutoff": 3}],

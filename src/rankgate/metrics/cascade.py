@@ -11,6 +11,7 @@ from rankgate.metrics.judged import PAD, Floats, Judged, Ranks, ratio, total
 from rankgate.metrics.steps import Steps, inside
 
 Satisfaction = Literal["exp", "linear"] | GainMap
+Scale = Literal["fixed", "query"]
 
 
 def expected_reciprocal_rank(
@@ -21,6 +22,7 @@ def expected_reciprocal_rank(
     decay: Annotated[float, Range(0)] = 1.0,
     unjudged: Annotated[float, Range(0)] = 0.0,
     gain: Satisfaction = "exp",
+    scale: Scale = "fixed",
 ) -> Floats:
     """Expected reciprocal of the rank at which the reader is satisfied and stops.
 
@@ -36,23 +38,25 @@ def expected_reciprocal_rank(
         unjudged: the grade that a document without a judgment is taken to have.
         gain: g(x) = 2ˣ − 1 (`exp`, as published), x (`linear`), or a map from grade to
             gain (NTCIR).
+        scale: the highest grade is ``max_grade`` (`fixed`), or the highest that the judgments
+            of each query have (`query`, rankeval).
 
     Returns:
         ``(T,)``; 0 where nothing of worth is retrieved.
 
     Raises:
-        InputError: a grade is above ``max_grade``.
+        InputError: a grade is above ``max_grade`` on a fixed scale.
 
     >>> from rankgate.metrics.judged import Ranks, block
     >>> expected_reciprocal_rank(block([[3, 2, 1]]), max_grade=3).round(4)
     array([0.9017])
     """
-    _refuse_above(judged, max_grade, unjudged)
+    top = _top(judged, max_grade, scale, unjudged)
     if unjudged:
         rank, grade = _imputed(judged, cutoff, unjudged)
     else:
         rank, grade = judged.rank[:, :cutoff], judged.grade[:, :cutoff]
-    satisfied, reached = _reader(_chance(grade, rank, gain, max_grade))
+    satisfied, reached = _reader(_chance(grade, rank, gain, top))
     stops = reached * satisfied / _patience(rank, decay)
     return total(stops if cutoff is None else np.where(rank > cutoff, 0, stops))
 
@@ -65,6 +69,7 @@ def expected_reciprocal_rank_steps(
     decay: Annotated[float, Range(0)] = 1.0,
     unjudged: Annotated[float, Range(0)] = 0.0,
     gain: Satisfaction = "exp",
+    scale: Scale = "fixed",
 ) -> Steps | None:
     """The chance to be satisfied times the chance to get there, over the rank.
 
@@ -72,7 +77,9 @@ def expected_reciprocal_rank_steps(
     """
     if unjudged:
         return None
-    satisfied, reached = _reader(_chance(judged.grade, judged.rank, gain, max_grade))
+    satisfied, reached = _reader(
+        _chance(judged.grade, judged.rank, gain, _top(judged, max_grade, scale))
+    )
     return Steps(
         satisfied,
         reached * inside(judged, cutoff) / _patience(judged.rank, decay),
@@ -92,20 +99,22 @@ def _imputed(judged: Judged, cutoff: int | None, unjudged: float) -> tuple[Ranks
     return rank, grade
 
 
-def _refuse_above(judged: Judged, max_grade: float, unjudged: float = 0.0) -> None:
-    """Check that no grade is above the top of the scale."""
+def _top(judged: Judged, max_grade: float, scale: Scale, unjudged: float = 0.0) -> Floats:
+    """The top of the scale, ``(T, 1)`` or the same for all; no grade may be above it."""
+    if scale == "query":
+        return np.maximum(judged.ideal[:, :1], unjudged)
     most = max(judged.ideal[:, 0].max(initial=0), judged.grade.max(initial=0), unjudged)
     if most > max_grade:
         raise InputError(
             f"ERR: a judgment has grade {most:g}, above max_grade={max_grade:g}; "
             f"say the top of the scale, such as ERR(max_grade={most:g})"
         )
+    return np.array([float(max_grade)])
 
 
-def _chance(grade: Floats, rank: Ranks, gain: Satisfaction, max_grade: float) -> Floats:
+def _chance(grade: Floats, rank: Ranks, gain: Satisfaction, top: Floats) -> Floats:
     """How likely each document satisfies; 0 in the padding, whatever grade 0 is worth."""
-    top = gained(np.array([max_grade]), gain)[0]
-    chance: Floats = gained(grade, gain) / (top + 1)
+    chance: Floats = gained(grade, gain) / (gained(top, gain) + 1)
     return chance if isinstance(gain, str) else np.where(rank < PAD, chance, 0)
 
 
@@ -150,7 +159,7 @@ def normalised_reciprocal_rank(
     grades = judged.ideal[:, :cutoff]
     places = np.arange(1, grades.shape[-1] + 1, dtype=np.int32)
     real = np.where(places <= judged.judged[:, None], places, PAD)
-    satisfied, reached = _reader(_chance(grades, real, gain, max_grade))
+    satisfied, reached = _reader(_chance(grades, real, gain, np.array([float(max_grade)])))
     return ratio(got, total(satisfied * reached / places))
 
 
