@@ -98,6 +98,10 @@ def line_of(source: Source, row: int) -> int:
     """The number of the line that holds the given 0-based row of the table."""
     line = 0
     for piece in source.chunks():
+        lines = piece.count(b"\n") + (not piece.endswith(b"\n"))
+        if row >= lines and _full(piece):  # a row a line, and the row is not among them
+            line, row = line + lines, row - lines
+            continue
         for text in piece.split(b"\n"):
             line += 1
             content = text.removeprefix(_BOM).strip()
@@ -107,6 +111,15 @@ def line_of(source: Source, row: int) -> int:
                 row -= 1
         line -= piece.endswith(b"\n")
     return line
+
+
+def _full(piece: bytes) -> bool:
+    """Whether surely every line holds a row: none is blank or a comment."""
+    values = np.frombuffer(piece, np.uint8)
+    white = values <= _BLANK
+    if white[0] or (white[1:] & white[:-1]).any():
+        return False
+    return not piece.startswith(b"#") and b"\n#" not in piece
 
 
 def first_fields(source: Source) -> list[str]:
