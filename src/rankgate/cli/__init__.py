@@ -15,6 +15,8 @@ from rankgate.errors import RankgateError
 COMMANDS = {
     "eval": "Score runs against judgments.",
     "explain": "Show how one value came about, document by document.",
+    "reconcile": "Score a run under all conventions; tell what separates them.",
+    "conventions": "List the conventions, or read what one chooses.",
     "trec_eval": "trec_eval itself: the same options, the same output.",
     "metrics": "List the metrics, or read one's passport.",
     "demo": "See rankgate at work on real input.",

@@ -25,7 +25,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
     metrics_from: str | None,
-    convention: str,
+    convention: services.Convention,
     per_query: bool,  # noqa: FBT001 - a flag of the command line
     form: str,
     output: str | None,

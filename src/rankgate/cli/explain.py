@@ -32,7 +32,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     query: str,
     metric: str,
     metrics_from: str | None,
-    convention: str,
+    convention: services.Convention,
     depth: int,
     form: str,
     output: str | None,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankgate import services
 from rankgate.services import DEFAULT_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -38,12 +39,13 @@ metrics_from = click.option(
     help="Know the metrics that FILE.py declares with @rankgate.metric too. This runs the file: "
     "name only one that you trust.",
 )
-convention = click.option(
-    "--convention",
-    metavar="NAME",
-    default="trec",
-    show_default=True,
-    help="The tool whose rules the numbers follow, such as trec9.",
+setting = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="AXIS=VALUE",
+    help="Choose otherwise on one axis, as in ties=doc_id_asc, nDCG.gain=exp or "
+    "RR.without_relevant=none; may be given several times (see rankgate conventions axes).",
 )
 output = click.option(
     "-o",
@@ -64,3 +66,21 @@ def form(*forms: str) -> Decorator:
         show_default=True,
         help="The form of the result.",
     )
+
+
+def convention(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--convention`` and ``--set``; the command gets the convention that both make."""
+
+    @functools.wraps(function)
+    def chosen(*args: Any, convention: str, settings: tuple[str, ...], **rest: Any) -> Any:  # noqa: ANN401
+        how = services.chosen_convention(convention, settings)
+        return function(*args, convention=how, **rest)
+
+    named = click.option(
+        "--convention",
+        metavar="NAME",
+        default="trec",
+        show_default=True,
+        help="The tool whose rules the numbers follow, such as trec9, or FILE.toml with one's own.",
+    )
+    return named(setting(chosen))

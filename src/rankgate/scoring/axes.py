@@ -158,6 +158,6 @@ def _documented(declared: type) -> dict[str, str]:
     found = {}
     for entry in re.split(r"\n(?=    \w)", "\n" + listed):
         names, _, told = entry.strip().partition(":")
-        sentence = " ".join(told.split()).replace("``", "")
+        sentence = " ".join(told.split()).replace("``", "").replace("None", "none")
         found.update(dict.fromkeys(names.replace(" ", "").split(","), sentence))
     return {name: told for name, told in found.items() if name}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from rankgate.metrics.declare import Metric
+
+_LEAST = sys.float_info.min  # below it stands the bound of what asks for anything above 0
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def written(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return f"{value:g}"
+        return "above 0" if 0 < value < _LEAST else f"{value:g}"
     if isinstance(value, dict):
         return ", ".join(f"{key}={written(value[key])}" for key in sorted(value)) or "none"
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,25 +1,58 @@
 """What rankgate does: one verb a file, plain values in, a frozen result out."""
 
 from rankgate.metrics.plugins import from_file as metrics_from
+from rankgate.scoring import Convention
+from rankgate.services.conventions import (
+    AxisFacts,
+    Choice,
+    ConventionFacts,
+    axis_facts,
+    chosen_convention,
+    convention_facts,
+    conventions,
+    refuse_mixed,
+)
 from rankgate.services.evaluate import DEFAULT_METRICS, Evaluation, evaluate
 from rankgate.services.explain import DEPTH, explain
 from rankgate.services.explanation import Explanation, IdealRow, Other, Row, Sum
 from rankgate.services.passports import ParameterFacts, Passport, passport, passports
+from rankgate.services.reconcile import Bridge, Group, Reconciliation, Refusal, bridge, reconcile
+from rankgate.services.reported import Finding, Fit, reported
+from rankgate.services.walk import Step
 
 __all__ = [
     "DEFAULT_METRICS",
     "DEPTH",
+    "AxisFacts",
+    "Bridge",
+    "Choice",
+    "Convention",
+    "ConventionFacts",
     "Evaluation",
     "Explanation",
+    "Finding",
+    "Fit",
+    "Group",
     "IdealRow",
     "Other",
     "ParameterFacts",
     "Passport",
+    "Reconciliation",
+    "Refusal",
     "Row",
+    "Step",
     "Sum",
+    "axis_facts",
+    "bridge",
+    "chosen_convention",
+    "convention_facts",
+    "conventions",
     "evaluate",
     "explain",
     "metrics_from",
     "passport",
     "passports",
+    "reconcile",
+    "refuse_mixed",
+    "reported",
 ]

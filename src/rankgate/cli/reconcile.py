@@ -1,0 +1,53 @@
+"""``rankgate reconcile``: the same data under all conventions, and what separates the numbers."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate import services
+from rankgate.cli import options
+from rankgate.cli.places import deliver, refuse_clashes
+from rankgate.cli.terminal import styled, width
+from rankgate.errors import UsageError
+from rankgate.report.reconciliation import FORMS, render
+
+
+@click.command("reconcile")
+@options.qrels
+@options.run
+@options.metric
+@click.option("--from", "begin", metavar="NAME", help="The convention to start from.")
+@click.option("--to", "end", metavar="NAME", help="The convention to arrive at, axis by axis.")
+@click.option("--value", metavar="NUMBER", help="Find who gives this number, as it was reported.")
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    qrels: str,
+    run: str,
+    metric: str,
+    begin: str | None,
+    end: str | None,
+    value: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Score RUN under every convention and tell what separates the numbers.
+
+    \b
+    rankgate reconcile qrels.txt bm25.run -m nDCG@10
+    rankgate reconcile qrels.txt bm25.run -m nDCG@10 --from trec --to esci
+    rankgate reconcile qrels.txt bm25.run -m nDCG@10 --value 0.4326
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes((qrels, run), output)
+    if (begin is None) != (end is None):
+        raise UsageError("--from and --to go together; name both conventions.")
+    if begin is not None and value is not None:
+        raise UsageError("--value looks through all conventions; leave out --from and --to.")
+    result: services.Bridge | services.Finding | services.Reconciliation
+    if begin is not None and end is not None:
+        result = services.bridge(qrels, run, metric, begin, end)
+    elif value is not None:
+        result = services.reported(qrels, run, metric, value)
+    else:
+        result = services.reconcile(qrels, run, metric)
+    deliver(styled(render(result, form, width(output)), form, output), output)

@@ -1,0 +1,50 @@
+"""What a terminal adds to a text: its width, and a little colour; files and pipes get neither."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+
+import click
+
+_NARROW, _WIDE = 80, 160
+
+# the first line, a heading, and a label at the beginning of a line, with two blanks behind it
+_LABEL = re.compile(r"^( *)(\S+(?: \S+)*?)(?=  )")
+
+
+def width(output: str | None = None) -> int:
+    """The columns that a text may take: a terminal's, between 80 and 160; elsewhere 80."""
+    if output not in (None, "-") or not sys.stdout.isatty():
+        return _NARROW
+    return max(_NARROW, min(shutil.get_terminal_size((_NARROW, 24)).columns, _WIDE))
+
+
+def styled(text: str, form: str, output: str | None = None) -> str:
+    """A text with its title bold and its labels coloured, if a person sees it at a terminal.
+
+    Args:
+        text: the rendered text.
+        form: its form; only ``text`` is for people.
+        output: where it goes instead, if anywhere; a file stays plain.
+    """
+    plain = form != "text" or output not in (None, "-") or not sys.stdout.isatty()
+    if plain or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return painted(text)
+
+
+def painted(text: str) -> str:
+    r"""The same text with its title bold and its labels coloured; nothing moves.
+
+    >>> painted("trec\nsource  a page\n")
+    '\x1b[1mtrec\x1b[0m\n\x1b[36msource\x1b[0m  a page\n'
+    """
+    title, *lines = text.split("\n")
+    return "\n".join([click.style(title, bold=True), *map(_line, lines)])
+
+
+def _line(line: str) -> str:
+    return _LABEL.sub(lambda found: found[1] + click.style(found[2], fg="cyan"), line, count=1)

@@ -1,0 +1,140 @@
+"""Reconciliations: groups of conventions, the way from one to another, whose number it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.report import as_json
+from rankgate.report.as_text import WIDTH
+from rankgate.report.grid import printable
+from rankgate.report.numbers import UNDEFINED, decimal
+from rankgate.report.paragraphs import beside, indented, wrapped
+from rankgate.services import Bridge, Reconciliation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.services import Finding, Fit, Group, Step
+
+FORMS = ("text", "json")
+"""The forms of a reconciliation, by the name that ``--format`` takes."""
+
+_NUMBER = [7]  # the width of a mean, or of an effect with its sign
+
+
+def render(told: Reconciliation | Bridge | Finding, form: str, width: int = WIDTH) -> str:
+    """A result of ``reconcile``, ``bridge`` or ``reported`` in one of `FORMS`."""
+    if form == "json":
+        return as_json.dumped(told.to_dict())
+    if isinstance(told, Reconciliation):
+        return _groups(told, width)
+    return _steps(told, width) if isinstance(told, Bridge) else _finding(told, width)
+
+
+def _groups(told: Reconciliation, width: int) -> str:
+    count = sum(len(group.conventions) for group in told.groups)
+    title = f"{_numbers(len(told.groups))} under {count} conventions"
+    parts = [_title(told, title, width)]
+    parts += [_group(group, width) for group in told.groups]
+    if told.refusals:
+        widths = [max(len(each.convention) for each in told.refusals)]
+        rows = [beside([e.convention], [e.reason], widths, width - 2) for e in told.refusals]
+        parts.append(f"cannot take these data\n{indented(''.join(rows))}")
+    return "\n".join(parts)
+
+
+def _group(group: Group, width: int) -> str:
+    head = beside([_right(decimal(group.value))], [", ".join(group.conventions)], _NUMBER, width)
+    if group.nearest is None:
+        return head
+    way = f"from {group.nearest} to {group.member}:"
+    rows = [beside([""], [way], _NUMBER, width)] if group.steps else []
+    rows += [
+        beside([_right(_effect(step))], [_change(step)], [_NUMBER[0] + 4], width)
+        for step in group.steps
+    ]
+    return head + "".join(rows)
+
+
+def _steps(told: Bridge, width: int) -> str:
+    begin, end = told.begin["name"], told.end["name"]
+    rows = [
+        beside([_right(decimal(told.before))], [f"{begin} ({told.begin['hash']})"], _NUMBER, width)
+    ]
+    rows += [
+        beside([_right(_effect(step))], [_moved(step)], _NUMBER, width)
+        for step in told.steps
+        if step.moves
+    ]
+    rows.append(
+        beside([_right(decimal(told.after))], [f"{end} ({told.end['hash']})"], _NUMBER, width)
+    )
+    parts = [_title(told, f"from {begin} to {end}", width), "".join(rows)]
+    if still := [_change(step) for step in told.steps if not step.moves]:
+        parts.append(beside(["no effect"], still, [len("no effect")], width))
+    return "\n".join(parts)
+
+
+def _finding(told: Finding, width: int) -> str:
+    off = "" if not told.percent else ", taken as a percentage"
+    tried = f"{len(told.tried)} metrics under {told.conventions} conventions tried"
+    title = f"who gives {told.reported}{off}; {tried}"
+    parts = [_title(told, title, width)]
+    if told.fits:
+        parts.append(_fits(told.fits, width))
+        if len(told.fits) > 1 or len(told.fits[0].conventions) > 1:
+            parts.append(_paragraph(_SEVERAL, width))
+    else:
+        parts.append(_paragraph("nothing that was tried gives it; the nearest are", width))
+        parts.append(_fits(told.nearest, width))
+    return "\n".join(parts)
+
+
+_SEVERAL = (
+    "several fit: the number alone does not say which was used; more digits, or a second metric, "
+    "would tell them apart"
+)
+
+
+def _fits(fits: Sequence[Fit], width: int) -> str:
+    widths = [max(len(fit.metric) for fit in fits), 8]
+    rows = ([fit.metric, f"{fit.mean:.6f}"] for fit in fits)
+    names = ([", ".join(fit.conventions)] for fit in fits)
+    return "".join(beside(row, name, widths, width) for row, name in zip(rows, names, strict=True))
+
+
+def _title(told: Reconciliation | Bridge | Finding, rest: str, width: int) -> str:
+    run, qrels = printable(told.run), printable(told.qrels)
+    return _paragraph(f"{told.metric} of run {run} by judgments {qrels}: {rest}", width)
+
+
+def _paragraph(text: str, width: int) -> str:
+    return "\n".join(wrapped(text, width)) + "\n"
+
+
+def _numbers(count: int) -> str:
+    return "one number" if count == 1 else f"{count} numbers"
+
+
+def _right(word: str) -> str:
+    return word.rjust(_NUMBER[0])
+
+
+def _effect(step: Step) -> str:
+    """The effect as the difference of the two means as they are printed, so that it adds up."""
+    if step.before is None or step.after is None:
+        return UNDEFINED
+    return f"{round(step.after, 4) - round(step.before, 4):+.4f}"
+
+
+def _change(step: Step) -> str:
+    changes = zip(step.axes, step.begin, step.end, strict=True)
+    return ", ".join(f"{axis}: {begin} → {end}" for axis, begin, end in changes)
+
+
+def _moved(step: Step) -> str:
+    if step.query_id is None:
+        return f"{_change(step)}; moves no query, but the number of those that count"
+    queries = "1 query" if step.moved == 1 else f"{step.moved} queries, most"
+    before, after = decimal(step.query_before), decimal(step.query_after)
+    return f"{_change(step)}; moves {queries} {printable(step.query_id)} ({before} → {after})"
