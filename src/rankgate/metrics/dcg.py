@@ -142,7 +142,7 @@ def ndcg(
     got = total(_cut(_terms(judged, cutoff, gain, discount, base=2, ties=ties), term_digits))
     best, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
     norm = total(_cut(discounted(best, rank, None, discount), term_digits))
-    if ideal in ("retrieved", "shown"):
+    if ideal in ("retrieved", "shown") or depth == "returned":
         norm = anywhere(judged, norm, gain)
     value: Floats = np.full(norm.shape, np.nan)
     return np.divide(got, norm, out=value, where=norm != 0)
@@ -173,10 +173,12 @@ def ndcg_steps(
         best, weight = _cut(best * weight, term_digits), np.ones_like(weight)
     at = "" if cutoff is None else f"@{cutoff}"
     norm = total(best * weight)
+    if ideal in ("retrieved", "shown") or depth == "returned":
+        norm = anywhere(judged, norm, gain)
     return Steps(
         got.gain,
         got.weight,
-        anywhere(judged, norm, gain) if ideal in ("retrieved", "shown") else norm,
+        norm,
         weighed="discount",
         summed=f"DCG{at}",
         divisor=f"IDCG{at}",
