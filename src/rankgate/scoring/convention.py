@@ -78,7 +78,8 @@ class Convention:
         no_hits: the mean where no query has a relevant document within the cutoff; None is the
             mean of their values.
         digits: decimals that each value is rounded to before the mean; None keeps all.
-        rounding: to the ``nearest``, halves up, or ``down``.
+        rounding: to the ``nearest``, halves up, to the nearest, halves to the ``even`` digit as
+            NumPy has it, or ``down``.
         parameters: defaults of kernel parameters by metric; ``*`` is for every metric that has
             them.
         special: other choices for single metrics, by name; ``RR@`` is RR with a cutoff and
@@ -107,7 +108,7 @@ class Convention:
     forced: Mapping[str, float | None] = field(default_factory=dict)
     no_hits: float | None = None
     digits: int | None = None
-    rounding: Literal["nearest", "down"] = "nearest"
+    rounding: Literal["nearest", "even", "down"] = "nearest"
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     special: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     spellings: Mapping[str, str] = field(default_factory=dict)

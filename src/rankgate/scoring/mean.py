@@ -63,6 +63,8 @@ def _rounded(values: NDArray[np.float64], how: Convention) -> NDArray[np.float64
     """Values with the convention's decimals, as a person would round them."""
     if how.digits is None:
         return values
+    if how.rounding == "even":
+        return np.round(values, how.digits)
     scaled = values * 10.0**how.digits
     if how.rounding == "nearest":
         return np.floor(scaled + 0.5) / 10.0**how.digits

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "trec": ("trec", "trec9", "pytrec_eval"),
+    "recommenders": (
+        *("recommenders", "recbole", "recmetrics", "rexmex", "elliot", "recpack"),
+        *("rankeval", "evidently"),
+    ),
     "documents": ("guide", "esci", "esci-code", "note", "leaf"),
     "products": (
         *("quepid", "searchtweak", "elasticsearch", "opensearch", "rre"),

@@ -1,0 +1,239 @@
+"""Libraries for recommender systems, and rankeval: users are queries, items are documents."""
+
+from __future__ import annotations
+
+from rankgate.scoring.convention import Convention
+
+_OUT = {"no_judgments": None, "nothing_retrieved": None}
+_COMMON = {"missing": "leave_out", "forced": _OUT}
+_GAINS = {"binary": "judged", "raw": "linear", "exp": "exp"}
+_GAIN_WORDS = ("", *(f", discfun_type='{log}'" for log in ("loge", "log2")))
+
+RECOMMENDERS = Convention(
+    "recommenders",
+    "recommenders (Microsoft, recommenders-team): its Python ranking metrics",
+    source="recommenders 1.2.1, evaluation/python_evaluation.py",
+    defects=(
+        "a rating below 0 is relevant there too; here such an item is in the pool and unjudged",
+        "relevancy_method='by_threshold' takes the threshold as a number of items, as depth does",
+        "an item that is ranked twice, and counts twice, brings a value above 1",
+    ),
+    ties="file_order",
+    duplicates="each",
+    without_relevant=None,
+    nothing_retrieved=None,
+    nothing_judged=None,
+    no_hits=0.0,
+    parameters={
+        "*": {"rel": 0},
+        "nDCG": {"gain": "judged"},
+        "AP": {"denominator": "relevant"},
+    },
+    special={
+        "P": _COMMON,
+        "R": _COMMON,
+        "AP": _COMMON,
+        "Rprec": {"missing": "leave_out", "forced": {**_OUT, "zero": None}},
+        "nDCG": {"forced": {"no_judgments": None}},
+    },
+    spellings={
+        "precision_at_k(k={k})": "P@{k}",
+        "recall_at_k(k={k})": "R@{k}",
+        "r_precision_at_k(k={k})": "Rprec(cutoff={k})",
+        "map(k={k})": "AP@{k}",
+        "map_at_k(k={k})": "AP(denominator='reachable')@{k}",
+        "ndcg_at_k(k={k})": "nDCG@{k}",
+    }
+    | {
+        f"ndcg_at_k(k={{k}}, score_type='{theirs}'{log})": f"nDCG(gain='{ours}')@{{k}}"
+        for theirs, ours in _GAINS.items()
+        for log in _GAIN_WORDS
+    },
+)
+RECBOLE = Convention(
+    "recbole",
+    "RecBole: its top-k metrics, before their mean is rounded to four decimals",
+    source="RecBole 1.2.1, recbole/evaluator/metrics.py",
+    defects=(
+        "equal scores stand in the order that torch.topk leaves, which differs by device",
+        "the last rounding, metric_decimal_place, is of the mean and not of the values",
+    ),
+    ties="file_order",
+    without_relevant=None,
+    forced={"without_relevant": None},
+    parameters={"AP": {"denominator": "reachable"}, "nDCG": {"gain": "binary"}},
+    spellings={
+        "Hit@{k}": "Success@{k}",
+        "MRR@{k}": "RR@{k}",
+        "MAP@{k}": "AP@{k}",
+        "Recall@{k}": "R@{k}",
+        "NDCG@{k}": "nDCG@{k}",
+        "Precision@{k}": "P@{k}",
+    },
+)
+RECMETRICS = Convention(
+    "recmetrics",
+    "recmetrics: precision and recall of whole lists, and the averages up to k",
+    source="recmetrics 0.1.5, metrics.py",
+    defects=(
+        "an item ranked twice is one hit of average precision, but two of P at later ranks",
+        "whether it can be imported depends on the versions of seaborn and matplotlib",
+    ),
+    order="file",
+    duplicates="each",
+    parameters={"AP": {"denominator": "found"}},
+    special={
+        "AP(denominator='relevant')": {"duplicates": "place"},
+        "SetP": {"digits": 4, "rounding": "even"},
+        "SetR": {"digits": 4, "rounding": "even"},
+    },
+    spellings={
+        "_apk(k={k})": "AP@{k}",
+        "mapk(k={k})": "AP@{k}",
+        "_ark(k={k})": "AP(denominator='relevant')@{k}",
+        "mark(k={k})": "AP(denominator='relevant')@{k}",
+        "_pk(k={k})": "P(denominator='returned')@{k}",
+        "recommender_precision": "SetP",
+        "recommender_recall": "SetR",
+    },
+)
+REXMEX = Convention(
+    "rexmex",
+    "rexmex: its ranking metrics",
+    source="rexmex 0.1.3, rexmex/metrics/ranking.py",
+    defects=(
+        "average precision of a user without a relevant item divides by zero",
+        "a relevant item that is not in the ranking is a ValueError; here its reciprocal rank is 0",
+        "hits_at_k is over the items returned; in the repository, after the release, over R",
+    ),
+    order="file",
+    duplicates="place",
+    parameters={"AP": {"denominator": "reachable"}, "P": {"denominator": "returned"}},
+    special={"P": {"duplicates": "each"}},
+    spellings={
+        "average_precision_at_k(k={k})": "AP@{k}",
+        "average_recall_at_k(k={k})": "AP(denominator='relevant')@{k}",
+        "hits_at_k(k={k})": "P@{k}",
+        "hits_at_k(k={k}) [repository head]": "R@{k}",
+        "mean_reciprocal_rank": "ARR",
+        "reciprocal_rank": "RR",
+    },
+)
+ELLIOT = Convention(
+    "elliot",
+    "elliot: its accuracy metrics at a relevance_threshold of 1",
+    source="elliot 1.0.0, elliot/evaluation/metrics/accuracy and elliot/evaluation/relevance",
+    defects=(
+        "gains are 2^(s − t + 1) − 1 from the threshold t; other ones than 1 need a map of gains",
+    ),
+    ties="file_order",
+    missing="leave_out",
+    without_relevant=None,
+    nothing_retrieved=None,
+    nothing_judged=None,
+    forced={"without_relevant": None},
+    parameters={"AP": {"denominator": "ranks"}, "nDCG": {"gain": "exp"}},
+    spellings={
+        "Precision@{k}": "P@{k}",
+        "Recall@{k}": "R@{k}",
+        "HR@{k}": "Success@{k}",
+        "MRR@{k}": "RR@{k}",
+        "MAP@{k}": "AP@{k}",
+        "MAR@{k}": "AR@{k}",
+        "nDCG@{k}": "nDCG@{k}",
+    },
+)
+RECPACK = Convention(
+    "recpack",
+    "RecPack: its top-k metrics, on matrices in which 0 is nothing",
+    source="RecPack 0.3.6, recpack/metrics",
+    defects=(
+        "equal scores stand in an order that is not defined",
+        "it expects grades of 0 and 1: R is the sum of grades, in recall too, where it is not here",
+    ),
+    ties="file_order",
+    absent=0.0,
+    forced={"without_relevant": None},
+    without_relevant=None,
+    parameters={"nDCG": {"ideal": "counted"}},
+    spellings={
+        "HitK({k})": "CG(gain='binary')@{k}",
+        "PrecisionK({k})": "P@{k}",
+        "RecallK({k})": "R@{k}",
+        "CalibratedRecallK({k})": "R(denominator='reachable')@{k}",
+        "ReciprocalRankK({k})": "RR@{k}",
+        "DCGK({k})": "DCG@{k}",
+        "NDCGK({k})": "nDCG@{k}",
+    },
+)
+RANKEVAL = Convention(
+    "rankeval",
+    "rankeval: its metrics query by query, every document of the data set being ranked",
+    source="rankeval 0.8.2, rankeval/metrics",
+    defects=(
+        "equal scores stand in the order of an unstable sort, turned round",
+        "over a whole data set the ideal of nDCG is kept as a 32-bit float",
+        "average precision is 1 also where relevant documents exist and none is in the first k",
+    ),
+    ties="file_order",
+    parameters={
+        "AP": {"denominator": "returned"},
+        "P": {"denominator": "returned"},
+        "nDCG": {"gain": "exp"},
+        "ERR": {"scale": "query"},
+        "RBP": {"p": 0.5},
+    },
+    special={
+        "AP": {"without_relevant": 1.0, "forced": {"zero": 1.0}},
+        "nDCG": {"without_relevant": 1.0},
+    },
+    spellings={
+        "MAP()": "AP",
+        "MAP(cutoff={k})": "AP@{k}",
+        "MRR()": "RR",
+        "MRR(cutoff={k})": "RR@{k}",
+        "NDCG()": "nDCG",
+        "NDCG(cutoff={k})": "nDCG@{k}",
+        "NDCG(cutoff={k}, implementation='flat')": "nDCG(gain='linear')@{k}",
+        "DCG(cutoff={k})": "DCG@{k}",
+        "Precision(cutoff={k})": "P@{k}",
+        "Recall(cutoff={k})": "R@{k}",
+        "ERR()": "ERR",
+        "ERR(cutoff={k})": "ERR@{k}",
+        "RBP()": "RBP",
+        "RBP(cutoff={k})": "RBP@{k}",
+    },
+)
+EVIDENTLY = Convention(
+    "evidently",
+    "Evidently: its ranking metrics over the rows of one table, users without feedback left out",
+    source="evidently, legacy/metrics/recsys, by reading",
+    defects=(
+        "equal scores get the mean of their ranks, cut to a whole number",
+        "at a k behind the end of a list, average precision and recall count its last item again",
+    ),
+    ties="file_order",
+    missing="leave_out",
+    without_relevant=None,
+    nothing_retrieved=None,
+    nothing_judged=None,
+    forced={"no_hit": None},
+    parameters={
+        "P": {"denominator": "returned"},
+        "R": {"denominator": "retrieved"},
+        "AP": {"denominator": "retrieved"},
+        "AR": {"over": "relevant"},
+        "nDCG": {"ideal": "retrieved"},
+    },
+    spellings={
+        "PrecisionTopKMetric(k={k})": "P@{k}",
+        "RecallTopKMetric(k={k})": "R@{k}",
+        "MAPKMetric(k={k})": "AP@{k}",
+        "MARKMetric(k={k})": "AR@{k}",
+        "NDCGKMetric(k={k})": "nDCG@{k}",
+        "MRRKMetric(k={k})": "RR@{k}",
+        "HitRateKMetric(k={k})": "Success@{k}",
+    },
+)
+
+PRESETS = (RECOMMENDERS, RECBOLE, RECMETRICS, REXMEX, ELLIOT, RECPACK, RANKEVAL, EVIDENTLY)

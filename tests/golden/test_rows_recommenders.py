@@ -1,0 +1,135 @@
+"""What libraries for recommender systems, and rankeval, compute for small inputs, row by row.
+
+The table is not part of the repository: it is sought beside it, and the tests are skipped
+where it is missing.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from rankgate.scoring import CONVENTIONS
+from rankgate.services import evaluate
+
+TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"
+NAMES = ("recommenders", "recbole", "recmetrics", "rexmex", "elliot", "recpack", "rankeval")
+
+OUTSIDE = (
+    *("2.10-0007", "2.10-0010"),  # recbole: entropy and Gini of what is shown, no judgments
+    *("2.10-0019", "2.10-0020"),  # recmetrics: coverage of a catalogue, personalization
+)
+"""Rows that are no metric of rankings against judgments."""
+
+ANSWERED = {
+    "2.4-0030": 0.0,  # the one relevant item is not in the ranking: the tool raises ValueError
+    "2.4-0031": 1 / 2,  # the second of two is not: (1/1 + 0) / 2
+}
+"""Rows on which the tool crashes, and what we answer."""
+
+pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason="the table is not beside us")
+
+
+def table():
+    if not TABLE.is_file():
+        return []
+    with TABLE.open(newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["convention"] in NAMES]
+    return [row for row in rows if row["reproducible"] == "yes"]
+
+
+ROWS = table()
+
+
+def parsed(text, sign):
+    """``1:a=3,b=2;2:`` as ``{"1": [("a", 3.0), ("b", 2.0)], "2": []}``."""
+    found = {}
+    for ranking in text.split(";") if text else []:
+        query, _, items = ranking.partition(":")
+        pairs = [item.rpartition(sign) for item in items.split(",") if item]
+        found.setdefault(query, []).extend((left, float(right)) for left, _, right in pairs)
+    return found
+
+
+def run_of(text):
+    """A run as a dictionary, or as a frame where a document stands in it twice."""
+    rankings = parsed(text, "@")
+    plain = {query: dict(pairs) for query, pairs in rankings.items()}
+    if all(len(plain[query]) == len(pairs) for query, pairs in rankings.items()):
+        return plain
+    rows = [(query, *pair) for query, pairs in rankings.items() for pair in pairs]
+    return pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+
+
+def by_threshold(how, metric):
+    """recommenders: the threshold is how many items count."""
+    if told := re.search(r", relevancy_method='by_threshold', threshold=(\d+)", metric):
+        return replace(how, depth=int(told[1])), metric.replace(told[0], "")
+    return how, metric
+
+
+def with_threshold(how, metric):
+    """elliot: gains and relevance begin at a threshold of 2."""
+    if metric.endswith(" [relevance_threshold=2]"):
+        gains = ((1, 0), (2, 1), (3, 3))
+        how = replace(how, parameters={"*": {"rel": 2}, "nDCG": {"gain": gains}})
+    return how, metric.partition(" [relevance")[0]
+
+
+def with_no_relevant_results(how, metric):
+    """rankeval: another value where nothing relevant is found."""
+    if metric == "MAP(no_relevant_results=0.0)":
+        return replace(how, special={"AP": {"without_relevant": 0.0}}), "MAP()"
+    return how, metric
+
+
+OPTIONS = {
+    "recommenders": by_threshold,
+    "elliot": with_threshold,
+    "rankeval": with_no_relevant_results,
+}
+
+
+def plain(how, metric):
+    return how, metric
+
+
+@cache
+def value(name, metric, qrels, run):
+    how, word = OPTIONS.get(name, plain)(CONVENTIONS[name], metric)
+    judgments = {query: dict(pairs) for query, pairs in parsed(qrels, "=").items()}
+    return evaluate(judgments, run_of(run), word, how).runs[0].means[word]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+def test_a_row_is_what_the_tool_gives(row):
+    if row["id"] in OUTSIDE:
+        pytest.skip("no metric of rankings against judgments")
+    got = value(*(row[k] for k in ("convention", "metric", "qrels", "run")))
+    if row["id"] in ANSWERED:
+        assert row["value"].startswith("error")
+        assert got == ANSWERED[row["id"]]
+    else:
+        want, tolerance = float(row["value"]), float(row["tolerance"] or 0)
+        assert got == pytest.approx(want, rel=0, abs=tolerance, nan_ok=True)
+
+
+def test_no_row_is_missing():
+    assert Counter(row["convention"] for row in ROWS) == {
+        "recommenders": 365,
+        "recbole": 193,
+        "recmetrics": 153,
+        "rexmex": 118,
+        "recpack": 12,
+        "rankeval": 11,
+        "elliot": 6,
+    }
+    known = {row["id"] for row in ROWS}
+    assert known >= {*OUTSIDE, *ANSWERED}
