@@ -8,7 +8,7 @@ from rankgate.metrics.declare import Cutoff, Metric, Range
 from rankgate.metrics.judged import Counts, Flags, Floats, Judged
 from rankgate.metrics.steps import Steps, inside
 
-Target = Literal["relevant", "highest"]
+Target = Literal["relevant", "highest", "best"]
 Offset = Annotated[int, Range(0)]
 
 
@@ -28,8 +28,9 @@ def reciprocal_rank(
         judged: the block.
         cutoff: k; without it the whole list counts.
         rel: the smallest grade that counts as relevant.
-        target: the first document with `rel` or more (`relevant`), or the first of those
-            that no other in the first k surpasses (`highest`).
+        target: the first document with `rel` or more (`relevant`), the first of those
+            that no other in the first k surpasses (`highest`), or of those that no judged
+            document surpasses (`best`).
         offset: added to the rank; 1 takes 1 / (1 + rank) at its word, and no ranking
             gets above a half.
 
@@ -76,6 +77,8 @@ def _targets(judged: Judged, cutoff: int | None, rel: float, target: Target) -> 
     if target == "highest":
         grade = np.where(hits, judged.grade[:, :cutoff], -np.inf)
         hits &= grade == grade.max(axis=-1, keepdims=True)
+    if target == "best":
+        hits &= judged.grade[:, :cutoff] == judged.ideal[:, :1]
     return hits
 
 

@@ -66,6 +66,8 @@ class Convention:
         missing: a judged query that the run lacks counts as an empty ranking, not at all, or is
             an error.
         unknown: a query of the run without judgments is ignored, counts 0, or is an error.
+        no_relevant: a query without a relevant document is scored as the next choices say, or
+            is an error.
         without_relevant: the value where a metric is undefined for lack of relevant documents;
             None leaves the query out of the mean.
         nothing_retrieved: the value where it is undefined because the ranking is empty.
@@ -102,6 +104,7 @@ class Convention:
     duplicates: Duplicates = "error"
     missing: Missing = "zero"
     unknown: Unknown = "ignore"
+    no_relevant: Literal["scored", "error"] = "scored"
     without_relevant: float | None = 0.0
     nothing_retrieved: float | None = 0.0
     nothing_judged: float | None = 0.0

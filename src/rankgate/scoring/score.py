@@ -131,6 +131,11 @@ def refuse(facts: Facts, run: Run, index: Index, how: Convention) -> None:
         query = index.query_ids[int(np.argmin(facts.present))]
         problem = f"query '{query}' has judgments and no results; {how.name} stops here."
         raise InputError(problem, source=run.place.label)
+    empty = facts.lacking & (facts.present | (how.missing != "leave_out"))
+    if how.no_relevant == "error" and empty.any():
+        query = index.query_ids[int(np.argmax(empty))]
+        problem = f"query '{query}' has no relevant document; {how.name} stops here."
+        raise InputError(problem, source=run.place.label)
     if how.unknown == "error" and facts.unknown:
         problem = f"{facts.unknown} queries have results and no judgments; {how.name} stops here."
         raise InputError(problem, source=run.place.label)

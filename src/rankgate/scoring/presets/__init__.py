@@ -19,6 +19,7 @@ _HOMES = {
         *("recommenders", "recbole", "recmetrics", "rexmex", "elliot", "recpack"),
         *("rankeval", "evidently"),
     ),
+    "learning": ("sklearn", "torchmetrics", "rax", "allrank", "lenskit", "xgboost"),
     "documents": ("guide", "esci", "esci-code", "note", "leaf"),
     "products": (
         *("quepid", "searchtweak", "elasticsearch", "opensearch", "rre"),
