@@ -1,5 +1,6 @@
 """The value of every metric, its expected number written as the formula."""
 
+from dataclasses import replace
 from math import exp, log, log2, sqrt
 
 import numpy as np
@@ -16,6 +17,8 @@ SHORT = block([[3, 2, 1]], ideal=[[3, 3, 2, 1]])
 # pool but unjudged at 6; a relevant document and a non-relevant one are missed.
 LIST = block([[2, None, 0, 1, 3, -1]], ideal=[[3, 2, 1, 1, 0, 0, -1]])
 # R = 4, N = 2, n = 6; with rel=2: R = 2, N = 4, relevant at 1 and 5.
+# Relevant at 1 and 3, of which the first has the score of the second.
+TIED = replace(block([[1, 0, 1]]), first=np.array([[1, 1, 3]]), last=np.array([[2, 2, 3]]))
 
 _2, _3, _4, _5, _6 = (log2(i) for i in (2, 3, 4, 5, 6))
 
@@ -65,6 +68,7 @@ VALUES = [
     ),
     (SHORT, "CG(gain='exp')", 11),
     (SHORT, "ERR(max_grade=3)", 7 / 8 + 1 / 8 * 3 / 8 / 2 + 1 / 8 * 5 / 8 * 1 / 8 / 3),
+    (block([[2, 1, 0]]), "ERR(scale='query')", 3 / 4 + 1 / 4 * 1 / 4 / 2),
     (SHORT, "ERR(max_grade=3)@2", 7 / 8 + 1 / 8 * 3 / 8 / 2),
     (block([[0, 3]]), "ERR(max_grade=3,decay=0.18)", 7 / 8 / 2**0.18),
     (SHORT, "ERR", 7 / 16 + 9 / 16 * 3 / 16 / 2 + 9 / 16 * 13 / 16 * 1 / 16 / 3),
@@ -195,6 +199,64 @@ VALUES = [
     (block([[0, 2, 1]]), "G", (2 / log2(2 + 3 - 2) + 1 / log2(2 + 4 - 3)) / 3),
     (block([[0, 1, 0, 1]]), "BinG", (1 / log2(3) + 1 / log2(4)) / 2),
     (block([[0, 1]], ideal=[[1, 1]]), "Yaap", log((1 + 1 / 2) / (1 + 2 - 1 / 2))),
+    (LIST, "RBP(p=0.5,gain='exp',max_grade=3)", 0.5 * (3 + 0.5**3 + 7 * 0.5**4) / 7),
+    (LIST, "RBP(p=0.5,gain={1:1,2:5},max_grade=2)", 0.5 * (5 + 0.5**3 + 3 * 0.5**4) / 5),
+    (LIST, "RBP(p=0.5,horizon=4)", (1 + 0.5**3) / (1 + 0.5 + 0.5**2 + 0.5**3)),
+    (LIST, "RBP(p=1,horizon=4)", 2 / 4),
+    (TIED, "RBP(p=0.5,ties='averaged')", 0.5 * ((1 + 0.5) / 2 + 0.5**2)),
+    (TIED, "RBP(p=0.5,ties='averaged')@1", 0.5),
+    (TIED, "RBP(p=1,ties='averaged',horizon=4)", 2 / 4),
+    (LIST, "Bpref(negative='nonrelevant')", (1 + 2 / 3 + 2 / 3) / 4),
+    (LIST, "Bpref(negative='relevant')", (1 + 2 / 3 + 2 / 3 + 2 / 3) / 4),
+    (block([[1, 2]]), "Bpref", 1),
+    (block([[1, 2]]), "Bpref(unopposed='lost')", 0),
+    (LIST, "Judged(negative='judged')", 5 / 6),
+    (LIST, "Judged(negative='judged')@2", 1 / 2),
+    (LIST, "SetF(beta=2,weighing='plain')", 3 * (3 / 6) * (3 / 4) / (2 * 3 / 6 + 3 / 4)),
+    (SHORT, "ERR(gain='linear',max_grade=3)@2", 3 / 4 + 1 / 4 * 2 / 4 / 2),
+    (SHORT, "ERR(gain={1:1,2:3,3:7},max_grade=3)@2", 7 / 8 + 1 / 8 * 3 / 8 / 2),
+    (
+        SHORT,
+        "nERR(max_grade=3)@3",
+        (7 / 8 + 1 / 8 * 3 / 8 / 2 + 1 / 8 * 5 / 8 * 1 / 8 / 3)
+        / (7 / 8 + 1 / 8 * 7 / 8 / 2 + 1 / 8 * 1 / 8 * 3 / 8 / 3),
+    ),
+    (
+        block([[0, 1]], ideal=[[1, 0]]),
+        "nERR(gain={0:2,1:3},max_grade=1)",
+        (2 / 4 + 2 / 4 * 3 / 8) / (3 / 4 + 1 / 4 * 2 / 8),
+    ),
+    (SHORT, "Q@3", (4 / 4 + 7 / 8 + 9 / 11) / 3),
+    (SHORT, "Q", (4 / 4 + 7 / 8 + 9 / 11) / 4),
+    (LIST, "Q(beta=0)", (1 + 2 / 4 + 3 / 5) / 4),
+    (LIST, "Q(gain='exp')", ((1 + 3) / (1 + 7) + (2 + 4) / (4 + 12) + (3 + 11) / (5 + 12)) / 4),
+    (LIST, "Q(gain='exp',beta=2,rel=2)@2", (1 + 2 * 3) / (1 + 2 * 7) / 2),
+    (SHORT, "SDCG(max_grade=3)@3", (1 + 2 / 3 / _3 + 1 / 3 / _4) / (1 + 1 / _3 + 1 / _4)),
+    (SHORT, "SDCG@10", (3 / 4 + 2 / 4 / _3 + 1 / 4 / _4) / sum(1 / log2(i) for i in range(2, 12))),
+    (SHORT, "SDCG(max_grade=2,min_grade=1)@3", (1 + 1 / _3) / (1 + 1 / _3 + 1 / _4)),
+    # of the ideal 3 3 2 1 the first, third and last are there, at ranks 1, 2 and 3
+    (
+        SHORT,
+        "Compat(p=0.5)",
+        (1 + 0.5 * 1 / 2 + 0.25 * 2 / 3 + 0.125 * 3 / 4) / (1 + 0.5 + 0.25 + 0.125),
+    "AP(denominator='returned') Rprec Bpref infAP IPrec@0.5 SetR SetF nDCG nDCG@5 nDCGRel RnDCG "
+    "nDCG(depth='returned')@5 nDCG(ideal='shown')@5 "
+    # the ideal: what stands at 5, 1 and 4, and one that is missing
+    (
+        LIST,
+        "Compat(p=0.5)",
+        (0.5 / 2 + 0.25 / 3 + 0.125 * 2 / 4 + 0.0625 * 3 / 5 + 0.03125 * 3 / 6)
+        / (1 + 0.5 + 0.25 + 0.125 + 0.0625 * 4 / 5 + 0.03125 * 4 / 6),
+    ),
+    (
+        LIST,
+        "Compat(p=0.5,best='endless')",
+        (0.5 / 2 + 0.25 / 3 + 0.125 * 2 / 4 + 0.0625 * 3 / 5 + 0.03125 * 3 / 6)
+        / (1 + 0.5 + 0.25 + 0.125 + 0.0625 + 0.03125),
+    ),
+    (LIST, "Accuracy", (3 + 1 + 1) / (3 * 3)),
+    (LIST, "Accuracy@4", (2 + 0) / (2 * 2)),
+    (LIST, "Accuracy(rel=3)", 1 / 5),
 ]
 
 
@@ -238,7 +300,7 @@ def test_what_needs_no_ideal_is_zero_without_a_relevant_document(name):
 
 ZERO_OF_NOTHING = (
     "R@5 RelP@5 F@5 Success@5 RR AP AP@5 AP(denominator='ranks') AP(denominator='ranks')@5 "
-    "AP(denominator='returned') Rprec Bpref infAP IPrec@0.5 SetR SetF nDCG nDCG@5 nDCGRel RnDCG "
+    "AP(denominator='returned') nDCG(depth='returned')@5 nDCG(ideal='shown')@5 Rprec Bpref infAP IPrec@0.5 SetR SetF nDCG nDCG@5 nDCGRel RnDCG "
     "G BinG P@5 DCG CG@5 ERR RBP Unjudged@5 NumRet NumRelRet Utility"
 )
 

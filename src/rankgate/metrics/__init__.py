@@ -8,9 +8,11 @@
 from rankgate.metrics.average import AP, GMAP
 from rankgate.metrics.average_recall import AR
 from rankgate.metrics.average_reciprocal import ARR
+from rankgate.metrics.blended import Q
 from rankgate.metrics.bpref import Bpref, GMBpref
-from rankgate.metrics.cascade import ERR
+from rankgate.metrics.cascade import ERR, nERR
 from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.metrics.compatibility import Compat
 from rankgate.metrics.counts import NumNonrelJudgedRet, NumQ, NumRel, NumRelRet, NumRet
 from rankgate.metrics.dcg import CG, DCG, nDCG
 from rankgate.metrics.declare import Metric
@@ -23,11 +25,13 @@ from rankgate.metrics.interpolated import IPrec, IPrec11
 from rankgate.metrics.labels import LRAP
 from rankgate.metrics.names import parse
 from rankgate.metrics.pairs import OPA
+from rankgate.metrics.pairwise import Accuracy
 from rankgate.metrics.precision import P, RelP, Rprec, RprecMult
 from rankgate.metrics.prefixes import RnDCG, nDCGRel
 from rankgate.metrics.rbp import RBP, RBPResid
 from rankgate.metrics.recall import R, Success
 from rankgate.metrics.reciprocal import RR
+from rankgate.metrics.scaled import SDCG
 from rankgate.metrics.sets import SetAP, SetF, SetP, SetR, SetRelP
 from rankgate.metrics.utility import Utility
 
@@ -44,8 +48,11 @@ __all__ = [
     "OPA",
     "RBP",
     "RR",
+    "SDCG",
+    "Accuracy",
     "BinG",
     "Bpref",
+    "Compat",
     "F",
     "FallOut",
     "G",
@@ -61,6 +68,7 @@ __all__ = [
     "NumRet",
     "NumUnjudged",
     "P",
+    "Q",
     "R",
     "RBPResid",
     "RelP",
@@ -79,5 +87,6 @@ __all__ = [
     "infAP",
     "nDCG",
     "nDCGRel",
+    "nERR",
     "parse",
 ]

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from rankgate.metrics.average import AP, GMAP
 from rankgate.metrics.average_recall import AR
 from rankgate.metrics.average_reciprocal import ARR
+from rankgate.metrics.blended import Q
 from rankgate.metrics.bpref import Bpref, GMBpref
-from rankgate.metrics.cascade import ERR
+from rankgate.metrics.cascade import ERR, nERR
+from rankgate.metrics.compatibility import Compat
 from rankgate.metrics.counts import NumNonrelJudgedRet, NumQ, NumRel, NumRelRet, NumRet
 from rankgate.metrics.dcg import CG, DCG, nDCG
 from rankgate.metrics.experimental import BinG, G, Yaap
@@ -20,11 +22,13 @@ from rankgate.metrics.inferred import infAP
 from rankgate.metrics.interpolated import IPrec, IPrec11
 from rankgate.metrics.labels import LRAP
 from rankgate.metrics.pairs import OPA
+from rankgate.metrics.pairwise import Accuracy
 from rankgate.metrics.precision import P, RelP, Rprec, RprecMult
 from rankgate.metrics.prefixes import RnDCG, nDCGRel
 from rankgate.metrics.rbp import RBP, RBPResid
 from rankgate.metrics.recall import R, Success
 from rankgate.metrics.reciprocal import RR
+from rankgate.metrics.scaled import SDCG
 from rankgate.metrics.sets import SetAP, SetF, SetP, SetR, SetRelP
 from rankgate.metrics.utility import Utility
 
@@ -59,6 +63,11 @@ CATALOGUE: tuple[Metric, ...] = (
     GMAP,
     GMBpref,
     RBPResid,
+    nERR,
+    Q,
+    SDCG,
+    Compat,
+    Accuracy,
     LRAP,
     OPA,
     FallOut,

@@ -5,11 +5,14 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankgate.metrics.declare import Cutoff, Metric, Range
+from rankgate.metrics.discounts import Ties
+from rankgate.metrics.gains import GainMap, gained
 from rankgate.metrics.judged import PAD, Floats, Judged, Ranks, count, total
 from rankgate.metrics.steps import Steps
 
 Persistence = Annotated[float, Range(0, 1)]
-Worth = Literal["binary", "scaled", "linear"]
+Worth = Literal["binary", "scaled", "linear", "exp"] | GainMap
+Top = Annotated[float, Range(0)]
 Tail = Literal["always", "holes"]
 
 
@@ -20,6 +23,9 @@ def rank_biased_precision(
     rel: float = 1,
     gain: Worth = "binary",
     cutoff: Cutoff | None = None,
+    max_grade: Top | None = None,
+    ties: Ties = "broken",
+    horizon: Cutoff | None = None,
 ) -> Floats:
     """Expected gain a document for a reader who looks at the next one with probability p.
 
@@ -30,8 +36,14 @@ def rank_biased_precision(
         p: the persistence, 0.5 an impatient reader, 0.95 a patient one.
         rel: the smallest grade that counts as relevant, for `binary`.
         gain: 1 if relevant (`binary`); the grade over the highest that the query
-            has, if that is above 1 (`scaled`, trec_eval 10); the grade (`linear`).
+            has, if that is above 1 (`scaled`, trec_eval 10); the grade (`linear`);
+            2 to the grade less 1 (`exp`); or a map from grade to gain.
         cutoff: k; without it the whole list counts.
+        max_grade: the grade whose gain counts as 1; without it gains are taken as they are.
+        ties: documents with equal scores stand at ranks of their own (`broken`), or share the
+            mean of their weights (`averaged`, trectools).
+        horizon: the rank at which even a patient reader stops, so that the weights of the
+            ranks above add up to 1; without it there is none.
 
     Returns:
         ``(T,)``; 0 where nothing of worth is retrieved, whatever there was to find.
@@ -40,8 +52,8 @@ def rank_biased_precision(
     >>> rank_biased_precision(block([[1, 0, 1]]), p=0.5)  # (1 + 1/4) / 2
     array([0.625])
     """
-    worth = _worth(judged, gain, rel, cutoff)
-    return (1 - p) * total(_weight(judged.rank[:, :cutoff], p, cutoff) * worth)
+    worth = _worth(judged, gain, rel, cutoff, max_grade)
+    return _share(p, horizon) * total(_weights(judged, p, cutoff, ties, horizon) * worth)
 
 
 def rank_biased_precision_steps(
@@ -51,24 +63,60 @@ def rank_biased_precision_steps(
     rel: float = 1,
     gain: Worth = "binary",
     cutoff: Cutoff | None = None,
+    max_grade: Top | None = None,
+    ties: Ties = "broken",
+    horizon: Cutoff | None = None,
 ) -> Steps:
     """Worth times the chance that the reader gets there."""
+    weights = np.zeros(judged.rank.shape)
+    weights[:, :cutoff] = _weights(judged, p, cutoff, ties, horizon)
     return Steps(
-        _worth(judged, gain, rel, None),
-        (1 - p) * _weight(judged.rank, p, cutoff),
+        _worth(judged, gain, rel, None, max_grade),
+        _share(p, horizon) * weights,
         np.ones(len(judged.rank)),
         weighed="(1−p)·p^(i−1)",
     )
 
 
-def _worth(judged: Judged, gain: Worth, rel: float, cutoff: int | None) -> Floats:
+def _worth(
+    judged: Judged, gain: Worth, rel: float, cutoff: int | None, max_grade: float | None
+) -> Floats:
     """What each document is worth; with a cutoff only its columns."""
     if gain == "binary":
         return judged.hits(rel, cutoff).astype(np.float64)
-    worth: Floats = np.maximum(judged.grade[:, :cutoff], 0)
+    grade = judged.grade[:, :cutoff]
     if gain == "scaled":
-        worth /= np.maximum(judged.ideal[:, :1], 1)
-    return worth
+        worth: Floats = np.maximum(grade, 0) / np.maximum(judged.ideal[:, :1], 1)
+        return worth
+    top = 1.0 if max_grade is None else gained(np.array([max_grade]), gain)[0]
+    return np.where(judged.rank[:, :cutoff] < PAD, gained(grade, gain) / top, 0)
+
+
+def _share(p: float, horizon: int | None) -> float:
+    """What the weights are multiplied by, so that they add up to 1."""
+    return 1 - p if horizon is None else 1 / float(_reach(horizon, p))
+
+
+def _weights(
+    judged: Judged, p: float, cutoff: int | None, ties: Ties, horizon: int | None
+) -> Floats:
+    """The weight of each document, ``(T, min(J, k))``."""
+    ends = [end for end in (cutoff, horizon) if end is not None]
+    end = min(ends, default=None)
+    rank = judged.rank[:, :cutoff]
+    if ties == "broken":
+        return _weight(rank, p, end)
+    first, last = judged.first[:, :cutoff], judged.last[:, :cutoff]
+    last = last if end is None else np.minimum(last, end)
+    shared = (_reach(last, p) - _reach(first - 1, p)) / np.maximum(last - first + 1, 1)
+    return np.where(rank > (PAD - 1 if end is None else end), 0, shared)
+
+
+def _reach(ranks: Ranks | int, p: float) -> Floats:
+    """1 + p + p² + …, so many terms: the sum of the weights of the first ranks."""
+    many = np.asarray(ranks, np.float64)
+    reach: Floats = many if p == 1 else (1 - np.power(p, many)) / (1 - p)
+    return reach
 
 
 def rank_biased_residual(

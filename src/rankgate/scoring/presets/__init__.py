@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "trec": ("trec", "trec9", "pytrec_eval"),
+    "ir": ("ir_measures", "ranx", "gdeval", "trectools", "cwl", "ntcir", "beir"),
     "recommenders": (
         *("recommenders", "recbole", "recmetrics", "rexmex", "elliot", "recpack"),
         *("rankeval", "evidently"),
