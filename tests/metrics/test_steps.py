@@ -11,7 +11,7 @@ BINDINGS = {
     "nDCG": [
         {"gain": "exp", "cutoff": 3},
         {"gain": "judged", "cutoff": 3},
-        {"ideal": "counted", "cutoff": 4},
+        {"ideal": "counted", "discount": "graded", "cutoff": 4},
         {"discount": "original", "ideal": "retrieved"},
         {"depth": "all", "cutoff": 2},
         {"depth": "returned", "cutoff": 8},

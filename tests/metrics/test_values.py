@@ -50,6 +50,8 @@ VALUES = [
     (block([[0, 1]]), "nDCG(ideal='shown')@1", 0),
     (SHORT, "nDCG(term_digits=2)@3", (3 + 1.26 + 0.5) / (3 + 1.89 + 1)),
     (SHORT, "DCG@2", 3 + 2 / _3),
+    (SHORT, "DCG(discount='graded')@2", 3 / log2(1 * 3 + 1) + 2 / log2(2 * 2 + 1)),
+    (SHORT, "nDCG(discount='graded')@1", 3 / log2(1 * 3 + 1) / 3),
     (SHORT, "DCG(base=10)", (3 + 2 / _3 + 1 / _4) * log2(10)),
     (SHORT, "DCG(base=3,discount='original')", 3 + 2 / 1 + 1 / 1),
     (SHORT, "CG@2", 5),
@@ -239,8 +241,7 @@ VALUES = [
         SHORT,
         "Compat(p=0.5)",
         (1 + 0.5 * 1 / 2 + 0.25 * 2 / 3 + 0.125 * 3 / 4) / (1 + 0.5 + 0.25 + 0.125),
-    "AP(denominator='returned') Rprec Bpref infAP IPrec@0.5 SetR SetF nDCG nDCG@5 nDCGRel RnDCG "
-    "nDCG(depth='returned')@5 nDCG(ideal='shown')@5 "
+    ),
     # the ideal: what stands at 5, 1 and 4, and one that is missing
     (
         LIST,
@@ -300,7 +301,8 @@ def test_what_needs_no_ideal_is_zero_without_a_relevant_document(name):
 
 ZERO_OF_NOTHING = (
     "R@5 RelP@5 F@5 Success@5 RR AP AP@5 AP(denominator='ranks') AP(denominator='ranks')@5 "
-    "AP(denominator='returned') nDCG(depth='returned')@5 nDCG(ideal='shown')@5 Rprec Bpref infAP IPrec@0.5 SetR SetF nDCG nDCG@5 nDCGRel RnDCG "
+    "AP(denominator='returned') Rprec Bpref infAP IPrec@0.5 SetR SetF nDCG nDCG@5 nDCGRel RnDCG "
+    "nDCG(depth='returned')@5 nDCG(ideal='shown')@5 "
     "G BinG P@5 DCG CG@5 ERR RBP Unjudged@5 NumRet NumRelRet Utility"
 )
 

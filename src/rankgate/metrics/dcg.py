@@ -7,7 +7,7 @@ import numpy as np
 
 from rankgate.errors import InputError
 from rankgate.metrics.declare import Cutoff, Metric, Range
-from rankgate.metrics.discounts import Base, Discount, Ties, averaged, discounted
+from rankgate.metrics.discounts import Base, Discount, Ties, averaged, by_rank, discounted
 from rankgate.metrics.gains import Gain, Levels, retrieved_gains
 from rankgate.metrics.ideals import Depth, Ideal, anywhere, ideal_ranking
 from rankgate.metrics.judged import Floats, Judged, total
@@ -55,8 +55,9 @@ def dcg(
         cutoff: k; without it the whole list counts.
         gain: g(x) = x (`linear`), 2ˣ − 1 (`exp`), or a map from grade to gain.
         base: b.
-        discount: by log_b(i + 1) (`shifted`, every current tool) or by max(1, log_b i)
-            (`original`, as first published: no discount before rank b).
+        discount: by log_b(i + 1) (`shifted`, nearly every current tool), by max(1, log_b i)
+            (`original`, as first published: no discount before rank b), or by
+            log_b(i · grade + 1) (`graded`, recpack, which expects grades of 0 and 1).
         ties: documents with equal scores stand at ranks of their own (`broken`), or each at
             all ranks of its group, so that the value is the mean over all orders (`averaged`,
             scikit-learn).
@@ -85,7 +86,7 @@ def dcg_steps(
     if ties == "averaged":
         weight = averaged(judged, cutoff, discount, base)
     else:
-        weight = discounted(np.ones_like(gains), judged.rank, cutoff, discount, base)
+        weight = by_rank(judged, np.ones_like(gains), cutoff, discount, base)
     return Steps(gains, weight, np.ones(len(gains)), weighed="discount")
 
 
@@ -113,7 +114,7 @@ def ndcg(
         gain: g(x) = x (`linear`, trec_eval), 2ˣ − 1 (`exp`, gdeval and most of industry),
             1 above 0 (`binary`) or from 0 (`judged`), x even below 0 (`signed`), or a map
             from grade to gain.
-        discount: `shifted` or `original`, as in DCG.
+        discount: `shifted`, `original` or `graded`, as in DCG; the last for the ranking only.
         ideal: the best order of all judged documents (`judged`), or only of those that
             were retrieved (`retrieved`) or stand in the first k (`shown`), both of which
             hide whatever the ranking missed; or of all that are judged or retrieved
@@ -193,7 +194,7 @@ def _terms(
     if ties == "averaged":  # a group that begins above the cutoff may end below it
         return retrieved_gains(judged, gain) * averaged(judged, cutoff, discount, base)
     gains = retrieved_gains(judged, gain, cutoff)
-    return discounted(gains, judged.rank[:, :cutoff], cutoff, discount, base)
+    return by_rank(judged, gains, cutoff, discount, base)
 
 
 def _refuse(judged: Judged, negative: Refusal, single: Refusal) -> None:

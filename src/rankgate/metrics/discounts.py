@@ -12,8 +12,9 @@ from rankgate.metrics.parameters import Range
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Discount = Literal["shifted", "original"]
-"""By log(i + 1), or by max(1, log i): none before the rank that is the base."""
+Discount = Literal["shifted", "original", "graded"]
+"""By log(i + 1); by max(1, log i), none before the rank that is the base; or by log(i · grade + 1),
+as recpack does, which is the first for grades of 0 and 1."""
 
 Ties = Literal["broken", "averaged"]
 """Each document at its own rank, or at all ranks of its group of equal scores, on average."""
@@ -23,7 +24,7 @@ Base = Annotated[float, Range(1.000001)]
 
 def discounted(
     gains: Floats,
-    rank: Ranks | NDArray[np.int64],
+    rank: Ranks | NDArray[np.int64] | Floats,
     cutoff: int | None,
     discount: Discount,
     base: float = 2.0,
@@ -33,6 +34,17 @@ def discounted(
     if cutoff is not None:
         worth[rank > cutoff] = 0
     return worth
+
+
+def by_rank(
+    judged: Judged, gains: Floats, cutoff: int | None, discount: Discount, base: float = 2.0
+) -> Floats:
+    """Gains of the documents retrieved, ``(T, J)`` or fewer columns, divided by the discount."""
+    rank, grade = judged.rank[:, : gains.shape[1]], judged.grade[:, : gains.shape[1]]
+    if discount != "graded":
+        return discounted(gains, rank, cutoff, discount, base)
+    worth = discounted(gains, np.where(grade > 0, rank * grade, rank), None, "shifted", base)
+    return worth if cutoff is None else np.where(rank > cutoff, 0, worth)
 
 
 def averaged(judged: Judged, cutoff: int | None, discount: Discount, base: float = 2.0) -> Floats:
@@ -53,8 +65,8 @@ def averaged(judged: Judged, cutoff: int | None, discount: Discount, base: float
     return alone
 
 
-def _divisor(rank: Ranks | NDArray[np.int64], discount: Discount, base: float) -> Floats:
-    log: Floats = np.log2(rank + 1.0 if discount == "shifted" else rank)
+def _divisor(rank: Ranks | NDArray[np.int64] | Floats, discount: Discount, base: float) -> Floats:
+    log: Floats = np.log2(rank if discount == "original" else rank + 1.0)
     if base != 2:  # noqa: PLR2004 the binary logarithm is the usual one
         log /= np.log2(base)
     if discount == "original":

@@ -155,7 +155,10 @@ RECPACK = Convention(
     absent=0.0,
     forced={"without_relevant": None},
     without_relevant=None,
-    parameters={"nDCG": {"ideal": "counted"}},
+    parameters={
+        "DCG": {"discount": "graded"},
+        "nDCG": {"discount": "graded", "ideal": "counted"},
+    },
     spellings={
         "HitK({k})": "CG(gain='binary')@{k}",
         "PrecisionK({k})": "P@{k}",
