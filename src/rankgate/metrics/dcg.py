@@ -168,10 +168,9 @@ def ndcg_steps(
     got = dcg_steps(judged, cutoff=cutoff, gain=gain, discount=discount, ties=ties)
     best, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
     weight = discounted(np.ones_like(best), rank, None, discount)
-    if term_digits is not None:  # a term that is cut is no product any more
-        terms = _cut(got.gain * got.weight, term_digits)
-        got = replace(got, gain=terms, weight=inside(judged, cutoff))
-        best, weight = _cut(best * weight, term_digits), np.ones_like(weight)
+    if term_digits is not None:
+        got = replace(got, weight=_weight_of_cut(got.gain, got.weight, term_digits))
+        weight = _weight_of_cut(best, weight, term_digits)
     at = "" if cutoff is None else f"@{cutoff}"
     norm = total(best * weight)
     if ideal in ("retrieved", "shown") or depth == "returned":
@@ -208,6 +207,12 @@ def _refuse(judged: Judged, negative: Refusal, single: Refusal) -> None:
             "nDCG: a query has a single document, whose order says nothing; "
             "take the query out, or say single='taken'."
         )
+
+
+def _weight_of_cut(gains: Floats, weight: Floats, digits: int) -> Floats:
+    """The weights that give terms without the decimals behind some."""
+    cut = _cut(gains * weight, digits)
+    return np.divide(cut, gains, out=weight.copy(), where=gains != 0)
 
 
 def _cut(terms: Floats, digits: int | None) -> Floats:
