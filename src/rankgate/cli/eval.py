@@ -18,6 +18,12 @@ from rankgate.report.evaluation import FORMS, render
 @options.metrics_from
 @options.convention
 @click.option("--per-query", is_flag=True, help="Every query too, not only the means.")
+@click.option(
+    "--bounds",
+    is_flag=True,
+    help="Beside each value what it would be if all unjudged documents were irrelevant, and if "
+    "all were best.",
+)
 @options.form(*FORMS)
 @options.output
 def command(  # noqa: PLR0917 - click passes them by name
@@ -27,6 +33,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     metrics_from: str | None,
     convention: services.Convention,
     per_query: bool,  # noqa: FBT001 - a flag of the command line
+    bounds: bool,  # noqa: FBT001 - as above
     form: str,
     output: str | None,
 ) -> None:
@@ -39,6 +46,6 @@ def command(  # noqa: PLR0917 - click passes them by name
     extra = services.metrics_from(metrics_from)
     with Progress(len(runs)) as progress:
         result = services.evaluate(
-            qrels, runs, metrics, convention, extra=extra, on_progress=progress
+            qrels, runs, metrics, convention, bounds=bounds, extra=extra, on_progress=progress
         )
     deliver(render(result, form, per_query=per_query), output)

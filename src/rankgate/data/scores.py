@@ -61,6 +61,9 @@ class Scores:
         means: by metric; NaN where there is nothing to take a mean of.
         counts: what stands behind the means.
         convention: name, axes and hash.
+        low: the same with all unjudged documents irrelevant, for the metrics that admit bounds;
+            None where bounds were not asked for.
+        high: the same with all of them of the best grade.
     """
 
     run: str
@@ -71,6 +74,8 @@ class Scores:
     means: Mapping[str, float]
     counts: Counts
     convention: Mapping[str, Any]
+    low: Scores | None = None
+    high: Scores | None = None
 
     @cached_property
     def table(self) -> pl.DataFrame:

@@ -11,6 +11,7 @@ from rankgate.report.numbers import column, decimal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rankgate.data import Scores
     from rankgate.services import Evaluation
 
 ALL = "all"
@@ -69,14 +70,25 @@ def _json(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
 
 
 def _csv(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
-    def rows() -> Iterator[tuple[str, str, str, float | None]]:
+    bounds = any(run.low is not None for run in result.runs)
+
+    def rows() -> Iterator[tuple[str | float | None, ...]]:
         for run in result.runs:
             for metric in result.metrics:
                 each = run.per_query(metric) if per_query else {}
-                yield from ((run.run, metric, query, value) for query, value in each.items())
-                yield run.run, metric, ALL, run.means[metric]
+                sides = [_per_query(side, metric) for side in (run.low, run.high) if bounds]
+                for query, value in each.items():
+                    yield run.run, metric, query, value, *(side.get(query) for side in sides)
+                ends = [_end(side, metric) for side in (run.low, run.high) if bounds]
+                yield run.run, metric, ALL, run.means[metric], *ends
 
-    return as_csv.written(("run", "metric", "query_id", "value"), rows())
+    head = ("run", "metric", "query_id", "value", *(("low", "high") if bounds else ()))
+    return as_csv.written(head, rows())
+
+
+def _per_query(scores: Scores | None, metric: str) -> dict[str, float | None]:
+    known = scores is not None and metric in scores.values
+    return scores.per_query(metric) if scores is not None and known else {}
 
 
 FORMS = {
@@ -94,7 +106,17 @@ def means(result: Evaluation) -> Grid:
     columns = {"run": [run.run for run in result.runs]}
     for metric in result.metrics:
         columns[metric] = column(run.means[metric] for run in result.runs)
+        ends = [[_end(run.low, metric), _end(run.high, metric)] for run in result.runs]
+        if any(end is not None for pair in ends for end in pair):
+            told = [[decimal(end) for end in pair] for pair in ends]
+            mine = zip(columns[metric], told, strict=True)
+            columns[metric] = [f"{value} [{low}, {high}]" for value, (low, high) in mine]
     return Grid.of(columns)
+
+
+def _end(scores: Scores | None, metric: str) -> float | None:
+    """One end of the bounds of a mean, if there is one."""
+    return None if scores is None else scores.means.get(metric)
 
 
 def counts(result: Evaluation) -> Grid:

@@ -12,13 +12,16 @@ from rankgate.data import read_qrels, read_run
 from rankgate.errors import UsageError
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.names import parse, parse_all
-from rankgate.scoring import Convention, convention, score
+from rankgate.scoring import Convention, score
+from rankgate.scoring.bounds import bounded
 from rankgate.scoring.index import Index
+from rankgate.services.conventions import chosen_convention, refuse_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rankgate.data import Run, Scores
+    from rankgate.scoring.overrides import Overrides
 
 SCHEMA_VERSION = 1
 
@@ -59,7 +62,28 @@ class Evaluation:
         }
         if per_query:
             told["per_query"] = {label: scores.per_query(label) for label in self.metrics}
+        for name, ends in (("low", scores.low), ("high", scores.high)):
+            if ends is not None:
+                told[name] = {each: _plain(ends.means.get(each, math.nan)) for each in self.metrics}
+                if per_query:
+                    told[f"per_query_{name}"] = {each: ends.per_query(each) for each in ends.values}
         return told
+
+    def joined(self, other: Evaluation) -> Evaluation:
+        """Both evaluations as one, to be compared.
+
+        Raises:
+            UsageError: they follow different conventions; the axes that differ are named. Or they
+                have different judgments or metrics.
+        """
+        mine, theirs = (each.runs[0].run for each in (self, other))
+        second = theirs if theirs != mine else f"the other {theirs}"
+        refuse_mixed({mine: self.convention, second: other.convention})
+        if (self.qrels, self.metrics) != (other.qrels, other.metrics):
+            raise UsageError(
+                f"{mine} and {second} have other judgments or metrics; score both by the same."
+            )
+        return replace(self, runs=(*self.runs, *other.runs))
 
 
 def evaluate(
@@ -68,6 +92,8 @@ def evaluate(
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     how: str | Convention = "trec",
     *,
+    overrides: Overrides | Sequence[str] = (),
+    bounds: bool = False,
     extra: Sequence[Metric] = (),
     on_progress: Callable[[str], None] | None = None,
 ) -> Evaluation:
@@ -78,7 +104,11 @@ def evaluate(
         runs: a run: a path, a frame, ``{query: {doc: score}}``; or a list of runs, or
             ``{name: run}``.
         metrics: names or metrics.
-        how: a convention or its name.
+        how: a convention, its name, or a TOML file that says one.
+        overrides: axes that are chosen otherwise: ``{"ties": "doc_id_asc", "nDCG.gain": "exp"}``,
+            or as words, ``["nDCG.gain=exp"]``.
+        bounds: also what each value would be if the unjudged documents were all irrelevant, and
+            if they were all best.
         extra: metrics that can be named beside those of the house.
         on_progress: told the name of each run before it is scored.
 
@@ -86,7 +116,7 @@ def evaluate(
         InputError: data that cannot be read, with file and line.
         UsageError: an unknown metric or convention, or no run at all.
     """
-    rules = convention(how)
+    rules = chosen_convention(how, overrides)
     chosen = chosen_metrics(metrics, rules, extra)
     readable = _runs(runs)
     if not readable:
@@ -97,7 +127,8 @@ def evaluate(
     for run in readable:
         if on_progress:
             on_progress(run.name)
-        scored.append(score(index, run, chosen, rules))
+        scores = score(index, run, chosen, rules)
+        scored.append(bounded(judgments, run, chosen, rules, scores) if bounds else scores)
     labels = tuple(label for label, _ in chosen)
     return Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored))
 

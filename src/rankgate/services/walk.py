@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.scores import Scores
 from rankgate.errors import RankgateError
+from rankgate.scoring.convention import Alignment
 from rankgate.scoring.differences import Choices, written
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class _Walk:
         return scores.per_query(self._metric[0])
 
 
-_ALIGNING = frozenset({"order", "ties", "precision", "above", "depth", "judged_only"})
+_ALIGNING = frozenset(each.name for each in fields(Alignment))
 
 
 def effective(steps: Iterable[Step]) -> tuple[Step, ...]:
