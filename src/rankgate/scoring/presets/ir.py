@@ -101,13 +101,13 @@ CWL = Convention(
 )
 
 
-def _at_level(theirs: str, ours: str) -> dict[str, str]:
-    """A name of ranx with a level of relevance and a cutoff, with either, with none."""
+def _at_level(theirs: str, ours: str, whole: str) -> dict[str, str]:
+    """A name of ranx with a cutoff, with a level of relevance, with both, with none."""
     return {
         f"{theirs}@{{k}}-l{{rel}}": f"{ours}(rel={{rel}})@{{k}}",
-        f"{theirs}-l{{rel}}": f"{ours}(rel={{rel}})",
+        f"{theirs}-l{{rel}}": f"{whole}(rel={{rel}})",
         f"{theirs}@{{k}}": f"{ours}@{{k}}",
-        theirs: ours,
+        theirs: whole,
     }
 
 
@@ -120,7 +120,7 @@ RANX = Convention(
             "equal scores are sorted by an unstable algorithm, so that their order depends on the "
             "length of the list; here they keep their order"
         ),
-        "grades with fractions are cut to whole numbers",
+        "grades with fractions are cut to whole numbers; here they stay",
         "a run of empty lists alone, or judgments of none, fail; here the value is 0",
         "ids are compared by 53 bits of a hash",
         "of two judgments of one document the later counts; here they are an error",
@@ -149,19 +149,19 @@ RANX = Convention(
         "hits@{k}": "CG(gain='binary')@{k}",
         "hits": "CG(gain='binary')",
         "interpolated_precision_at_recall {r}": "IPrec@{r}",
-        "precision": "SetP",
-        "recall": "SetR",
-        "f1": "SetF",
-        **_at_level("map", "AP"),
-        **_at_level("mrr", "RR"),
-        **_at_level("precision", "P"),
-        **_at_level("recall", "R"),
-        **_at_level("f1", "F"),
-        **_at_level("hit_rate", "Success"),
+        **_at_level("map", "AP", "AP"),
+        **_at_level("mrr", "RR", "RR"),
+        **_at_level("precision", "P", "SetP"),
+        **_at_level("recall", "R", "SetR"),
+        **_at_level("f1", "F", "SetF"),
+        "hit_rate@{k}-l{rel}": "Success(rel={rel})@{k}",
+        "hit_rate@{k}": "Success@{k}",
         "r-precision-l{rel}": "Rprec(rel={rel})",
         "r-precision": "Rprec",
         "bpref-l{rel}": "Bpref(rel={rel})",
         "bpref": "Bpref",
+        "rbp.{p}-l2": "RBP(p=0.{p},gain={{1: 0}})",
+        "rbp.{p}-l3": "RBP(p=0.{p},gain={{1: 0, 2: 0}})",
         "rbp.{p}": "RBP(p=0.{p})",
     },
 )

@@ -1,0 +1,236 @@
+"""What ir_measures, ranx, gdeval, trectools, cwl_eval, pyNTCIREVAL and BEIR give, row by row.
+
+The table is not part of the repository: it is sought beside it, and the tests are skipped
+where it is missing.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from rankgate.errors import RankgateError
+from rankgate.metrics.catalogue import by_name
+from rankgate.metrics.names import parse
+from rankgate.scoring import CONVENTIONS
+from rankgate.services import evaluate
+
+TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"
+COUNTS = {
+    "ir_measures": 1031,
+    "ranx": 595,
+    "trectools": 476,
+    "ntcir": 323,
+    "cwl": 225,
+    "beir": 5,
+    "gdeval": 3,
+}
+
+pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason="the table is not beside us")
+
+OUTSIDE = {
+    "2.10-0001": "judgments of subtopics",
+    "2.10-0002": "judgments of subtopics",
+    "2.10-0013": "the p-value of a test",
+    "2.8-0059": "asks whether a document is judged for any query at all",
+}
+"""Rows that no metric over the judgments of a query can have."""
+
+_EMPTY_RUN = "there is nothing in the run"
+_JUDGED_TWICE = "a document is judged twice"
+REFUSED = {
+    "2.8-0073": _EMPTY_RUN,
+    "2.8-0074": _EMPTY_RUN,
+    "2.8-0075": _EMPTY_RUN,
+    "2.9-0048": _EMPTY_RUN,
+    "2.9-0079": _EMPTY_RUN,
+    "2.9-0008": _JUDGED_TWICE,
+    "2.9-0009": _JUDGED_TWICE,
+    "2.9-0071": _JUDGED_TWICE,
+    "2.9-0073": "a line has seven fields",
+}
+"""Rows where the tool goes on without a word and we say what is wrong."""
+
+_COMMENT = "the tool knows no comment lines, which trec_eval 10 skips"
+_FRACTION = "the tool takes whole grades only"
+_NOTHING_FOUND = "the tool loses the table of a run that finds nothing"
+_RESIDUAL = "the tool's residual of graded gains falls below 0; ours is of grades 0 and 1"
+ANSWERED = {
+    "2.5-0037": (1.0, "the tool has no NumRel of another level"),
+    "2.7-0024": (1 - 0.75, _RESIDUAL),
+    "2.7-0027": (1 - 0.75, _RESIDUAL),
+    "2.7-0028": (1 - 0.5, _RESIDUAL),
+    "2.8-0065": (0.0, "the tool cannot sort the judgments of a query that has none"),
+    "2.8-0066": (0.0, "the tool cannot sort a run of empty lists"),
+    "2.9-0023": (1.0, _COMMENT),
+    "2.9-0024": (1.0, _COMMENT),
+    "2.9-0074": (1.0, _COMMENT),
+    "2.9-0028": (0.0, _FRACTION),
+    "2.9-0029": (0.0, _FRACTION),
+    "2.9-0033": (1.0, _FRACTION),
+    "2.9-0034": (1.0, _FRACTION),
+    "2.9-0064": ((0.9 + 1.7 / 1.584962500721156) / (1.7 + 0.9 / 1.584962500721156), _FRACTION),
+    "2.9-0067": (0.0, _FRACTION),
+    "2.9-0077": (1.0, "the tool reads the document 007 as the number 7"),
+    # relevant at 1, 2 and 4 of five; the ideal has them in this order
+    "random-0852": (
+        (1 + 0.8 + 0.64 * 2 / 3 + 0.512 * 3 / 4 + 0.4096 * 3 / 5)
+        / (1 + 0.8 + 0.64 + 0.512 * 3 / 4 + 0.4096 * 3 / 5),
+        "the tool's ideal has documents of equal grade and score in the order of the judgments",
+    ),
+    **dict.fromkeys(
+        ("random-6269", "random-6692", "random-7115", "random-7538"), (0.0, _NOTHING_FOUND)
+    ),
+}
+"""Rows where the tool fails or errs, and the value that we give: by id, with the reason."""
+
+RESIDUALS = {
+    "get_rbp(p=0.5, binary_topical_relevance=False)": "RBPResid(p=0.5)",
+    "get_rbp(p=0.5, depth=1, binary_topical_relevance=False)": "RBPResid(p=0.5)@1",
+}
+
+
+def table():
+    if not TABLE.is_file():
+        return []
+    with TABLE.open(newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["convention"] in COUNTS]
+    return [row for row in rows if row["reproducible"] == "yes"]
+
+
+ROWS = table()
+INSIDE = [row for row in ROWS if row["id"] not in OUTSIDE]
+FILE = re.compile(r"qrels file ('(?:[^'\\]|\\.)*'); run file ('(?:[^'\\]|\\.)*')")
+
+
+def parsed(text, sign):
+    """``1:a=3,b=2;2:`` as ``{"1": [("a", "3"), ("b", "2")], "2": []}``."""
+    tables = {}
+    for ranking in text.split(";") if text else []:
+        query, _, items = ranking.partition(":")
+        pairs = [item.rpartition(sign) for item in items.split(",") if item]
+        tables.setdefault(query, []).extend((left, right) for left, _, right in pairs)
+    return tables
+
+
+def tables_of(row, folder):
+    """The judgments and the run of a row: files, a frame or dictionaries."""
+    found = FILE.search(row["note"])
+    if found and "[file" in row["metric"]:
+        texts = [ast.literal_eval(text) for text in found.groups()]
+    elif "abc" in row["run"]:  # only a file can hold a score that is no number
+        texts = ["1 0 a 1\n1 0 b 0\n", "1 Q0 a 1 abc t\n"]
+    else:
+        qrels, run = parsed(row["qrels"], "="), parsed(row["run"], "@")
+        grades = {query: {doc: float(grade) for doc, grade in qrels[query]} for query in qrels}
+        return grades, frame(run) if "interleaved" in row["metric"] or twice(run) else dicts(run)
+    paths = [folder / "qrels", folder / "run"]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_bytes(text.encode())
+    return paths
+
+
+def twice(run):
+    return any(len({name for name, _ in pairs}) < len(pairs) for pairs in run.values())
+
+
+def dicts(run):
+    return {query: {doc: float(score) for doc, score in run[query]} for query in run}
+
+
+def frame(run):
+    """The rows by score, the queries in turn."""
+    rows = [(query, doc, float(score)) for query in run for doc, score in run[query]]
+    if not twice(run):
+        rows.sort(key=lambda row: -row[2])
+    return pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+
+
+def how_of(row, inside):
+    """The convention of a row, with what the row says in brackets."""
+    how = CONVENTIONS[row["convention"]]
+    if "make_comparable" in row["metric"]:
+        return replace(how, missing="zero", unknown="ignore")
+    if inside.startswith("gains"):
+        gains = tuple(enumerate(map(float, inside.removeprefix("gains ").split(":")), start=1))
+        return replace(how, parameters=gained(how.parameters, gains))
+    return how
+
+
+def gained(parameters, gains):
+    """The parameters of a convention with gains for its grades."""
+    chosen = {name: dict(values) for name, values in parameters.items()}
+    for name in ("ERR", "nERR", "Q", "RBP", "nDCG"):
+        chosen[name]["gain"] = gains
+        if "max_grade" in chosen[name]:
+            chosen[name]["max_grade"] = len(gains)
+    return chosen
+
+
+def value_of(row, folder):
+    """What we give for a row."""
+    metric, _, inside = row["metric"].removesuffix("]").partition("[")
+    metric = metric.strip().replace("(make_comparable=True)", "")
+    query = "1" if inside == "query 1" else None
+    metric = metric.replace(", average_ties=True, per_query=True", "")
+    if inside == "residual":
+        metric = RESIDUALS[metric]
+    scores = evaluate(*tables_of(row, folder), [metric], how_of(row, inside)).runs[0]
+    return scores.means[metric] if query is None else scores.per_query(metric)[query]
+
+
+@pytest.mark.parametrize("row", INSIDE, ids=[row["id"] for row in INSIDE])
+def test_a_convention_gives_what_its_tool_gives(row, tmp_path):
+    if row["id"] in ANSWERED:
+        want, tolerance = ANSWERED[row["id"]][0], 1e-9
+    elif row["id"] in REFUSED or row["value"].startswith("error"):
+        with pytest.raises(RankgateError):
+            value_of(row, tmp_path)
+        return
+    else:
+        want, tolerance = float(row["value"]), float(row["tolerance"])
+    assert value_of(row, tmp_path) == pytest.approx(want, rel=0, abs=tolerance, nan_ok=True)
+
+
+def test_no_row_is_missing():
+    assert Counter(row["convention"] for row in ROWS) == COUNTS
+    known = {row["id"] for row in ROWS}
+    assert known >= OUTSIDE.keys() | REFUSED.keys() | ANSWERED.keys()
+
+
+def test_what_we_answer_otherwise_is_otherwise():
+    rows = {row["id"]: row["value"] for row in ROWS}
+    for each, (ours, _) in ANSWERED.items():
+        theirs = rows[each]
+        assert theirs.startswith("error") or float(theirs) != pytest.approx(ours, abs=1e-6)
+
+
+SPELLINGS = [(name, theirs) for name in COUNTS for theirs in CONVENTIONS[name].spellings]
+
+
+@pytest.mark.parametrize(("name", "theirs"), SPELLINGS)
+def test_each_name_of_a_tool_is_a_metric_with_all_that_it_needs(name, theirs):
+    share = "5" if theirs.startswith("rbp.") else "0.5"
+    filled = theirs.format(k=3, rel=2, top=3, r=0.1, beta=2, p=share)
+    ours = CONVENTIONS[name].spelled(filled)
+    assert ours == CONVENTIONS[name].spellings[theirs].format(
+        k=3, rel=2, top=3, r=0.1, beta=2, p=share
+    )
+    assert not parse(ours).missing
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_what_is_chosen_for_single_metrics_exists(name):
+    how = CONVENTIONS[name]
+    for metric, chosen in how.parameters.items():
+        assert metric == "*" or by_name[metric](**chosen)
+    for metric, chosen in how.special.items():
+        assert parse(metric.removesuffix("@"))
+        assert chosen.keys() <= how.axes.keys()
