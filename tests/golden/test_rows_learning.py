@@ -101,17 +101,3 @@ def test_no_row_is_missing():
     assert found == {**COUNTS, "formula": 3}  # the one row of xgboost was read, not run
     assert len(ROWS) == sum(found.values()) - len(OUTSIDE)
     assert sum(row["value"].startswith("error") for row in ROWS) == 7
-
-
-def test_lenskit_leaves_lists_without_a_value_out_of_its_mean():
-    qrels, run = {"1": {"a": 1}, "2": {}}, {"1": {"x": 2.0, "a": 1.0}, "2": {"b": 1.0}}
-    scores = evaluate(qrels, run, ["RecipRank(3)", "RBP(3)", "Precision(3)"], "lenskit").runs[0]
-    assert scores.means == pytest.approx(
-        {"RecipRank(3)": 1 / 2, "RBP(3)": 0.15 * 0.85, "Precision(3)": (1 / 2 + 0) / 2}
-    )
-
-
-def test_xgboost_counts_a_query_without_a_relevant_document_as_1():
-    qrels, run = {"1": {"a": 0, "b": 0}}, {"1": {"a": 2.0, "b": 1.0}}
-    means = evaluate(qrels, run, ["ndcg", "map@5", "pre@5"], "xgboost").runs[0].means
-    assert means == {"ndcg": 1, "map@5": 1, "pre@5": 0}

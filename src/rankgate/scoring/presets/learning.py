@@ -191,13 +191,12 @@ XGBOOST = Convention(
     ties="file_order",
     precision="float32",
     missing="leave_out",
-    without_relevant=1.0,
     parameters={
         "P": {"denominator": "returned"},
         "AP": {"denominator": "reachable"},
         "nDCG": {"gain": "exp"},
     },
-    special={"P": {"without_relevant": 0.0}},
+    special={"AP": {"without_relevant": 1.0}, "nDCG": {"without_relevant": 1.0}},
     spellings={
         "ndcg": "nDCG",
         "ndcg@{k}": "nDCG@{k}",

@@ -1,0 +1,59 @@
+"""The conventions of libraries for learning to rank, where the rows of the tools say nothing."""
+
+from dataclasses import replace
+from math import log2
+
+import pytest
+
+from rankgate.errors import InputError
+from rankgate.scoring import CONVENTIONS
+from rankgate.services import evaluate
+
+EMPTY = {"1": {"a": 1, "b": 0}, "2": {"a": 0, "b": 0}}
+RUN = {"1": {"b": 2.0, "a": 1.0}, "2": {"a": 2.0, "b": 1.0}}
+
+
+def means(how, *metrics, qrels=EMPTY, run=RUN):
+    return evaluate(qrels, run, list(metrics), how).runs[0].means
+
+
+def test_lenskit_leaves_lists_without_a_value_out_of_its_mean():
+    found = means("lenskit", "RecipRank(3)", "RBP(3)", "NDCG(3)", "Precision(3)", "Hit()")
+    expected = {
+        "RecipRank(3)": 1 / 2,
+        "RBP(3)": 0.15 * 0.85,
+        "NDCG(3)": 1,  # no discount at rank 2
+        "Precision(3)": (1 / 2 + 0) / 2,
+        "Hit()": 1,
+    }
+    assert found == pytest.approx(expected)
+
+
+def test_lenskit_counts_a_list_that_is_missing_as_0():
+    assert means("lenskit", "RecipRank(3)", run={"2": {"a": 1.0}}) == {"RecipRank(3)": 0}
+
+
+def test_xgboost_and_allrank_count_a_query_without_a_relevant_document_as_1():
+    found = means("xgboost", "ndcg", "map@5", "pre@5")
+    expected = {"ndcg": (1 / log2(3) + 1) / 2, "map@5": (1 / 2 + 1) / 2, "pre@5": (1 / 2 + 0) / 2}
+    assert found == pytest.approx(expected)
+    assert means("allrank", "mrr()", "mrr(ats=[1])") == {"mrr()": 0.75, "mrr(ats=[1])": 0.5}
+
+
+def test_a_query_without_a_relevant_document_may_be_an_error():
+    how = replace(CONVENTIONS["torchmetrics"], no_relevant="error")
+    with pytest.raises(InputError, match="query '2' has no relevant document; torchmetrics stops"):
+        means(how, "RetrievalMAP")
+    assert means(how, "RetrievalMAP", run={"1": RUN["1"]}) == {"RetrievalMAP": 1 / 2}
+
+
+def test_torchmetrics_retrieves_what_scores_above_0_for_some_metrics_only():
+    names = [f"retrieval_{name}" for name in ("recall", "hit_rate", "reciprocal_rank")]
+    found = means("torchmetrics", *names, qrels={"1": {"a": 1}}, run={"1": {"b": 1.0, "a": 0.0}})
+    assert found == dict(zip(names, (0, 1, 0), strict=True))
+
+
+def test_scikit_learn_refuses_what_it_has_no_answer_to():
+    for qrels in ({"1": {"a": 1, "b": -1}}, {"1": {"b": 1}}):
+        with pytest.raises(InputError, match=r"^nDCG: "):
+            means("sklearn", "ndcg_score", qrels=qrels, run={"1": {"b": 2.0}})
