@@ -137,15 +137,15 @@ HAYSTACK = Convention(
     "haystack",
     "Haystack's document evaluators, over whole lists",
     source="deepset-ai/haystack, haystack/components/evaluators/document_*.py, re-implemented",
-    defects=(
-        "a document retrieved twice is credited twice in older versions; here it is an error",
-    ),
+    defects=("before pull request 11959 nDCG credited a document retrieved twice both times",),
     ties="file_order",
+    duplicates="place",
     parameters={
         "*": {"rel": _ABOVE_ZERO},
         "AP": {"denominator": "found"},
         "nDCG": {"depth": "all"},
     },
+    special={"AP": {"duplicates": "each"}},
     spellings={
         "DocumentNDCG": "nDCG",
         "DocumentMRR": "RR",
@@ -157,7 +157,7 @@ MLFLOW = Convention(
     "mlflow",
     "MLflow's retriever metrics: a document is in the targets or not",
     source="mlflow/mlflow, mlflow/metrics/metric_definitions.py, re-implemented",
-    defects=("nDCG is summed in 32-bit floats",),
+    defects=("a document retrieved twice becomes two targets of nDCG; here it is an error",),
     ties="file_order",
     parameters={
         "*": {"rel": _ABOVE_ZERO},
