@@ -76,7 +76,8 @@ class Convention:
             ``nothing`` (no judgments and nothing retrieved), ``no_judgments``,
             ``without_relevant``, ``nothing_retrieved``, ``nothing_judged`` (within the cutoff),
             ``no_hit`` (nothing relevant retrieved at any rank), ``zero`` (the value is 0);
-            None makes the value undefined.
+            None makes the value undefined, for that reason and not for lack of relevant
+            documents.
         no_hits: the mean where no query has a relevant document within the cutoff; None is the
             mean of their values.
         digits: decimals that each value is rounded to before the mean; None keeps all.
