@@ -31,7 +31,7 @@ def bpref(
         rel: the smallest grade that counts as relevant.
         negative: a document in the pool with a negative grade is skipped (`unjudged`,
             trec_eval), not relevant (`nonrelevant`, ranx), or counts in N and as a hit where
-            it is retrieved (`relevant`, trectools).
+            it is retrieved, though not in R (`relevant`, trectools), so that values can pass 1.
         unopposed: a relevant document counts in full where N is 0 (`kept`, trec_eval), not at
             all (`lost`), or makes the value undefined.
 

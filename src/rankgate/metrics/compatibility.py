@@ -45,8 +45,9 @@ def compatibility_steps(judged: Judged, *, p: Patience = 0.95, best: Best = "ide
     weight = p ** (ranks - 1)
     through = np.append(0, np.cumsum(weight / ranks))  # of the prefixes up to each length
     whole = through[length][:, None]
-    hits = judged.grade > 0
-    both = np.where(hits, np.maximum(judged.rank, _ideal_rank(judged)), 1)
+    grade = np.where(judged.known, judged.grade, 0)  # the ideal has no imputed grades
+    hits = grade > 0
+    both = np.where(hits, np.maximum(judged.rank, _ideal_rank(judged.ideal, grade)), 1)
     norm = np.append(0, np.cumsum(weight))[np.where(wanted > 0, length, 0)]
     if best == "ideal":
         places = np.minimum(np.arange(1, judged.ideal.shape[-1] + 1), ranks.size)
@@ -60,27 +61,27 @@ def compatibility_steps(judged: Judged, *, p: Patience = 0.95, best: Best = "ide
     )
 
 
-def _ideal_rank(judged: Judged) -> Counts:
+def _ideal_rank(ideal: Floats, grade: Floats) -> Counts:
     """Where each retrieved document stands in the ideal that is most like the ranking."""
-    by = np.argsort(-judged.grade, axis=-1, kind="stable")  # equal grades in order of rank
-    grade = np.take_along_axis(judged.grade, by, axis=-1)
+    by = np.argsort(-grade, axis=-1, kind="stable")  # equal grades in order of rank
+    ordered = np.take_along_axis(grade, by, axis=-1)
     column = np.broadcast_to(np.arange(grade.shape[-1]), grade.shape)
     fresh = np.ones(grade.shape, bool)
-    fresh[:, 1:] = grade[:, 1:] != grade[:, :-1]
+    fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     begin = np.maximum.accumulate(np.where(fresh, column, 0), axis=-1)
     place = np.empty(grade.shape, np.int64)
     np.put_along_axis(place, by, column - begin + 1, axis=-1)
-    return _better(judged) + place
+    return _better(ideal, grade) + place
 
 
-def _better(judged: Judged) -> Counts:
+def _better(ideal: Floats, grade: Floats) -> Counts:
     """How many documents of the ideal have a higher grade than each one retrieved."""
-    T, width = judged.ideal.shape
-    top = max(judged.ideal.max(initial=0), judged.grade.max(initial=0)) + 1
+    T, width = ideal.shape
+    top = max(ideal.max(initial=0), grade.max(initial=0)) + 1
     begin = np.arange(T)[:, None]
-    ideal = begin * top + (top - 1 - judged.ideal)  # ascending over the rows of all queries
-    own = begin * top + (top - 1 - np.maximum(judged.grade, 0))
-    found: Counts = np.searchsorted(ideal.ravel(), own.ravel()).reshape(own.shape) - begin * width
+    best = begin * top + (top - 1 - ideal)  # ascending over the rows of all queries
+    own = begin * top + (top - 1 - np.maximum(grade, 0))
+    found: Counts = np.searchsorted(best.ravel(), own.ravel()).reshape(own.shape) - begin * width
     return found
 
 
