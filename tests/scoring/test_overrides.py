@@ -1,0 +1,168 @@
+"""Axes set one by one, conventions in TOML, and what two conventions do differently."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from rankgate.errors import InputError, UsageError
+from rankgate.metrics.names import parse
+from rankgate.scoring import CONVENTIONS, Convention
+from rankgate.scoring.axes import axes
+from rankgate.scoring.convention import WORDS
+from rankgate.scoring.differences import Choices
+from rankgate.scoring.overrides import overridden
+from rankgate.services import evaluate
+
+QRELS = {"1": {"a": 3.0, "b": 1.0}, "2": {"z": 0.0}}
+RUN = {"1": {"b": 2.0, "a": 1.0}, "2": {"y": 1.0}}
+
+
+def test_every_field_that_chooses_is_an_axis_with_words():
+    chosen = {each.name for each in fields(Convention)} - WORDS - {"parameters", "special"}
+    assert set(axes()) == chosen
+    assert all(len(axis.about) > 20 for axis in axes().values())
+
+
+@pytest.mark.parametrize("axis", axes().values(), ids=lambda axis: axis.name)
+def test_every_word_of_an_axis_is_read_back(axis):
+    words = [*axis.choices, *(["none"] if axis.optional else [])]
+    for word in words:
+        how = overridden(Convention("plain"), [f"{axis.name}={word}"])
+        assert getattr(how, axis.name) == (None if word == "none" else word)
+
+
+def test_an_override_has_a_name_and_a_hash_of_its_own():
+    how = overridden("trec", ["ties=doc_id_asc", "depth=5"])
+    assert (how.name, how.ties, how.depth) == ("trec+", "doc_id_asc", 5)
+    assert how.hash != CONVENTIONS["trec"].hash
+    assert overridden(how, ["ties=doc_id_desc"]).name == "trec+"
+
+
+def test_what_changes_nothing_keeps_the_convention():
+    assert overridden("trec", ["ties=doc_id_desc"]) is CONVENTIONS["trec"]
+
+
+def test_values_follow_the_settings():
+    metrics = ["nDCG", "RR"]
+    settings = ["nDCG.gain=exp", "RR.without_relevant=none"]
+    plain = evaluate(QRELS, RUN, metrics).runs[0].means
+    other = evaluate(QRELS, RUN, metrics, overrides=settings).runs[0].means
+    own = evaluate(QRELS, RUN, ["nDCG(gain='exp')"]).runs[0].means["nDCG(gain='exp')"]
+    assert plain["RR"] == 1 / 2  # two queries, one without relevant documents
+    assert other["RR"] == 1  # which is left out
+    assert other["nDCG"] == own != plain["nDCG"]
+
+
+def test_a_setting_for_all_metrics_takes_back_what_single_ones_had():
+    how = overridden("trec", ["RR.without_relevant=none", "without_relevant=1"])
+    assert "RR" not in how.special
+    how = overridden("trec", ["AP.rel=3", "rel=2"])
+    assert how.parameters["*"] == {"rel": 2}
+    assert "AP" not in how.parameters
+
+
+def test_a_kind_of_empty_is_forced():
+    assert overridden("trec", ["forced.nothing=1"]).forced == {"nothing": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("tise=x", "unknown axis 'tise'; did you mean ties?"),
+        ("ties=doc_id_as", "did you mean doc_id_asc?"),
+        ("nDGC.gain=exp", "did you mean nDCG?"),
+        ("nDCG.gian=exp", "did you mean nDCG.gain?"),
+        ("nDCG.gain=expp", "did you mean exp?"),
+        ("denominator=found", "does not fit P"),
+        ("depth=0", "must be a whole number or none"),
+        ("forced.nothign=1", "did you mean forced.nothing?"),
+        ("RR.unknown=zero", "holds for all metrics"),
+        ("ties", "is not AXIS=VALUE"),
+    ],
+)
+def test_what_cannot_be_set_is_refused_with_the_nearest(word, told):
+    with pytest.raises(UsageError, match=r".*") as refused:
+        overridden("trec", [word])
+    assert told in str(refused.value)
+
+
+OURS = """
+name = "ours"
+base = "trec9"
+ties = "doc_id_asc"
+without_relevant = "none"
+[parameters.nDCG]
+gain = "exp"
+[parameters."*"]
+rel = 2
+[special.RR]
+depth = 10
+[forced]
+nothing = 1
+[spellings]
+"ndcg at {k}" = "nDCG@{k}"
+"""
+
+
+def test_a_convention_in_toml(tmp_path):
+    path = tmp_path / "file.toml"
+    path.write_text(OURS)
+    result = evaluate(QRELS, RUN, ["ndcg at 5"], str(path))
+    assert result.convention["name"] == "ours"
+    chosen = result.convention["axes"]
+    assert (chosen["precision"], chosen["missing"]) == ("float32", "leave_out")  # of the base
+    assert (chosen["ties"], chosen["without_relevant"]) == ("doc_id_asc", None)
+    assert chosen["parameters"]["nDCG"]["gain"] == "exp"
+    assert chosen["parameters"]["*"] == {"rel": 2}
+    assert chosen["special"]["RR"] == {"depth": 10}
+    assert chosen["forced"] == {"nothing": 1.0}
+    own = evaluate(QRELS, RUN, ["nDCG(gain='exp')@5"], "trec9").runs[0]
+    values = result.runs[0].values["ndcg at 5"]
+    assert values[0] == own.values["nDCG(gain='exp')@5"][0]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("tise = 1", "unknown key 'tise'; did you mean ties?"),
+        ("ties = 'x'", "must be doc_id_desc"),
+        ("base = 'trek'", "did you mean trec"),
+        ("parameters = 1", "must be a table"),
+        ("a b", "is not TOML"),
+        ("name = ''", "must be a word"),
+    ],
+)
+def test_toml_that_says_no_convention(tmp_path, text, told):
+    path = tmp_path / "wrong.toml"
+    path.write_text(text)
+    with pytest.raises(InputError) as refused:
+        overridden(str(path))
+    assert str(refused.value).startswith(str(path))
+    assert told in str(refused.value)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        overridden(str(tmp_path / "none.toml"))
+
+
+@pytest.mark.parametrize("name", ["nDCG@10", "RR@10", "IPrec@0.1", "AP(rel=2)"])
+def test_choices_laid_flat_mean_the_same(name):
+    metric = parse(name)
+    for how in CONVENTIONS.values():
+        flat = Choices.of(how, metric)
+        own = flat.convention("flat")
+        assert flat.differing(Choices.of(own, metric)) == ()
+        assert metric.bound(own.defaults(metric)) == metric.bound(
+            how.for_metric(metric).defaults(metric)
+        )
+
+
+def test_going_all_the_way_arrives():
+    metric = parse("nDCG@10")
+    begin, end = (Choices.of(CONVENTIONS[name], metric) for name in ("trec", "trec9"))
+    keys = begin.differing(end)
+    assert set(keys) >= {"precision", "missing"}
+    assert begin.towards(end, keys).differing(end) == ()

@@ -1,0 +1,218 @@
+"""One run under many conventions: groups, the way between two, whose number it is."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log2
+
+import pytest
+
+from rankgate.errors import InputError, UsageError
+from rankgate.scoring import CONVENTIONS
+from rankgate.scoring.held import Held
+from rankgate.scoring.overrides import overridden
+from rankgate.services import bridge, evaluate, reconcile, refuse_mixed, reported
+
+# the worked example of the product search benchmark: its text says exponential gain
+QRELS = {"laptop": {"p1": 3, "p2": 2, "p3": 1, "p4": 3}}
+RUN = {"laptop": {"p1": 3.0, "p2": 2.0, "p3": 1.0}}
+LINEAR = (3 + 2 / log2(3) + 1 / 2) / (3 + 3 / log2(3) + 2 / 2)
+EXPONENTIAL = (7 + 3 / log2(3) + 1 / 2) / (7 + 7 / log2(3) + 3 / 2)
+
+# ties, a hole, a missed document, a query without relevant ones, a missing and an unknown query
+MANY = {
+    "1": {"a": 3.0, "b": 0.0, "c": 1.0},
+    "2": {"a": 1.0, "x": 2.0},
+    "3": {"z": 0.0},
+    "4": {"z": 1.0},
+}
+RANKED = {
+    "1": {"a": 8.0, "b": 8.0, "u": 8.0, "c": 7.0},
+    "2": {"x": 3.0, "y": 2.0},
+    "3": {"z": 2.0},
+    "9": {"z": 2.0},
+}
+
+
+def values_of(group):
+    return dict.fromkeys(group.conventions, group.value)
+
+
+def number(value):
+    return float("nan") if value is None else value
+
+
+def test_groups_hold_equal_values_and_the_axis_that_separates_them():
+    told = reconcile(QRELS, RUN, "nDCG@3", ["trec", "esci", "esci-code", "leaf"])
+    first, second = told.groups
+    assert first.conventions == ("trec", "esci-code", "leaf")
+    assert second.conventions == ("esci",)
+    assert (first.value, second.value) == pytest.approx((LINEAR, EXPONENTIAL), rel=1e-15)
+    (step,) = second.steps
+    assert (step.axes, step.begin, step.end) == (("nDCG.gain",), ("linear",), ("exp",))
+    assert step.effect == second.value - first.value
+    assert (second.nearest, second.member) == ("trec", "esci")
+
+
+@pytest.mark.parametrize("metric", ["nDCG@2", "AP", "RR", "P@10"])
+def test_every_convention_has_its_own_number(metric):
+    told = reconcile(MANY, RANKED, metric)
+    found = {name: value for group in told.groups for name, value in values_of(group).items()}
+    refused = {each.convention for each in told.refusals}
+    assert {*found, *refused} == {*CONVENTIONS}
+    assert {"trec", "trec9", "pytrec_eval"} <= {*found}
+    for name, value in found.items():
+        own = evaluate(MANY, RANKED, metric, name).runs[0].means[metric]
+        assert number(value) == pytest.approx(own, abs=1e-12, nan_ok=True)
+    for name in refused:
+        with pytest.raises((InputError, UsageError)):
+            evaluate(MANY, RANKED, metric, name)
+
+
+def test_a_convention_that_stops_is_told_with_its_reason():
+    strict = overridden("trec", ["missing=error"])
+    told = reconcile(MANY, RANKED, "AP", ["trec9", strict])
+    assert [group.conventions for group in told.groups] == [("trec9",)]
+    (refusal,) = told.refusals
+    assert refusal.convention == "trec+"
+    assert "'4' has judgments and no results" in refusal.reason
+
+
+def test_where_all_stop_the_reason_is_the_error():
+    with pytest.raises(InputError, match="no query of this run has judgments"):
+        reconcile(MANY, {"x": {"a": 1.0}}, "AP")
+
+
+@pytest.mark.parametrize("metric", ["nDCG@2", "AP", "RR@3"])
+@pytest.mark.parametrize("name", ["trec9", "esci", "note", "rre", "opensearch", "elasticsearch"])
+def test_steps_go_from_one_number_to_the_other_without_a_gap(name, metric):
+    told = bridge(MANY, RANKED, metric, "trec", name)
+    ends = [evaluate(MANY, RANKED, metric, each).runs[0].means[metric] for each in ("trec", name)]
+    assert [told.before, told.after] == ends
+    means = [told.before, *(step.after for step in told.steps)]
+    assert [step.before for step in told.steps] == means[:-1]
+    assert means[-1] == told.after
+    effects = [Fraction(step.after) - Fraction(step.before) for step in told.steps]
+    assert sum(effects) == Fraction(told.after) - Fraction(told.before)
+
+
+def test_a_mean_that_is_lost_is_lost_at_the_last_step():
+    told = bridge(MANY, RANKED, "AP@10", "trec", "quepid")  # 0 / 0 without relevant documents
+    assert told.after is None
+    assert told.steps[-1].after is None
+    assert all(step.effect is not None for step in told.steps[:-1])
+
+
+def test_the_axis_that_moves_most_goes_first():
+    end = overridden("trec", ["missing=leave_out", "ties=doc_id_asc", "nDCG.gain=exp"])
+    steps = bridge(MANY, RANKED, "nDCG@2", "trec", end).steps
+    first = {
+        key: abs(
+            evaluate(MANY, RANKED, "nDCG@2", overridden("trec", [word])).runs[0].means["nDCG@2"]
+            - steps[0].before
+        )
+        for key, word in (
+            ("missing", "missing=leave_out"),
+            ("ties", "ties=doc_id_asc"),
+            ("nDCG.gain", "nDCG.gain=exp"),
+        )
+    }
+    assert steps[0].axes == (max(first, key=first.get),)
+    assert {key for step in steps for key in step.axes} == set(first)
+
+
+def test_a_step_names_the_query_it_moves_most():
+    end = overridden("trec", ["ties=doc_id_asc"])
+    (step,) = bridge(MANY, RANKED, "RR", "trec", end).steps
+    # u, b, a by falling id, a, b, u by rising id
+    assert (step.query_id, step.query_before, step.query_after) == ("1", 1 / 3, 1)
+    assert step.moved == 1
+
+
+def test_a_query_that_ceases_to_count_is_moved():
+    end = overridden("trec", ["missing=leave_out"])
+    (step,) = bridge(MANY, RANKED, "RR", "trec", end).steps
+    assert (step.moved, step.query_id, step.query_after) == (1, "4", None)
+
+
+def test_the_way_to_a_convention_that_stops_is_refused():
+    with pytest.raises(InputError, match="'4' has judgments"):
+        bridge(MANY, RANKED, "AP", "trec", overridden("trec", ["missing=error"]))
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "convention"),
+    [("nDCG@3", f"{EXPONENTIAL:.4f}", "esci"), ("nDCG@3", f"{LINEAR:.4f}", "esci-code")],
+)
+def test_a_reported_value_is_found(metric, value, convention):
+    told = reported(QRELS, RUN, metric, value)
+    found = {name for fit in told.fits if fit.metric == metric for name in fit.conventions}
+    assert {"esci", "esci-code"} & found == {convention}
+    assert told.tolerance == 0.00005
+
+
+def test_what_is_called_rr_at_10_and_has_no_cutoff_is_found():
+    run = {"laptop": {**{f"n{i:02}": 100.0 - i for i in range(10)}, "p1": 1.0}}
+    told = reported(QRELS, run, "RR", "0.0909")
+    found = {name for fit in told.fits if fit.metric == "RR" for name in fit.conventions}
+    assert "esci-code" in found  # rank 11
+    assert "esci" not in found  # its text cuts at 10
+
+
+def test_a_percentage_is_taken_as_one():
+    told = reported(QRELS, RUN, "nDCG@3", f"{100 * LINEAR:.1f}")
+    assert told.percent
+    assert "esci-code" in told.fits[0].conventions
+
+
+def test_what_nobody_gives_has_its_nearest():
+    told = reported(QRELS, RUN, "nDCG@3", "0.1234")
+    assert told.fits == ()
+    far = [abs(fit.mean - 0.1234) for fit in told.nearest]
+    assert len(far) == 3
+    assert far == sorted(far)
+
+
+def test_a_value_that_is_no_number():
+    with pytest.raises(UsageError, match="no number"):
+        reported(QRELS, RUN, "nDCG@3", "about 0.4")
+
+
+def test_a_run_is_read_once(tmp_path, monkeypatch):
+    path = tmp_path / "a.run"
+    path.write_text(
+        "".join(f"{q} Q0 {d} 1 {s} t\n" for q, row in RANKED.items() for d, s in row.items())
+    )
+    readings = []
+    form = Held._over
+    monkeypatch.setattr(Held, "_over", lambda self, *args: readings.append(1) or form(self, *args))
+    reported(MANY, path, "nDCG@10", "0.5")
+    assert len(readings) == 1
+
+
+def test_a_duplicate_is_an_error_only_where_the_convention_says_so(tmp_path):
+    path = tmp_path / "twice.run"
+    path.write_text("1 Q0 a 1 9 t\n1 Q0 b 1 8 t\n1 Q0 a 1 7 t\n")
+    last = overridden("trec", ["duplicates=last"])
+    told = reconcile(MANY, path, "RR", ["trec", last])
+    assert [group.conventions for group in told.groups] == [("trec+",)]
+    assert told.groups[0].value == 1 / 2 / 4  # b, then a; four judged queries
+    assert [each.convention for each in told.refusals] == ["trec"]
+    assert "ranked twice" in told.refusals[0].reason
+
+
+def test_results_of_two_conventions_are_not_put_together():
+    one = evaluate(MANY, RANKED, "AP")
+    other = evaluate(MANY, {"new": RANKED}, "AP", overrides=["ties=doc_id_asc", "AP.rel=2"])
+    with pytest.raises(UsageError) as refused:
+        one.joined(other)
+    told = str(refused.value)
+    assert "ties (doc_id_desc or doc_id_asc)" in told
+    assert "AP.rel" in told
+    same = evaluate(MANY, {"new": RANKED}, "AP")
+    assert [run.run for run in one.joined(same).runs] == ["run1", "new"]
+
+
+def test_equal_choices_under_two_names_can_be_compared():
+    how = CONVENTIONS["trec"]
+    refuse_mixed({"a": how.to_dict(), "b": {**how.to_dict(), "name": "mine"}})
