@@ -60,7 +60,6 @@ REFUSED = {
 
 _COMMENT = "the tool knows no comment lines, which trec_eval 10 skips"
 _FRACTION = "the tool takes whole grades only"
-_NOTHING_FOUND = "the tool loses the table of a run that finds nothing"
 _RESIDUAL = "the tool's residual of graded gains falls below 0; ours is of grades 0 and 1"
 ANSWERED = {
     "2.5-0037": (1.0, "the tool has no NumRel of another level"),
@@ -76,7 +75,6 @@ ANSWERED = {
     "2.9-0029": (0.0, _FRACTION),
     "2.9-0033": (1.0, _FRACTION),
     "2.9-0034": (1.0, _FRACTION),
-    "2.9-0064": ((0.9 + 1.7 / 1.584962500721156) / (1.7 + 0.9 / 1.584962500721156), _FRACTION),
     "2.9-0067": (0.0, _FRACTION),
     "2.9-0077": (1.0, "the tool reads the document 007 as the number 7"),
     # relevant at 1, 2 and 4 of five; the ideal has them in this order
@@ -84,9 +82,6 @@ ANSWERED = {
         (1 + 0.8 + 0.64 * 2 / 3 + 0.512 * 3 / 4 + 0.4096 * 3 / 5)
         / (1 + 0.8 + 0.64 + 0.512 * 3 / 4 + 0.4096 * 3 / 5),
         "the tool's ideal has documents of equal grade and score in the order of the judgments",
-    ),
-    **dict.fromkeys(
-        ("random-6269", "random-6692", "random-7115", "random-7538"), (0.0, _NOTHING_FOUND)
     ),
 }
 """Rows where the tool fails or errs, and the value that we give: by id, with the reason."""
@@ -218,10 +213,10 @@ SPELLINGS = [(name, theirs) for name in COUNTS for theirs in CONVENTIONS[name].s
 @pytest.mark.parametrize(("name", "theirs"), SPELLINGS)
 def test_each_name_of_a_tool_is_a_metric_with_all_that_it_needs(name, theirs):
     share = "5" if theirs.startswith("rbp.") else "0.5"
-    filled = theirs.format(k=3, rel=2, top=3, r=0.1, beta=2, p=share)
+    filled = theirs.format(k=3, rel=2, level=2, top=3, r=0.1, beta=2, p=share)
     ours = CONVENTIONS[name].spelled(filled)
     assert ours == CONVENTIONS[name].spellings[theirs].format(
-        k=3, rel=2, top=3, r=0.1, beta=2, p=share
+        k=3, rel=2, level=2, top=3, r=0.1, beta=2, p=share
     )
     assert not parse(ours).missing
 
@@ -234,3 +229,20 @@ def test_what_is_chosen_for_single_metrics_exists(name):
     for metric, chosen in how.special.items():
         assert parse(metric.removesuffix("@"))
         assert chosen.keys() <= how.axes.keys()
+
+
+ABOVE = {"1": {"a": 5, "b": 1}}, {"1": {"a": 2.0, "b": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"), [("gdeval", "ndcg@3"), ("gdeval", "err@3"), ("ir_measures", "ERR@3")]
+)
+def test_gdeval_refuses_a_grade_above_4(name, metric):
+    with pytest.raises(RankgateError, match="grade 5, above"):
+        evaluate(*ABOVE, [metric], name)
+
+
+def test_gdeval_leaves_out_queries_without_relevant_documents():
+    qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 0}, "3": {"d": 1}}
+    run = {"1": {"b": 2.0, "a": 1.0}, "2": {"c": 1.0}}
+    assert evaluate(qrels, run, ["ndcg@3"], "gdeval").runs[0].means == {"ndcg@3": 0.63093}

@@ -19,6 +19,7 @@ BINDINGS = {
         {"gain": "binary", "ideal": "shown", "cutoff": 3},
         {"gain": "exp", "term_digits": 2, "cutoff": 6},
         {"gain": "signed"},
+        {"least": 2, "cutoff": 5},
     ],
     "DCG": [{"gain": "exp", "base": 10.0}, {"cutoff": 4, "discount": "original"}],
     "CG": [{"gain": {1: 7}, "cutoff": 2}],

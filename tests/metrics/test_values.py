@@ -31,6 +31,8 @@ VALUES = [
     (SHORT, "nDCG(depth='returned')@10", (3 + 2 / _3 + 1 / _4) / (3 + 3 / _3 + 2 / _4)),
     (SHORT, "nDCG(depth='returned')@2", (3 + 2 / _3) / (3 + 3 / _3)),
     (SHORT, "nDCG(ideal='retrieved')@3", 1.0),
+    (SHORT, "nDCG(least=2)@3", (3 + 2 / _3) / (3 + 3 / _3 + 2 / _4)),
+    (SHORT, "nDCG(least=3,gain='exp',highest=3)", 7 / (7 + 7 / _3)),
     (SHORT, "nDCG(discount='original')@3", (3 + 2 / 1 + 1 / _3) / (3 + 3 / 1 + 2 / _3)),  # .775
     (SHORT, "nDCG(gain={1:1,2:3,3:7})@3", (7 + 3 / _3 + 1 / _4) / (7 + 7 / _3 + 3 / _4)),
     (SHORT, "nDCG(gain={2:5})@3", (3 + 5 / _3 + 1 / _4) / (5 + 3 / _3 + 3 / _4)),

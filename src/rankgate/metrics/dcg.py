@@ -103,6 +103,8 @@ def ndcg(
     ties: Ties = "broken",
     negative: Refusal = "taken",
     single: Refusal = "taken",
+    least: float = 0,
+    highest: float | None = None,
 ) -> Floats:
     """Discounted gain of the ranking over that of the ideal ranking.
 
@@ -127,19 +129,23 @@ def ndcg(
         ties: as in DCG; the ideal has none.
         negative: a grade below 0 is `taken` as the gain says, or `refused`.
         single: a query of one document, judged or retrieved, is `taken` or `refused`.
+        least: grades below it are worth nothing (ranx's level of relevance).
+        highest: the highest grade there may be; None is any.
 
     Returns:
         ``(T,)``; NaN where no judged document is worth anything, 0 where only the
         ideal that was asked for is worth nothing.
 
     Raises:
-        InputError: a negative grade, or a single document, where those are refused.
+        InputError: a negative grade, or a single document, where those are refused; a grade
+            above ``highest``.
 
     >>> from rankgate.metrics.judged import block
     >>> ndcg(block([[3, 2, 1]], ideal=[[3, 3, 2]]), cutoff=3, gain="exp").round(3)
     array([0.727])
     """
-    _refuse(judged, negative, single)
+    _refuse(judged, negative, single, highest)
+    judged = judged.from_grade(least)
     got = total(_cut(_terms(judged, cutoff, gain, discount, base=2, ties=ties), term_digits))
     best, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
     norm = total(_cut(discounted(best, rank, None, discount), term_digits))
@@ -162,9 +168,12 @@ def ndcg_steps(
     ties: Ties = "broken",
     negative: Refusal = "taken",
     single: Refusal = "taken",
+    least: float = 0,
+    highest: float | None = None,
 ) -> Steps:
     """Gains times discounts, over the same of the ideal ranking."""
-    _refuse(judged, negative, single)
+    _refuse(judged, negative, single, highest)
+    judged = judged.from_grade(least)
     got = dcg_steps(judged, cutoff=cutoff, gain=gain, discount=discount, ties=ties)
     best, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
     weight = discounted(np.ones_like(best), rank, None, discount)
@@ -196,7 +205,7 @@ def _terms(
     return by_rank(judged, gains, cutoff, discount, base)
 
 
-def _refuse(judged: Judged, negative: Refusal, single: Refusal) -> None:
+def _refuse(judged: Judged, negative: Refusal, single: Refusal, highest: float | None) -> None:
     """Raise InputError where there is a document, or a lack of them, that is refused."""
     if negative == "refused" and (judged.grade.min(initial=0) < 0 or judged.below.any()):
         raise InputError(
@@ -206,6 +215,11 @@ def _refuse(judged: Judged, negative: Refusal, single: Refusal) -> None:
         raise InputError(
             "nDCG: a query has a single document, whose order says nothing; "
             "take the query out, or say single='taken'."
+        )
+    if highest is not None and (most := judged.ideal.max(initial=0)) > highest:
+        raise InputError(
+            f"nDCG: a judgment has grade {most:g}, above highest={highest:g}; "
+            f"bring the grades to that scale, or say highest={most:g}."
         )
 
 

@@ -92,6 +92,16 @@ class Judged:
         found = count(self.hits(rel))
         return replace(self, relevant=relevant, relevant_retrieved=found, level=rel)
 
+    def from_grade(self, least: float) -> Judged:
+        """The same block where grades between 0 and ``least`` are taken for 0."""
+        if least <= 0:
+            return self
+        grade, ideal = (
+            np.where((grades > 0) & (grades < least), 0, grades)
+            for grades in (self.grade, self.ideal)
+        )
+        return replace(self, grade=grade, ideal=ideal)
+
 
 def count(rows: Flags) -> Counts:
     """How many are True along the last axis, ``(T, J) -> (T,)``."""

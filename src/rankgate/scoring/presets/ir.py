@@ -19,7 +19,7 @@ IR_MEASURES = Convention(
     "to cwl_eval",
     defects=(
         "Accuracy fails where all that was retrieved is relevant; here the query is left out",
-        "gdeval refuses grades above 4 also for nDCG and topics that are no numbers",
+        "gdeval refuses grades above 4 for nDCG as for ERR, and topics that are no numbers",
         "alpha_nDCG with two values of alpha at once gives 0 for the second",
         "C/W/L gives two values for a query whose lines do not stand together",
         "Compat puts documents of equal grade and score into the order of the judgments",
@@ -67,7 +67,7 @@ GDEVAL = Convention(
     "gdeval, the script of the TREC web track",
     source="gdeval.pl as in https://github.com/terrierteam/ir_measures, bin/gdeval.pl",
     defects=(
-        "it refuses grades above 4 also for nDCG, and topics that are no numbers",
+        "topics that are no numbers are refused",
         "each value is printed with five decimals and their mean is formed before they are cut",
     ),
     missing="leave_out",
@@ -75,7 +75,7 @@ GDEVAL = Convention(
     without_relevant=None,
     digits=5,
     forced={"without_relevant": None},
-    parameters={"ERR": {"max_grade": 4}, "nDCG": {"gain": "exp"}},
+    parameters={"ERR": {"max_grade": 4}, "nDCG": {"gain": "exp", "highest": 4}},
     spellings={"ndcg@{k}": "nDCG@{k}", "err@{k}": "ERR@{k}"},
 )
 CWL = Convention(
@@ -133,13 +133,14 @@ RANX = Convention(
         "Bpref": {"negative": "nonrelevant", "unopposed": "undefined"},
         "IPrec": {"points": "ceil9"},
         "RBP": {"gain": "linear"},
+        "nDCG": {"least": 1},
     },
     special={"Bpref": {"nothing_judged": _NAN}},
     spellings={
-        "ndcg@{k}-l2": "nDCG(gain={{1: 0}})@{k}",
-        "ndcg-l2": "nDCG(gain={{1: 0}})",
-        "ndcg@{k}-l3": "nDCG(gain={{1: 0, 2: 0}})@{k}",
-        "ndcg-l3": "nDCG(gain={{1: 0, 2: 0}})",
+        "ndcg@{k}-l{level}": "nDCG(least={level})@{k}",
+        "ndcg-l{level}": "nDCG(least={level})",
+        "ndcg_burges@{k}-l{level}": "nDCG(gain='exp',least={level})@{k}",
+        "ndcg_burges-l{level}": "nDCG(gain='exp',least={level})",
         "ndcg_burges@{k}": "nDCG(gain='exp')@{k}",
         "ndcg_burges": "nDCG(gain='exp')",
         "dcg_burges@{k}": "DCG(gain='exp')@{k}",
@@ -175,7 +176,7 @@ TRECTOOLS = Convention(
             "the residual of RBP with graded gains can fall below 0; RBPResid is that of "
             "the grades 0 and 1"
         ),
-        "RBP is NaN for a run that finds nothing at all, and any metric for an empty run",
+        "every metric is NaN for an empty run; here that is an error",
         "ids are read as numbers where they look so, so that 7 and 007 are one or two",
         "a line with more than six columns moves the others, so that nothing is found",
         "a document judged twice counts twice; here that is an error",
@@ -191,7 +192,7 @@ TRECTOOLS = Convention(
     special={
         "Bpref": {"depth": None},
         "nDCG": {"ties": "doc_id_asc"},
-        "RBP": {"ties": "doc_id_asc"},
+        "RBP": {"ties": "doc_id_asc", "no_hits": _NAN},
     },
     spellings={
         "get_map()": "AP",
