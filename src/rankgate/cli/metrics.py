@@ -7,6 +7,7 @@ import click
 from rankgate import services
 from rankgate.cli import options
 from rankgate.cli.places import deliver
+from rankgate.cli.terminal import styled
 from rankgate.report.passports import FORMS, render, render_all
 
 
@@ -24,4 +25,4 @@ def command(name: str | None, metrics_from: str | None, form: str) -> None:
     if name is None:
         deliver(render_all(services.passports(extra), form))
     else:
-        deliver(render(services.passport(name, extra), form))
+        deliver(styled(render(services.passport(name, extra), form), form))

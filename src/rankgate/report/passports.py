@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from rankgate.report import as_json, as_text
@@ -102,7 +103,7 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """What each convention does with this metric; those that do the same stand together."""
     told: dict[str, list[str]] = {}
     for name, how in conventions.items():
-        bound = [f"{key}={value!r}" for key, value in how["parameters"].items()]
+        bound = [_bound(key, value) for key, value in how["parameters"].items()]
         empty = (
             "where it has no value: "
             f"{_empty(how['without_relevant'])} for lack of relevant documents, "
@@ -110,6 +111,12 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> list[str]:
         )
         told.setdefault("; ".join([*bound, empty]), []).append(name)
     return [f"{', '.join(names)}: {what}" for what, names in told.items()]
+
+
+def _bound(key: str, value: object) -> str:
+    """A parameter that a convention sets; the least of all numbers means any above 0."""
+    least = isinstance(value, float) and 0 < value < sys.float_info.min
+    return f"{key} above 0" if least else f"{key}={value!r}"
 
 
 def _empty(value: float | str) -> str:

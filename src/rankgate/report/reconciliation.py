@@ -97,10 +97,15 @@ _SEVERAL = (
 
 
 def _fits(fits: Sequence[Fit], width: int) -> str:
-    widths = [max(len(fit.metric) for fit in fits), 8]
-    rows = ([fit.metric, f"{fit.mean:.6f}"] for fit in fits)
-    names = ([", ".join(fit.conventions)] for fit in fits)
-    return "".join(beside(row, name, widths, width) for row, name in zip(rows, names, strict=True))
+    """One row a number; cutoffs that make no difference stand together."""
+    rows: dict[tuple[float, tuple[str, ...]], list[str]] = {}
+    for fit in fits:
+        rows.setdefault((fit.mean, fit.conventions), []).append(fit.metric)
+    told = (
+        f"{f'{mean:.6f}':>9}  {', '.join(metrics)}\n" + beside([""], [", ".join(names)], [9], width)
+        for (mean, names), metrics in rows.items()
+    )
+    return "\n".join(told)
 
 
 def _title(told: Reconciliation | Bridge | Finding, rest: str, width: int) -> str:

@@ -147,7 +147,11 @@ def passport(name: str, extra: Sequence[Metric] = ()) -> Passport:
 
 def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:
     return {
-        "parameters": dict(how.defaults(metric)),
+        "parameters": {
+            name: value
+            for name, value in how.for_metric(metric).defaults(metric).items()
+            if name in metric.parameters
+        },
         "without_relevant": _empty(how.empty(metric, "without_relevant")),
         "nothing_retrieved": _empty(how.empty(metric, "nothing_retrieved")),
     }

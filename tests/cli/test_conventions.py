@@ -1,0 +1,146 @@
+"""``rankgate conventions``, and what ``--set`` and ``--bounds`` do to ``rankgate eval``."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from rankgate.cli import terminal
+from rankgate.scoring import CONVENTIONS
+from rankgate.scoring.axes import axes
+
+
+def test_every_convention_is_listed(run):
+    text = run("conventions").out
+    assert [line.split()[0] for line in text.splitlines() if line[0] != " "] == [*CONVENTIONS]
+    told = json.loads(run("conventions", "--format", "json").out)
+    assert [each["name"] for each in told["conventions"]] == [*CONVENTIONS]
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_one_is_shown_with_every_axis_source_and_defects(run, name):
+    text = run("conventions", "show", name).out
+    how, flat = CONVENTIONS[name], " ".join(run("conventions", "show", name).out.split())
+    assert text.startswith(f"{name} ({how.hash})\n")
+    assert max(map(len, text.splitlines())) <= 80
+    for words in (how.title, how.source, *how.defects):
+        assert " ".join(words.split()) in flat
+    for axis in axes():
+        assert f"\n  {axis} " in text
+    told = json.loads(run("conventions", "show", name, "--format", "json").out)
+    assert [each["axis"] for each in told["choices"]] == [*axes()]
+    assert told["hash"] == how.hash
+
+
+def test_a_choice_of_its_own_is_marked(run):
+    lines = [line.split() for line in run("conventions", "show", "trec9").out.splitlines()]
+    assert ["precision", "*", "float32"] in [words[:3] for words in lines]
+    assert ["ties", "doc_id_desc"] in [words[:2] for words in lines]
+
+
+def test_an_overridden_convention_can_be_shown(run):
+    text = run("conventions", "show", "trec", "--set", "ties=doc_id_asc").out
+    assert text.startswith("trec+ (")
+    assert "ties *" in text
+
+
+def test_every_axis_tells_who_chooses_what(run):
+    told = json.loads(run("conventions", "axes", "--format", "json").out)["axes"]
+    assert [each["name"] for each in told[: len(axes())]] == [*axes()]
+    for each in told:
+        names = [name for chosen in each["chosen"].values() for name in chosen]
+        assert sorted(names) == sorted(CONVENTIONS)
+    (precision,) = [each for each in told if each["name"] == "precision"]
+    assert "trec9" in precision["chosen"]["float32"]
+    text = run("conventions", "axes").out
+    assert "\n  float32  trec9, " in text
+
+
+def test_an_unknown_convention(run):
+    ended = run("conventions", "show", "trek")
+    assert (ended.code, ended.out) == (2, "")
+    assert "did you mean trec?" in ended.err
+
+
+def test_set_changes_the_value_and_the_name(run, small):
+    words = ("eval", *small, "-m", "RR", "--format", "json")
+    plain = json.loads(run(*words).out)
+    told = json.loads(run(*words, "--set", "RR.without_relevant=none").out)
+    assert plain["runs"][0]["mean"]["RR"] == 2 / 4
+    assert told["runs"][0]["mean"]["RR"] == 2 / 3
+    assert told["convention"]["name"] == "trec+"
+    assert told["convention"]["hash"] != plain["convention"]["hash"]
+    assert told["convention"]["axes"]["special"]["RR"] == {"without_relevant": None}
+
+
+def test_explain_takes_the_same_words(run, small):
+    words = ("explain", *small, "--query", "1", "-m", "RR")
+    text = run(*words, "--set", "ties=doc_id_asc").out
+    assert "trec+" in text
+
+
+@pytest.mark.parametrize("word", ["tise=x", "ties=up", "nDCG.gian=exp", "ties"])
+def test_a_setting_that_there_is_not(run, small, word):
+    ended = run("eval", *small, "--set", word)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.count("\n") == 1
+
+
+def test_a_convention_from_a_file(run, small, tmp_path):
+    path = tmp_path / "ours.toml"
+    path.write_text("title = 'Ours'\nmissing = 'leave_out'\n")
+    told = json.loads(run("eval", *small, "-m", "RR", "--convention", path, "--format", "json").out)
+    assert told["convention"]["name"] == "ours"
+    assert told["runs"][0]["mean"]["RR"] == 2 / 3
+    assert "Ours" in run("conventions", "show", path).out
+    path.write_text("tise = 1\n")
+    ended = run("eval", *small, "--convention", path)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"rankgate: {path}: unknown key 'tise'; did you mean ties?")
+
+
+def test_bounds_stand_beside_each_mean(run, small):
+    # query 1 is a, u and b (tied), c; u is unjudged. In query 2 y is; 3 and 4 have none.
+    words = ("eval", *small, "-m", "P@2", "-m", "Judged@2", "--bounds")
+    means = ((1 + 1) / 2 / 4, (2 + 2) / 2 / 4)
+    assert f"{means[0]:.4f} [{means[0]:.4f}, {means[1]:.4f}]" in run(*words).out
+    told = json.loads(run(*words, "--format", "json", "--per-query").out)["runs"][0]
+    assert told["low"] == {"P@2": means[0], "Judged@2": None}
+    assert told["high"] == {"P@2": means[1], "Judged@2": None}
+    assert told["per_query_high"] == {"P@2": {"1": 1.0, "2": 1.0, "3": 0.0, "4": 0.0}}
+    table = list(csv.DictReader(io.StringIO(run(*words, "--format", "csv").out)))
+    assert table[0]["high"] == str(means[1])
+    assert (table[1]["low"], table[1]["high"]) == ("", "")
+
+
+def test_without_bounds_nothing_speaks_of_them(run, small):
+    told = json.loads(run("eval", *small, "--format", "json").out)["runs"][0]
+    assert not {"low", "high"} & set(told)
+
+
+@pytest.mark.parametrize(
+    ("tty", "colour", "words", "painted"),
+    [
+        (True, "", ("text",), True),
+        (True, "1", ("text",), False),
+        (False, "", ("text",), False),
+        (True, "", ("json",), False),
+        (True, "", ("text", "file"), False),
+    ],
+)
+def test_colour_is_for_terminals(monkeypatch, tty, colour, words, painted):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: tty)
+    monkeypatch.setenv("NO_COLOR", colour)
+    monkeypatch.setenv("TERM", "xterm")
+    assert ("\x1b" in terminal.styled("trec\n", *words)) == painted
+
+
+@pytest.mark.parametrize(("columns", "width"), [("40", 80), ("120", 120), ("300", 160)])
+def test_the_width_is_the_terminal_s(monkeypatch, columns, width):
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert terminal.width() == width
+    assert terminal.width("file") == 80

@@ -1,0 +1,94 @@
+"""``rankgate reconcile``."""
+
+from __future__ import annotations
+
+import json
+from math import log2
+
+import pytest
+
+from rankgate.scoring import CONVENTIONS
+
+LINEAR = (3 + 1 / log2(5)) / (3 + 1 / log2(3)) / 4 + 2 / (2 + 1 / log2(3)) / 4
+EXP = (7 + 1 / log2(5)) / (7 + 1 / log2(3)) / 4 + 3 / (3 + 1 / log2(3)) / 4
+
+
+def test_all_conventions_are_told_once(run, small):
+    told = json.loads(run("reconcile", *small, "-m", "nDCG@10", "--format", "json").out)
+    names = [name for group in told["groups"] for name in group["conventions"]]
+    names += [each["convention"] for each in told["refusals"]]
+    assert sorted(names) == sorted(CONVENTIONS)
+    assert (told["schema_version"], told["metric"], told["run"]) == (1, "nDCG@10", "bm25")
+    mine = next(group for group in told["groups"] if "trec" in group["conventions"])
+    assert mine["value"] == pytest.approx(LINEAR, rel=1e-15)
+
+
+def test_the_text_names_what_separates(run, small):
+    text = run("reconcile", *small, "-m", "nDCG@10").out
+    assert text.startswith("nDCG@10 of run bm25 by judgments small: ")
+    assert "nDCG.gain: linear → exp" in text
+    assert "cannot take these data" in text  # ranx stops where a query is missing
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_from_one_to_another(run, small):
+    words = ("reconcile", *small, "-m", "nDCG@10", "--from", "trec", "--to", "esci")
+    text = run(*words).out
+    assert f"\n {LINEAR:.4f}  trec (" in text
+    effect = round(EXP, 4) - round(LINEAR, 4)
+    assert f"\n{effect:+.4f}  nDCG.gain: linear → exp; moves 2 queries, most " in text
+    assert f"\n {EXP:.4f}  esci (" in text
+    told = json.loads(run(*words, "--format", "json").out)
+    assert told["begin"]["hash"] == CONVENTIONS["trec"].hash
+    assert told["before"] == pytest.approx(LINEAR, rel=1e-15)
+    assert told["steps"][0]["effect"] == told["after"] - told["before"]
+
+
+def test_what_is_printed_adds_up(run, small):
+    told = run("reconcile", *small, "-m", "nDCG@10", "--from", "trec9", "--to", "rre").out
+    numbers = [line.split()[0] for line in told.split("\n\n")[1].splitlines()]
+    means = [float(word) for word in numbers if word[0] not in "+-"]
+    effects = [float(word) for word in numbers if word[0] in "+-"]
+    assert len(means) == 2
+    assert len(effects) > 1
+    assert means[0] + sum(effects) == pytest.approx(means[1], abs=1e-9)
+
+
+def test_whose_number_it_is(run, small):
+    text = run("reconcile", *small, "-m", "nDCG@10", "--value", f"{EXP:.4f}").out
+    assert "esci" in text
+    assert "several fit" in text
+    none = run("reconcile", *small, "-m", "nDCG@10", "--value", "0.0123").out
+    assert "nothing that was tried gives it; the nearest are" in none
+
+
+def test_a_toml_file_can_be_an_end(run, small, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("[parameters.nDCG]\ngain = 'exp'\n")
+    text = run("reconcile", *small, "-m", "nDCG@10", "--from", "trec", "--to", path).out
+    assert f" {EXP:.4f}  mine (" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--from", "trec"), "--from and --to go together"),
+        (("--from", "trec", "--to", "esci", "--value", "0.1"), "leave out --from and --to"),
+        (("--from", "trek", "--to", "esci"), "unknown convention 'trek'; did you mean trec?"),
+        (("--value", "much"), "'much' is no number"),
+    ],
+)
+def test_words_that_do_not_fit(run, small, words, told):
+    ended = run("reconcile", *small, "-m", "nDCG@10", *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert told in ended.err
+
+
+def test_several_metrics_are_refused(run, small):
+    assert run("reconcile", *small, "-m", "P.5,10").code == 2
+
+
+def test_an_output_file_is_plain(run, small, tmp_path):
+    path = tmp_path / "told.txt"
+    assert run("reconcile", *small, "-m", "RR", "-o", path).out == ""
+    assert path.read_text() == run("reconcile", *small, "-m", "RR").out

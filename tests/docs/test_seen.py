@@ -1,0 +1,74 @@
+"""The pages that people see are fresh, and as wide as they should be."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from rankgate.cli.terminal import painted
+from rankgate.report.as_text import wide
+
+ROOT = Path(__file__).parents[2]
+spec = importlib.util.spec_from_file_location("seen", ROOT / "docs" / "_seen" / "make.py")
+seen = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(seen)
+
+ESCAPE = re.compile(r"\x1b\[\d+m")
+
+
+@pytest.fixture(scope="module")
+def pages():
+    return dict(seen.pages())
+
+
+def test_every_page_is_fresh(pages):
+    """If this fails, ``python docs/_seen/make.py`` writes them anew; look at what changed."""
+    stale = [path.name for path, text in pages.items() if path.read_text() != text]
+    assert stale == []
+
+
+def test_no_page_is_left_over(pages):
+    kept = {path for path in seen.HERE.iterdir() if path.suffix in (".txt", ".ansi")}
+    assert kept == {path for path in pages if path.parent == seen.HERE}
+
+
+@pytest.mark.parametrize("width", seen.WIDTHS)
+def test_no_line_is_wider_than_the_page(pages, width):
+    texts = {path: text for path, text in pages.items() if path.name.endswith(f"{width}.txt")}
+    assert len(texts) == 8
+    for path, text in texts.items():
+        assert max(map(wide, text.splitlines())) <= width, path.name
+        assert not any(line != line.rstrip() for line in text.splitlines()), path.name
+
+
+def test_the_wide_page_is_used(pages):
+    lengths = {
+        width: len(pages[seen.HERE / f"conventions-show-trec.{width}.txt"].splitlines())
+        for width in seen.WIDTHS
+    }
+    assert lengths[160] < lengths[80]
+
+
+def test_colour_changes_nothing_but_colour(pages):
+    for path, text in pages.items():
+        if path.suffix == ".ansi":
+            assert ESCAPE.sub("", text) == pages[path.with_suffix(".txt")]
+            assert text != ESCAPE.sub("", text)
+
+
+def test_a_title_and_labels_are_painted():
+    plain = "trec\n  ties *  asc\nnothing here\n"
+    assert painted(plain) == ("\x1b[1mtrec\x1b[0m\n  \x1b[36mties *\x1b[0m  asc\nnothing here\n")
+
+
+def test_the_example_finds_both_rules(pages):
+    page = pages[seen.EXAMPLE / "README.md"]
+    told = page.split("```console")
+    assert "esci, " in told[1]
+    assert "esci-code" not in told[1]
+    assert "esci-code" in told[2].split("RR@20")[0]
+    assert "nDCG.gain: exp → linear" in page
+    assert "RR.cutoff: 10 → none" in page
