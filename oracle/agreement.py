@@ -1,0 +1,177 @@
+"""A peer's values beside rankgate's, one by one."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from forms import FORMS
+
+from rankgate.data import read_qrels, read_run
+from rankgate.errors import RankgateError, UsageError
+from rankgate.scoring import CONVENTIONS, Convention, score
+from rankgate.services.evaluate import chosen_metrics
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from table import Collection, Peer
+
+    from rankgate.metrics.declare import Metric
+
+Line = dict[str, Any]
+Known = dict[str, "Asked | None"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one of a peer's names is here: the metric, and the convention with what it changes."""
+
+    metric: Metric
+    how: Convention
+    options: str
+
+
+@dataclass
+class Found:
+    """What came of one peer.
+
+    Attributes:
+        peer: the peer.
+        failed: why there is nothing, empty where there is.
+        agree: values that are the same, by metric.
+        differ: a sentence for each value that is not.
+        worst: the greatest difference among those that agree.
+        left_out: values not compared, by reason and metric.
+    """
+
+    peer: Peer
+    failed: str = ""
+    agree: Counter[str] = field(default_factory=Counter)
+    differ: list[str] = field(default_factory=list)
+    worst: float = 0.0
+    left_out: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    @property
+    def wrong(self) -> bool:
+        """Whether something is to be mended; a peer that cannot be installed is none of it."""
+        return bool(self.differ) or (bool(self.failed) and "installed" not in self.failed)
+
+    @property
+    def line(self) -> str:
+        """The result in a few lines."""
+        if self.failed:
+            return f"{self.peer.name}: {self.failed}"
+        compared = self.agree.total() + len(self.differ)
+        told = (
+            f"{self.peer.name}: {self.agree.total()} of {compared} values agree, "
+            f"{len(self.agree)} metrics, worst difference {self.worst:.1e}"
+        )
+        reasons = (f"\n  left out: {n.total()}, {why}" for why, n in self.left_out.items())
+        return told + "".join(reasons)
+
+
+def compared(peer: Peer, cases: list[Collection], told: Path) -> Found:
+    """Hold each line that a peer wrote against rankgate."""
+    found = Found(peer)
+    if peer.convention not in CONVENTIONS:
+        found.failed = f"there is no convention {peer.convention} yet"
+        return found
+    by_case: dict[int, list[Line]] = defaultdict(list)
+    with told.open() as lines:
+        for text in lines:
+            line = json.loads(text)
+            by_case[line["collection"]].append(line)
+    names = {line["metric"] for some in by_case.values() for line in some}
+    known = {name: _known(peer, name) for name in names}
+    for case in cases:
+        _compare(FORMS[peer.form](case), by_case[case["id"]], known, found)
+    return found
+
+
+def _known(peer: Peer, name: str) -> Asked | None:
+    """What one of the peer's names is here; None where nothing is."""
+    how = CONVENTIONS[peer.convention]
+    option = next((word for word in peer.options if name.endswith(word)), "")
+    try:
+        metric = chosen_metrics(name.removesuffix(option), how)[0][1]
+    except UsageError:
+        return None
+    return Asked(metric, replace(how, **peer.options.get(option, {})), option)
+
+
+def _compare(given: Collection, lines: list[Line], known: Known, found: Found) -> None:
+    wanted = [line for line in lines if not _left_out(given, line, known, found)]
+    ours = _ours(given, {line["metric"] for line in wanted}, known)
+    for line in wanted:
+        value = ours[line["metric"], line["query"]]
+        _note(given, line, value, found)
+
+
+def _left_out(given: Collection, line: Line, known: Known, found: Found) -> bool:
+    """Note a value that is not compared, and why."""
+    reasons = [reason for reason, test in found.peer.excluded if test(given, line["metric"])]
+    if known[line["metric"]] is None:
+        reasons = ["there is nothing of the kind here"]
+    if "error" in line:
+        reasons = [f"it fails: {line['error']}"]
+    if reasons:
+        found.left_out[reasons[0]][line["metric"]] += 1
+    return bool(reasons)
+
+
+def _ours(given: Collection, names: set[str], known: Known) -> dict[Any, float | str | None]:
+    """Our own values by metric and query, None being the mean; a sentence where it refuses."""
+    ours: dict[Any, float | str | None] = defaultdict(lambda: "no value")
+    together: dict[str, list[tuple[str, Metric]]] = defaultdict(list)
+    rules = {}
+    for name in names:
+        if asked := known[name]:
+            together[asked.options].append((name, asked.metric))
+            rules[asked.options] = asked.how
+    for options, metrics in together.items():
+        for some in _parts(given, metrics, rules[options]):
+            ours |= some
+    return ours
+
+
+def _parts(given: Collection, metrics: list[tuple[str, Metric]], how: Convention) -> list[Any]:
+    """The values of some metrics; where one is refused, of each by itself."""
+    try:
+        scores = score(read_qrels(given["qrels"]), read_run(given["run"]), metrics, how)
+    except RankgateError as error:
+        if len(metrics) > 1:
+            return [part for each in metrics for part in _parts(given, [each], how)]
+        queries = [None, *given["qrels"], *given["run"]]
+        return [{(metrics[0][0], query): f"refuses: {error}" for query in queries}]
+    told: dict[Any, float | None] = {}
+    for name, _ in metrics:
+        told[name, None] = _plain(scores.means[name])
+        for query, value in zip(scores.query_ids, scores.values[name], strict=True):
+            told[name, query] = _plain(float(value))
+    return [told]
+
+
+def _plain(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _note(given: Collection, line: Line, ours: float | str | None, found: Found) -> None:
+    theirs, name = line["value"], line["metric"]
+    if theirs is None or ours is None or isinstance(ours, str):
+        same, apart = theirs is ours, 0.0
+    else:
+        apart = abs(theirs - ours)
+        same = apart <= found.peer.close(name) * max(1, abs(theirs))
+    if same:
+        found.agree[name] += 1
+        found.worst = max(found.worst, apart)
+    else:
+        where = f" query {line['query']}" if line["query"] else ""
+        found.differ.append(
+            f"collection {given['id']} ({given['kind']}){where}, {name}: "
+            f"{found.peer.package} has {theirs}, rankgate {ours}"
+        )

@@ -1,0 +1,96 @@
+"""The table of agreement, as a page of the documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from collections_of import COUNT, KINDS, SEED
+
+if TYPE_CHECKING:
+    from agreement import Found
+    from table import Peer
+
+HEAD = """\
+# Agreement with other tools
+
+`make oracle` gives {count:,} random collections (seed {seed}) to each tool below, in an environment
+of its own with the packages of `oracle/constraints-*.txt`, and holds every value against rankgate
+under the convention of the tool's name. This page is what it wrote. The collections are made by
+`oracle/collections_of.py` and are no part of any test of a convention; by turns they are
+{kinds}.
+
+{agree:,} values of {tools} tools agree, {differ:,} do not.
+
+| tool | version | convention | metrics | values | agreeing | worst difference | tolerance |
+|---|---|---|---:|---:|---:|---:|---:|
+"""
+
+_MOST = 5  # metrics that are named one by one
+
+
+def page(found: list[Found]) -> str:
+    """The page for what came of all peers."""
+    told = [each for each in found if not each.failed]
+    kinds = [f"*{kind}*" for kind in KINDS]
+    head = HEAD.format(
+        count=COUNT,
+        seed=SEED,
+        kinds=", ".join(kinds[:-1]) + " and " + kinds[-1],
+        agree=sum(each.agree.total() for each in told),
+        differ=sum(len(each.differ) for each in told),
+        tools=len(told),
+    )
+    return head + "".join(map(_row, told)) + _apart(found) + _left_out(told) + _failed(found)
+
+
+def _row(found: Found) -> str:
+    peer, agree = found.peer, found.agree.total()
+    cells = (
+        peer.package,
+        peer.version,
+        f"`{peer.convention}`",
+        f"{len(found.agree)}",
+        f"{agree + len(found.differ):,}",
+        f"{agree:,}",
+        f"{found.worst:.1e}",
+        _tolerance(peer),
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _tolerance(peer: Peer) -> str:
+    some = (f"{close:.0e} for `{word}`" for word, close in peer.looser)
+    return ", ".join([f"{peer.tolerance:.0e}", *some])
+
+
+def _apart(found: list[Found]) -> str:
+    lines = [f"- {line}\n" for each in found for line in each.differ[:20]]
+    return "\n## Where they differ\n\n" + "".join(lines) if lines else ""
+
+
+def _left_out(told: list[Found]) -> str:
+    """What is not compared, and why."""
+    text = (
+        "\nA tolerance holds for the value itself, and relative to it where it is above 1. Looser\n"
+        "ones than 1e-09 stand where a tool computes in 32 bits or prints few digits.\n"
+        "\n## What is not compared\n\n"
+        "A tool that raises an error gives no value to compare; rankgate has one there, or an\n"
+        "error of its own.\n\n"
+    )
+    for each in told:
+        for reason, metrics in each.left_out.items():
+            names = ", ".join(f"`{name}`" for name in sorted(metrics)[:_MOST])
+            more = f" and {len(metrics) - _MOST} others" if len(metrics) > _MOST else ""
+            text += (
+                f"- {each.peer.package}, {metrics.total():,} values of {names}{more}: {reason}\n"
+            )
+    return text
+
+
+def _failed(found: list[Found]) -> str:
+    lines = [
+        f"- {each.peer.package} {each.peer.version}: {each.failed}\n"
+        for each in found
+        if each.failed
+    ]
+    return "\n## What could not be asked\n\n" + "".join(lines) if lines else ""

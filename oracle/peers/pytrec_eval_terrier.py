@@ -1,0 +1,21 @@
+"""pytrec_eval-terrier: every measure that it has, query by query."""
+
+import pytrec_eval
+from wire import read, tell
+
+MEASURES = set(pytrec_eval.supported_measures) - {"relstring", "runid"}
+
+for collection in read("plain"):
+    evaluator = pytrec_eval.RelevanceEvaluator(collection["qrels"], MEASURES)
+    told = evaluator.evaluate(collection["run"])
+    for query, values in told.items():
+        for name, value in values.items():
+            if not name.startswith("gm_"):  # of one query it gives the logarithm
+                tell(collection["id"], name, lambda value=value: value, query)
+    for name in next(iter(told.values())):
+        column = [values[name] for values in told.values()]
+        tell(
+            collection["id"],
+            name,
+            lambda n=name, c=column: pytrec_eval.compute_aggregated_measure(n, c),
+        )

@@ -1,0 +1,64 @@
+"""rankgate against its peers: the same random collections, the same numbers.
+
+Each peer runs in an environment of its own, with pinned packages; what it prints is held
+against rankgate under the convention that has its name. Ends with 1 where they differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from agreement import Found, compared
+from collections_of import COUNT, collections
+from page import page
+from table import PEERS, Peer
+
+from environment import environment
+
+HOME = Path(__file__).parent
+WORK = HOME / "work"
+PAGE = HOME.parent / "docs" / "agreement.md"
+
+
+def main() -> None:
+    """Make the collections, ask each peer, compare, and write the page."""
+    words = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    words.add_argument("peers", nargs="*", metavar="PEER", help="only these")
+    words.add_argument("--count", type=int, default=COUNT, help="how many collections")
+    words.add_argument("--kept", action="store_true", help="compare what the peers said last time")
+    asked = words.parse_args()
+    chosen = [peer for peer in PEERS if not asked.peers or peer.name in asked.peers]
+    WORK.mkdir(exist_ok=True)
+    cases = collections(asked.count)
+    source = WORK / "collections.json"
+    source.write_text(json.dumps(cases))
+    found = []
+    for peer in chosen:
+        told = _asked(peer, source, kept=asked.kept)
+        result = told if isinstance(told, Found) else compared(peer, cases, told)
+        print(result.line, flush=True)
+        for each in result.differ[:5]:
+            print(f"    {each}", flush=True)
+        found.append(result)
+    if len(chosen) == len(PEERS) and asked.count == COUNT:
+        PAGE.write_text(page(found))
+    sys.exit(any(result.wrong for result in found))
+
+
+def _asked(peer: Peer, source: Path, *, kept: bool) -> Path | Found:
+    """Where the peer's values are, or why there are none."""
+    lines = WORK / f"{peer.name}.jsonl"
+    if kept and lines.exists():
+        return lines
+    built = environment(peer, HOME, WORK)
+    if isinstance(built, str):
+        return Found(peer, failed=built)
+    problem = built.run(HOME / "peers" / peer.script, source, lines)
+    return Found(peer, failed=f"does not run: {problem}") if problem else lines
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""The peers: what they are, how they are given a collection, and what is left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forms import has_ties
+
+Collection = dict[str, Any]
+Excluded = Callable[[Collection, str], bool]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A tool that computes what rankgate computes.
+
+    Attributes:
+        name: of its constraints and its environment.
+        package: what is installed.
+        version: of the package.
+        script: the file of ``peers`` that calls it.
+        convention: the named convention that must give the same numbers.
+        form: how it is given a collection; one of ``forms.FORMS``.
+        tolerance: the greatest difference that is no difference; relative, where a value is
+            above 1.
+        looser: tolerances of metrics whose name has a word in it, for values that are printed
+            with few digits or computed in 32 bits.
+        also: other packages that the script needs.
+        alone: whether the package is installed without those that it asks for, which do not
+            work together; then `also` has them all.
+        excluded: reasons for not comparing a value, with the test for each.
+        options: what a word behind a metric's name changes in the convention.
+    """
+
+    name: str
+    package: str
+    version: str
+    script: str
+    convention: str
+    form: str = "plain"
+    tolerance: float = 1e-9
+    looser: tuple[tuple[str, float], ...] = ()
+    also: tuple[str, ...] = ()
+    alone: bool = False
+    excluded: tuple[tuple[str, Excluded], ...] = ()
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def close(self, metric: str) -> float:
+        """The tolerance of a metric."""
+        return next((each for word, each in self.looser if word in metric), self.tolerance)
+
+
+def _ties(collection: Collection, metric: str) -> bool:  # noqa: ARG001 - one form for all
+    return has_ties(collection)
+
+
+def _single(collection: Collection, metric: str) -> bool:
+    return "normalized_dcg" not in metric and has_ties(collection, single=True)
+
+
+def _compat(collection: Collection, metric: str) -> bool:
+    return metric.startswith("Compat") and has_ties(collection)
+
+
+def _negative(collection: Collection, metric: str) -> bool:
+    return ("dcg" in metric or "opa" in metric) and _below(collection, metric)
+
+
+def _empty(collection: Collection, metric: str) -> bool:  # noqa: ARG001 - as above
+    return not collection["qrels"]
+
+
+def _below(collection: Collection, metric: str) -> bool:  # noqa: ARG001 - as above
+    return any(g < 0 for grades in collection["qrels"].values() for g in grades.values())
+
+
+UNSTABLE = ("equal scores, which its sort leaves in an order of no rule", _ties)
+SINGLE = ("scores equal as 32-bit floats, which its sort leaves in an order of no rule", _single)
+
+PEERS = (
+    Peer("pytrec_eval", "pytrec_eval-terrier", "0.5.11", "pytrec_eval_terrier.py", "pytrec_eval"),
+    Peer(
+        "ir_measures",
+        "ir_measures",
+        "0.4.3",
+        "ir_measures.py",
+        "ir_measures",
+        also=("cwl-eval",),
+        looser=(("dcg=", 1.1e-5), ("ERR", 1.1e-5), ("RBP", 1e-7)),
+        excluded=(
+            ("Compat with equal scores, where it follows the order of the judgments", _compat),
+        ),
+    ),
+    Peer(
+        "ranx",
+        "ranx",
+        "0.3.21",
+        "ranx_.py",
+        "ranx",
+        also=("pandas",),
+        excluded=(UNSTABLE,),
+        options={"(make_comparable=True)": {"missing": "zero", "unknown": "ignore"}},
+    ),
+    Peer("sklearn", "scikit-learn", "1.9.1", "sklearn_.py", "sklearn", form="complete"),
+    Peer(
+        "trectools",
+        "trectools",
+        "0.0.50",
+        "trectools_.py",
+        "trectools",
+        form="shared",
+        also=("pandas",),
+    ),
+    Peer(
+        "rax",
+        "rax",
+        "0.4.0",
+        "rax_.py",
+        "rax",
+        form="complete",
+        tolerance=1e-5,
+        also=("jax",),
+        excluded=(
+            SINGLE,
+            ("grades below 0, which are grades there and no judgments here", _negative),
+        ),
+    ),
+    Peer(
+        "torchmetrics",
+        "torchmetrics",
+        "1.9.0",
+        "torchmetrics_.py",
+        "torchmetrics",
+        form="complete",
+        tolerance=1e-6,
+        also=("torch",),
+        excluded=(SINGLE,),
+    ),
+    Peer("lenskit", "lenskit", "2025.8.1", "lenskit_.py", "lenskit", form="listed_relevant"),
+    Peer("cwl", "cwl-eval", "1.0.12", "cwl.py", "cwl", tolerance=1e-6, also=("ir_measures",)),
+    Peer(
+        "ntcir",
+        "pyNTCIREVAL",
+        "0.0.3",
+        "ntcir.py",
+        "ntcir",
+        form="listed",
+        excluded=(("grades below 0, for which it has no gain", _below),),
+    ),
+    Peer(
+        "recommenders",
+        "recommenders",
+        "1.2.1",
+        "recommenders_.py",
+        "recommenders",
+        form="relevant",
+        also=("pandas",),
+        excluded=(("a table of judgments without a row, which is an error here", _empty),),
+    ),
+    Peer(
+        "rexmex",
+        "rexmex",
+        "0.1.3",
+        "rexmex_.py",
+        "rexmex",
+        form="listed_relevant",
+        also=("six",),
+    ),
+    Peer(
+        "recmetrics",
+        "recmetrics",
+        "0.1.5",
+        "recmetrics_.py",
+        "recmetrics",
+        form="listed_relevant",
+        also=("pandas", "matplotlib", "seaborn", "scikit-learn", "plotly", "funcsigs"),
+        alone=True,
+    ),
+)
