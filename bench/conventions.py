@@ -1,0 +1,57 @@
+"""What many conventions cost beside one: the run is read once for all of them.
+
+    python bench/conventions.py [WORKLOAD]
+
+Scores five metrics under `trec`, then under the first twenty named conventions, on a workload
+that ``bench/run.py`` has made (``passages`` unless another is named). The twenty may take three
+times as long as the one, and must give its numbers.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from rankgate.data import read_qrels, read_run
+from rankgate.data.scores import Scores
+from rankgate.metrics.names import parse
+from rankgate.scoring import CONVENTIONS, score
+from rankgate.scoring.held import Held
+from rankgate.scoring.index import Index
+
+WORK = Path(__file__).parent / "work"
+METRICS = [(name, parse(name)) for name in ("nDCG@10", "AP", "RR@10", "R@100", "P@10")]
+COUNT, TIMES, MOST = 20, 3, 3.0
+
+
+def main() -> int:
+    """Measure both ways in turn and print one line; 1 if it took too long."""
+    folder = WORK / (sys.argv[1] if len(sys.argv) > 1 else "passages")
+    hows = [CONVENTIONS[name] for name in list(CONVENTIONS)[:COUNT]]
+    index = Index.of(read_qrels(folder / "qrels"))
+    one, many = [], []
+    for _ in range(TIMES):
+        begin = perf_counter()
+        single = score(index, read_run(folder / "run"), METRICS, hows[0])
+        middle = perf_counter()
+        held = Held(read_run(folder / "run"), index)
+        found = held.score(METRICS, hows)
+        one.append(middle - begin)
+        many.append(perf_counter() - middle)
+        assert held.readings == 1
+        assert isinstance(found[0], Scores)
+        assert found[0].means == single.means
+    ratio = median(many) / median(one)
+    answered = sum(isinstance(each, Scores) for each in found)
+    print(
+        f"{folder.name}: one convention {median(one):.2f} s, {len(hows)} of them "
+        f"{median(many):.2f} s ({answered} take these data): {ratio:.1f} times, "
+        f"at most {MOST:.0f} wanted"
+    )
+    return 0 if ratio <= MOST else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
