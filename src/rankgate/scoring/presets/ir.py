@@ -7,7 +7,7 @@ from rankgate.scoring.convention import Convention
 _NAN = float("nan")
 _ABOVE_ZERO = 5e-324  # the least number above 0: any grade above 0 is relevant
 
-_GDEVAL = {"ties": "doc_id_desc", "precision": "float64", "duplicates": "each", "digits": 5}
+_GDEVAL = {"precision": "float64", "duplicates": "each", "digits": 5}
 _CWL = {"ties": "file_order", "precision": "float64", "duplicates": "each", "depth": 1000}
 _SORTED_BY_ID = {"ties": "doc_id_asc", "precision": "float64"}
 
@@ -173,8 +173,8 @@ TRECTOOLS = Convention(
     defects=(
         "RBP averages ties across the border of two queries",
         (
-            "the residual of RBP with graded gains can fall below 0; RBPResid is that of "
-            "the grades 0 and 1"
+            "the residual of RBP has a gap between the end of the list and rank 1000, and falls "
+            "below 0 with graded gains; RBPResid does neither"
         ),
         "every metric is NaN for an empty run; here that is an error",
         "ids are read as numbers where they look so, so that 7 and 007 are one or two",
