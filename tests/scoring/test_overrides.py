@@ -12,7 +12,7 @@ from rankgate.scoring import CONVENTIONS, Convention
 from rankgate.scoring.axes import axes
 from rankgate.scoring.convention import WORDS
 from rankgate.scoring.differences import Choices
-from rankgate.scoring.overrides import overridden
+from rankgate.services import chosen_convention as overridden
 from rankgate.services import evaluate
 
 QRELS = {"1": {"a": 3.0, "b": 1.0}, "2": {"z": 0.0}}

@@ -10,8 +10,8 @@ import pytest
 from rankgate.errors import InputError, UsageError
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.held import Held
-from rankgate.scoring.overrides import overridden
 from rankgate.services import bridge, evaluate, reconcile, refuse_mixed, reported
+from rankgate.services import chosen_convention as overridden
 
 # the worked example of the product search benchmark: its text says exponential gain
 QRELS = {"laptop": {"p1": 3, "p2": 2, "p3": 1, "p4": 3}}

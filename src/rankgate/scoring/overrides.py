@@ -17,7 +17,6 @@ from rankgate.errors import UsageError
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.names import parse
 from rankgate.scoring.axes import KINDS, axes, literal, number
-from rankgate.scoring.presets import convention
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,23 +27,23 @@ if TYPE_CHECKING:
 Overrides = Mapping[str, Any]
 
 
-def overridden(how: str | Convention, settings: Overrides | Iterable[str] = ()) -> Convention:
+def overridden(start: Convention, settings: Overrides | Iterable[str] = ()) -> Convention:
     """A convention with some axes or parameters set otherwise, named ``NAME+``.
 
     Args:
-        how: the convention to begin with, or its name.
+        start: the convention to begin with.
         settings: ``AXIS=VALUE`` words, or axes with their values; later ones go before.
 
     Raises:
         UsageError: an axis, a metric or a value that there is not; the nearest is told.
 
-    >>> how = overridden("trec", ["ties=doc_id_asc", "nDCG.gain=exp"])
+    >>> from rankgate.scoring.convention import Convention
+    >>> how = overridden(Convention("mine"), ["ties=doc_id_asc", "nDCG.gain=exp"])
     >>> how.name, how.ties, how.parameters["nDCG"]["gain"]
-    ('trec+', 'doc_id_asc', 'exp')
-    >>> overridden("trec", {"missing": "leave_out"}).missing
+    ('mine+', 'doc_id_asc', 'exp')
+    >>> overridden(how, {"missing": "leave_out"}).missing
     'leave_out'
     """
-    start = convention(how)
     pairs = settings.items() if isinstance(settings, Mapping) else map(_split, settings)
     found = start
     for key, value in pairs:

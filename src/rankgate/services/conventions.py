@@ -157,7 +157,7 @@ def chosen_convention(
         UsageError: a name, an axis or a value that there is not.
         InputError: a file that does not say a convention.
     """
-    return overridden(name, settings)
+    return overridden(convention(name), settings)
 
 
 def refuse_mixed(results: Mapping[str, Mapping[str, Any]]) -> None:

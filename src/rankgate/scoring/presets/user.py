@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import InputError, UsageError
 from rankgate.scoring.convention import Convention
+from rankgate.scoring.overrides import overridden
+from rankgate.scoring.presets import convention
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,8 +64,6 @@ def of(table: Mapping[str, Any], name: str) -> Convention:
     Raises:
         UsageError: a key or a value that there is not.
     """
-    from rankgate.scoring.overrides import overridden  # noqa: PLC0415 - it knows the presets
-
     known = {each.name for each in fields(Convention)} | {"base"}
     for key in table:
         if key not in known:
@@ -76,7 +76,7 @@ def of(table: Mapping[str, Any], name: str) -> Convention:
     base = table.get("base", "trec")
     if not isinstance(base, str):
         raise UsageError("base must be the name of a convention.")
-    how = overridden(base, dict(_settings(table)))
+    how = overridden(convention(base), dict(_settings(table)))
     return replace(
         how,
         name=_word(table, "name", name),
