@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FORMS = ("text", "json")
 """The forms of a reconciliation, by the name that ``--format`` takes."""
 
+_MOST_DIGITS = 6
 _NUMBER = [7]  # the width of a mean, or of an effect with its sign
 
 
@@ -35,7 +36,8 @@ def _groups(told: Reconciliation, width: int) -> str:
     count = sum(len(group.conventions) for group in told.groups)
     title = f"{_numbers(len(told.groups))} under {count} conventions"
     parts = [_title(told, title, width)]
-    parts += [_group(group, width) for group in told.groups]
+    digits = _digits([group.value for group in told.groups])
+    parts += [_group(group, digits, width) for group in told.groups]
     if told.refusals:
         widths = [max(len(each.convention) for each in told.refusals)]
         rows = [beside([e.convention], [e.reason], widths, width - 2) for e in told.refusals]
@@ -43,17 +45,28 @@ def _groups(told: Reconciliation, width: int) -> str:
     return "\n".join(parts)
 
 
-def _group(group: Group, width: int) -> str:
-    head = beside([_right(decimal(group.value))], [", ".join(group.conventions)], _NUMBER, width)
+def _group(group: Group, digits: int, width: int) -> str:
+    room = digits + 3
+    value = UNDEFINED if group.value is None else f"{group.value:.{digits}f}"
+    head = beside([value.rjust(room)], [", ".join(group.conventions)], [room], width)
     if group.nearest is None:
         return head
     way = f"from {group.nearest} to {group.member}:"
-    rows = [beside([""], [way], _NUMBER, width)] if group.steps else []
+    rows = [beside([""], [way], [room], width)] if group.steps else []
     rows += [
-        beside([_right(_effect(step))], [_change(step)], [_NUMBER[0] + 4], width)
+        beside([_effect(step, digits).rjust(room)], [_change(step)], [room + 4], width)
         for step in group.steps
     ]
     return head + "".join(rows)
+
+
+def _digits(values: Sequence[float | None]) -> int:
+    """Four decimals, or as many as it takes to see that numbers differ."""
+    known = [value for value in values if value is not None]
+    for digits in range(4, _MOST_DIGITS):
+        if len({f"{value:.{digits}f}" for value in known}) == len(known):
+            return digits
+    return _MOST_DIGITS
 
 
 def _steps(told: Bridge, width: int) -> str:
@@ -125,11 +138,11 @@ def _right(word: str) -> str:
     return word.rjust(_NUMBER[0])
 
 
-def _effect(step: Step) -> str:
+def _effect(step: Step, digits: int = 4) -> str:
     """The effect as the difference of the two means as they are printed, so that it adds up."""
     if step.before is None or step.after is None:
         return UNDEFINED
-    return f"{round(step.after, 4) - round(step.before, 4):+.4f}"
+    return f"{round(step.after, digits) - round(step.before, digits):+z.{digits}f}"
 
 
 def _change(step: Step) -> str:

@@ -100,12 +100,10 @@ def _groups(
 def _unjudged(qrels: Qrels, run: Run, how: Convention, cutoff: int | None) -> pl.DataFrame:
     """``query_id`` and ``doc_id`` of the retrieved documents that lack a grade of 0 or more."""
     batch = run.whole(how.duplicates)
-    judged = pl.concat([qrels.table["query_id"], pl.Series(qrels.unjudged, dtype=pl.String)])
-    pairs = batch.frame.select(_PAIR).filter(pl.col("query_id").is_in(judged.unique().implode()))
-    every = pairs.unique(maintain_order=True).with_columns(pl.lit(0.0).alias("grade"))
-    if every.is_empty():
-        return pairs
-    placed = align(meet(batch, Index.of(Qrels(every))), replace(how.alignment, judged_only=False))
+    met = meet(batch, Index.of(qrels))
+    rows = np.arange(len(met.scores))
+    every = replace(met, row=rows, grade=np.zeros(len(rows)))  # as if all had been judged
+    placed = align(every, replace(how.alignment, judged_only=False))
     within = placed.rank <= (cutoff or placed.rank.max(initial=0))
     counted = batch.frame.select(_PAIR)[placed.row[within]].unique(maintain_order=True)
     return counted.join(qrels.table.filter(pl.col("grade") >= 0), on=_PAIR, how="anti")
