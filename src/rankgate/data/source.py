@@ -84,18 +84,25 @@ class Source:
             InputError: damaged compression, or a line longer than a whole piece.
         """
         with self.open() as stream:
+            plain = isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
+            whole = self._to_line_end if plain else self._with_line_end
             at = 0
-            while piece := self._read(stream, size):
-                end = self._line(stream, size)
+            while piece := whole(stream, at, size):
+                yield piece
                 at += len(piece)
-                if len(end) == size:
-                    problem = (
-                        f"a line of more than {size >> 20} MB, where a line holds one document; "
-                        "see whether this is the right file."
-                    )
-                    raise InputError(problem, source=self.label, line=self._line_at(at))
-                at += len(end)
-                yield piece + end if end else piece
+
+    def _to_line_end(self, stream: IO[bytes], at: int, size: int) -> bytes:
+        """The next piece of a file; its end is looked up first, so that it is read in one go."""
+        stream.seek(at + size)
+        end = size + len(self._line(stream, at + size, size))
+        stream.seek(at)
+        return self._read(stream, end)
+
+    def _with_line_end(self, stream: IO[bytes], at: int, size: int) -> bytes:
+        """The next piece of a stream that cannot be looked into."""
+        piece = self._read(stream, size)
+        end = self._line(stream, at + len(piece), size) if piece else b""
+        return piece + end if end else piece
 
     def everything(self) -> bytes:
         """Everything, decompressed; for formats that are not line by line."""
@@ -113,9 +120,16 @@ class Source:
             pieces = (stream.read(min(CHUNK, offset - at)) for at in range(0, offset, CHUNK))
             return 1 + sum(piece.count(b"\n") for piece in pieces)
 
-    def _line(self, stream: IO[bytes], size: int) -> bytes:
-        """The rest of the line that the last read stopped in."""
-        return self._told(lambda: stream.readline(size))
+    def _line(self, stream: IO[bytes], at: int, size: int) -> bytes:
+        """The rest of the line that the stream stands in, at some byte."""
+        rest = self._told(lambda: stream.readline(size))
+        if len(rest) < size:
+            return rest
+        problem = (
+            f"a line of more than {size >> 20} MB, where a line holds one document; "
+            "see whether this is the right file."
+        )
+        raise InputError(problem, source=self.label, line=self._line_at(at))
 
     def _read(self, stream: IO[bytes], size: int) -> bytes:
         return self._told(lambda: stream.read(size))
