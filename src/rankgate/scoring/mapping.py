@@ -34,7 +34,7 @@ def align_mapping(rankings: Rankings, index: Index, how: Alignment) -> Aligned:
         with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
             scores = scores.astype(np.float32)
     rows = [row for row, kept in zip(rankings.rows, known.tolist(), strict=True) if kept]
-    owner, own, grade, names = _looked_up(rows, codes, index)
+    owner, own, judgment = _looked_up(rows, codes, index)
     every = np.repeat(np.arange(len(codes)), lengths)
     ordered = np.sort(keys(every, scores, len(codes)))
     twice = bool((ordered[1:] == ordered[:-1]).any())
@@ -42,9 +42,10 @@ def align_mapping(rankings: Rankings, index: Index, how: Alignment) -> Aligned:
     with np.errstate(over="ignore"):
         wanted = keys(owner, own.astype(scores.dtype), len(codes))
     left = np.searchsorted(ordered, wanted) - starts[owner]
-    right = np.searchsorted(ordered, wanted, side="right") - starts[owner]
-    stand = Ranks(left + 1, left + 1, right)
+    stand = Ranks(left + 1, left + 1, left + 1)
     if twice:
+        stand.last[:] = np.searchsorted(ordered, wanted, side="right") - starts[owner]
+        names = index.doc_ids.gather(judgment).to_list()
         _break(stand, _Tied(rows, starts, scores, how.ties), owner, own, names)
     by = np.lexsort((stand.rank, owner))
     aligned = Aligned(
@@ -55,7 +56,7 @@ def align_mapping(rankings: Rankings, index: Index, how: Alignment) -> Aligned:
         rank=stand.rank[by],
         first=stand.first[by],
         last=stand.last[by],
-        grade=grade[by],
+        grade=index.grades[judgment][by],
         row=by,
         ties=order(every, scores, len(codes)).ties if twice else 0,
         unknown=int((~known).sum()),
@@ -65,14 +66,19 @@ def align_mapping(rankings: Rankings, index: Index, how: Alignment) -> Aligned:
 
 def _looked_up(
     rows: list[Mapping[str, float]], codes: NDArray[np.int64], index: Index
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], list[str]]:
-    """The judged documents that were retrieved: their query, score, grade and name."""
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """The judged documents that were retrieved: their query, score and place in the index."""
     whose, which = index.rows(codes)
     names = index.doc_ids.gather(which).to_list()
-    scores = [rows[q].get(name) for q, name in zip(whose.tolist(), names, strict=True)]
-    met = [i for i, score in enumerate(scores) if score is not None]
-    own = np.array([scores[i] for i in met], np.float64)
-    return whose[met], own, index.grades[which[met]], [names[i] for i in met]
+    ends = np.cumsum(np.bincount(whose, minlength=len(rows))).tolist()
+    scores: list[float | None] = []
+    begin = 0
+    for row, end in zip(rows, ends, strict=True):
+        scores.extend(map(row.get, names[begin:end]))
+        begin = end
+    own = np.array(scores, np.float64)  # None becomes NaN, which no score is
+    met = ~np.isnan(own)
+    return whose[met], own[met], which[met]
 
 
 class _Tied:
