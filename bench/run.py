@@ -2,11 +2,11 @@
 
     python bench/run.py                     everything, about half an hour
     python bench/run.py --quick             without ranx on large runs and without the huge run
-    python bench/run.py --workload small    one workload
+    python bench/run.py --workload small    one workload; the others keep their last results
 
 Needs nothing but Python: the contestants and the workloads live in an environment that is
-built in bench/work on first use. A full run writes bench/results.json and the tables of
-docs/speed.md.
+built in bench/work on first use. Without --quick, bench/results.json and the tables of
+docs/speed.md are written.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from measure import alternating
 
 BENCH = Path(__file__).parent
 WORK = BENCH / "work"
+RESULTS = BENCH / "results.json"
 PAGE = BENCH.parent / "docs" / "speed.md"
 NAMES = (
     "small",
@@ -58,8 +59,9 @@ def main() -> int:
     told = targets.outcomes(found)
     print(table.markdown(found, LIMIT))
     print(targets.markdown([each for each in told if each.measured is not None]))
-    if not asked.quick and not asked.workload:
-        _write(found, told, programs, load)
+    if not asked.quick:
+        together = _with_earlier(found)
+        _write(together, targets.outcomes(together), programs, load)
     agreed = all(row.agrees is not False for row in found)
     return 0 if agreed and all(each.held is not False for each in told) else 1
 
@@ -67,7 +69,7 @@ def main() -> int:
 def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compare rankgate's speed with others'.")
     parser.add_argument("--quick", action="store_true", help="leave out what takes minutes")
-    parser.add_argument("--workload", choices=NAMES, help="only this one; writes no results")
+    parser.add_argument("--workload", choices=NAMES, help="only this one")
     return parser.parse_args()
 
 
@@ -88,6 +90,16 @@ def _measured(name: str, programs: Path, *, quick: bool) -> list[table.Row]:
     ]
 
 
+def _with_earlier(found: list[table.Row]) -> list[table.Row]:
+    """New rows in the place of those that an earlier run wrote down for the same workloads."""
+    if not RESULTS.exists():
+        return found
+    new = {row.workload for row in found}
+    earlier = [table.Row(**row) for row in json.loads(RESULTS.read_text())["rows"]]
+    rows = [row for row in earlier if row.workload not in new] + found
+    return sorted(rows, key=lambda row: NAMES.index(row.workload))
+
+
 def _write(
     found: list[table.Row], told: list[targets.Outcome], programs: Path, load: float
 ) -> None:
@@ -101,7 +113,7 @@ def _write(
         "rows": [row.to_dict() for row in found],
         "targets": [{**asdict(each), "held": each.held} for each in told],
     }
-    (BENCH / "results.json").write_text(json.dumps(result, indent=1) + "\n")
+    RESULTS.write_text(json.dumps(result, indent=1) + "\n")
     line = ", ".join(f"{name} {version}" for name, version in what.items())
     place = f"{where['cpu']}, {where['cores']} cores, {where['memory_gb']} GB"
     head = f"Measured on {place}, {where['system']}, Python {where['python']}, with {line}.\n"
