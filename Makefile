@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test setup check format bench fuzz docs clean
+.PHONY: demo test setup check format bench oracle clean
 
 demo: setup            ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
@@ -25,11 +25,14 @@ format: .venv/.dev     ## put code into the form that check wants
 	$(BIN)/ruff format src tests bench
 	$(BIN)/ruff check --fix src tests bench
 
-bench: .venv/.run      ## side by side with the peers; a quarter of an hour
+bench: .venv/.run      ## side by side with the peers; half an hour
 	$(BIN)/python bench/run.py
 
+oracle: .venv/.run     ## random collections against thirteen other tools, each by itself
+	$(BIN)/python oracle/run.py
+
 clean:                 ## remove what the targets made
-	rm -rf .venv demo bench/work
+	rm -rf .venv demo bench/work oracle/work
 
 .venv/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
