@@ -236,8 +236,9 @@ def _judged(mine: _Owned, index: Index) -> tuple[NDArray[np.int64], NDArray[np.i
     flags = np.zeros(1 << (64 - int(high)), bool)
     flags[wanted >> high] = True
     rows = np.flatnonzero(flags[mine.pairs >> high])
-    places = np.minimum(np.searchsorted(wanted, mine.pairs[rows]), max(len(wanted) - 1, 0))
-    same = wanted[places] == mine.pairs[rows]
+    pairs = mine.pairs[rows]
+    places = np.minimum(np.searchsorted(wanted, pairs), max(len(wanted) - 1, 0))
+    same = wanted[places] == pairs
     rows, places = rows[same], by[places[same]]
     documents = mine.frame["doc_id"].gather(rows) == index.doc_ids.gather(which[places])
     real = (whose[places] == mine.owner[rows]) & documents.to_numpy()
