@@ -70,7 +70,7 @@ THEIR_DICTS = Contestant(
 def contestants(workload: str, *, quick: bool) -> list[Contestant]:
     """Who takes part in a workload, ourselves first."""
     if workload == "huge":
-        return [OURS, BATCHES]
+        return [OURS, SCAN, BATCHES]
     listed = [OURS, SCAN, PYTREC_EVAL, IR_MEASURES, RANX, OUR_DICTS, OUR_FRAMES, THEIR_DICTS]
     if workload.startswith("small"):
         listed.insert(1, BARE)

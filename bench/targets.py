@@ -86,10 +86,10 @@ TARGETS = (
     ),
     Target("1,000,000 x 100: anonymous memory in GB", 3, (_HUGE, _EVAL), None, "memory"),
     Target(
-        "1,000,000 x 100: wall time over a bare Polars scan's, in batches",
+        "1,000,000 x 100: wall time over a bare Polars scan's",
         2.5,
         (_HUGE, _EVAL),
-        (_HUGE, who.BATCHES.name),
+        (_HUGE, who.SCAN.name),
     ),
     Target(
         "6,980 x 1,000: wall time from dicts over pytrec_eval-terrier's",
