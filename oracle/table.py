@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,6 +67,21 @@ def _compat(collection: Collection, metric: str) -> bool:
 
 def _negative(collection: Collection, metric: str) -> bool:
     return ("dcg" in metric or "opa" in metric) and _below(collection, metric)
+
+
+def _cancels(collection: Collection, metric: str) -> bool:
+    """Whether an ideal DCG is less than a hundredth of the sum of its terms' sizes."""
+    if "normalized_dcg" not in metric:
+        return False
+    for query, ranking in collection["run"].items():
+        grades = collection["qrels"][query]
+        best = sorted((grades.get(name, 0) for name in ranking), reverse=True)
+        terms = [
+            g / math.log2(i + 2) for i, g in enumerate(best[:3] if "top_k" in metric else best)
+        ]
+        if abs(sum(terms)) < sum(map(abs, terms)) / 100:
+            return True
+    return False
 
 
 def _empty(collection: Collection, metric: str) -> bool:  # noqa: ARG001 - as above
@@ -136,7 +152,10 @@ PEERS = (
         form="complete",
         tolerance=1e-6,
         also=("torch",),
-        excluded=(SINGLE,),
+        excluded=(
+            SINGLE,
+            ("an ideal near 0, as grades below 0 outweigh the others, in 32 bits", _cancels),
+        ),
     ),
     Peer("lenskit", "lenskit", "2025.8.1", "lenskit_.py", "lenskit", form="listed_relevant"),
     Peer("cwl", "cwl-eval", "1.0.12", "cwl.py", "cwl", tolerance=1e-6, also=("ir_measures",)),

@@ -15,7 +15,7 @@ NAMES = [
     *(f"{name}@{k}" for name in CUTS for k in (1, 3, 10)),
     *("AP", "AP(rel=2)", "nDCG", "RR", "RR(rel=2)", "Bpref", "Rprec", "infAP", "NumRet"),
     *("SetP", "SetR", "SetF", "IPrec@0.5", "IPrec@0.2", "NumRel"),
-    *("RBP(rel=1)", "RBP(rel=1,p=0.5)", "RBP(rel=2)@5"),
+    *("RBP(rel=1)", "RBP(rel=1,p=0.5)"),
     *("AP(judged_only=True)", "nDCG(judged_only=True)@3", "P(judged_only=True)@3"),
     *("Compat(p=0.8)", "SetAP"),
 ]

@@ -7,13 +7,17 @@ from wire import read, tell
 
 def tables():
     """Judgments and rows by falling score, equal scores by rising id, as the tool's reader has."""
-    judged, rows = [], []
+    judged, rows, keys = [], [], []
     for collection in read("shared"):
         for query, ranking in collection["run"].items():
             key = f"{collection['id']}-{query}"
             judged += [(key, 0, name, g) for name, g in collection["qrels"][query].items()]
             names = sorted(ranking, key=lambda name, r=ranking: (-r[name], name))
-            rows += [(key, "Q0", n, i, ranking[n], "x") for i, n in enumerate(names, 1)]
+            # RBP takes equal scores on both sides of the border of two queries for a tie: every
+            # second query is scaled, by a power of two, which moves neither order nor ties
+            scale = 2.0**40 if len(keys) % 2 else 1.0
+            keys.append(key)
+            rows += [(key, "Q0", n, i, scale * ranking[n], "x") for i, n in enumerate(names, 1)]
     qrels, run = TrecQrel(), TrecRun()
     qrels.qrels_data = pd.DataFrame(judged, columns=["query", "q0", "docid", "rel"])
     run.run_data = pd.DataFrame(rows, columns=["query", "q0", "docid", "rank", "score", "system"])
