@@ -115,7 +115,7 @@ def _left_out(given: Collection, line: Line, known: Known, found: Found) -> bool
     """Note a value that is not compared, and why."""
     reasons = [reason for reason, test in found.peer.excluded if test(given, line["metric"])]
     if known[line["metric"]] is None:
-        reasons = ["there is nothing of the kind here"]
+        reasons = ["the convention does not read this name"]
     if "error" in line:
         reasons = [f"it fails: {line['error']}"]
     if reasons:

@@ -59,8 +59,8 @@ def _row(found: Found) -> str:
 
 
 def _tolerance(peer: Peer) -> str:
-    some = (f"{close:.0e} for `{word}`" for word, close in peer.looser)
-    return ", ".join([f"{peer.tolerance:.0e}", *some])
+    some = (f"{close:.2g} for `{word}`" for word, close in peer.looser)
+    return ", ".join([f"{peer.tolerance:.2g}", *some])
 
 
 def _apart(found: list[Found]) -> str:
