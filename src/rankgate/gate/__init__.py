@@ -1,0 +1,1 @@
+"""Policy and Comparison to Verdict."""

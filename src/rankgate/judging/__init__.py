@@ -1,0 +1,1 @@
+"""From ratings to judgments: pools, aggregation, raters."""

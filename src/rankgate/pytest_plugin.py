@@ -1,0 +1,1 @@
+"""The plug-in for pytest: a ranking gate among the tests."""

@@ -1,0 +1,1 @@
+"""Numbers in, frozen results out: tests, intervals, power, reliability, agreement."""
