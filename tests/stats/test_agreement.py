@@ -1,0 +1,167 @@
+"""Agreement against the papers' own numbers and other implementations' (STATISTICS, part G)."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from rankgate.errors import UsageError
+from rankgate.stats.agreement import with_interval
+from rankgate.stats.dawid_skene import dawid_skene
+from rankgate.stats.kappa import (
+    agreement,
+    brennan_prediger,
+    cohen,
+    confusion,
+    conger,
+    fleiss,
+    gwet,
+    gwet_error,
+)
+from rankgate.stats.krippendorff import LEVELS, alpha
+from rankgate.stats.ratings import Sheet, weights
+
+_spec = importlib.util.spec_from_file_location(
+    "published_ratings", Path(__file__).with_name("published_ratings.py")
+)
+published = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(published)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("WIKIPEDIA", (0.691358, 0.806721, 0.810845, 0.808944)),
+        ("FOUR", (0.743421, 0.815388, 0.849107, 0.797403)),
+    ],
+)
+def test_alpha_by_level(name, expected):
+    sheet = Sheet.of(getattr(published, name))
+    assert [float(alpha(sheet, level)[0]) for level in LEVELS] == pytest.approx(expected, abs=5e-7)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("BINARY", 0.095238), ("LETTERS", 0.691964)])
+def test_alpha_of_two(name, expected):
+    value = alpha(Sheet.of(getattr(published, name)), "nominal")
+    assert value == pytest.approx([expected], abs=5e-7)
+
+
+def test_gwets_four_raters():
+    sheet = Sheet.of(published.FOUR)
+    assert gwet(sheet) == pytest.approx([0.775444], abs=5e-7)
+    assert gwet_error(sheet) == pytest.approx(0.14295, abs=5e-6)
+    assert gwet(sheet, "linear") == pytest.approx([0.858739], abs=5e-7)
+    assert gwet(sheet, "quadratic") == pytest.approx([0.914001], abs=5e-7)
+    assert gwet(sheet, "ordinal") == pytest.approx([0.898940], abs=5e-7)
+    assert fleiss(sheet) == pytest.approx([0.761169], abs=5e-7)
+    assert conger(sheet) == pytest.approx([0.762817], abs=5e-7)
+    assert brennan_prediger(sheet) == pytest.approx([0.772727], abs=5e-7)
+
+
+def test_fleiss_of_the_table_and_of_1971():
+    table = Sheet(np.arange(5.0), published.FLEISS_TABLE[:, None, :].astype(float))
+    assert fleiss(table) == pytest.approx([0.2099307], abs=5e-8)
+    assert brennan_prediger(table) == pytest.approx([0.2225275], abs=5e-8)
+    assert fleiss(Sheet.of(published.DIAGNOSES)) == pytest.approx([0.4302445], abs=5e-8)
+
+
+def test_cohen():
+    assert cohen([[20, 5], [10, 15]]).value == pytest.approx(0.4)
+    table = [[0, 4, 1], [0, 8, 0], [0, 1, 5]]
+    plain, linear = cohen(table), cohen(table, kind="linear")
+    assert (plain.value, plain.error) == pytest.approx((0.4842, 0.1380), abs=5e-5)
+    assert (linear.value, linear.error) == pytest.approx((0.4701, 0.1457), abs=5e-5)
+
+
+@given(arrays(float, (4, 4), elements=st.integers(1, 30)), st.sampled_from(["linear", "quadratic"]))
+def test_cohen_is_statsmodels(table, kind):
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    mine = cohen(table, kind=kind)
+    if not np.isfinite(mine.value):
+        return
+    theirs = inter_rater.cohens_kappa(table, wt={"linear": "ca", "quadratic": "fc"}[kind])
+    assert mine.value == pytest.approx(theirs.kappa, abs=1e-10)
+    assert mine.error == pytest.approx(np.sqrt(max(theirs.var_kappa, 0.0)), abs=1e-7)
+
+
+@given(arrays(float, (12, 2), elements=st.integers(0, 3)))
+def test_conger_of_two_is_cohen(matrix):
+    sheet = Sheet.of(matrix)
+    pair = cohen(confusion(sheet, 0, 1), sheet.grades)
+    np.testing.assert_allclose(conger(sheet)[0], pair.value, atol=1e-10)
+
+
+@given(arrays(float, (9, 3), elements=st.sampled_from([0.0, 1.0, 2.0, np.nan])), st.randoms())
+def test_times_are_repeated_items(matrix, rng):
+    """Counting an item twice is the item standing there twice."""
+    often = np.array([rng.randint(0, 3) for _ in matrix], float)
+    twice = Sheet.of(np.repeat(matrix, often.astype(int), axis=0), [0, 1, 2])
+    once = Sheet.of(matrix, [0, 1, 2])
+    for measure in (agreement, fleiss, conger, gwet, brennan_prediger):
+        np.testing.assert_allclose(
+            measure(once, "linear", often), measure(twice, "linear"), atol=1e-9
+        )
+    for level in LEVELS:
+        np.testing.assert_allclose(alpha(once, level, often), alpha(twice, level), atol=1e-9)
+
+
+def test_perfect_agreement_is_one_and_one_grade_is_undefined():
+    same = Sheet.of(np.array([[0, 0], [1, 1], [3, 3]]))
+    for measure in (agreement, fleiss, conger, gwet, brennan_prediger):
+        assert measure(same) == pytest.approx([1.0])
+    flat = Sheet.of(np.array([[1, 1], [1, 1]]))
+    assert np.isnan(fleiss(flat)).all()
+    assert np.isnan(alpha(flat)).all()
+
+
+def test_nobody_rated_twice():
+    lonely = Sheet.of(np.array([[0, np.nan], [np.nan, 1]]))
+    assert np.isnan(agreement(lonely)).all()
+    assert np.isnan(alpha(lonely)).all()
+
+
+def test_a_grade_outside_the_scale():
+    with pytest.raises(UsageError, match="a grade 5"):
+        Sheet.of(np.array([[5.0, 1.0]]), [0, 1, 2, 3])
+
+
+def test_quadratic_weights_follow_the_values():
+    assert weights(np.array([0.0, 1.0, 10.0]), "linear")[0, 1] == pytest.approx(0.9)
+
+
+def test_dawid_skene_1979():
+    sheet = Sheet(np.arange(1.0, 5.0), published.patients())
+    model = dawid_skene(sheet)
+    assert model.converged
+    assert model.share == pytest.approx([0.3996, 0.4220, 0.1118, 0.0667], abs=6e-5)
+    assert model.log_likelihood == pytest.approx(-192.890881, abs=1e-5)
+    assert model.errors[0] == pytest.approx(
+        np.array([
+            [0.8895, 0.1105, 0, 0], [0.0706, 0.8764, 0.0530, 0],
+            [0, 0.3388, 0.6612, 0], [0, 0, 0.5556, 0.4444],
+        ]),
+        abs=6e-5,
+    )  # fmt: skip
+    best = "".join(str(1 + each) for each in model.belief.argmax(axis=1))
+    assert best == "142222132243121111222222112111131224233111212"
+    assert model.belief.sum(axis=1) == pytest.approx(np.ones(45))
+
+
+def test_an_interval_covers_and_repeats():
+    """The share of agreeing items is a binomial: its interval is the binomial's."""
+    rng = np.random.default_rng(5)
+    first = rng.integers(0, 2, 400)
+    second = np.where(rng.random(400) < 0.8, first, 1 - first)
+    sheet = Sheet.of(np.stack([first, second], axis=1).astype(float))
+    told = with_interval(lambda times: agreement(sheet, times=times), 400)
+    spread = 1.96 * np.sqrt(told.value * (1 - told.value) / 400)
+    assert (told.low, told.high) == pytest.approx(
+        (told.value - spread, told.value + spread), abs=0.006
+    )
+    assert told == with_interval(lambda times: agreement(sheet, times=times), 400)
+    lonely = with_interval(lambda times: agreement(sheet.of_two(0, 1), times=times), 1)
+    assert np.isnan(lonely.low)
