@@ -56,11 +56,12 @@ PATIENTS = """
 
 
 def patients():
-    """(45, 5, 4) how often each observer put each patient into each class."""
+    """Codes of the patient, the observer and the class of each of the 315 ratings."""
     rows = [row.split() for line in PATIENTS.split("\n") for row in line.split("|") if row]
-    said = np.zeros((len(rows), 5, 4))
-    for i, row in enumerate(rows):
-        for observer, classes in enumerate(row):
-            for each in classes:
-                said[i, observer, int(each) - 1] += 1
-    return said
+    said = [
+        (patient, observer, int(each) - 1)
+        for patient, row in enumerate(rows)
+        for observer, classes in enumerate(row)
+        for each in classes
+    ]
+    return np.array(said).T

@@ -134,8 +134,7 @@ def test_quadratic_weights_follow_the_values():
 
 
 def test_dawid_skene_1979():
-    sheet = Sheet(np.arange(1.0, 5.0), published.patients())
-    model = dawid_skene(sheet)
+    model = dawid_skene(*published.patients())
     assert model.converged
     assert model.share == pytest.approx([0.3996, 0.4220, 0.1118, 0.0667], abs=6e-5)
     assert model.log_likelihood == pytest.approx(-192.890881, abs=1e-5)

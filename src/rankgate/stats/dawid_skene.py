@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from rankgate.stats.ratings import Floats, Sheet
+    from numpy.typing import NDArray
+
+    from rankgate.stats.ratings import Floats
+
+    Codes = NDArray[np.int64]
 
 _TINY = 1e-300
 
 
 @dataclass(frozen=True)
 class Consensus:
-    """The fitted model.
+    """The fitted model: I items, R raters, K grades.
 
     Attributes:
         share: (K,) of each true grade.
@@ -35,48 +39,71 @@ class Consensus:
     converged: bool
 
 
+@dataclass(frozen=True)
+class _Said:
+    """N ratings as codes, and the sizes of what they code."""
+
+    item: Codes
+    rater: Codes
+    grade: Codes
+    items: int
+    raters: int
+    grades: int
+
+
 def dawid_skene(
-    sheet: Sheet, *, smoothing: float = 0.0, tolerance: float = 1e-9, iterations: int = 10_000
+    item: Codes,
+    rater: Codes,
+    grade: Codes,
+    *,
+    smoothing: float = 0.0,
+    tolerance: float = 1e-9,
+    iterations: int = 10_000,
 ) -> Consensus:
     """Fit by EM from the shares of the ratings of each item (Dawid and Skene 1979).
 
     E: T_ij ∝ p_j Π_r Π_l π_rjl^n_irl. M: p_j = mean_i T_ij, π_rjl ∝ Σ_i T_ij n_irl (+ smoothing).
 
     Args:
-        sheet: the ratings; a rater may rate an item several times.
+        item: (N,) whose rating it is, from 0; every item has a rating.
+        rater: (N,) who gave it, from 0; a rater may rate an item several times.
+        grade: (N,) the place of the grade given, from 0.
         smoothing: added to every cell of a rater's table; 0 is the paper's.
         tolerance: the gain of the log-likelihood at which it rests.
         iterations: at most so many.
     """
-    said = sheet.said
-    counts = sheet.counts
-    total = counts.sum(axis=1, keepdims=True)
-    even = 1.0 / max(sheet.grades.size, 1)
-    belief = np.where(total > 0, counts / np.where(total > 0, total, 1.0), even)
+    said = _Said(item, rater, grade, *(int(each.max()) + 1 for each in (item, rater, grade)))
+    counts = np.bincount(item * said.grades + grade, minlength=said.items * said.grades)
+    given = counts.reshape(said.items, said.grades).astype(np.float64)
+    belief = given / given.sum(axis=1, keepdims=True)
     before, value, steps = -np.inf, -np.inf, 0
     share, errors = _maximise(said, belief, smoothing)
     while steps < iterations:
         steps += 1
-        share, errors = _maximise(said, belief, smoothing)
         belief, value = _expect(said, share, errors)
         if value - before < tolerance:
             break
         before = value
+        share, errors = _maximise(said, belief, smoothing)
     return Consensus(share, errors, belief, value, steps, value - before < tolerance)
 
 
-def _maximise(said: Floats, belief: Floats, smoothing: float) -> tuple[Floats, Floats]:
-    given = np.einsum("ij,irl->rjl", belief, said) + smoothing
+def _maximise(said: _Said, belief: Floats, smoothing: float) -> tuple[Floats, Floats]:
+    cell = said.rater * said.grades + said.grade
+    size = said.raters * said.grades
+    tables = [np.bincount(cell, belief[said.item, j], minlength=size) for j in range(said.grades)]
+    given = np.stack(tables).reshape(said.grades, said.raters, said.grades).transpose(1, 0, 2)
+    given = given + smoothing
     total = given.sum(axis=2, keepdims=True)
-    even = 1.0 / max(given.shape[2], 1)
-    errors = np.where(total > 0, given / np.where(total > 0, total, 1.0), even)
+    errors = np.where(total > 0, given / np.where(total > 0, total, 1.0), 1.0 / said.grades)
     return belief.mean(axis=0), errors
 
 
-def _expect(said: Floats, share: Floats, errors: Floats) -> tuple[Floats, float]:
+def _expect(said: _Said, share: Floats, errors: Floats) -> tuple[Floats, float]:
     """In logarithms, as the product over many raters leaves the range of floats."""
-    logs = np.einsum("irl,rjl->ij", said, np.log(np.maximum(errors, _TINY)))
-    logs += np.log(np.maximum(share, _TINY))
+    told = np.log(np.maximum(errors, _TINY))[said.rater, :, said.grade]  # (N, K)
+    sums = [np.bincount(said.item, told[:, j], minlength=said.items) for j in range(said.grades)]
+    logs = np.stack(sums, axis=1) + np.log(np.maximum(share, _TINY))
     top = logs.max(axis=1, keepdims=True)
     likely = np.exp(logs - top)
     total = likely.sum(axis=1, keepdims=True)
