@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.columns import shaped
+from rankgate.data.columns import graded, shaped
+from rankgate.data.contents import Contents
+from rankgate.data.format import Format
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, refuse_holes
 from rankgate.data.run import Run
@@ -50,6 +52,22 @@ def read_run(source: Source) -> Run:
     return Run(source.stem, pieces, place=place)
 
 
+def read(source: Source) -> Contents:
+    """Judgments or a run, by the names of the columns.
+
+    Raises:
+        InputError: as of the two readers.
+    """
+    if graded(_scan(source).collect_schema().names()):
+        return Contents(qrels=read_qrels(source))
+    return Contents(runs=(read_run(source),))
+
+
+def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+    """The letters that every Arrow file begins with."""
+    return "it begins with ARROW1" if head.startswith(ARROW) else None
+
+
 def _scan(source: Source) -> pl.LazyFrame:
     scan = pl.scan_parquet if source.head(4) == PARQUET else pl.scan_ipc
     try:
@@ -59,3 +77,16 @@ def _scan(source: Source) -> pl.LazyFrame:
         problem = "a damaged Parquet or Arrow file; write it again."
         raise InputError(problem, source=source.label) from None
     return frame
+
+
+FORMAT = Format(
+    name="arrow",
+    title="Arrow IPC (Feather) with the same columns",
+    suffixes=(".arrow", ".feather", ".ipc"),
+    sniff=sniff,
+    read=read,
+    read_qrels=read_qrels,
+    read_run=read_run,
+    holds=("qrels", "runs"),
+    detail="",
+)

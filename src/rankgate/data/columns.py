@@ -43,6 +43,15 @@ def is_header(fields: Iterable[str]) -> bool:
     return {"query_id", "doc_id"} <= set(named(fields, ("query_id", "doc_id")))
 
 
+def graded(found: Iterable[str]) -> bool:
+    """Whether columns are those of judgments: a grade is among them, and no score or rank.
+
+    ``score`` alone is of a run, though some tools call a grade so.
+    """
+    lower = {name.strip().lower() for name in found}
+    return bool(lower & {*ALIASES["grade"]} - {"score"}) and not lower & {"score", "sim"}
+
+
 def shaped(frame: pl.LazyFrame, number: str, label: str) -> pl.LazyFrame:
     """A table with our three columns and dtypes from one with anybody's names.
 

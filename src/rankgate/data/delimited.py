@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.columns import is_header, shaped
+from rankgate.data.columns import graded, is_header, shaped
+from rankgate.data.contents import Contents
+from rankgate.data.format import Format
 from rankgate.data.lines import number_fault
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, refuse_holes
@@ -57,6 +59,27 @@ def read_run(source: Source) -> Run:
 
     place = _place(source)
     return Run(source.stem, pieces, place=place)
+
+
+def read(source: Source) -> Contents:
+    """Judgments or a run, by the names of the columns.
+
+    Raises:
+        InputError: as of the two readers.
+    """
+    head = source.head().removeprefix(b"\xef\xbb\xbf")
+    first = head.split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
+    names = next(csv.reader([first], delimiter=separator_of(head) or ","), [])
+    if graded(names):
+        return Contents(qrels=read_qrels(source))
+    return Contents(runs=(read_run(source),))
+
+
+def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+    """The separator, if the first line names columns."""
+    separator = separator_of(head)
+    shown = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
+    return f"the first line names columns between {shown[separator]}" if separator else None
 
 
 def _table(source: Source, number: str) -> pl.DataFrame:
@@ -107,3 +130,16 @@ def _line(source: Source, row: int) -> int:
             return line
         line = reader.line_num + 1
     return line
+
+
+FORMAT = Format(
+    name="csv",
+    title="CSV or TSV whose first line names the columns",
+    suffixes=(".csv", ".tsv"),
+    sniff=sniff,
+    read=read,
+    read_qrels=read_qrels,
+    read_run=read_run,
+    holds=("qrels", "runs"),
+    detail="",
+)

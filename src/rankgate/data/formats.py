@@ -1,104 +1,194 @@
-"""The table of formats: what a file is, found by looking into it."""
+"""The table of formats: what a file is, found by looking into it.
+
+A format's file is imported when a file could be of that format, so that a command loads only
+what it needs; `FORMATS` is all of them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from rankgate.data import arrow, delimited, memory, trec_qrels, trec_run
+from rankgate.data import memory
+from rankgate.data.contents import Contents
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.data.source import Source, source
+from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from rankgate.data.format import Format
 
+    FORMATS: tuple[Format, ...]
 
-@dataclass(frozen=True)
-class Format:
-    """One format.
+Part = Literal["qrels", "run"]
+"""What a file is to be read as, where it could be either."""
 
-    Attributes:
-        name: how the command line and the documentation call it.
-        title: what it is, in a sentence.
-        fits: whether a file that begins with these bytes is of this format.
-        read_qrels: reads judgments.
-        read_run: reads a run.
-    """
-
-    name: str
-    title: str
-    fits: Callable[[bytes], bool]
-    read_qrels: Callable[[Source], Qrels]
-    read_run: Callable[[Source], Run]
-
-
-FORMATS = (
-    Format(
-        "parquet",
-        "Parquet with columns for query, document and grade or score",
-        lambda head: head.startswith(arrow.PARQUET),
-        arrow.read_qrels,
-        arrow.read_run,
-    ),
-    Format(
-        "arrow",
-        "Arrow IPC (Feather) with the same columns",
-        lambda head: head.startswith(arrow.ARROW),
-        arrow.read_qrels,
-        arrow.read_run,
-    ),
-    Format(
-        "csv",
-        "CSV or TSV whose first line names the columns",
-        lambda head: delimited.separator_of(head) is not None,
-        delimited.read_qrels,
-        delimited.read_run,
-    ),
-    Format(
-        "trec",
-        "TREC qrels (4 or 3 fields) and runs (6, 3 or 2 fields) between blanks",
-        lambda head: True,  # noqa: ARG005 - what nothing else claims
-        trec_qrels.read,
-        trec_run.read,
-    ),
+TABLE = (
+    # name of the format, its file in this folder, how such files begin (see `_beginnings`)
+    ("parquet", "parquet", "binary"),
+    ("arrow", "arrow", "binary"),
+    ("jsonl", "jsonl", "json"),
+    ("csv", "delimited", "header"),
+    ("trec", "trec", "text"),
 )
-"""Every format, the most particular first."""
+"""Every format, the most particular first; the file has the format as ``FORMAT``."""
+
+_BOM = b"\xef\xbb\xbf"
+_CONTROL = rb"[\x00-\x08\x0e-\x1f]"
+_SEPARATORS = re.compile(rb"[,;|\t]")
+_LOOKED_AT = 1 << 12
 
 
-def format_of(place: Source) -> Format:
-    """The first format that a file's beginning fits."""
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - the one name that is made when it is asked for
+    if name == "FORMATS":
+        return tuple(_loaded(module) for _, module, _ in TABLE)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+@cache
+def _loaded(module: str) -> Format:
+    found: Format = import_module(f"rankgate.data.{module}").FORMAT
+    return found
+
+
+def named(name: str) -> Format:
+    """The format of a name; upper and lower case, ``_`` and ``-`` are one.
+
+    Raises:
+        UsageError: no format has it.
+    """
+    asked = name.strip().lower().replace("_", "-")
+    for known, module, _ in TABLE:
+        if known == asked:
+            return _loaded(module)
+    from difflib import get_close_matches  # noqa: PLC0415 - the way of an error only
+
+    names = [known for known, _, _ in TABLE]
+    near = get_close_matches(asked, names, 3) or names
+    raise UsageError(f"unknown format '{name}'; did you mean {' or '.join(near)}?")
+
+
+def detected(place: Source) -> tuple[Format, str]:
+    """The first format that a file's beginning fits, with the reason.
+
+    Raises:
+        InputError: JSON that no format knows; a file that cannot be opened.
+    """
     head = place.head()
-    return next(each for each in FORMATS if each.fits(head))
+    name = place.path.name if place.path else ""
+    begins = _beginnings(head)
+    for kind in begins:
+        for _, module, kinds in TABLE:
+            if kind in kinds.split():
+                found = _loaded(module)
+                if reason := found.sniff(head, name):
+                    return found, reason
+    if begins[0] == "json":
+        problem = (
+            "JSON of a shape that no known format has; name the format, or see rankgate formats."
+        )
+        raise InputError(problem, source=place.label)
+    return named("trec"), "nothing else fits"
 
 
-def read_qrels(table: Any, name: str | None = None) -> Qrels:  # noqa: ANN401
+def _beginnings(head: bytes) -> tuple[str, ...]:
+    """How a file begins, the most particular first.
+
+    ``binary``: with bytes that no text has; ``json``: with a brace or a bracket; ``header``: a
+    comma, semicolon, bar or tab is in the first line; ``text``: anything else.
+    """
+    text = head.removeprefix(_BOM).lstrip()
+    if re.search(_CONTROL, head[:_LOOKED_AT]) or text.startswith((b"PAR1", b"ARROW1")):
+        return ("binary",)
+    first = text.split(b"\n", 1)[0]
+    lines = ("header", "text") if _SEPARATORS.search(first) else ("text",)
+    return ("json", *lines) if text.startswith((b"{", b"[")) else lines
+
+
+def contents_of(
+    path: str | Path | Source, from_: str | None = None, as_: Part | None = None
+) -> Contents:
+    """Everything that a file holds; ``-`` is standard input.
+
+    Args:
+        path: the file; ``NAME:PATH`` names its format.
+        from_: the name of its format; found by looking into it if not given.
+        as_: read it as judgments, or as a run, where its format has both.
+
+    Raises:
+        InputError: what is wrong, with file and line.
+        UsageError: no such format.
+    """
+    place, found = _place(path, from_)
+    found = found or detected(place)[0]
+    if as_ == "qrels":
+        return Contents(qrels=_qrels(place, found))
+    if as_ == "run":
+        return Contents(runs=(_run(place, found),))
+    return found.read(place)
+
+
+def read_qrels(table: Any, name: str | None = None, from_: str | None = None) -> Qrels:  # noqa: ANN401
     """Judgments from a path (``-`` is standard input), a frame, a dict of dicts, or as they are.
+
+    Args:
+        table: where they are; a path may be ``NAME:PATH`` to name its format.
+        name: what to call them where they have no name of their own.
+        from_: the name of the file's format; found by looking into it if not given.
 
     Raises:
         InputError: what is wrong, with file and line.
         DuplicateError: a document judged twice for one query.
+        UsageError: no such format.
     """
     if isinstance(table, Qrels):
         return table
     if isinstance(table, str | Path):
-        place = source(table)
-        return format_of(place).read_qrels(place)
+        place, found = _place(table, from_)
+        return _qrels(place, found or detected(place)[0])
     return memory.qrels_of(table, name or "qrels")
 
 
-def read_run(table: Any, name: str | None = None) -> Run:  # noqa: ANN401
+def read_run(table: Any, name: str | None = None, from_: str | None = None) -> Run:  # noqa: ANN401
     """A run from a path (``-`` is standard input), a frame, a dict of dicts, or as it is.
 
-    Rows are read and checked when they are first needed.
+    Rows are read and checked when they are first needed. Arguments as of ``read_qrels``.
 
     Raises:
         InputError: what is wrong, with file and line.
+        UsageError: no such format.
     """
     if isinstance(table, Run):
         return table
     if isinstance(table, str | Path):
-        place = source(table)
-        return format_of(place).read_run(place)
+        place, found = _place(table, from_)
+        return _run(place, found or detected(place)[0])
     return memory.run_of(table, name or "run")
+
+
+def _qrels(place: Source, found: Format) -> Qrels:
+    if found.read_qrels:
+        return found.read_qrels(place)
+    return found.read(place).judgments(place.label)
+
+
+def _run(place: Source, found: Format) -> Run:
+    if found.read_run:
+        return found.read_run(place)
+    run = found.read(place).ranking(place.label)
+    return run if run.name else replace(run, name=place.stem)
+
+
+def _place(path: str | Path | Source, from_: str | None) -> tuple[Source, Format | None]:
+    """The source of a path, and the format that somebody named."""
+    if isinstance(path, Source):
+        return path, named(from_) if from_ else None
+    before, colon, rest = str(path).partition(":")
+    if colon and rest and any(before == known for known, _, _ in TABLE) and not Path(path).exists():
+        return source(rest), named(from_ or before)
+    return source(path), named(from_) if from_ else None

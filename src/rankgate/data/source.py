@@ -96,23 +96,23 @@ class Source:
         stream.seek(at + size)
         end = size + len(self._line(stream, at + size, size))
         stream.seek(at)
-        return self._read(stream, end)
+        return self.read(stream, end)
 
     def _with_line_end(self, stream: IO[bytes], at: int, size: int) -> bytes:
         """The next piece of a stream that cannot be looked into."""
-        piece = self._read(stream, size)
+        piece = self.read(stream, size)
         end = self._line(stream, at + len(piece), size) if piece else b""
         return piece + end if end else piece
 
     def everything(self) -> bytes:
         """Everything, decompressed; for formats that are not line by line."""
         with self.open() as stream:
-            return b"".join(iter(lambda: self._read(stream, CHUNK), b""))
+            return b"".join(iter(lambda: self.read(stream, CHUNK), b""))
 
     def head(self, size: int = 1 << 16) -> bytes:
         """The first bytes, decompressed."""
         with self.open() as stream:
-            return self._read(stream, size)
+            return self.read(stream, size)
 
     def _line_at(self, offset: int) -> int:
         """The number of the line that a byte is in."""
@@ -131,7 +131,12 @@ class Source:
         )
         raise InputError(problem, source=self.label, line=self._line_at(at))
 
-    def _read(self, stream: IO[bytes], size: int) -> bytes:
+    def read(self, stream: IO[bytes], size: int) -> bytes:
+        """Some bytes of a stream that `open` gave.
+
+        Raises:
+            InputError: damaged compression, a file that cannot be read.
+        """
         return self._told(lambda: stream.read(size))
 
     def _told(self, read: Callable[[], bytes]) -> bytes:
