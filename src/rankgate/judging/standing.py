@@ -1,0 +1,64 @@
+"""The ratings that stand: of each rater the last word on a document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from rankgate.data.ratings import Ratings
+
+PAIR = ("query_id", "doc_id")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The ratings that count.
+
+    Attributes:
+        table: as that of ratings, with ``row``, the row's place; one row a rater and pair, in
+            the order in which the ratings were given, grade null where the rater could not tell.
+        corrected: ratings that a later one of the same rater replaced.
+        beyond: ratings left out because a pair has no more slots.
+    """
+
+    table: pl.DataFrame
+    corrected: int = 0
+    beyond: int = 0
+
+
+def standing(ratings: Ratings, slots: int | None = None) -> Standing:
+    """The ratings that stand.
+
+    Ratings are facts that are only added to: the last rating that a rater gave a pair, by time
+    and then by place, replaces what they said before. A rating without a time is in its place
+    among those around it.
+
+    Args:
+        ratings: all of them.
+        slots: how many grades a pair takes, the first ones given; all without it. SearchTweak's
+            strategies are 1 and 3.
+    """
+    table = ratings.table.with_row_index("row")
+    if table["at"].null_count() < len(table):
+        # a row without a time follows the one before it
+        when = pl.col("at").forward_fill().backward_fill()
+        table = table.sort(when, "row", maintain_order=True)
+    last = table.unique((*PAIR, "rater"), keep="last", maintain_order=True)
+    corrected = len(table) - len(last)
+    if slots is None:
+        return Standing(last, corrected)
+    given = pl.col("grade").is_not_null()
+    # the order in which raters came to the pair is that of their first word
+    first = table.unique((*PAIR, "rater"), keep="first", maintain_order=True).select(
+        *PAIR, "rater", pl.int_range(pl.len()).alias("came")
+    )
+    kept = (
+        last.join(first, on=(*PAIR, "rater"))
+        .sort("came")
+        .filter(~given | (given.cum_sum().over(PAIR) <= slots))
+        .drop("came")
+    )
+    return Standing(kept, corrected, len(last) - len(kept))

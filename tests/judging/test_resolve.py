@@ -1,0 +1,213 @@
+"""From ratings to judgments: the tools' own cases, and what is refused."""
+
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankgate.data.place import Place
+from rankgate.data.qrels import Scale
+from rankgate.data.ratings import Ratings
+from rankgate.errors import InputError, UsageError
+from rankgate.judging.resolve import resolve
+from rankgate.judging.rules import RULES
+from rankgate.judging.scales import TRANSFORMERS, Transformer, scale_of
+
+
+def rated(grades, **columns):
+    """One pair a list of grades, one rater a place; None: could not tell."""
+    rows = [
+        {"query_id": "q", "doc_id": f"d{i}", "rater": f"r{j}", "grade": grade}
+        for i, given_ in enumerate(grades)
+        for j, grade in enumerate(given_)
+    ]
+    table = pl.DataFrame(rows, schema_overrides={"grade": pl.Float64})
+    place = Place("ratings.csv", lambda row: row + 2)
+    return Ratings(table.with_columns(**columns), place=place)
+
+
+def grades_of(resolution, pairs):
+    if resolution.qrels is None:
+        return [None] * pairs
+    told = dict(resolution.qrels.table.select("doc_id", "grade").iter_rows())
+    return [told.get(f"d{i}") for i in range(pairs)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "given_", "expected"),
+    [
+        # Quepid, app/services/ratings_manager.rb (CONVENTIONS 2.3)
+        ("top-three", [4, 1], 2.5),
+        ("top-three", [3, 2, 1], 1),
+        ("top-three", [3, 3, 3, 1, 0], 3),
+        ("top-three", [3, 2, 2, 1, 0], 2),
+        ("top-three", [2.5, 2.5, 1.5], 1.5),
+        # SearchTweak: majority on the binary scale, null where it ties
+        ("majority", [1, 1, 0], 1),
+        ("majority", [0, 0, 1], 0),
+        ("majority", [1, 0, None], None),
+        ("majority", [None, None, 1], 1),
+        ("mean", [3, 2, 1], 2),
+        ("mean", [3, 2], 2.5),
+        ("median", [0, 3, 3], 3),
+        ("median", [0, 1, 2, 3], 1.5),
+        ("latest", [0, 3, 1], 1),
+    ],
+)
+def test_a_rule_on_one_pair(rule, given_, expected):
+    assert grades_of(resolve(rated([given_]), rule), 1) == [expected]
+
+
+def test_searchtweak_transforms_before_it_aggregates():
+    """Grades 1, 1, 0 are relevant by majority; their mean .67 would not be a grade to map."""
+    told = resolve(rated([[1, 1, 0]]), "majority", transformer=TRANSFORMERS["graded-to-binary"])
+    assert grades_of(told, 1) == [1]
+    assert told.qrels.made_by["transformer"] == "graded-to-binary"
+    assert told.qrels.made_by["maps"] == "0: 0\n1: 1\n2: 1\n3: 1"
+
+
+@pytest.mark.parametrize(
+    ("name", "grades", "becomes"),
+    [
+        ("binary-to-graded", [0, 1], [0, 3]),
+        ("binary-to-detail", [0, 1], [1, 10]),
+        ("graded-to-detail", [0, 1, 2, 3], [1, 4, 7, 10]),
+        ("detail-to-binary", [1, 2, 10], [0, 1, 1]),
+        ("detail-to-graded", [1, 2, 4, 5, 7, 8, 10], [0, 1, 1, 2, 2, 3, 3]),
+    ],
+)
+def test_the_default_transformers(name, grades, becomes):
+    told = TRANSFORMERS[name](rated([[grade] for grade in grades]))
+    assert told.table["grade"].to_list() == becomes
+
+
+def test_a_transformer_reads_what_it_writes():
+    text = "1: 0\n2: 1\n\n3: 2.5"
+    read = Transformer.parse(text, "mine")
+    assert read.steps == ((1, 0), (2, 1), (3, 2.5))
+    assert Transformer.parse(read.text, "mine") == read
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("1: 0\nfoo", "mine:2: 'foo' where 'from: to'"),
+        ("1: 0\n1: 1", "mine:2: grade 1 is mapped twice"),
+        ("\n", "mine: it maps no grade"),
+    ],
+)
+def test_a_transformer_that_cannot_be_read(text, told):
+    with pytest.raises(InputError, match=told):
+        Transformer.parse(text, "mine")
+
+
+def test_a_grade_the_transformer_does_not_name():
+    with pytest.raises(InputError, match=r"ratings.csv:3: grade 7 by r1 .* graded-to-binary"):
+        TRANSFORMERS["graded-to-binary"](rated([[3, 7]]))
+
+
+def test_a_grade_outside_the_scale_is_never_clipped():
+    with pytest.raises(InputError, match=r"ratings.csv:4: grade 5 by r0 .*2 such ratings: 5, 10"):
+        resolve(rated([[3, 0], [5, 10]]), "mean", scale=scale_of("0..3"))
+
+
+def test_a_scale_with_grades_of_its_own():
+    assert resolve(rated([[100, 10]]), scale=scale_of("0,1,10,100")).counts["ties"] == 1
+    with pytest.raises(InputError, match="grade 50"):
+        resolve(rated([[50]]), scale=scale_of("0,1,10,100"))
+    with pytest.raises(UsageError, match="is no scale"):
+        scale_of("3..0")
+
+
+def test_the_last_word_of_a_rater_counts():
+    ratings = Ratings(
+        pl.DataFrame(
+            {
+                "query_id": ["q"] * 4,
+                "doc_id": ["d0"] * 4,
+                "rater": ["ann", "bob", "ann", "ann"],
+                "grade": [0.0, 1.0, 2.0, 3.0],
+                "at": [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 9, 5)],
+            }
+        )
+    )
+    told = resolve(ratings, "mean")
+    assert grades_of(told, 1) == [1.5]
+    assert told.counts["corrected"] == 2
+
+
+def test_a_withdrawn_grade_is_no_grade():
+    table = pl.DataFrame(
+        {"query_id": "q", "doc_id": "d0", "rater": ["ann", "ann"], "grade": [2.0, None]}
+    )
+    told = resolve(Ratings(table), "mean")
+    assert told.qrels is None
+    assert told.unresolved["why"].to_list() == ["no grade"]
+
+
+def test_slots_take_the_first_grades():
+    told = resolve(rated([[0, None, 3, 3]]), "mean", slots=1)
+    assert grades_of(told, 1) == [0]
+    assert told.counts["beyond_slots"] == 2
+    assert grades_of(resolve(rated([[0, None, 3, 3]]), "mean", slots=3), 1) == [2]
+
+
+def test_ties_are_told_with_their_grades():
+    told = resolve(rated([[1, 0], [1, 1]]))
+    assert told.unresolved.rows() == [("q", "d0", "tie", [1.0, 0.0])]
+    assert dict(told.counts)["resolved"] == 1
+
+
+def test_the_adjudicator_decides_where_raters_differ():
+    told = resolve(rated([[1, 0, 2], [1, 1], [0, 1]]), "adjudicated", {"adjudicator": "r2"})
+    assert grades_of(told, 3) == [2, 1, None]
+    assert told.unresolved["why"].to_list() == ["not adjudicated"]
+    with pytest.raises(UsageError, match="who decides"):
+        resolve(rated([[1]]), "adjudicated")
+    with pytest.raises(UsageError, match="no rating of this rater"):
+        resolve(rated([[1]]), "adjudicated", {"adjudicator": "nobody"})
+
+
+def test_dawid_and_skene_trusts_who_is_consistent():
+    """Two careful raters against three who always say 3."""
+    truth = [0, 1, 2, 3, 0, 1, 2, 3, 0, 0, 1, 2] * 5
+    told = resolve(rated([[t, t, 3, 3, 3] for t in truth]), "dawid-skene")
+    assert grades_of(told, len(truth)) == truth
+    assert grades_of(resolve(rated([[t, t, 3, 3, 3] for t in truth])), 4) == [3, 3, 3, 3]
+
+
+def test_parameters_are_checked():
+    with pytest.raises(UsageError, match="has no parameter 'foo'"):
+        resolve(rated([[1]]), "mean", {"foo": 1})
+    with pytest.raises(UsageError, match="did you mean majority"):
+        resolve(rated([[1]]), "majorty")
+    with pytest.raises(UsageError, match="yes or no"):
+        resolve(rated([[1]]), "top-three", {"rounded": "maybe"})
+    assert grades_of(resolve(rated([[4, 1]]), "top-three", {"rounded": "yes"}), 1) == [3]
+
+
+def test_the_scale_goes_with_the_judgments():
+    ratings = Ratings(rated([[3]]).table, scale=Scale(0, 3))
+    assert resolve(ratings, "mean").qrels.scale == Scale(0, 3)
+    binary = resolve(ratings, transformer=TRANSFORMERS["graded-to-binary"]).qrels.scale
+    assert (binary.lowest, binary.highest) == (0, 1)
+
+
+@given(
+    st.lists(
+        st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=1, max_size=5),
+        min_size=1, max_size=6,
+    ),
+    st.sampled_from([name for name in RULES if name != "adjudicated"]),
+)  # fmt: skip
+def test_every_pair_is_judged_or_told(grades, rule):
+    told = resolve(rated(grades), rule)
+    judged = 0 if told.qrels is None else len(told.qrels.table)
+    assert judged + len(told.unresolved) == told.counts["pairs"] == len(grades)
+    for got, given_ in zip(grades_of(told, len(grades)), grades, strict=True):
+        real = [grade for grade in given_ if grade is not None]
+        assert got is None or min(real) <= got <= max(real) or rule == "dawid-skene"
+        if len(set(real)) == 1 and rule != "dawid-skene":
+            assert got == real[0]
