@@ -1,0 +1,146 @@
+"""Who agrees with whom, on ratings whose answer can be counted by hand or was published."""
+
+import gzip
+from datetime import UTC, datetime
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankgate.data.qrels import Scale
+from rankgate.data.ratings import Ratings
+from rankgate.errors import InputError
+from rankgate.judging.agreement import agreements
+from rankgate.judging.alarms import alarms
+
+
+def ratings_of(grades, raters="ABCDEFGH", **columns):
+    """Rows are pairs, columns raters; None where a rater did not rate."""
+    rows = [
+        {"query_id": f"q{i % 3}", "doc_id": f"d{i}", "rater": raters[j], "grade": grade}
+        for i, row in enumerate(grades)
+        for j, grade in enumerate(row)
+        if grade is not None
+    ]
+    return Ratings(
+        pl.DataFrame(rows, schema_overrides={"grade": pl.Float64}).with_columns(**columns)
+    )
+
+
+HAND = [[0, 0, 0], [1, 1, 2], [2, 2, None], [3, None, 1], [0, None, None], [1, 2, 0]]
+
+
+def test_figures_counted_by_hand():
+    told = agreements(ratings_of(HAND), samples=50)
+    assert dict(told.counts) == {
+        "ratings": 14, "raters": 3, "pairs": 6, "overlap": 5, "cannot_tell": 0, "corrected": 0,
+        "ties": 2,  # 3 against 1, and 1, 2, 0
+    }  # fmt: skip
+    # shares of agreeing pairs: 1, 1/3, 1, 0, 0
+    assert told.coefficients["raw agreement"].value == pytest.approx((1 + 1 / 3 + 1) / 5)
+    by_rater = {row["rater"]: row for row in told.raters.iter_rows(named=True)}
+    # A against the mean of the others: 0-0, 1-1.5, 2-2, 3-1, 1-1
+    assert by_rater["A"]["bias"] == pytest.approx((0 - 0.5 + 0 + 2 + 0) / 5)
+    assert by_rater["A"]["overlap"] == 5
+    assert by_rater["A"]["agreement"] == pytest.approx((1 + 0.5 + 1 + 0 + 0) / 5)
+    pair = told.pairs.filter((pl.col("first") == "A") & (pl.col("second") == "B")).row(
+        0, named=True
+    )
+    assert (pair["overlap"], pair["agreement"]) == (4, 0.75)
+    assert pair["bias"] == pytest.approx(-0.25)
+    # others of C: on d0 both say 0, on d1 both say 1, on d3 A says 3, on d5 they differ
+    against = told.confusion.filter(pl.col("rater") == "C").rows()
+    assert against == [("C", 0.0, 0.0, 1), ("C", 1.0, 2.0, 1), ("C", 3.0, 1.0, 1)]
+    assert told.grades["ratings"].to_list() == [5, 4, 4, 1]
+    assert told.grades["share"].sum() == pytest.approx(1)
+
+
+def test_specific_agreement_of_two():
+    """Of a 2x2 table a, b, c, d: 2a/(2a+b+c) and 2d/(2d+b+c) (Fleiss 1981)."""
+    told = agreements(ratings_of([[1, 1]] * 20 + [[1, 0]] * 5 + [[0, 1]] * 10 + [[0, 0]] * 15))
+    assert told.grades["agreement"].to_list() == pytest.approx([30 / 45, 40 / 55])
+    assert told.coefficients["Conger's kappa"].value == pytest.approx(0.4)
+    assert told.pairs["kappa"].to_list() == pytest.approx([0.4])
+
+
+def test_the_scale_counts_where_a_coefficient_needs_it():
+    """Brennan-Prediger's chance is one in the grades of the scale, also of those unused."""
+    scale = Scale(0, 3, tuple((grade, str(grade)) for grade in range(4)))
+    grades = [[1, 1], [0, 0], [1, 0], [0, 0]]
+    assert agreements(ratings_of(grades), scale=scale).coefficients[
+        "Brennan-Prediger"
+    ].value == pytest.approx((0.75 - 0.25) / 0.75)
+
+
+def test_months_are_told_where_times_are_known():
+    when = pl.Series([datetime(2026, 1 + i // 4, 3, tzinfo=UTC) for i in range(8)])
+    told = agreements(ratings_of([[1, 1], [1, 0], [2, 2], [3, 3]], at=when))
+    assert told.periods.rows() == [("2026-01", 2, 0.5, 0.75), ("2026-02", 2, 1.0, 2.5)]
+
+
+def test_people_and_a_model(shared):
+    """The confusion of 10,284 pairs judged twice (data of TREC RAG 2025)."""
+    tables = []
+    for rater, name in (("people", "qrels.rag25.test"), ("model", "qrels.rag25.test-umbrela2")):
+        with gzip.open(shared / "rag25-human-vs-llm" / f"{name}.txt.gz", "rt") as lines:
+            rows = [line.split() for line in lines]
+        tables.append(
+            pl.DataFrame(
+                {
+                    "query_id": [row[0] for row in rows],
+                    "doc_id": [row[2] for row in rows],
+                    "rater": rater,
+                    "grade": [float(row[3]) for row in rows],
+                }
+            )
+        )
+    told = agreements(Ratings(pl.concat(tables)), samples=200)
+    metrics = pytest.importorskip("statsmodels.stats.inter_rater")
+    both = tables[0].join(tables[1], on=["query_id", "doc_id"])
+    table = np.zeros((5, 5))
+    np.add.at(table, (both["grade"].cast(int), both["grade_right"].cast(int)), 1)
+    assert told.counts["overlap"] == table.sum() == 10_284
+    expected = metrics.cohens_kappa(table)
+    assert told.coefficients["Conger's kappa"].value == pytest.approx(expected.kappa, abs=1e-12)
+    assert told.coefficients["raw agreement"].value == pytest.approx(np.trace(table) / 10_284)
+    interval = told.coefficients["Conger's kappa"]
+    assert (interval.low, interval.high) == pytest.approx(
+        (expected.kappa_low, expected.kappa_upp), abs=0.003
+    )
+
+
+def kinds(ratings):
+    return [(alarm.kind, alarm.who) for alarm in alarms(agreements(ratings, samples=20))]
+
+
+def test_perfect_agreement_is_no_good_news():
+    rng = np.random.default_rng(1)
+    same = [[grade, grade] for grade in rng.integers(0, 4, 30).tolist()]
+    assert kinds(ratings_of(same)) == [("copied", "")]
+    assert kinds(ratings_of(same[:10])) == [("overlap", "")]
+
+
+def test_two_of_three_copied():
+    rng = np.random.default_rng(2)
+    rows = [[grade, grade, int(rng.integers(0, 4))] for grade in rng.integers(0, 4, 30).tolist()]
+    assert kinds(ratings_of(rows)) == [("copied", "A, B")]
+
+
+def test_a_rater_of_one_grade_and_a_speeder():
+    rng = np.random.default_rng(3)
+    rows = [[*rng.integers(0, 4, 3).tolist(), 2] for _ in range(40)]
+    seconds = pl.when(pl.col("rater") == "B").then(0.4).otherwise(9.0)
+    assert kinds(ratings_of(rows, seconds=seconds)) == [("one-grade", "D"), ("speeder", "B")]
+
+
+def test_the_kappa_paradox_is_said():
+    rows = [[0, 0]] * 90 + [[0, 1]] * 5 + [[1, 0]] * 5
+    assert kinds(ratings_of(rows)) == [("prevalence", "")]
+
+
+def test_nobody_graded():
+    with pytest.raises(InputError, match="no rating has a grade"):
+        agreements(
+            Ratings(pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "rater": ["A"],
+                                  "grade": [None]}))
+        )  # fmt: skip
