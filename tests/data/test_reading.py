@@ -170,7 +170,9 @@ def test_wrong_lines_far_into_a_file(tmp_path, monkeypatch):
         (b"1 0\n", 1, "2 fields, expected 4"),
         (b"", None, "empty"),
         (b"\x00\x01\x02", None, "NUL"),
-        (b"query,doc,rating\n1,a,\n", 2, "not a"),
+        (b"query,doc,rating\n1,a,x\n", 2, "not a"),
+        (b"query,doc,rating\n1,,2\n", 2, "doc_id is empty"),
+        (b"query,doc,rating\n1,a,2\n1,b\n", 3, "2 fields, expected 3"),
     ],
 )
 def test_wrong_judgments_are_named(tmp_path, content, line, words):

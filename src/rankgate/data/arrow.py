@@ -1,4 +1,4 @@
-"""Parquet and Arrow files."""
+"""Arrow files, and what Parquet has in common with them: columns, read and written in batches."""
 
 from __future__ import annotations
 
@@ -6,61 +6,26 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.columns import graded, shaped
+from rankgate.data import tables
+from rankgate.data.columns import shaped
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format
 from rankgate.data.place import Place
-from rankgate.data.qrels import Qrels, refuse_holes
+from rankgate.data.qrels import refuse_holes
 from rankgate.data.run import Run
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import BinaryIO
 
+    from rankgate.data.format import Loss
+    from rankgate.data.qrels import Qrels
     from rankgate.data.source import Source
 
 PARQUET = b"PAR1"
 ARROW = b"ARROW1"
-_BATCH = 2_000_000
-
-
-def read_qrels(source: Source) -> Qrels:
-    """Judgments from columns for query, document and grade.
-
-    Raises:
-        InputError: a damaged file, a missing column.
-        DuplicateError: a document judged twice for one query.
-    """
-    frame = shaped(_scan(source), "grade", source.label).collect()
-    return Qrels(frame, name=source.stem, place=Place(source.label))
-
-
-def read_run(source: Source) -> Run:
-    """A run from columns for query, document and score, or rank.
-
-    Raises:
-        InputError: a damaged file, a missing column.
-    """
-    table = shaped(_scan(source), "score", source.label)
-    place = Place(source.label)
-
-    def pieces() -> Iterator[pl.DataFrame]:
-        frame = table.collect(engine="streaming")
-        refuse_holes(frame, "score", place)
-        yield from frame.iter_slices(_BATCH)
-
-    return Run(source.stem, pieces, place=place)
-
-
-def read(source: Source) -> Contents:
-    """Judgments or a run, by the names of the columns.
-
-    Raises:
-        InputError: as of the two readers.
-    """
-    if graded(_scan(source).collect_schema().names()):
-        return Contents(qrels=read_qrels(source))
-    return Contents(runs=(read_run(source),))
+_BATCH = 1_000_000
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
@@ -68,25 +33,134 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return "it begins with ARROW1" if head.startswith(ARROW) else None
 
 
+def read(source: Source) -> Contents:
+    """What the columns say: judgments, a run, ratings, queries, documents or metric values.
+
+    Raises:
+        InputError: a damaged file, no such columns, or as of the readers.
+    """
+    scan = _scan(source)
+    names = scan.collect_schema().names()
+    table = tables.table_of(names)
+    if table is None:
+        problem = f"the columns {', '.join(names[:10])} are those of no known table."
+        raise InputError(problem, source=source.label)
+    if table.part == "runs":
+        return Contents(runs=(read_run(source),))
+    place = Place(source.label)
+    if table.part == "qrels":
+        found, notes = tables.judgments(_judged(source), source.stem, place)
+        return Contents(qrels=found, notes=notes)
+    columns = [
+        pl.col(theirs).cast(pl.Float64 if ours in table.numbers else pl.String).alias(ours)
+        for ours, theirs in table.kept.items()
+    ]
+    return tables.contents_of(table, _collected(scan.select(columns), source), source.stem, place)
+
+
+def read_qrels(source: Source) -> Qrels:
+    """Judgments from columns for query, document and grade; a null grade is no judgment.
+
+    Raises:
+        InputError: a damaged file, a missing column.
+        DuplicateError: a document judged twice for one query.
+    """
+    return tables.judgments(_judged(source), source.stem, Place(source.label))[0]
+
+
+def read_run(source: Source) -> Run:
+    """A run from columns for query, document and score, or rank; rows are read when needed.
+
+    Raises:
+        InputError: a damaged file, a missing column.
+    """
+    scan = shaped(_scan(source), "score", source.label)
+    place = Place(source.label)
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        for begin in range(0, _collected(scan.select(pl.len()), source).item(), _BATCH):
+            frame = _collected(scan.slice(begin, _BATCH), source)
+            refuse_holes(frame, "score", place)
+            yield frame
+
+    return Run(source.stem, pieces, place=place)
+
+
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """One part as a table, a run in its own order.
+
+    Raises:
+        UsageError: no part that is a table.
+    """
+    part, lost = tables.chosen(contents)
+    batches(contents, part).sink_ipc(out)
+    return lost
+
+
+def batches(contents: Contents, part: str) -> pl.LazyFrame:
+    """A part that is made batch by batch while it is written."""
+    from polars.io.plugins import register_io_source  # noqa: PLC0415 - not needed to read
+
+    def source(
+        with_columns: list[str] | None,
+        predicate: pl.Expr | None,
+        n_rows: int | None,  # noqa: ARG001 - the whole is written
+        batch_size: int | None,  # noqa: ARG001 - batches are as they come
+    ) -> Iterator[pl.DataFrame]:
+        for frame in tables.rows(contents, part):
+            kept = frame if with_columns is None else frame.select(with_columns)
+            yield kept if predicate is None else kept.filter(predicate)
+
+    return register_io_source(source, schema=tables.schema_of(contents, part))
+
+
+def _judged(source: Source) -> pl.DataFrame:
+    return _collected(shaped(_scan(source), "grade", source.label), source)
+
+
 def _scan(source: Source) -> pl.LazyFrame:
     scan = pl.scan_parquet if source.head(4) == PARQUET else pl.scan_ipc
+    plain = None if source.content is not None or _packed(source) else source.path
     try:
-        frame = scan(source.path or source.everything())
+        frame = scan(plain or source.everything())
         frame.collect_schema()
     except (pl.exceptions.PolarsError, OSError):
-        problem = "a damaged Parquet or Arrow file; write it again."
-        raise InputError(problem, source=source.label) from None
+        raise _damaged(source) from None
     return frame
+
+
+def _packed(source: Source) -> bool:
+    """Whether the file is compressed as a whole, so that its columns cannot be looked up."""
+    with source.raw() as raw:
+        return raw.read(4) not in (PARQUET, ARROW[:4])
+
+
+def _collected(frame: pl.LazyFrame, source: Source) -> pl.DataFrame:
+    try:
+        return frame.collect(engine="streaming")
+    except (pl.exceptions.PolarsError, OSError) as error:
+        if isinstance(error, pl.exceptions.InvalidOperationError):
+            problem = f"a column holds what it should not: {str(error).splitlines()[0]}."
+            raise InputError(problem, source=source.label) from None
+        raise _damaged(source) from None
+
+
+def _damaged(source: Source) -> InputError:
+    problem = "a damaged Parquet or Arrow file; write it again."
+    return InputError(problem, source=source.label)
 
 
 FORMAT = Format(
     name="arrow",
-    title="Arrow IPC (Feather) with the same columns",
+    title="Arrow IPC (Feather) with named columns",
     suffixes=(".arrow", ".feather", ".ipc"),
     sniff=sniff,
     read=read,
+    write=write,
     read_qrels=read_qrels,
     read_run=read_run,
-    holds=("qrels", "runs"),
-    detail="",
+    holds=tables.HOLDS,
+    loses=tables.LOSES,
+    streams=True,
+    detail="Columns as of csv; ids are strings, categories or whole numbers. Null is unrated.",
 )

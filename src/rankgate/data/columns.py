@@ -25,6 +25,10 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     ),
     "score": ("score", "sim", "similarity", "prediction"),
     "rank": ("rank", "position"),
+    "rater": ("rater", "judge", "assessor", "annotator", "user_email", "rater_id"),
+    "text": ("text", "query_text", "title"),
+    "metric": ("metric", "measure"),
+    "value": ("value",),
 }  # fmt: skip
 """For each of our columns the names it may have, best first; upper and lower case are one."""
 

@@ -2,144 +2,157 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.columns import graded, is_header, shaped
+from rankgate.data import records, tables
+from rankgate.data.columns import ALIASES, is_header
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format
-from rankgate.data.lines import number_fault
 from rankgate.data.place import Place
-from rankgate.data.qrels import Qrels, refuse_holes
 from rankgate.data.run import Run
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import BinaryIO
 
+    from rankgate.data.format import Loss
+    from rankgate.data.qrels import Qrels
     from rankgate.data.source import Source
+    from rankgate.data.tables import Table
 
-SEPARATORS = (",", "\t", ";", "|")
+_BETWEEN = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+_NEEDED = {"qrels": ("query_id", "doc_id", "grade"), "runs": ("query_id", "doc_id", "score")}
 
 
 def separator_of(head: bytes) -> str | None:
     """The separator under which the first line names columns; none if it does not."""
-    first = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode(errors="replace")
-    for separator in SEPARATORS:
-        if is_header(next(csv.reader([first.rstrip("\r")], delimiter=separator), [])):
+    for separator in records.SEPARATORS:
+        names = records.first_fields(head, separator)
+        if is_header(names) or (len(names) > 1 and tables.table_of(names)):
             return separator
     return None
-
-
-def read_qrels(source: Source) -> Qrels:
-    """Judgments from columns for query, document and grade.
-
-    Raises:
-        InputError: a missing column, a grade that is no number, with its line.
-        DuplicateError: a document judged twice for one query.
-    """
-    return Qrels(_table(source, "grade"), name=source.stem, place=_place(source))
-
-
-def read_run(source: Source) -> Run:
-    """A run from columns for query, document and score, or rank.
-
-    Raises:
-        InputError: a missing column.
-    """
-
-    def pieces() -> Iterator[pl.DataFrame]:
-        table = _table(source, "score")
-        refuse_holes(table, "score", place)
-        yield table
-
-    place = _place(source)
-    return Run(source.stem, pieces, place=place)
-
-
-def read(source: Source) -> Contents:
-    """Judgments or a run, by the names of the columns.
-
-    Raises:
-        InputError: as of the two readers.
-    """
-    head = source.head().removeprefix(b"\xef\xbb\xbf")
-    first = head.split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
-    names = next(csv.reader([first], delimiter=separator_of(head) or ","), [])
-    if graded(names):
-        return Contents(qrels=read_qrels(source))
-    return Contents(runs=(read_run(source),))
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
     """The separator, if the first line names columns."""
     separator = separator_of(head)
-    shown = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
-    return f"the first line names columns between {shown[separator]}" if separator else None
+    return f"the first line names columns between {_BETWEEN[separator]}" if separator else None
 
 
-def _table(source: Source, number: str) -> pl.DataFrame:
-    data = source.everything().removeprefix(b"\xef\xbb\xbf")
-    separator = separator_of(data[: 1 << 16]) or ","
-    try:
-        frame = pl.scan_csv(data, separator=separator, infer_schema=False)
-        names = frame.collect_schema().names()
-        frame = frame.rename({name: name.strip() for name in names if name != name.strip()})
-        text = shaped(frame, number, source.label).collect()
-    except pl.exceptions.InvalidOperationError:
-        raise _not_a_number(data, separator, number, source) from None
-    except pl.exceptions.PolarsError as error:
-        raise InputError(_first_line(error), source=source.label) from None
-    return text
+def read(source: Source) -> Contents:
+    """What the columns say: judgments, a run, ratings, queries, documents or metric values.
+
+    Raises:
+        InputError: no such columns, or as of the readers.
+    """
+    header = _header(source)
+    table = tables.table_of(header.names)
+    if table is None:
+        names = ", ".join(header.names[:10])
+        problem = f"the columns {names} are those of no known table; see rankgate formats csv."
+        raise InputError(problem, source=source.label, line=1)
+    if table.part == "runs":
+        return Contents(runs=(read_run(source),))
+    return tables.contents_of(table, _whole(source, header, table), source.stem, _place(source))
 
 
-def _not_a_number(data: bytes, separator: str, number: str, source: Source) -> InputError:
-    frame = pl.read_csv(data, separator=separator, infer_schema=False)
-    from rankgate.data.columns import named  # noqa: PLC0415 - the way of an error only
+def read_qrels(source: Source) -> Qrels:
+    """Judgments from columns for query, document and grade; pairs without a grade are unrated.
 
-    wanted = (number, "rank") if number == "score" else (number,)
-    column = frame[next(iter(named(frame.columns, wanted).values()))]
-    for row, text in enumerate(column.to_list()):
-        problem = number_fault(text or "", number)
-        if problem:
-            return InputError(problem, source=source.label, line=_line(source, row))
-    return InputError(f"a {number} is not a number.", source=source.label)
+    Raises:
+        InputError: a missing column, a grade that is no number, with its line.
+        DuplicateError: a document judged twice for one query.
+    """
+    header = _header(source)
+    rows = _whole(source, header, _asked(source, header, "qrels"))
+    return tables.judgments(rows, source.stem, _place(source))[0]
 
 
-def _first_line(error: Exception) -> str:
-    text = re.sub(r"\s+", " ", str(error).split("\n", 1)[0])
-    return f"cannot be read as separated columns: {text}."
+def read_run(source: Source) -> Run:
+    """A run from columns for query, document and score, or rank; rows are read when needed.
+
+    Raises:
+        InputError: a missing column.
+    """
+    header = _header(source)
+    table = _asked(source, header, "runs")
+    layout = records.Layout(header, table.kept, table.numbers, table.empty)
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        for frame in records.frames(source, layout):
+            yield tables.scored(frame)
+
+    return Run(source.stem, pieces, place=_place(source))
+
+
+def write(contents: Contents, out: BinaryIO, separator: str = ",") -> tuple[Loss, ...]:
+    """One part as a table, a run in its own order.
+
+    Raises:
+        UsageError: no part that is a table.
+    """
+    part, lost = tables.chosen(contents)
+    first = True
+    for frame in tables.rows(contents, part):
+        frame.write_csv(out, separator=separator, include_header=first)
+        first = False
+    return lost
+
+
+def _header(source: Source) -> records.Header:
+    separator = separator_of(source.head()) or ","
+    return records.header_of(source, separator)
+
+
+def _asked(source: Source, header: records.Header, part: str) -> Table:
+    """The table as judgments or as a run."""
+    table = tables.table_of(header.names, part)
+    found = {"score" if ours == "rank" else ours for ours in table.kept} if table else set()
+    for ours in _NEEDED[part]:
+        if table is None or ours not in found:
+            names = ", ".join(header.names[:10])
+            wanted = ", ".join(ALIASES[ours][:4])
+            problem = f"no column for {ours} among {names}; name one {wanted}."
+            raise InputError(problem, source=source.label)
+    assert table is not None  # noqa: S101 - or the loop has raised
+    return table
+
+
+def _whole(source: Source, header: records.Header, table: Table) -> pl.DataFrame:
+    layout = records.Layout(header, table.kept, table.numbers, table.empty)
+    schema = {name: pl.Float64 if name in table.numbers else pl.String for name in table.kept}
+    return pl.concat([pl.DataFrame(schema=schema), *records.frames(source, layout)])
 
 
 def _place(source: Source) -> Place:
-    return Place(source.label, lambda row: _line(source, row))
+    return Place(source.label, partial(_line, source))
 
 
-def _line(source: Source, row: int) -> int:
-    """The line of a row; a quoted field may hold line ends, so the reader counts them."""
-    data = source.everything()
-    separator = separator_of(data[: 1 << 16]) or ","
-    reader = csv.reader(io.StringIO(data.decode(errors="replace")), delimiter=separator)
-    line = 1
-    for number, fields in enumerate(reader, -1):
-        if number == row and fields:
-            return line
-        line = reader.line_num + 1
-    return line
+def _line(source: Source, row: int) -> int | None:
+    return records.line_of(source, _header(source), row)
 
 
 FORMAT = Format(
     name="csv",
-    title="CSV or TSV whose first line names the columns",
-    suffixes=(".csv", ".tsv"),
+    title="CSV whose first line names the columns",
+    suffixes=(".csv",),
     sniff=sniff,
     read=read,
+    write=write,
     read_qrels=read_qrels,
     read_run=read_run,
-    holds=("qrels", "runs"),
-    detail="",
+    holds=tables.HOLDS,
+    loses=tables.LOSES,
+    streams=True,
+    detail=(
+        "The columns may stand in any order and have any of the names that tools use "
+        "(query_id, qid, query, topic; doc_id, docid, docno, corpus-id; grade, rating, relevance; "
+        "score, sim; rank); other columns are passed over. Commas, tabs, semicolons or bars "
+        "separate them; a byte order mark and Windows line ends are fine. An empty grade means "
+        "that the pair is unrated, not that its grade is 0."
+    ),
 )

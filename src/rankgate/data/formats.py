@@ -33,6 +33,7 @@ TABLE = (
     ("parquet", "parquet", "binary"),
     ("arrow", "arrow", "binary"),
     ("jsonl", "jsonl", "json"),
+    ("tsv", "tsv", "header"),
     ("csv", "delimited", "header"),
     ("trec", "trec", "text"),
 )

@@ -1,9 +1,17 @@
-"""Parquet files."""
+"""Parquet files: the columns of Arrow in another dress."""
 
 from __future__ import annotations
 
-from rankgate.data import arrow
-from rankgate.data.format import Format
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rankgate.data import arrow, tables
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rankgate.data.contents import Contents
+    from rankgate.data.format import Loss
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
@@ -11,14 +19,22 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return "it begins with PAR1" if head.startswith(arrow.PARQUET) else None
 
 
-FORMAT = Format(
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """One part as a table, a run in its own order.
+
+    Raises:
+        UsageError: no part that is a table.
+    """
+    part, lost = tables.chosen(contents)
+    arrow.batches(contents, part).sink_parquet(out)
+    return lost
+
+
+FORMAT = replace(
+    arrow.FORMAT,
     name="parquet",
-    title="Parquet with columns for query, document and grade or score",
+    title="Parquet with named columns",
     suffixes=(".parquet", ".pq"),
     sniff=sniff,
-    read=arrow.read,
-    read_qrels=arrow.read_qrels,
-    read_run=arrow.read_run,
-    holds=("qrels", "runs"),
-    detail="",
+    write=write,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -125,6 +125,15 @@ class Run:
         frame = pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(self.pieces())])
         self._refuse_nothing(len(frame))
         return self._checked(Batch(frame, pairs_of(frame)), duplicates, 0)
+
+    def together(self) -> Run:
+        """The same run with the rows of each query together, in memory."""
+        first = pl.int_range(pl.len()).first().over("query_id")
+
+        def pieces() -> Iterator[pl.DataFrame]:
+            yield self.table.sort(first, maintain_order=True)
+
+        return replace(self, pieces=pieces)
 
     def _with_end(self) -> Iterator[pl.DataFrame | None]:
         yield from ahead(self.pieces())

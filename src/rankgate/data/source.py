@@ -54,7 +54,7 @@ class Source:
         Raises:
             InputError: the file is missing, is a folder, or cannot be opened.
         """
-        with self._raw() as raw:
+        with self.raw() as raw:
             magic = raw.peek(4)[:4]
             if magic.startswith(_GZIP):
                 with gzip.GzipFile(fileobj=raw) as unpacked:
@@ -65,7 +65,12 @@ class Source:
             else:
                 yield raw
 
-    def _raw(self) -> io.BufferedReader:
+    def raw(self) -> io.BufferedReader:
+        """The bytes as they are stored, compressed or not.
+
+        Raises:
+            InputError: the file is missing, is a folder, or cannot be opened.
+        """
         if self.path is None or self.content is not None:
             return io.BufferedReader(io.BytesIO(self.content or b""))
         try:

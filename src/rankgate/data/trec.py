@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.data import trec_qrels, trec_run
+from rankgate.data import trec_qrels, trec_run, trec_write
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format
 from rankgate.data.lines import first_fields
@@ -49,14 +49,22 @@ def _whole(source: Source) -> bool:
 
 FORMAT = Format(
     name="trec",
-    title="TREC qrels and runs",
+    title="TREC qrels and runs, fields between blanks",
     suffixes=(".trec", ".qrels", ".run", ".txt"),
     sniff=sniff,
     read=read,
+    write=trec_write.write,
     read_qrels=trec_qrels.read,
     read_run=trec_run.read,
     holds=("qrels", "runs"),
-    loses="ids with blanks; texts, raters, scales",
+    loses="all parts but one; texts, raters, scales; blanks in ids are written as _",
     streams=True,
-    detail="",
+    detail=(
+        "Judgments have 4 fields (query_id iteration doc_id grade) or 3; runs have 6 (query_id Q0 "
+        "doc_id rank score tag), 3 (query_id doc_id score) or 2, best first. Three fields are "
+        "taken for judgments if all their numbers are whole, else for a run. Tabs, runs of "
+        "blanks, blank lines and lines that begin with # are fine. Rankings follow the score, "
+        "not the rank column, as in trec_eval; what is written has ranks that follow the score "
+        "and keeps the run's tag and order of lines."
+    ),
 )

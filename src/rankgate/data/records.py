@@ -1,0 +1,228 @@
+"""Records of separated fields under a header, parsed a piece at a time.
+
+The fast way hands a piece to Polars. A piece that it cannot take, or in which a needed field
+is empty, is read again record by record, which reads what is right (quotes in the middle of
+a field, blanks around numbers) and names what is wrong.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.ahead import in_order
+from rankgate.data.lines import number_fault
+from rankgate.data.source import CHUNK
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rankgate.data.source import Source
+
+SEPARATORS = (",", "\t", ";", "|")
+
+_BOM = b"\xef\xbb\xbf"
+_NEWLINE, _QUOTE = 10, 34
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of a file.
+
+    Attributes:
+        separator: between the fields.
+        names: the name of each column, without blanks around it.
+        size: its bytes, with the line's end and a byte order mark.
+    """
+
+    separator: str
+    names: tuple[str, ...]
+    size: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which columns to keep.
+
+    Attributes:
+        header: the header.
+        kept: our name of each column to keep, and theirs.
+        numbers: those of ours that hold numbers; the others hold strings.
+        empty: those of ours that may be empty, which is null.
+    """
+
+    header: Header
+    kept: Mapping[str, str]
+    numbers: frozenset[str] = frozenset()
+    empty: frozenset[str] = frozenset()
+
+    @property
+    def places(self) -> dict[str, int]:
+        """Where each kept column stands; the first of that name."""
+        return {ours: self.header.names.index(theirs) for ours, theirs in self.kept.items()}
+
+
+def first_fields(head: bytes, separator: str) -> tuple[str, ...]:
+    """The fields of the first line, without blanks around them."""
+    first = head.removeprefix(_BOM).split(b"\n", 1)[0].decode(errors="replace")
+    try:
+        fields = next(csv.reader([first.rstrip("\r")], delimiter=separator), [])
+    except csv.Error:  # a field that is longer than any name
+        return ()
+    return tuple(field.strip() for field in fields)
+
+
+def header_of(source: Source, separator: str) -> Header:
+    """The header of a file.
+
+    Raises:
+        InputError: a line of more than 16 MB, a file that cannot be read.
+    """
+    first = next(source.chunks(), b"")
+    size = first.find(b"\n") + 1 or len(first)
+    return Header(separator, first_fields(first[:size], separator), size)
+
+
+def frames(source: Source, layout: Layout) -> Iterator[pl.DataFrame]:
+    """The kept columns of all records, piece by piece, numbers as Float64.
+
+    Raises:
+        InputError: a record with the wrong number of fields, a number that is not a finite
+            number, an empty id, bytes that are not UTF-8 text; with file and line.
+    """
+    tasks = (partial(_frame, data, line, layout, source) for line, data in _pieces(source, layout))
+    for frame in in_order(tasks):
+        if len(frame):
+            yield frame
+
+
+def line_of(source: Source, header: Header, row: int) -> int | None:
+    """The line that a 0-based row begins on; a quoted field may hold line ends."""
+    with source.open() as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="")
+        reader = csv.reader(text, delimiter=header.separator)
+        line = 1
+        try:
+            for fields in reader:
+                row -= any(map(str.strip, fields))
+                if row < -1:
+                    return line
+                line = reader.line_num + 1
+        except csv.Error:
+            return None
+    return None
+
+
+def _pieces(source: Source, layout: Layout) -> Iterator[tuple[int, bytes]]:
+    """Pieces that end where a record ends, without the header, and each one's first line."""
+    line, rest, skipped = 1, b"", layout.header.size
+    for piece in source.chunks():
+        data = rest + piece
+        if skipped:
+            data, line, skipped = data[skipped:], line + data.count(b"\n", 0, skipped), 0
+        end = _record_end(data)
+        rest = data[end:]
+        if len(rest) > CHUNK:
+            problem = "a quoted field of more than 16 MB; see whether its quote is closed."
+            raise InputError(problem, source=source.label, line=line + data.count(b"\n", 0, end))
+        if end:
+            yield line, data[:end]
+            line += data.count(b"\n", 0, end)
+    if rest:
+        yield line, rest
+
+
+def _record_end(data: bytes) -> int:
+    """Where the last record ends that is whole: behind a newline that no quotes are around."""
+    if data.count(b'"') % 2 == 0:
+        return len(data)
+    values = np.frombuffer(data, np.uint8)
+    newlines = np.flatnonzero(values == _NEWLINE)
+    before = np.searchsorted(np.flatnonzero(values == _QUOTE), newlines)
+    outside = newlines[before % 2 == 0]
+    return int(outside[-1]) + 1 if len(outside) else 0
+
+
+def _frame(data: bytes, line: int, layout: Layout, source: Source) -> pl.DataFrame:
+    frame = _quick(data, layout)
+    return _careful(data, line, layout, source) if frame is None else frame
+
+
+def _quick(data: bytes, layout: Layout) -> pl.DataFrame | None:
+    """The kept columns as Polars reads them; None where anything needs a closer look."""
+    number = {str(place) for ours, place in layout.places.items() if ours in layout.numbers}
+    names = map(str, range(len(layout.header.names)))
+    schema = {name: pl.Float64 if name in number else pl.String for name in names}
+    kept = [pl.col(str(place)).alias(ours) for ours, place in layout.places.items()]
+    separator = layout.header.separator
+    try:
+        scan = pl.scan_csv(data, has_header=False, separator=separator, schema=schema)
+        frame = scan.select(kept).collect()
+    except pl.exceptions.PolarsError:
+        return None
+    for column in frame:
+        fine = column.is_finite() if column.dtype == pl.Float64 else column != ""
+        if column.null_count() or not fine.all():
+            return None
+    return frame
+
+
+def _careful(data: bytes, line: int, layout: Layout, source: Source) -> pl.DataFrame:
+    """The same, record by record."""
+    places = list(layout.places.items())
+    columns: dict[str, list[str | float | None]] = {ours: [] for ours, _ in places}
+    for at, fields in _records(data, line, layout.header, source):
+        for ours, place in places:
+            value = _value(fields[place], ours, layout)
+            if isinstance(value, Exception):
+                raise InputError(str(value), source=source.label, line=at)
+            columns[ours].append(value)
+    schema = {ours: pl.Float64 if ours in layout.numbers else pl.String for ours in columns}
+    return pl.DataFrame(columns, schema=schema)
+
+
+def _value(text: str, ours: str, layout: Layout) -> str | float | ValueError | None:
+    """A field's value, or what is wrong with it."""
+    if not text.strip() and ours in layout.empty:
+        return None
+    if ours not in layout.numbers:
+        return text or ValueError(f"{ours} is empty.")
+    problem = number_fault(text.strip(), ours)
+    return ValueError(problem) if problem else float(text)
+
+
+def _records(
+    data: bytes, line: int, header: Header, source: Source
+) -> Iterator[tuple[int, list[str]]]:
+    """Each record that is not blank, with its line."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
+        where = line + data.count(b"\n", 0, error.start)
+        raise InputError(problem, source=source.label, line=where) from None
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=header.separator)
+    width, at = len(header.names), line
+    while True:
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            problem = f"cannot be read as separated fields: {error}."
+            raise InputError(problem, source=source.label, line=at) from None
+        if fields is None:
+            return
+        blank = not fields or (len(fields) == 1 and not fields[0].strip())
+        if len(fields) != width and not blank:
+            found = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+            problem = f"{found}, expected {width} as in the first line."
+            raise InputError(problem, source=source.label, line=at)
+        if not blank:
+            yield at, fields
+        at = line + reader.line_num

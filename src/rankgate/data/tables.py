@@ -1,0 +1,233 @@
+"""What a table holds, by the names of its columns, and what a writer puts into one.
+
+A CSV, Parquet, Arrow or JSONL file is one table. Its columns say which part of `Contents` it
+is; every other part is a loss that is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data.columns import graded, named
+from rankgate.data.contents import Contents
+from rankgate.data.format import Loss, Note
+from rankgate.data.qrels import Qrels
+from rankgate.data.ratings import SCHEMA as RATINGS
+from rankgate.data.ratings import Ratings
+from rankgate.data.run import SCHEMA as RUN
+from rankgate.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rankgate.data.place import Place
+    from rankgate.data.run import Run
+
+HOLDS = ("qrels", "runs", "ratings", "queries", "documents", "values")
+"""The parts that a table can be, in the order in which a writer chooses."""
+
+LOSES = "all parts but one; scales, tags, the state of queries, what only one format knows"
+
+_ALWAYS = ("query_id", "doc_id", "rater", "grade")  # of ratings
+_RATED = tuple(name for name in RATINGS if name not in {"query_id", "doc_id", "rater"})
+
+
+@dataclass(frozen=True)
+class Table:
+    """How the columns of a table are to be read.
+
+    Attributes:
+        part: the part of `Contents` that it is.
+        kept: our name of each column, and theirs.
+        numbers: those of ours that hold numbers.
+        empty: those of ours that may be empty.
+    """
+
+    part: str
+    kept: dict[str, str]
+    numbers: frozenset[str]
+    empty: frozenset[str]
+
+
+def table_of(names: Sequence[str], part: str | None = None) -> Table | None:
+    """What a table with these columns is; None where nothing fits.
+
+    Args:
+        names: its columns.
+        part: ``qrels`` or ``runs`` to read it as that.
+    """
+    ids = named(names, ("query_id", "doc_id"))
+    if part in {"qrels", "runs"} or len(ids) == len(("query_id", "doc_id")):
+        return _pairs(names, ids, part)
+    values = named(names, ("query_id", "metric", "value"))
+    if {"metric", "value"} <= set(values):
+        values |= {name: name for name in ("run", "at") if name in names}
+        return Table("values", values, frozenset({"value"}), frozenset({"query_id", "run", "at"}))
+    text = named(names, ("query_id", "text"))
+    if len(text) == len(("query_id", "text")):
+        return _rest("queries", text, names)
+    return _rest("documents", ids, names) if "doc_id" in ids else None
+
+
+def _pairs(names: Sequence[str], ids: dict[str, str], part: str | None) -> Table | None:
+    """Judgments, rankings, ratings, or documents whose fields differ by query."""
+    rated = named(names, ("rater", "grade"))
+    if part is None and len(rated) == len(("rater", "grade")):
+        rated |= {name: name for name in _RATED if name in names and name not in rated}
+        numbers = frozenset({"grade", "seconds"} & set(rated))
+        return Table("ratings", ids | rated, numbers, frozenset(_RATED))
+    if part == "qrels" or (part is None and graded(names)):
+        found = ids | named(names, ("grade",))
+        return Table("qrels", found, frozenset({"grade"}), frozenset({"doc_id", "grade"}))
+    scored = named(names, ("score",)) or named(names, ("rank",))
+    if scored or part == "runs":
+        return Table("runs", ids | scored, frozenset({"score", "rank"}), frozenset())
+    return _rest("documents", ids, names)
+
+
+def _rest(part: str, ids: dict[str, str], names: Sequence[str]) -> Table:
+    others = {name: name for name in names if name not in ids.values() and name not in ids}
+    return Table(part, ids | others, frozenset(), frozenset(others) | ({*ids} & {"text"}))
+
+
+def contents_of(table: Table, rows: pl.DataFrame, name: str, place: Place) -> Contents:
+    """The contents of a file that is read whole: anything but a run.
+
+    Raises:
+        InputError: ids or grades that are missing or wrong.
+    """
+    if table.part == "qrels":
+        found, notes = judgments(rows, name, place)
+        return Contents(qrels=found, notes=notes)
+    if table.part == "ratings":
+        at = _moment(rows, place) if "at" in rows.columns else rows
+        return Contents(ratings=Ratings(at, name=name, place=place))
+    if table.part == "values":
+        return Contents(values=rows)
+    if table.part == "queries":
+        return Contents(queries=rows)
+    return Contents(documents=rows)
+
+
+def judgments(rows: pl.DataFrame, name: str, place: Place) -> tuple[Qrels, tuple[Note, ...]]:
+    """Judgments from rows in which a document or a grade may be missing, and what was missing.
+
+    A pair without a grade is unrated, which is no grade of 0; a query with neither document nor
+    grade has no judgments.
+
+    Raises:
+        InputError: a grade without a document.
+        DuplicateError: a document judged twice for one query.
+    """
+    holes = rows.filter(pl.col("doc_id").is_null() & pl.col("grade").is_not_null())
+    if len(holes):
+        row = int((rows["doc_id"].is_null() & rows["grade"].is_not_null()).arg_max() or 0)
+        raise InputError("doc_id is empty.", source=place.label, line=place.line(row))
+    if not rows["grade"].null_count():
+        return Qrels(rows, name=name, place=place), ()
+    graded_rows = rows.filter(pl.col("grade").is_not_null())
+    asked = rows["query_id"].unique(maintain_order=True)
+    without = asked.filter(~asked.is_in(graded_rows["query_id"].unique().implode()))
+    unrated = rows.filter(pl.col("grade").is_null() & pl.col("doc_id").is_not_null())
+    pairs = (f"{query} {document}" for query, document in unrated[:, :2].head(3).rows())
+    told = "pairs without a grade, which are unrated"
+    notes = (Note(told, len(unrated), tuple(pairs)),) if len(unrated) else ()
+    found = Qrels(graded_rows, name=name, unjudged=tuple(without.to_list()), place=place)
+    return found, (*notes, *Note.of("queries without judgments", without.to_list()))
+
+
+def _moment(rows: pl.DataFrame, place: Place) -> pl.DataFrame:
+    try:
+        moment = pl.col("at").str.to_datetime(time_unit="us", time_zone="UTC", strict=True)
+        return rows.with_columns(moment)
+    except pl.exceptions.PolarsError:
+        problem = "'at' is not a moment such as 2026-01-31T12:00:00Z."
+        raise InputError(problem, source=place.label) from None
+
+
+def scored(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows of a run; a rank, of which 1 is best, makes a score where there is none."""
+    if "score" in frame.columns:
+        return frame.select(*RUN)
+    return frame.select("query_id", "doc_id", -pl.col("rank").alias("score"))
+
+
+def chosen(contents: Contents, holds: Sequence[str] = HOLDS) -> tuple[str, tuple[Loss, ...]]:
+    """The part that a format of one table is given, and what is lost with the others.
+
+    Raises:
+        UsageError: the format holds none of the parts that are there.
+    """
+    parts = [part for part in holds if part in contents.parts]
+    if not parts:
+        there = ", ".join(contents.parts) or "nothing"
+        raise UsageError(f"the format holds {', '.join(holds)}, and there is {there}.")
+    part = parts[0]
+    lost = list(contents.losses(part, runs=1))
+    if part == "qrels" and contents.qrels:
+        lost += qrels_losses(contents.qrels)
+    if part == "runs":
+        lost += run_losses(contents.runs[0])
+    return part, tuple(lost)
+
+
+def qrels_losses(qrels: Qrels) -> Iterator[Loss]:
+    """What judgments have beside query, document and grade."""
+    if qrels.scale:
+        told = f"{qrels.scale.lowest:g} to {qrels.scale.highest:g}"
+        yield Loss("scale of grades", 1, (told,))
+    yield from Loss.of("queries without judgments", qrels.unjudged)
+    others = [name for name in qrels.table.columns if name not in {"query_id", "doc_id", "grade"}]
+    yield from Loss.of("columns of judgments", others)
+
+
+def run_losses(run: Run, *, tag: bool = False) -> Iterator[Loss]:
+    """What a run has beside query, document and score.
+
+    Args:
+        run: the run.
+        tag: whether the tag is written.
+    """
+    if run.tag and not tag:
+        yield Loss("tag of a run", 1, (run.tag,))
+    if run.queries is not None:
+        yield from Loss.of("states of queries", run.queries["query_id"].to_list())
+
+
+def rows(contents: Contents, part: str) -> Iterator[pl.DataFrame]:
+    """The rows of a part, piece by piece; whole grades as integers.
+
+    Raises:
+        InputError, DuplicateError: as of the run's batches.
+        ScatteredError: as of the run's batches.
+    """
+    if part == "qrels" and contents.qrels:
+        yield contents.qrels.table.select("query_id", "doc_id", whole(contents.qrels.table))
+    elif part == "runs":
+        yield from (batch.frame for batch in contents.runs[0].batches())
+    elif part == "ratings" and contents.ratings:
+        table = contents.ratings.table
+        filled = [name for name in table.columns if name in _ALWAYS or not _empty(table[name])]
+        yield table.select(filled).with_columns(whole(table))
+    else:
+        table = getattr(contents, part)
+        yield table
+
+
+def _empty(column: pl.Series) -> bool:
+    return column.null_count() == len(column)
+
+
+def schema_of(contents: Contents, part: str) -> pl.Schema:
+    """The columns that `rows` gives, before it is asked for them."""
+    return pl.Schema(RUN) if part == "runs" else next(rows(contents, part)).schema
+
+
+def whole(table: pl.DataFrame) -> pl.Expr:
+    """The grades as integers where all are whole, otherwise as they are."""
+    grades = table["grade"].drop_nulls()
+    exact = (grades == grades.round()) & (grades.abs() < float(1 << 53))
+    return pl.col("grade").cast(pl.Int64) if exact.all() else pl.col("grade")

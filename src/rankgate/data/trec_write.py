@@ -1,0 +1,123 @@
+"""Writing TREC qrels and runs; what their ids cannot hold is written otherwise, and told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data import tables
+from rankgate.data.format import Loss
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from rankgate.data.contents import Contents
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Run
+
+_UNHELD = r"^[#\x{FEFF}]|[\x00-\x20\x7F]"  # blanks end a field; a line with # is a comment
+_INSTEAD = "_"
+_EXAMPLES = 3
+
+
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """The judgments if there are any, else the first run.
+
+    Blanks in ids become ``_``, which is told as a loss.
+
+    Raises:
+        InputError: two ids that would become one.
+        UsageError: neither judgments nor a run.
+        ScatteredError: as of the run's batches.
+    """
+    part, lost = tables.chosen(contents, ("qrels", "runs"))
+    held = _Held()
+    if part == "qrels" and contents.qrels:
+        frames = _judged(contents.qrels)
+    else:
+        run = contents.runs[0]
+        lost = (*contents.losses("runs", runs=1), *tables.run_losses(run, tag=True))
+        frames = _ranked(run)
+    for frame in frames:
+        table = held.fitted(frame)
+        table.write_csv(out, include_header=False, separator=" ", quote_style="never")
+    return (*lost, *held.losses())
+
+
+def _judged(qrels: Qrels) -> Iterator[pl.DataFrame]:
+    grade = tables.whole(qrels.table)
+    yield qrels.table.select("query_id", pl.lit("0").alias("iteration"), "doc_id", grade)
+
+
+def _ranked(run: Run) -> Iterator[pl.DataFrame]:
+    """Rows in the run's order; ranks follow the score, and the order of rows where it ties."""
+    tag = pl.Series([run.tag or run.name]).str.replace_all(_UNHELD, _INSTEAD).item()
+    rank = pl.col("score").rank("ordinal", descending=True).over("query_id").alias("rank")
+    for batch in run.batches():
+        yield batch.frame.select(
+            "query_id",
+            pl.lit("Q0").alias("Q0"),
+            "doc_id",
+            rank,
+            "score",
+            pl.lit(tag or "run").alias("tag"),
+        )
+
+
+class _Held:
+    """Ids as they can be held, and what was changed for it."""
+
+    def __init__(self) -> None:
+        self._queries: dict[str, str] = {}
+        self._written: set[str] = set()
+        self._documents = 0
+        self._shown: list[str] = []
+        self._rows = 0
+
+    def fitted(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """A batch of whole queries with ids that can be written.
+
+        Raises:
+            InputError: two ids of queries, or of documents of one query, that become one.
+        """
+        ids = pl.col("query_id", "doc_id")
+        fitted = frame.with_columns(ids.str.replace_all(_UNHELD, _INSTEAD))
+        self._note_queries(frame["query_id"], fitted["query_id"])
+        changed = frame["doc_id"] != fitted["doc_id"]
+        if changed.any():
+            both = fitted.select("query_id", "doc_id")
+            if both.is_duplicated().any():
+                row = int(both.is_duplicated().arg_max() or 0)
+                raise _merged("doc_id", frame["doc_id"][row], fitted["doc_id"][row])
+            self._documents += int(changed.sum())
+            shown = frame["doc_id"].filter(changed).head(_EXAMPLES - len(self._shown))
+            self._shown += shown.to_list()
+        return fitted
+
+    def _note_queries(self, given: pl.Series, written: pl.Series) -> None:
+        names = pl.DataFrame([given.alias("given"), written.alias("written")])
+        for old, new in names.unique(maintain_order=True).iter_rows():
+            if new in self._written:
+                raise _merged("query_id", old, new)
+            self._written.add(new)
+            if old != new:
+                self._queries[old] = new
+
+    def losses(self) -> Iterator[Loss]:
+        """What was changed."""
+        told = "query ids with blanks or signs that TREC cannot hold, written with _"
+        yield from Loss.of(told, map(repr, self._queries))
+        if self._documents:
+            told = "rows with such a doc_id, written with _"
+            yield Loss(told, self._documents, tuple(map(repr, self._shown)))
+
+
+def _merged(column: str, given: str, written: str) -> InputError:
+    problem = (
+        f"{column} {given!r} would be written as {written}, which another one is; "
+        "TREC ids have no blanks: choose csv or jsonl."
+    )
+    return InputError(problem)
