@@ -19,6 +19,10 @@ COMMANDS = {
     "conventions": "List the conventions, or read what one chooses.",
     "trec_eval": "trec_eval itself: the same options, the same output.",
     "metrics": "List the metrics, or read one's passport.",
+    "resolve": "Make judgments of the ratings of several raters.",
+    "agree": "Tell how far raters agree, and what looks wrong.",
+    "convert": "Write a file in another format; tell what it cannot hold.",
+    "formats": "List the formats, or read what one is.",
     "demo": "See rankgate at work on real input.",
 }
 """Every command with its line of help; the file has the command's name."""

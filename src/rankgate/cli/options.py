@@ -47,6 +47,29 @@ setting = click.option(
     help="Choose otherwise on one axis, as in ties=doc_id_asc, nDCG.gain=exp or "
     "RR.without_relevant=none; may be given several times (see rankgate conventions axes).",
 )
+seed = click.option(
+    "--seed", type=int, default=0, show_default=True, help="Of everything that is drawn at random."
+)
+samples = click.option(
+    "--resamples",
+    "samples",
+    type=click.IntRange(min=1),
+    default=2000,
+    show_default=True,
+    help="How many resamples an interval takes.",
+)
+scale = click.option(
+    "--scale",
+    metavar="SCALE",
+    help="The grades that are possible: binary, graded (0 to 3), detail (1 to 10), a range such "
+    "as 0..4, or a list such as 0,1,10,100.",
+)
+from_ = click.option(
+    "--from",
+    "from_",
+    metavar="FORMAT",
+    help="The format of the input, if it should not be found by looking (see rankgate formats).",
+)
 output = click.option(
     "-o",
     "--output",

@@ -1,0 +1,78 @@
+"""``rankgate resolve``: judgments of the ratings of several raters."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate.cli import options
+from rankgate.cli.places import deliver, refuse_clashes
+from rankgate.report.resolution import FORMS, render, summary
+from rankgate.services.resolve import resolve, rules
+
+
+def _rules() -> str:
+    return "  ".join(f"{rule.name}: {rule.title};" for rule in rules()).rstrip(";") + "."
+
+
+@click.command("resolve", epilog=f"Rules. {_rules()}")
+@click.argument("ratings", type=click.Path())
+@click.option(
+    "--rule",
+    type=click.Choice([rule.name for rule in rules()]),
+    default="majority",
+    show_default=True,
+    help="How several grades become one.",
+)
+@click.option(
+    "--set",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the rule, as in adjudicator=ann or expected=yes.",
+)
+@click.option(
+    "--transform",
+    metavar="NAME|FILE",
+    help="What each grade becomes before grades are put together: graded-to-binary and its like, "
+    "or a file with one 'from: to' a line.",
+)
+@options.scale
+@click.option(
+    "--slots",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Only the first N grades of a pair count.",
+)
+@options.from_
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    ratings: str,
+    rule: str,
+    parameters: tuple[str, ...],
+    transform: str | None,
+    scale: str | None,
+    slots: int | None,
+    from_: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Make judgments of RATINGS: at most one grade per query and document, by a stated rule.
+
+    RATINGS has a row a rating: query, document, rater, grade; an empty grade says that the rater
+    could not tell. The judgments go to standard output or to -o FILE, with FILE.meta.json beside
+    it that says how they were made; what became of the ratings is told on standard error.
+
+    \b
+    rankgate resolve ratings.csv -o qrels.txt
+    rankgate resolve ratings.csv --rule mean --transform graded-to-detail -o qrels.csv
+    rankgate resolve book.json --rule adjudicated --set adjudicator=ann -o qrels.txt
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes((ratings,), output)
+    told = resolve(
+        ratings, rule, parameters, transform=transform, scale=scale, slots=slots, from_=from_
+    )
+    deliver(render(told, form), output)
+    if output not in (None, "-"):
+        deliver(render(told, "meta"), f"{output}.meta.json")
+    click.echo(summary(told), err=True, nl=False)

@@ -1,0 +1,86 @@
+"""How far raters agree, what looks wrong, and what their agreement means for a comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data.rated import read_ratings
+from rankgate.judging.agreement import Agreements, agreements
+from rankgate.judging.alarms import Alarm, alarms
+from rankgate.judging.scales import scale_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """The agreement of raters.
+
+    Attributes:
+        found: every figure.
+        alarms: what looks wrong, the gravest first.
+        samples: replicates of each interval.
+        seed: of the replicates.
+    """
+
+    found: Agreements
+    alarms: tuple[Alarm, ...]
+    samples: int
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        found = self.found
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "ratings": found.name,
+            "counts": dict(found.counts),
+            "alarms": [
+                {"kind": each.kind, "who": each.who, "what": each.what} for each in self.alarms
+            ],
+            "coefficients": {
+                name: {"value": told.value, "low": told.low, "high": told.high, "level": told.level}
+                for name, told in found.coefficients.items()
+            },
+            "samples": self.samples,
+            "seed": self.seed,
+            **{name: _rows(getattr(found, name)) for name in _TABLES},
+        }
+
+
+_TABLES = ("grades", "raters", "pairs", "confusion", "queries", "periods")
+
+
+def agree(
+    ratings: Any,  # noqa: ANN401 - a path, a frame, ratings
+    *,
+    scale: str | None = None,
+    samples: int = 2000,
+    seed: int = 0,
+    from_: str | None = None,
+) -> Agreed:
+    """Measure how far raters agree.
+
+    Args:
+        ratings: a path (``-`` is standard input), a frame, or ratings.
+        scale: the grades that were possible: a name, a range or a list, as ``scale_of`` reads it.
+        samples: replicates of the bootstrap over pairs.
+        seed: of the bootstrap.
+        from_: the name of the file's format.
+
+    Raises:
+        InputError: ratings that cannot be read, with file and line; none has a grade.
+        UsageError: no such scale or format.
+    """
+    said = read_ratings(ratings, from_=from_)
+    grades = scale_of(scale) if scale else None
+    found = agreements(said, scale=grades, samples=samples, seed=seed)
+    return Agreed(found, alarms(found), samples, seed)
+
+
+def _rows(table: pl.DataFrame) -> list[dict[str, Any]]:
+    return table.to_dicts()

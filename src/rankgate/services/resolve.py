@@ -1,0 +1,129 @@
+"""From ratings to judgments: at most one grade per query and document, by a stated rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data.rated import read_ratings
+from rankgate.errors import InputError, UsageError
+from rankgate.judging.resolve import Resolution
+from rankgate.judging.resolve import resolve as resolved
+from rankgate.judging.rules import RULES
+from rankgate.judging.scales import TRANSFORMERS, Transformer, scale_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """Judgments made of ratings.
+
+    Attributes:
+        name: of the ratings.
+        resolution: judgments, unresolved pairs, rule and counts.
+    """
+
+    name: str
+    resolution: Resolution
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        told = self.resolution
+        judged = told.qrels.table.to_dicts() if told.qrels else []
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "ratings": self.name,
+            "made_by": dict(told.made_by),
+            "counts": dict(told.counts),
+            "judgments": judged,
+            "unresolved": told.unresolved.to_dicts(),
+        }
+
+
+@dataclass(frozen=True)
+class RuleFacts:
+    """A rule as help and documentation show it."""
+
+    name: str
+    title: str
+    source: str
+    parameters: tuple[tuple[str, str], ...]
+
+
+def rules() -> tuple[RuleFacts, ...]:
+    """The rules that there are."""
+    return tuple(
+        RuleFacts(rule.name, rule.title, rule.source, rule.parameters) for rule in RULES.values()
+    )
+
+
+def resolve(
+    ratings: Any,  # noqa: ANN401 - a path, a frame, ratings
+    rule: str = "majority",
+    parameters: Mapping[str, Any] | Sequence[str] = (),
+    *,
+    transform: str | Path | Transformer | None = None,
+    scale: str | None = None,
+    slots: int | None = None,
+    from_: str | None = None,
+) -> Resolved:
+    """Make judgments of ratings.
+
+    Args:
+        ratings: a path (``-`` is standard input), a frame, or ratings.
+        rule: majority, mean, median, top-three, latest, adjudicated or dawid-skene.
+        parameters: of the rule, as a mapping or as words: ``["adjudicator=ann"]``.
+        transform: what grades become first: the name of a transformer such as
+            ``graded-to-binary``, a file with one ``from: to`` a line, or a transformer.
+        scale: the grades that are possible; others are refused. A name, a range or a list.
+        slots: how many grades a pair takes, the first ones.
+        from_: the name of the file's format.
+
+    Raises:
+        InputError: ratings that cannot be read, a grade that is not on the scale, with file and
+            line.
+        UsageError: an unknown rule, parameter, transformer or scale.
+    """
+    said = read_ratings(ratings, from_=from_)
+    told = resolved(
+        said,
+        rule,
+        _parameters(parameters),
+        transformer=_transformer(transform),
+        scale=scale_of(scale) if scale else None,
+        slots=slots,
+    )
+    return Resolved(said.name, told)
+
+
+def _parameters(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
+    if not isinstance(given, list | tuple):
+        return dict(given)  # type: ignore[arg-type]
+    found = {}
+    for word in given:
+        name, equals, value = str(word).partition("=")
+        if not equals:
+            raise UsageError(f"{word!r} sets nothing; write NAME=VALUE, as in adjudicator=ann.")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _transformer(chosen: str | Path | Transformer | None) -> Transformer | None:
+    if chosen is None or isinstance(chosen, Transformer):
+        return chosen
+    if str(chosen) in TRANSFORMERS:
+        return TRANSFORMERS[str(chosen)]
+    place = Path(chosen)
+    if not place.is_file():
+        known = ", ".join(TRANSFORMERS)
+        raise UsageError(f"{chosen} is neither a file nor one of the transformers {known}.")
+    try:
+        text = place.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read as text: {error}.", source=str(chosen)) from None
+    return Transformer.parse(text, str(chosen))

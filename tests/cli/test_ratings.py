@@ -1,0 +1,104 @@
+"""``rankgate resolve`` and ``rankgate agree``, as a person calls them."""
+
+import json
+
+import pytest
+
+from rankgate.data import read_qrels
+
+RATINGS = """\
+query_id,doc_id,rater,grade
+jaguar,d1,ann,3
+jaguar,d1,bob,2
+jaguar,d1,cyd,3
+jaguar,d2,ann,0
+jaguar,d2,bob,1
+jaguar,d3,cyd,
+"""
+
+
+@pytest.fixture
+def ratings(tmp_path):
+    place = tmp_path / "ratings.csv"
+    place.write_text(RATINGS)
+    return place
+
+
+def test_judgments_go_out_and_words_beside(run, ratings):
+    done = run("resolve", ratings)
+    assert done.out == "jaguar 0 d1 3\n"
+    assert done.err == (
+        "ratings: 6 ratings by 3 raters, 1 of 3 pairs resolved by majority\n"
+        "ratings without a grade, as the rater could not tell: 1\n"
+        "pairs left unjudged, tie: 1 (jaguar/d2)\n"
+        "pairs left unjudged, no grade: 1 (jaguar/d3)\n"
+    )
+
+
+def test_fractions_keep_their_digits_and_the_rule_is_recorded(run, ratings, tmp_path):
+    place = tmp_path / "qrels.txt"
+    run("resolve", ratings, "--rule", "mean", "-o", place)
+    grades = read_qrels(place).table["grade"].to_list()
+    assert grades == [8 / 3, 0.5]
+    made = json.loads((tmp_path / "qrels.txt.meta.json").read_text())
+    assert made["made_by"] == {"rule": "mean"}
+    assert made["unresolved"][0]["why"] == "no grade"
+
+
+def test_a_transformer_from_a_file(run, ratings, tmp_path):
+    steps = tmp_path / "steps.txt"
+    steps.write_text("0: 0\n1: 0\n2: 1\n3: 1\n")
+    assert run("resolve", ratings, "--transform", steps).out == ("jaguar 0 d1 1\njaguar 0 d2 0\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--scale", "0..2"], "ratings.csv:2: grade 3 by ann is not on the scale from 0 to 2"),
+        (["--transform", "detail-to-binary"], "ratings.csv:5: grade 0 by ann"),
+        (["--transform", "nothing"], "nothing is neither a file nor one of the transformers"),
+        (["--set", "adjudicator"], "'adjudicator' sets nothing; write NAME=VALUE"),
+        (["--rule", "adjudicated"], "adjudicated needs to know who decides"),
+        (["--scale", "many"], "'many' is no scale"),
+    ],
+)
+def test_what_cannot_be(run, ratings, words, told):
+    done = run("resolve", ratings, *words)
+    assert done.code == 2
+    assert told in done.err
+    assert not done.out
+
+
+def test_judgments_are_no_ratings(run, tmp_path):
+    place = tmp_path / "qrels.txt"
+    place.write_text("1 0 a 1\n")
+    assert "who rated what" in run("agree", place).err
+
+
+def test_blanks_in_ids_need_another_form(run, tmp_path):
+    place = tmp_path / "ratings.csv"
+    place.write_text("query_id,doc_id,rater,grade\nblue jeans,d1,ann,1\n")
+    assert "say --format csv" in run("resolve", place).err
+    assert run("resolve", place, "--format", "csv").out == (
+        "query_id,doc_id,grade\nblue jeans,d1,1\n"
+    )
+
+
+def test_agreement_in_words_and_for_programs(run, ratings):
+    told = run("agree", ratings).out
+    assert told.startswith("agreement in ratings: 5 grades by 3 raters of 3 pairs; 2 pairs have")
+    assert "! only 2 of 3 pairs have two grades or more" in told
+    assert max(map(len, told.splitlines())) <= 80
+    plain = json.loads(run("agree", ratings, "--format", "json").out)
+    assert plain["coefficients"]["raw agreement"]["value"] == pytest.approx(1 / 6)
+    assert [row["rater"] for row in plain["raters"]] == ["ann", "bob", "cyd"]
+    table = run("agree", ratings, "--format", "csv").out.splitlines()
+    assert table[0] == "coefficient,value,low,high"
+    assert run("agree", ratings, "--seed", "1").out == run("agree", ratings, "--seed", "1").out
+
+
+def test_quepids_book(run, shared):
+    """The alarm about 562 pairs that were judged twice, all alike."""
+    book = shared / "products" / "quepid" / "haystack_rating_party_book.json"
+    told = run("agree", book).out
+    assert "all 562 pairs with two grades or more agree perfectly" in told
