@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from rankgate.data import read_qrels, read_run
     from rankgate.errors import InputError, RankgateError, UsageError
     from rankgate.metrics.custom import metric
-    from rankgate.notebook import Evaluation, Explanation, evaluate, explain
+    from rankgate.notebook import Conversion, Evaluation, Explanation, convert, evaluate, explain
 
 __all__ = [
+    "Conversion",
     "Evaluation",
     "Explanation",
     "InputError",
     "RankgateError",
     "UsageError",
+    "convert",
     "evaluate",
     "explain",
     "metric",
@@ -37,6 +39,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Conversion": "rankgate.notebook",
+    "convert": "rankgate.notebook",
     "Evaluation": "rankgate.notebook",
     "Explanation": "rankgate.notebook",
     "evaluate": "rankgate.notebook",

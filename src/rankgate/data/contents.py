@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PARTS = ("qrels", "runs", "ratings", "queries", "documents", "values", "extra")
 """The parts of contents, in the order in which a format that holds one of them chooses."""
 
-_WORDS = {
+WORDS = {
     "qrels": "judgments",
     "runs": "runs",
     "ratings": "ratings",
@@ -28,6 +28,7 @@ _WORDS = {
     "documents": "documents with their fields",
     "values": "metric values",
 }
+"""The parts in words, as losses call them."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class Contents:
         table: pl.DataFrame = getattr(part, "table", part)
         ids = [c for c in ("query_id", "doc_id", "metric") if c in table.columns]
         examples = tuple(" ".join(map(str, row)) for row in table.select(ids).head(3).rows())
-        return (Loss(_WORDS[name], len(table), examples),)
+        return (Loss(WORDS[name], len(table), examples),)
 
     def judgments(self, label: str) -> Qrels:
         """The judgments.
@@ -124,7 +125,7 @@ class Contents:
         return self.runs[0]
 
     def _lacks(self, wanted: str) -> str:
-        held = [_WORDS.get(name, name) for name in self.parts if name != "extra"]
+        held = [WORDS.get(name, name) for name in self.parts if name != "extra"]
         hint = "; resolve them into judgments first" if held[:1] == ["ratings"] else ""
         return f"no {wanted} in it, but {' and '.join(held) or 'nothing'}{hint}."
 

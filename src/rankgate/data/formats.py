@@ -125,7 +125,7 @@ def contents_of(
         InputError: what is wrong, with file and line.
         UsageError: no such format.
     """
-    place, found = _place(path, from_)
+    place, found = opened(path, from_)
     found = found or detected(place)[0]
     if as_ == "qrels":
         return Contents(qrels=_qrels(place, found))
@@ -150,7 +150,7 @@ def read_qrels(table: Any, name: str | None = None, from_: str | None = None) ->
     if isinstance(table, Qrels):
         return table
     if isinstance(table, str | Path):
-        place, found = _place(table, from_)
+        place, found = opened(table, from_)
         return _qrels(place, found or detected(place)[0])
     return memory.qrels_of(table, name or "qrels")
 
@@ -167,7 +167,7 @@ def read_run(table: Any, name: str | None = None, from_: str | None = None) -> R
     if isinstance(table, Run):
         return table
     if isinstance(table, str | Path):
-        place, found = _place(table, from_)
+        place, found = opened(table, from_)
         return _run(place, found or detected(place)[0])
     return memory.run_of(table, name or "run")
 
@@ -185,8 +185,8 @@ def _run(place: Source, found: Format) -> Run:
     return run if run.name else replace(run, name=place.stem)
 
 
-def _place(path: str | Path | Source, from_: str | None) -> tuple[Source, Format | None]:
-    """The source of a path, and the format that somebody named."""
+def opened(path: str | Path | Source, from_: str | None) -> tuple[Source, Format | None]:
+    """The source of a path, and the format if ``from_`` or ``NAME:PATH`` names one."""
     if isinstance(path, Source):
         return path, named(from_) if from_ else None
     before, colon, rest = str(path).partition(":")

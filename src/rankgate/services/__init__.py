@@ -12,15 +12,19 @@ from rankgate.services.conventions import (
     conventions,
     refuse_mixed,
 )
+from rankgate.services.convert import PARTS as CONVERT_PARTS
+from rankgate.services.convert import Conversion, convert
 from rankgate.services.evaluate import DEFAULT_METRICS, Evaluation, evaluate
 from rankgate.services.explain import DEPTH, explain
 from rankgate.services.explanation import Explanation, IdealRow, Other, Row, Sum
+from rankgate.services.formats import FormatFacts, format_facts
 from rankgate.services.passports import ParameterFacts, Passport, passport, passports
 from rankgate.services.reconcile import Bridge, Group, Reconciliation, Refusal, bridge, reconcile
 from rankgate.services.reported import Finding, Fit, reported
 from rankgate.services.walk import Step
 
 __all__ = [
+    "CONVERT_PARTS",
     "DEFAULT_METRICS",
     "DEPTH",
     "AxisFacts",
@@ -28,10 +32,12 @@ __all__ = [
     "Choice",
     "Convention",
     "ConventionFacts",
+    "Conversion",
     "Evaluation",
     "Explanation",
     "Finding",
     "Fit",
+    "FormatFacts",
     "Group",
     "IdealRow",
     "Other",
@@ -47,8 +53,10 @@ __all__ = [
     "chosen_convention",
     "convention_facts",
     "conventions",
+    "convert",
     "evaluate",
     "explain",
+    "format_facts",
     "metrics_from",
     "passport",
     "passports",

@@ -1,0 +1,97 @@
+"""The formats: all of them as a table, one in full, or as a page of the documentation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.report import as_json, as_markdown
+from rankgate.report.as_text import WIDTH
+from rankgate.report.grid import Grid
+from rankgate.report.paragraphs import beside
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.services.formats import FormatFacts
+
+FORMS = ("text", "json", "markdown")
+"""The forms of formats, by the name that ``--format`` takes."""
+
+_SCHEMA_VERSION = 1
+_WORDS = {"qrels": "judgments"}
+
+
+def render_all(formats: Sequence[FormatFacts], form: str, width: int = WIDTH) -> str:
+    """Every format in one of `FORMS`."""
+    if form == "json":
+        listed = [each.to_dict() for each in formats]
+        return as_json.dumped({"schema_version": _SCHEMA_VERSION, "formats": listed})
+    if form == "markdown":
+        return page(formats)
+    room = [max(len(each.name) for each in formats), len("read, written")]
+    return "".join(
+        beside([each.name, _ways(each)], [f"{each.title} ({_suffixes(each)})"], room, width)
+        for each in formats
+    )
+
+
+def render(facts: FormatFacts, form: str, width: int = WIDTH) -> str:
+    """One format in one of `FORMS`."""
+    if form == "json":
+        return as_json.dumped({"schema_version": _SCHEMA_VERSION, **facts.to_dict()})
+    if form == "markdown":
+        return _section(facts)
+    told = [(label, line) for label, line in _facts(facts).items() if line]
+    room = [max(len(label) for label, _ in told)]
+    rows = "".join(beside([label], [line], room, width) for label, line in told)
+    return f"{facts.name}\n{beside([''], [facts.title], [0], width).lstrip()}\n{rows}"
+
+
+def page(formats: Sequence[FormatFacts]) -> str:
+    """The page ``docs/formats.md``: the table, then each format."""
+    grid = Grid.of(
+        {
+            "format": [f"[{each.name}](#{each.name})" for each in formats],
+            "holds": [_holds(each) for each in formats],
+            "read, written": [_ways(each) for each in formats],
+            "suffixes": [_suffixes(each) for each in formats],
+        },
+        left=(0, 1, 2, 3),
+    )
+    return "\n".join([_HEAD, as_markdown.table(grid), "", *map(_section, formats)]).rstrip() + "\n"
+
+
+_HEAD = """# Formats
+
+What a file is, is found by looking into it, in the order of this table; the name of the file
+decides nothing. `--from NAME` of `rankgate convert`, and `NAME:PATH` wherever a command takes a
+file, say otherwise. All may be compressed with gzip or zstd. `rankgate formats NAME` shows one.
+"""
+
+
+def _section(facts: FormatFacts) -> str:
+    rows = [f"- {label}: {line}" for label, line in _facts(facts).items() if line and label]
+    return "\n".join([f"## {facts.name}", "", f"{facts.title}.", "", *rows, ""])
+
+
+def _facts(facts: FormatFacts) -> dict[str, str]:
+    return {
+        "holds": _holds(facts),
+        "is": _ways(facts) + (", a run while it is read" if facts.streams else ""),
+        "suffixes": _suffixes(facts),
+        "known by": facts.detection,
+        "cannot hold": facts.loses,
+        "notes": facts.detail,
+    }
+
+
+def _ways(facts: FormatFacts) -> str:
+    return "read, written" if facts.writes else "read"
+
+
+def _holds(facts: FormatFacts) -> str:
+    return ", ".join(_WORDS.get(part, part) for part in facts.holds)
+
+
+def _suffixes(facts: FormatFacts) -> str:
+    return " ".join(facts.suffixes)

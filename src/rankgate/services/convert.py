@@ -1,0 +1,243 @@
+"""Read a file in one format and write it in another; tell what could not be carried."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from rankgate.data import formats
+from rankgate.data.contents import WORDS, Contents
+from rankgate.data.format import Loss, Note  # noqa: TC001 - callers name the types of a result
+from rankgate.data.qrels import Qrels
+from rankgate.data.run import Run, ScatteredError
+from rankgate.data.target import replacing, suffix_of
+from rankgate.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import BinaryIO
+
+    import polars as pl
+
+    from rankgate.data.format import Format
+
+SCHEMA_VERSION = 1
+
+PARTS = {
+    "qrels": "qrels",
+    "run": "runs",
+    "ratings": "ratings",
+    "queries": "queries",
+    "documents": "documents",
+    "values": "values",
+}
+"""What ``--as`` may say, and the part of `Contents` that it is."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What was read, what was written, what could not be carried.
+
+    Attributes:
+        source: the file read.
+        target: the file written; ``-`` is standard output.
+        from_format: the format it was read in.
+        reason: why it was taken for that format.
+        to_format: the format it was written in.
+        rows: by part the rows that were written.
+        notes: what the reader did or saw.
+        losses: what the new file does not hold.
+    """
+
+    source: str
+    target: str
+    from_format: str
+    reason: str
+    to_format: str
+    rows: dict[str, int]
+    notes: tuple[Note, ...]
+    losses: tuple[Loss, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+
+def convert(
+    source: Any,  # noqa: ANN401 - a path, contents, or a table with as_
+    target: str | Path | BinaryIO,
+    *,
+    from_: str | None = None,
+    to: str | None = None,
+    as_: str | None = None,
+) -> Conversion:
+    """Write what a file holds in another format.
+
+    A run is read and written batch by batch where both formats allow. The target is replaced in
+    one step when all of it is written; its name's last suffix may be ``.gz`` or ``.zst``.
+
+    Args:
+        source: a path (``-`` is standard input, ``NAME:PATH`` names the format), `Contents`,
+            `Qrels`, a `Run`; or with ``as_`` a frame or a dict of dicts.
+        target: a path, or a stream of bytes, which needs ``to``.
+        from_: the format of the source; found by looking into it if not given.
+        to: the format of the target; by the suffix of its name if not given.
+        as_: the one part to carry: a key of ``PARTS``.
+
+    Raises:
+        InputError: the source cannot be read, or holds no such part.
+        UsageError: no such format, or it writes no such part; a target that cannot be written.
+    """
+    if as_ is not None and as_ not in PARTS:
+        raise UsageError(f"no part '{as_}'; choose {', '.join(PARTS)}.")
+    writer = _writer(target, to)
+    label, reader, reason, contents, lost = _read(source, from_, as_)
+    _refuse_unheld(contents, writer, label)
+    counts: dict[str, int] = {}
+    lost += _written(contents, target, writer, counts)
+    return Conversion(
+        source=label,
+        target=str(target) if not hasattr(target, "write") else "-",
+        from_format=reader,
+        reason=reason,
+        to_format=writer.name,
+        rows=_rows(contents, writer, lost, counts),
+        notes=contents.notes,
+        losses=lost,
+    )
+
+
+def _writer(target: str | Path | BinaryIO, to: str | None) -> Format:
+    """The format to write."""
+    if to is not None:
+        found = formats.named(to)
+        if found.write is None:
+            raise UsageError(f"{found.name} is read, not written; see rankgate formats.")
+        return found
+    writers = [each for each in formats.FORMATS if each.write]
+    suffix = "" if hasattr(target, "write") else suffix_of(str(target))
+    fitting = [each for each in writers if suffix in each.suffixes]
+    plain = [each for each in fitting if suffix in {f".{each.name}", *_TREC} or len(fitting) == 1]
+    if plain:
+        return plain[-1]
+    names = ", ".join(each.name for each in fitting or writers)
+    if fitting:
+        raise UsageError(f"several formats end in {suffix}: choose with --to: {names}.")
+    told = f"nothing is known to end in '{suffix}'" if suffix else "the target has no suffix"
+    raise UsageError(f"{told}; choose a format with --to: {names}.")
+
+
+_TREC = frozenset({".txt", ".run", ".qrels", ".trec"})
+
+
+def _read(
+    source: Any,  # noqa: ANN401 - as of convert
+    from_: str | None,
+    as_: str | None,
+) -> tuple[str, str, str, Contents, tuple[Loss, ...]]:
+    """The source's label, its format, why it is of that, what it holds, and what is left out."""
+    held = source if isinstance(source, Contents) else _in_memory(source, as_)
+    if held is not None:
+        kept, lost = _only(held, as_, "the source")
+        return "in memory", "memory", "it is in memory", kept, lost
+    place, found = formats.opened(source, from_)
+    reason = "it was named" if found else ""
+    if found is None:
+        found, reason = formats.detected(place)
+    part: formats.Part | None = "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
+    if found.streams and part:  # one table, which may be read as either
+        contents = formats.contents_of(place, found.name, part)
+        return place.label, found.name, reason, contents, ()
+    kept, lost = _only(found.read(place), as_, place.label)
+    return place.label, found.name, reason, kept, lost
+
+
+def _in_memory(source: Any, as_: str | None) -> Contents | None:  # noqa: ANN401 - as of convert
+    """What a table in memory holds; None if the source is a path."""
+    if isinstance(source, Qrels):
+        return Contents(qrels=source)
+    if isinstance(source, Run):
+        return Contents(runs=(source,))
+    if isinstance(source, str) or hasattr(source, "__fspath__"):
+        return None
+    if as_ == "qrels":
+        return Contents(qrels=formats.read_qrels(source))
+    if as_ == "run":
+        return Contents(runs=(formats.read_run(source),))
+    raise UsageError("a table in memory is judgments or a run; say as_='qrels' or as_='run'.")
+
+
+def _only(contents: Contents, as_: str | None, label: str) -> tuple[Contents, tuple[Loss, ...]]:
+    if as_ is None:
+        return contents, ()
+    part = PARTS[as_]
+    if part == "qrels":
+        contents.judgments(label)
+    if part not in contents.parts:
+        there = ", ".join(contents.parts) or "nothing"
+        raise InputError(f"no {part} in it, but {there}.", source=label)
+    return contents.only(part), contents.losses(part)
+
+
+def _refuse_unheld(contents: Contents, writer: Format, label: str) -> None:
+    if not set(contents.parts) & set(writer.holds):
+        there = ", ".join(part for part in contents.parts if part != "extra") or "nothing"
+        problem = f"there is {there} in it, and {writer.name} holds {', '.join(writer.holds)}"
+        raise InputError(f"{problem}; choose another format.", source=label)
+
+
+def _written(
+    contents: Contents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
+) -> tuple[Loss, ...]:
+    """Write; a run whose queries stand apart is brought together in memory and written anew."""
+    try:
+        return _once(contents, target, writer, counts)
+    except ScatteredError:
+        together = tuple(run.together() for run in contents.runs)
+        return _once(replace(contents, runs=together), target, writer, counts)
+
+
+def _once(
+    contents: Contents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
+) -> tuple[Loss, ...]:
+    assert writer.write is not None  # noqa: S101 - `_writer` has looked
+    counted = replace(contents, runs=tuple(_counted(run, counts) for run in contents.runs))
+    if not isinstance(target, str) and hasattr(target, "write"):
+        with tempfile.TemporaryFile() as aside:
+            lost = writer.write(counted, cast("BinaryIO", aside))
+            aside.seek(0)
+            shutil.copyfileobj(aside, target)
+        return lost
+    with replacing(target) as stream:
+        return writer.write(counted, stream)
+
+
+def _counted(run: Run, counts: dict[str, int]) -> Run:
+    """The same run, whose rows are counted while they are read."""
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        counts[run.name] = 0
+        for frame in run.pieces():
+            counts[run.name] += len(frame)
+            yield frame
+
+    return replace(run, pieces=pieces)
+
+
+def _rows(
+    contents: Contents, writer: Format, lost: tuple[Loss, ...], counts: dict[str, int]
+) -> dict[str, int]:
+    """By part the rows that were written."""
+    whole = {loss.what for loss in lost}
+    rows: dict[str, int] = {}
+    for part in contents.parts:
+        if part == "runs" and counts:
+            rows[part] = sum(counts.values())
+        elif part in writer.holds and part not in {"runs", "extra"}:
+            table = getattr(getattr(contents, part), "table", getattr(contents, part))
+            if WORDS[part] not in whole:
+                rows[part] = len(table)
+    return rows
