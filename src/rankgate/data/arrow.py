@@ -29,7 +29,7 @@ _BATCH = 1_000_000
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
-    """The letters that every Arrow file begins with."""
+    """The file begins with ARROW1."""
     return "it begins with ARROW1" if head.startswith(ARROW) else None
 
 

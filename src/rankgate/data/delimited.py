@@ -38,7 +38,7 @@ def separator_of(head: bytes) -> str | None:
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
-    """The separator, if the first line names columns."""
+    """The first line names columns that are known."""
     separator = separator_of(head)
     return f"the first line names columns between {_BETWEEN[separator]}" if separator else None
 

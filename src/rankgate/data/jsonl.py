@@ -37,7 +37,7 @@ _NEEDED = {"qrels": "grade", "runs": "score"}
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
-    """The keys of the first object, if it stands in one line and they are those of a table."""
+    """The first line is an object with known keys and plain values."""
     first = _first_object(head)
     table = tables.table_of(list(first)) if first else None
     if not first or table is None or not _flat(first, table):

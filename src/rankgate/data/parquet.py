@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
-    """The letters that every Parquet file begins with."""
+    """The file begins with PAR1."""
     return "it begins with PAR1" if head.startswith(arrow.PARQUET) else None
 
 

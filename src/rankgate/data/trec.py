@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.data import trec_qrels, trec_run, trec_write
+from rankgate.data import trec_qrels, trec_run
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format
 from rankgate.data.lines import first_fields
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rankgate.data.format import Loss
     from rankgate.data.source import Source
 
 _QRELS, _RUN, _EITHER, _RANKED = 4, 6, 3, 2  # fields in a line
@@ -18,7 +21,7 @@ _LOOKED_AT = 1000
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
-    """The number of fields in the first line."""
+    """The first line has as many fields between blanks as judgments or runs have."""
     for text in head.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
         content = text.strip()
         if content and not content.startswith(b"#"):
@@ -40,6 +43,18 @@ def read(source: Source) -> Contents:
     return Contents(runs=(trec_run.read(source),))
 
 
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """The judgments if there are any, else the first run; blanks in ids become ``_``.
+
+    Raises:
+        InputError: two ids that would become one.
+        UsageError: neither judgments nor a run.
+    """
+    from rankgate.data import trec_write  # noqa: PLC0415 - not needed to read
+
+    return trec_write.write(contents, out)
+
+
 def _whole(source: Source) -> bool:
     """Whether the third fields of the first lines are whole numbers."""
     lines = [line.split() for line in source.head().splitlines()[:_LOOKED_AT]]
@@ -53,7 +68,7 @@ FORMAT = Format(
     suffixes=(".trec", ".qrels", ".run", ".txt"),
     sniff=sniff,
     read=read,
-    write=trec_write.write,
+    write=write,
     read_qrels=trec_qrels.read,
     read_run=trec_run.read,
     holds=("qrels", "runs"),

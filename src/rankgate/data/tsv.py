@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def sniff(head: bytes, name: str) -> str | None:
-    """As CSV, between tabs."""
+    """The first line names columns that are known, between tabs."""
     return delimited.sniff(head, name) if delimited.separator_of(head) == "\t" else None
 
 
