@@ -1,0 +1,216 @@
+"""What is written is read back as it was, less the losses that were told."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import polars as pl
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rankgate.data import Contents, contents_of
+from rankgate.data.formats import FORMATS, named
+from rankgate.data.qrels import Qrels, Scale
+from rankgate.data.ratings import Ratings
+from rankgate.data.run import Run
+from rankgate.data.source import Source
+
+ids = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)
+plain = st.text("abcXYZ019_.:/-é漢", min_size=1, max_size=8)
+grades = st.one_of(st.integers(-2, 4).map(float), st.floats(-10, 10))
+scores = st.floats(allow_nan=False, allow_infinity=False)
+WHOLE = st.integers(-2, 4).map(float)
+
+TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
+WRITERS = [each.name for each in FORMATS if each.write]
+
+
+def pairs(names, numbers):
+    return st.dictionaries(st.tuples(names, names), numbers, min_size=1, max_size=12)
+
+
+def qrels_of(found):
+    rows = [(query, document, grade) for (query, document), grade in found.items()]
+    return Qrels(pl.DataFrame(rows, schema=["query_id", "doc_id", "grade"], orient="row"))
+
+
+def run_of(found, tag=None):
+    """A run whose queries stand together."""
+    rows = sorted((query, document, score) for (query, document), score in found.items())
+    table = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+    return Run("run", lambda: iter([table]), tag=tag)
+
+
+def written(contents, name):
+    out = io.BytesIO()
+    losses = named(name).write(contents, out)
+    return out.getvalue(), losses
+
+
+def again(contents, name, part=None):
+    data, losses = written(contents, name)
+    return contents_of(Source(None, data), name, part), losses
+
+
+def rows(table):
+    """Rows in an order of their own; zero has no sign."""
+    return sorted(tuple(x + 0 if isinstance(x, float) else x for x in row) for row in table.rows())
+
+
+@pytest.mark.parametrize("name", TABLES)
+@given(found=pairs(ids, grades))
+@example(found={("a\rb", ' "c",\n'): 1.0, ("é", "#"): 0.1, ("[", "{"): -0.0})
+def test_judgments_in_tables(name, found):
+    qrels = qrels_of(found)
+    back, losses = again(Contents(qrels=qrels), name)
+    assert back.qrels.table.equals(qrels.table.with_columns(pl.col("grade") + 0.0))
+    assert losses == ()
+
+
+@pytest.mark.parametrize("name", TABLES)
+@given(found=pairs(ids, scores))
+def test_runs_in_tables(name, found):
+    run = run_of(found)
+    back, losses = again(Contents(runs=(run,)), name)
+    assert back.runs[0].table.equals(run.table)
+    assert losses == ()
+
+
+@given(found=pairs(plain, grades), ranked=pairs(plain, scores))
+def test_trec(found, ranked):
+    qrels, run = qrels_of(found), run_of(ranked, tag="mine")
+    back, losses = again(Contents(qrels=qrels), "trec")
+    assert (back.qrels.table.equals(qrels.table), losses) == (True, ())
+    back, losses = again(Contents(runs=(run,)), "trec")
+    assert (back.runs[0].table.equals(run.table), losses) == (True, ())
+    assert back.runs[0].tag == "mine"
+
+
+@given(found=pairs(ids, WHOLE))
+def test_trec_with_ids_that_it_cannot_hold(found):
+    """Either the ids are equal but for the signs that were told, or two would be one."""
+    qrels = qrels_of(found)
+    unheld = r"^[#\x{FEFF}]|[\x00-\x20\x7F]"
+    fitted = qrels.table.with_columns(pl.col("query_id", "doc_id").str.replace_all(unheld, "_"))
+    queries = qrels.table["query_id"].n_unique()
+    merged = (
+        fitted["query_id"].n_unique() < queries
+        or fitted.select("query_id", "doc_id").is_duplicated().any()
+    )
+    if merged:
+        with pytest.raises(Exception, match="would be written as"):
+            written(Contents(qrels=qrels), "trec")
+        return
+    back, losses = again(Contents(qrels=qrels), "trec", "qrels")
+    assert back.qrels.table.equals(fitted)
+    changed = (fitted["query_id"] != qrels.table["query_id"]).sum()
+    changed_documents = (fitted["doc_id"] != qrels.table["doc_id"]).sum()
+    assert bool(losses) == bool(changed or changed_documents)
+    counts = {loss.what.split()[0]: loss.count for loss in losses}
+    assert counts.get("rows", 0) == changed_documents
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_ratings_queries_documents_and_values(name):
+    rated = Ratings(
+        pl.DataFrame(
+            {
+                "query_id": ["1", "1", "2"],
+                "doc_id": ["a", "a", "b"],
+                "rater": ["ann", "bob", "ann"],
+                "grade": [2.0, None, 0.5],
+                "reason": [None, "unreadable", None],
+            }
+        )
+    )
+    back, losses = again(Contents(ratings=rated), name)
+    assert back.ratings.table.equals(rated.table)
+    queries = pl.DataFrame({"query_id": ["1", "2"], "text": ["red, shoes", None], "tag": ["x", ""]})
+    back, losses = again(Contents(queries=queries), name)
+    assert back.queries.fill_null("").rows() == queries.fill_null("").rows()
+    documents = pl.DataFrame({"doc_id": ["a", "b"], "title": ["t", "u"], "score": ["1", "x"]})
+    back, losses = again(Contents(documents=documents), name)
+    assert back.documents.equals(documents)
+    values = pl.DataFrame({"run": ["r"], "query_id": ["1"], "metric": ["AP"], "value": [1 / 3]})
+    back, losses = again(Contents(values=values), name)
+    assert back.values.select(values.columns).equals(values)
+    assert losses == ()
+
+
+@pytest.mark.parametrize("name", [*TABLES, "trec"])
+def test_all_that_a_table_cannot_hold_is_told(name):
+    qrels = Qrels(
+        qrels_of({("1", "a"): 1.0}).table, scale=Scale(0, 4), unjudged=("7", "8"), name="q"
+    )
+    run = run_of({("1", "a"): 1.0}, tag="bm25")
+    queries = pl.DataFrame({"query_id": ["1"], "text": ["red shoes"]})
+    everything = Contents(qrels=qrels, runs=(run,), queries=queries, extra={"rre": {"index": "i"}})
+    _, losses = written(everything, name)
+    told = {loss.what: (loss.count, loss.examples) for loss in losses}
+    assert told == {
+        "runs": (1, ("run",)),
+        "queries with their texts": (1, ("1",)),
+        "fields that only rre knows": (1, ("index",)),
+        "scale of grades": (1, ("0 to 4",)),
+        "queries without judgments": (2, ("7", "8")),
+    }
+    _, losses = written(Contents(runs=(run, run)), name)
+    tag = {"tag of a run": 1} if name != "trec" else {}
+    assert {loss.what: loss.count for loss in losses} == {"runs": 1, **tag}
+
+
+def sample(holds):
+    """Contents that every format of judgments should carry, in the parts that it holds."""
+    table = pl.DataFrame(
+        {
+            "query_id": ["star wars", "star wars", "star trek"],
+            "doc_id": ["11", "12180", "154"],
+            "grade": [3.0, 0.0, 2.0],
+        }
+    )
+    run = run_of({("star wars", "11"): 2.0, ("star wars", "9"): 1.0, ("star trek", "154"): 1.5})
+    queries = pl.DataFrame(
+        {"query_id": ["star wars", "star trek"], "text": ["star wars", "star trek"]}
+    )
+    whole = Contents(qrels=Qrels(table), runs=(run,), queries=queries)
+    return whole.only(*holds)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_that_writes_judgments_reads_them_back(name):
+    """A format without judgments is tested where it is read."""
+    fmt = named(name)
+    contents = sample(fmt.holds)
+    if "qrels" not in contents.parts:
+        pytest.skip(f"{name} holds {', '.join(fmt.holds)}")
+    data, losses = written(contents, name)
+    back = contents_of(Source(None, data), name)
+    blanks = [loss for loss in losses if "blanks" in loss.what]
+    found = {(q.replace("_", " ") if blanks else q, d): g for q, d, g in back.qrels.table.rows()}
+    expected = {(q, d): g for q, d, g in contents.qrels.table.rows()}
+    assert found == expected, losses
+    assert written(contents, name)[0] == data, "the same contents are the same bytes"
+
+
+@pytest.mark.parametrize("first", WRITERS)
+@pytest.mark.parametrize("second", WRITERS)
+def test_judgments_survive_any_two_formats(first, second):
+    contents = sample(("qrels",))
+    if not all("qrels" in named(name).holds for name in (first, second)):
+        pytest.skip("one of them holds no judgments")
+    data, losses = written(contents, first)
+    middle = contents_of(Source(None, data), first)
+    data, more = written(middle, second)
+    back = contents_of(Source(None, data), second)
+    blanks = [loss for loss in (*losses, *more) if "blanks" in loss.what]
+    found = {(q.replace("_", " ") if blanks else q, d): g for q, d, g in back.qrels.table.rows()}
+    assert found == {(q, d): g for q, d, g in contents.qrels.table.rows()}
+
+
+def test_scores_keep_every_digit():
+    score = math.nextafter(0.1, 1)
+    for name in (*TABLES, "trec"):
+        back, _ = again(Contents(runs=(run_of({("1", "a"): score}),)), name)
+        assert back.runs[0].table["score"].item() == score
