@@ -42,6 +42,7 @@ TABLE = (
 _BOM = b"\xef\xbb\xbf"
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
 _SEPARATORS = re.compile(rb"[,;|\t]")
+_JSON = re.compile(rb"\{|\[\s*[\[{\"\]\n]")  # what no id begins with; [7] could be one
 _LOOKED_AT = 1 << 12
 
 
@@ -108,7 +109,9 @@ def _beginnings(head: bytes) -> tuple[str, ...]:
         return ("binary",)
     first = text.split(b"\n", 1)[0]
     lines = ("header", "text") if _SEPARATORS.search(first) else ("text",)
-    return ("json", *lines) if text.startswith((b"{", b"[")) else lines
+    if _JSON.match(text):
+        return ("json",)
+    return ("json", *lines) if text.startswith(b"[") else lines
 
 
 def contents_of(

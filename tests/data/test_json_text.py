@@ -1,0 +1,111 @@
+"""JSON from strangers: the right value, or an error with its line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankgate.data import json_text
+from rankgate.data.source import Source
+from rankgate.errors import InputError
+
+leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+values = st.recursive(
+    leaves, lambda inside: st.lists(inside) | st.dictionaries(st.text(), inside), max_leaves=20
+)
+
+
+@given(values, st.sampled_from([None, 0, 3]))
+def test_what_is_json_reads_as_json(value, indent):
+    try:
+        data = json.dumps(value, indent=indent).encode()
+        expected = json.loads(data, parse_constant=float)
+        json.dumps(expected, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, UnicodeEncodeError):
+        return
+    assert json_text.parsed(data, "f") == expected
+
+
+@given(st.binary(max_size=200))
+def test_anything_else_is_an_input_error(data):
+    try:
+        json_text.parsed(data, "f")
+    except InputError as error:
+        told = error.line
+    else:
+        told = 1
+    assert told
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "words"),
+    [
+        (b'{"a": 1,\n "a": 2}', 2, "key 'a' stands twice"),
+        (b'[{"a": {"b": 1}, "b": 2},\n{"x": 1,\n"c": [{"x": 0}],\n"x": 2}]', 4, "'x' stands twice"),
+        (b'{"a": 1, "b": "\\"a\\": 2",\n"\\u0061": 2}', 2, "'a' stands twice"),
+        (b'{"a": 1,\n}', 2, "not JSON"),
+        (b"[1,\n2", 2, "not JSON"),
+        (b"[\n1, NaN]", 1, "NaN is no JSON number"),
+        (b"[\n" + b"[" * 64 + b"]" * 65, 2, "brackets inside each other"),
+        (b'{"a":' * 100_000, 1, "brackets inside each other"),
+        (b"1" * 5000, 1, "digits"),
+        (b'"ok"\n\xff', 2, "not UTF-8"),
+        (b'"\\ud800"', 1, "without its other half"),
+        (b"", 1, "not JSON"),
+    ],
+)
+def test_errors_have_lines(data, line, words):
+    with pytest.raises(InputError) as error:
+        json_text.parsed(data, "f")
+    assert error.value.line == line
+    assert words in str(error.value)
+
+
+def test_brackets_in_strings_are_no_depth():
+    assert json_text.parsed(json.dumps("[" * 1000).encode(), "f") == "[" * 1000
+
+
+def test_documents_have_a_limit(tmp_path):
+    import gzip  # noqa: PLC0415 - of this test only
+
+    bomb = tmp_path / "bomb.json.gz"
+    bomb.write_bytes(gzip.compress(b"[" + b" " * (1 << 22) + b"]"))
+    assert json_text.document(Source(bomb)) == []
+    with pytest.raises(InputError, match="more than 1 MB in one JSON value"):
+        json_text.document(Source(bomb), limit=1 << 20)
+
+
+def test_lines_are_counted():
+    data = b'\xef\xbb\xbf{"a": 1}\r\n\n{"a": 2}\n{"a": 3'
+    found = json_text.lines(Source(None, data))
+    assert next(found) == (1, {"a": 1})
+    assert next(found) == (3, {"a": 2})
+    with pytest.raises(InputError) as error:
+        next(found)
+    assert error.value.line == 4
+    with pytest.raises(InputError, match="standard input:1: a list, where an object is needed"):
+        next(json_text.objects(Source(None, b"[]")))
+
+
+@pytest.mark.parametrize("value", [True, None, "x", "", [], "1_0", "inf", 10**400, float("inf")])
+def test_no_number(value):
+    with pytest.raises(InputError, match=r"grade .* is not a finite number"):
+        json_text.number(value, "grade", "f", 7)
+
+
+@pytest.mark.parametrize("value", [True, None, "", 1.5, {}])
+def test_no_id(value):
+    with pytest.raises(InputError, match=r"f:7: doc .* is no id"):
+        json_text.identifier(value, "doc", "f", 7)
+
+
+def test_numbers_and_ids():
+    assert json_text.number("3.000", "grade", "f") == 3
+    assert json_text.identifier(12, "doc", "f") == "12"
+    assert json_text.member({"a": 2}, "a", float, "x", "f") == 2
+    for table, told in (({}, "x has no 'a'"), ({"a": True}, "'a' of x is true, where a number is")):
+        with pytest.raises(InputError, match=told):
+            json_text.member(table, "a", float, "x", "f")
