@@ -104,8 +104,8 @@ def write(contents: Contents, out: BinaryIO, separator: str = ",") -> tuple[Loss
 
 
 def _header(source: Source) -> records.Header:
-    separator = separator_of(source.head()) or ","
-    return records.header_of(source, separator)
+    first = next(source.chunks(), b"")
+    return records.header_in(first, separator_of(first) or ",")
 
 
 def _asked(source: Source, header: records.Header, part: str) -> Table:

@@ -43,6 +43,7 @@ _BOM = b"\xef\xbb\xbf"
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
 _SEPARATORS = re.compile(rb"[,;|\t]")
 _JSON = re.compile(rb"\{|\[\s*[\[{\"\]\n]")  # what no id begins with; [7] could be one
+_HEAD, _LONG = 1 << 16, 1 << 23  # bytes of a beginning
 _LOOKED_AT = 1 << 12
 
 
@@ -81,7 +82,7 @@ def detected(place: Source) -> tuple[Format, str]:
     Raises:
         InputError: JSON that no format knows; a file that cannot be opened.
     """
-    head = place.head()
+    head = _head(place)
     name = place.path.name if place.path else ""
     begins = _beginnings(head)
     for kind in begins:
@@ -96,6 +97,13 @@ def detected(place: Source) -> tuple[Format, str]:
         )
         raise InputError(problem, source=place.label)
     return named("trec"), "nothing else fits"
+
+
+def _head(place: Source) -> bytes:
+    """The first bytes; more of them where the first line names very many columns."""
+    head = place.head()
+    long = b"\n" not in head and len(head) == _HEAD and "header" in _beginnings(head)
+    return place.head(_LONG) if long else head
 
 
 def _beginnings(head: bytes) -> tuple[str, ...]:

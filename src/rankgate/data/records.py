@@ -30,6 +30,7 @@ SEPARATORS = (",", "\t", ";", "|")
 
 _BOM = b"\xef\xbb\xbf"
 _NEWLINE, _QUOTE = 10, 34
+_IRREGULAR = 256 << 20  # bytes that are read record by record, and held meanwhile
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,11 @@ def header_of(source: Source, separator: str) -> Header:
     Raises:
         InputError: a line of more than 16 MB, a file that cannot be read.
     """
-    first = next(source.chunks(), b"")
+    return header_in(next(source.chunks(), b""), separator)
+
+
+def header_in(first: bytes, separator: str) -> Header:
+    """The header in the first bytes of a file."""
     size = first.find(b"\n") + 1 or len(first)
     return Header(separator, first_fields(first[:size], separator), size)
 
@@ -97,7 +102,7 @@ def frames(source: Source, layout: Layout) -> Iterator[pl.DataFrame]:
         InputError: a record with the wrong number of fields, a number that is not a finite
             number, an empty id, bytes that are not UTF-8 text; with file and line.
     """
-    tasks = (partial(_frame, data, line, layout, source) for line, data in _pieces(source, layout))
+    tasks = (partial(_frame, piece, layout, source) for piece in _pieces(source, layout))
     for frame in in_order(tasks):
         if len(frame):
             yield frame
@@ -120,23 +125,46 @@ def line_of(source: Source, header: Header, row: int) -> int | None:
     return None
 
 
-def _pieces(source: Source, layout: Layout) -> Iterator[tuple[int, bytes]]:
-    """Pieces that end where a record ends, without the header, and each one's first line."""
-    line, rest, skipped = 1, b"", layout.header.size
-    for piece in source.chunks():
-        data = rest + piece
+@dataclass(frozen=True)
+class _Piece:
+    """Some whole records, the line of the first, and whether all quotes are where they belong."""
+
+    data: bytes
+    line: int
+    regular: bool = True
+
+
+def _pieces(source: Source, layout: Layout) -> Iterator[_Piece]:
+    """Pieces that end where a record ends, without the header.
+
+    Behind a quote in the middle of a field nobody knows without reading which newlines are
+    inside of quotes, so that all that follows is one piece.
+    """
+    line, rest, skipped, regular = 1, b"", layout.header.size, True
+    for chunk in source.chunks():
+        data = rest + chunk
         if skipped:
             data, line, skipped = data[skipped:], line + data.count(b"\n", 0, skipped), 0
-        end = _record_end(data)
+        end = _record_end(data) if regular else 0
+        regular = regular and _regular(data[:end], layout.header.separator)
+        end = end if regular else 0
         rest = data[end:]
-        if len(rest) > CHUNK:
-            problem = "a quoted field of more than 16 MB; see whether its quote is closed."
-            raise InputError(problem, source=source.label, line=line + data.count(b"\n", 0, end))
+        if len(rest) > (CHUNK if regular else _IRREGULAR):
+            raise _unclosed(source, line + data.count(b"\n", 0, end), regular=regular)
         if end:
-            yield line, data[:end]
+            yield _Piece(data[:end], line)
             line += data.count(b"\n", 0, end)
     if rest:
-        yield line, rest
+        yield _Piece(rest, line, regular=False)
+
+
+def _unclosed(source: Source, line: int, *, regular: bool) -> InputError:
+    problem = (
+        "a quoted field of more than 16 MB; see whether its quote is closed."
+        if regular
+        else 'a quote in the middle of a field, in a long file; write such a field as "5"" screen".'
+    )
+    return InputError(problem, source=source.label, line=line)
 
 
 def _record_end(data: bytes) -> int:
@@ -150,9 +178,24 @@ def _record_end(data: bytes) -> int:
     return int(outside[-1]) + 1 if len(outside) else 0
 
 
-def _frame(data: bytes, line: int, layout: Layout, source: Source) -> pl.DataFrame:
-    frame = _quick(data, layout)
-    return _careful(data, line, layout, source) if frame is None else frame
+def _regular(data: bytes, separator: str) -> bool:
+    """Whether each quote begins or ends a field, or is one of two that stand for one.
+
+    Polars loses rows without a word where one does not.
+    """
+    if b'"' not in data:
+        return True
+    values = np.frombuffer(b"\n" + data.replace(b'""', b"") + b"\n", np.uint8)
+    quotes = np.flatnonzero(values == _QUOTE)
+    around = np.frombuffer(f"{separator}\n\r".encode(), np.uint8)
+    opening, closing = values[quotes[::2] - 1], values[quotes[1::2] + 1]
+    fine = np.isin(opening, around[:2]).all() and np.isin(closing, around).all()
+    return bool(fine) and len(quotes) % 2 == 0
+
+
+def _frame(piece: _Piece, layout: Layout, source: Source) -> pl.DataFrame:
+    frame = _quick(piece.data, layout) if piece.regular else None
+    return _careful(piece.data, piece.line, layout, source) if frame is None else frame
 
 
 def _quick(data: bytes, layout: Layout) -> pl.DataFrame | None:

@@ -1,0 +1,238 @@
+"""Bad input: the right number, or an error with its file and, where there is one, the line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+
+import polars as pl
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankgate.data import read_qrels, read_run
+from rankgate.data.formats import FORMATS, contents_of, named
+from rankgate.data.source import Source
+from rankgate.errors import DuplicateError, InputError, RankgateError
+
+NAMES = [fmt.name for fmt in FORMATS]
+QRELS = [("1", "a", 2.0), ("1", "b", 0.0)]
+
+
+def saved(tmp_path, content, name="x"):
+    path = tmp_path / name
+    path.write_bytes(content)
+    return path
+
+
+def parquet(rows=QRELS):
+    import io  # noqa: PLC0415 - of this function only
+
+    out = io.BytesIO()
+    pl.DataFrame(rows, schema=["qid", "doc", "grade"], orient="row").write_parquet(out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "words"),
+    [
+        (b"qid,doc,grade\n1,a,2\n1,b\n", 3, "2 fields, expected 3"),
+        (b"qid,doc,grade\n1,a,2\n1,b,0,9\n", 3, "4 fields, expected 3"),
+        (b'qid,doc,grade\n"x\ny",a,2\n1,b,no\n', 4, "'no' is not a number"),
+        (b"qid,doc,grade\n1,a,2\n,b,0\n", 3, "query_id is empty"),
+        (b'qid,doc,grade\n1,a,2\n"",b,0\n', 3, "query_id is empty"),
+        (b"qid,doc,grade\n1,a,inf\n", 2, "not a finite number"),
+        (b"qid,doc,grade\n1,a,nan\n", 2, "not a finite number"),
+        (b"qid,doc,grade\n1,a,1_0\n", 2, "not a number"),
+        (b"qid,doc,grade\n1,\xff,1\n", 2, "not UTF-8"),
+        (b"qid,doc,grade\n1,a,1\n1,a,1\n", 3, "judged twice for query '1' (first on line 2)"),
+        (b"qid,doc,grade\n\n1,a,1\n\n1,a,1\n", 5, "judged twice for query '1' (first on line 3)"),
+        (b"qid,doc,grade\n", None, "no judgments"),
+        (b"qid,doc\n1,a\n", None, "no column for grade among qid, doc"),
+        (b'qid,doc,grade\n"1,a,1\n', 2, "1 field, expected 3"),
+        (b'qid,doc,grade\n1,"' + b"a" * 140_000 + b'",x\n', 2, "larger than field limit"),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "b"}\n[]\n', 3, "a list, where"),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "b", "grade": "x"}\n', 2, '"x"'),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "grade": 1}\n', 2, "doc_id is empty"),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1.5, "doc": "b", "grade": 1}', 2, "no id"),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": true, "doc": "b", "grade": 1}', 2, "no id"),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": [1], "doc": "b", "grade": 1}', 2, "no id"),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "b", "grade": NaN}', 2, "NaN"),
+        (
+            b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "b", "grade": 1, "grade": 2}\n',
+            2,
+            "key 'grade' stands twice",
+        ),
+        (
+            b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "\\ud800", "grade": 1}\n',
+            2,
+            "without its other half",
+        ),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc', 2, "not JSON"),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "a", "grade": 2}\n', 2, "twice"),
+    ],
+)
+def test_wrong_lines_are_named(tmp_path, content, line, words):
+    path = saved(tmp_path, content)
+    with pytest.raises(InputError) as error:
+        read_qrels(path)
+    assert (error.value.source, error.value.line) == (str(path), line)
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"qid,doc,grade\n1,a,2\n1,b, 0 \n",
+        b'qid,doc,grade\r\n"1",a,"2"\r\n\r\n1,b,-0\r\n',
+        b"\xef\xbb\xbfGRADE , Doc,QID\n2,a,1\n0,b,1",
+        b'qid,doc,grade,note\n1,a,2,5" screen\n1,b,0,6" "x"\n',
+        b'qid,doc,grade,note\n1,a,2,"two\nlines, ""quoted"""\n1,b,0,\n',
+        b'{"qid":"1","doc":"a","grade":2,"x":{"doc":"z"}}\n\n{"grade":"0","doc":"b","qid":1}\r\n',
+        b'\xef\xbb\xbf{"qid":"1","doc":"\\u0061","grade":2.0}\n{"qid":"1","doc":"b","grade":0}',
+        b'{"qid":"1","doc":"a","\\u0067rade":2}\n{"qid":"1","doc":"b","grade":0e0}',
+        b'{"qid":"1","doc":"a","grade":2,"note":"\\"doc\\": 5"}\n{"qid":"1","doc":"b","grade":0}\n',
+    ],
+)  # fmt: skip
+def test_what_looks_bad_and_is_fine(tmp_path, content):
+    assert read_qrels(saved(tmp_path, content)).table.rows() == QRELS
+
+
+def test_a_table_of_many_columns(tmp_path):
+    names = ",".join(["qid", *(f"c{i}" for i in range(100_000)), "doc", "grade"])
+    row = ",".join(["1", *["0"] * 100_000, "a", "2"])
+    path = saved(tmp_path, f"{names}\n{row}\n".encode())
+    assert read_qrels(path).table.rows() == [("1", "a", 2.0)]
+
+
+def test_quoted_fields_over_the_ends_of_pieces(tmp_path, monkeypatch):
+    """Pieces end where records end, wherever quotes and newlines stand."""
+    rows = [(f"q\n{i}", f'd"{i}\n"', float(i % 3)) for i in range(2000)]
+    table = pl.DataFrame(rows, schema=["qid", "doc", "grade"], orient="row")
+    table.write_csv(tmp_path / "x.csv")
+    small = Source.chunks
+
+    def chunks(self, size=997):
+        return small(self, size)
+
+    monkeypatch.setattr(Source, "chunks", chunks)
+    assert read_qrels(tmp_path / "x.csv").table.rows() == rows
+    table = table.with_columns(score="grade").write_csv(tmp_path / "y.csv")
+    assert len(read_run(tmp_path / "y.csv").table) == len(rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x00\x01\x02\x03",
+        b"PAR1PAR1",
+        b"ARROW1\x00\x00",
+        b"\x80\x04\x95 pickle",
+        b"{" * 1000,
+        b'{"a":' * 100_000,
+        b"[" * 1_000_000,
+        b"1 0 a\n",
+        b"a,b,c\n1,2,3\n",
+        b'{"x": 1}\n',
+        b"[[[]]]",
+        b"null",
+        b'"x"',
+        b"\xff\xfe1\x00 \x000\x00",
+        "1 0 ä 1\n".encode("latin-1"),
+        parquet()[:-20],
+        parquet()[20:],
+        gzip.compress(b"1 0 a 1\n" * 1000)[:-9],
+        zlib.compress(b"1 0 a 1\n"),
+        zstandard.compress(b"1 0 a 1\n" * 1000)[:-3],
+        b"\x1f\x8b",
+        b"\x28\xb5\x2f\xfd",
+        b"\n" * 100_000,
+        b"," * 100_000,
+        b"\x1b[31m 0 a 1\n",
+    ],
+)  # fmt: skip
+def test_junk_is_an_error_in_every_format(tmp_path, name, content):
+    path = saved(tmp_path, content)
+    with pytest.raises(RankgateError) as error:
+        judged(path, name)
+    assert "\n" not in str(error.value).strip()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.binary(max_size=300))
+def test_any_bytes_are_read_or_refused(name, data):
+    read(name, data)
+
+
+TOKENS = [
+    b"query,docid,rating\n", b"1,a,2\n", b",", b"\n", b'"', b" ", b"\t", b"q", b"-1", b"1e400",
+    b'{"query_id": "1", "doc_id": "a", "score": 2}\n', b"{", b"}", b"[", b"]", b":", b"null",
+    b'"queries"', b'"ratings"', b'"docs"', b'"requests"', b'"rating"', b'"id"', b'"doc_id"',
+    b"1 qid:1 1:0.5 # a\n", b"1 Q0 a 1 2.5 t\n", b"\xef\xbb\xbf", b"\\ud800", b"true", b"#",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(parts=st.lists(st.sampled_from(TOKENS), max_size=12))
+def test_pieces_of_formats_are_read_or_refused(name, parts):
+    read(name, b"".join(parts))
+
+
+def judged(path, name):
+    """The judgments of a file, whose runs can be read too."""
+    contents = contents_of(path, name)
+    _ = [run.table for run in contents.runs]
+    return contents.judgments(str(path))
+
+
+def read(name, data):
+    """Read all that is there; only deliberate errors may come out."""
+    try:
+        contents = named(name).read(Source(None, data))
+        for run in contents.runs:
+            _ = run.table
+    except RankgateError as error:
+        assert str(error)  # noqa: PT017 - the error is one of two good ends
+
+
+def test_a_zip_bomb_ends_within_its_limit(tmp_path):
+    """A line of 16 MB, or a JSON value of 256 MB, is too much, however small its file is."""
+    bomb = gzip.compress(b"0" * (64 << 20))
+    assert len(bomb) < 1 << 17
+    with pytest.raises(InputError, match="a line of more than 16 MB"):
+        read_qrels(saved(tmp_path, bomb))
+    bomb = gzip.compress(b"qid,doc,grade\n1,a," + b"0" * (64 << 20))
+    with pytest.raises(InputError, match="a line of more than 16 MB"):
+        read_qrels(saved(tmp_path, bomb))
+    bomb = gzip.compress(b'qid,doc,grade\n1,a,"' + b"0\n" * (40 << 20))
+    with pytest.raises(InputError, match="a quoted field of more than 16 MB"):
+        read_qrels(saved(tmp_path, bomb))
+
+
+def test_links_that_lead_to_each_other(tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(InputError, match="cannot be opened"):
+        read_qrels(tmp_path / "a")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_nobody_may_read(tmp_path):
+    path = saved(tmp_path, b"1 0 a 1\n")
+    path.chmod(0)
+    with pytest.raises(InputError, match="cannot be opened"):
+        read_qrels(path)
+
+
+def test_duplicates_in_long_runs_have_their_line(tmp_path):
+    lines = [json.dumps({"qid": str(i // 10), "doc": str(i % 10), "score": 1}) for i in range(5000)]
+    lines[4321] = lines[4320]
+    path = saved(tmp_path, "\n".join(lines).encode())
+    with pytest.raises(DuplicateError) as error:
+        list(read_run(path).batches())
+    assert error.value.line == 4322
