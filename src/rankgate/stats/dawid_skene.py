@@ -75,7 +75,7 @@ def dawid_skene(
     said = _Said(item, rater, grade, *(int(each.max()) + 1 for each in (item, rater, grade)))
     counts = np.bincount(item * said.grades + grade, minlength=said.items * said.grades)
     given = counts.reshape(said.items, said.grades).astype(np.float64)
-    belief = given / given.sum(axis=1, keepdims=True)
+    belief: Floats = given / given.sum(axis=1, keepdims=True)
     before, value, steps = -np.inf, -np.inf, 0
     share, errors = _maximise(said, belief, smoothing)
     while steps < iterations:
@@ -92,10 +92,11 @@ def _maximise(said: _Said, belief: Floats, smoothing: float) -> tuple[Floats, Fl
     cell = said.rater * said.grades + said.grade
     size = said.raters * said.grades
     tables = [np.bincount(cell, belief[said.item, j], minlength=size) for j in range(said.grades)]
-    given = np.stack(tables).reshape(said.grades, said.raters, said.grades).transpose(1, 0, 2)
-    given = given + smoothing
-    total = given.sum(axis=2, keepdims=True)
-    errors = np.where(total > 0, given / np.where(total > 0, total, 1.0), 1.0 / said.grades)
+    by_grade = np.stack(tables).reshape(said.grades, said.raters, said.grades)
+    given: Floats = by_grade.transpose(1, 0, 2) + smoothing
+    total: Floats = given.sum(axis=2, keepdims=True)
+    even = 1.0 / said.grades
+    errors: Floats = np.where(total > 0, given / np.where(total > 0, total, 1.0), even)
     return belief.mean(axis=0), errors
 
 

@@ -1,0 +1,68 @@
+"""Corrections of several p-values that are looked at together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankgate.stats.paired import Floats
+
+Correction = Literal["holm", "bonferroni", "hochberg", "bh", "by", "none"]
+
+CORRECTIONS: dict[str, str] = {
+    "holm": "Holm 1979; holds the chance of any false alarm",
+    "bonferroni": "Bonferroni; as Holm, with less power",
+    "hochberg": "Hochberg 1988; as Holm, for tests that are not negatively dependent",
+    "bh": "Benjamini and Hochberg 1995; holds the expected share of false alarms",
+    "by": "Benjamini and Yekutieli 2001; as bh, under any dependence",
+    "none": "each p-value as it is",
+}
+"""What each correction holds."""
+
+
+def correct(p_value: Floats, method: Correction = "holm") -> Floats:
+    """Adjusted p-values: reject where they are at most alpha.
+
+    Bonferroni m·p; Holm max over smaller p of (m−i+1)·p₍ᵢ₎; Hochberg min over larger p of the
+    same; BH min over larger p of m·p₍ᵢ₎/i; BY the same times Σ 1/i. All at most 1. NaN stay NaN
+    and do not count.
+
+    Args:
+        p_value: any shape.
+        method: one of `CORRECTIONS`.
+
+    Raises:
+        UsageError: no such correction.
+    """
+    if method not in CORRECTIONS:
+        raise UsageError(f"no correction is called {method!r}; there are {', '.join(CORRECTIONS)}.")
+    raw = np.asarray(p_value, dtype=np.float64)
+    known = ~np.isnan(raw)
+    p = raw[known]
+    adjusted = raw.copy()
+    if p.size:
+        adjusted[known] = np.minimum(1.0, _adjusted(p, method))
+    return adjusted
+
+
+def _adjusted(p: Floats, method: Correction) -> Floats:
+    m = p.size
+    if method == "none":
+        return p
+    if method == "bonferroni":
+        return p * m
+    order = np.argsort(p, kind="stable")
+    ranked, place = p[order], np.arange(1, m + 1)
+    if method == "holm":
+        told = np.maximum.accumulate((m - place + 1) * ranked)
+    else:
+        steps = (m - place + 1.0) if method == "hochberg" else m / place
+        scale = (1 / place).sum() if method == "by" else 1.0
+        told = np.minimum.accumulate((steps * scale * ranked)[::-1])[::-1]
+    back = np.empty_like(told)
+    back[order] = told
+    return back

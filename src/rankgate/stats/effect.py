@@ -1,0 +1,47 @@
+"""Sizes of an effect in units of spread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.stats.paired import columns
+
+if TYPE_CHECKING:
+    from rankgate.stats.paired import Floats
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Standardised differences of paired values (Lakens 2013).
+
+    Attributes:
+        dz: (M,) mean of the differences over their standard deviation.
+        gz: (M,) dz · (1 − 3/(4(n−1) − 1)), Hedges' correction for few queries.
+        d_av: (M,) mean of the differences over the mean standard deviation of both sides.
+    """
+
+    dz: Floats
+    gz: Floats
+    d_av: Floats
+
+
+def effect(baseline: Floats, candidate: Floats) -> Effect:
+    """The sizes of candidate − baseline; NaN where nothing varies or there is one query."""
+    before, after = columns(baseline), columns(candidate)
+    delta = after - before
+    n = len(delta)
+    nothing = np.full(delta.shape[1], np.nan)
+    if n < 2:  # noqa: PLR2004 - one difference has no spread
+        return Effect(nothing, nothing, nothing)
+    mean = delta.mean(axis=0)
+    dz = _over(mean, delta.std(axis=0, ddof=1))
+    both = (before.std(axis=0, ddof=1) + after.std(axis=0, ddof=1)) / 2
+    few = 4 * (n - 1) - 1
+    return Effect(dz, dz * (1 - 3 / few), _over(mean, both))
+
+
+def _over(mean: Floats, spread: Floats) -> Floats:
+    return np.where(spread > 0, mean / np.where(spread > 0, spread, 1.0), np.nan)

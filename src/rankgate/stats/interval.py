@@ -1,0 +1,103 @@
+"""Confidence intervals of a mean by Student's t."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.stats.paired import columns, standard_error
+
+if TYPE_CHECKING:
+    from rankgate.stats.paired import Floats
+
+FEW, SKEWED = 15, 1.0
+"""Below `FEW` queries, or below 50 with a skewness beyond `SKEWED`, none is sure to cover."""
+_MANY = 50
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """An interval of each column's mean.
+
+    Attributes:
+        mean: (M,) the means, weighted where weights were given.
+        low, high: (M,); NaN where there are fewer than two rows.
+        level: of the intervals, such as 0.95.
+        method: how they were made.
+        warnings: why they may not cover as they should, one sentence each.
+    """
+
+    mean: Floats
+    low: Floats
+    high: Floats
+    level: float
+    method: str
+    warnings: tuple[str, ...] = ()
+
+
+def t_interval(delta: Floats, level: float = 0.95, weights: Floats | None = None) -> Intervals:
+    """Mean ± t(n−1) · se; with weights the ratio Σwd/Σw and its linearised standard error.
+
+    Args:
+        delta: (n, M) differences.
+        level: of the intervals.
+        weights: (n,) how much each query counts, such as its traffic.
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415 - loaded only where it is needed
+
+    table = columns(delta)
+    n = len(table)
+    mean, error = weighted(table, weights)
+    if n < 2:  # noqa: PLR2004 - one difference has no spread
+        empty = np.full(table.shape[1], np.nan)
+        return Intervals(mean, empty, empty, level, "t", cautions(table))
+    reach = float(stdtrit(n - 1, (1 + level) / 2)) * error
+    return Intervals(mean, mean - reach, mean + reach, level, "t", cautions(table))
+
+
+def weighted(table: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
+    """(M,) the means and their standard errors."""
+    if weights is None:
+        n = max(len(table), 1)
+        return np.asarray(table.sum(axis=0) / n, np.float64), standard_error(table)
+    total = weights.sum()
+    mean = (weights @ table) / total
+    n = len(table)
+    spread = (weights**2) @ (table - mean) ** 2
+    return mean, np.sqrt(spread * n / max(n - 1, 1)) / total
+
+
+def effective(weights: Floats) -> float:
+    """(Σw)² / Σw²: how many queries of equal weight would say as much (Kish 1965)."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def skewness(delta: Floats) -> Floats:
+    """(M,) the third standardised moment; 0 where nothing differs."""
+    table = columns(delta)
+    centred = table - table.mean(axis=0)
+    spread = np.sqrt((centred**2).mean(axis=0))
+    flat = spread <= np.finfo(float).eps * np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0))
+    return np.asarray(
+        np.where(flat, 0.0, (centred**3).mean(axis=0) / np.where(flat, 1.0, spread) ** 3),
+        np.float64,
+    )
+
+
+def cautions(table: Floats) -> tuple[str, ...]:
+    """Why an interval of these differences may not cover as often as it says."""
+    n = len(table)
+    if n < 2:  # noqa: PLR2004 - as above
+        return (f"{n} query: no interval can be made of it.",)
+    told = []
+    if n < FEW:
+        told.append(f"{n} queries are too few: intervals of so few cover less often than they say.")
+    elif n < _MANY and np.abs(skewness(table)).max() > SKEWED:
+        told.append(
+            f"differences are skewed and {n} queries are few: intervals may cover too rarely."
+        )
+    if (np.ptp(table, axis=0) == 0).any():
+        told.append("all differences are equal: there is no spread to make an interval of.")
+    return tuple(told)

@@ -1,0 +1,121 @@
+"""Tests of paired differences: one column a metric, one row a query.
+
+Shapes: n queries, M columns. Differences are finite; whoever calls leaves out the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+Alternative = Literal["two-sided", "greater", "less"]
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test of each column.
+
+    Attributes:
+        statistic: (M,) of the test.
+        p_value: (M,); 1 where nothing differs at all, NaN where there are too few differences.
+        n: (M,) the differences that the test used.
+    """
+
+    statistic: Floats
+    p_value: Floats
+    n: NDArray[np.int64]
+
+
+def columns(delta: Floats) -> Floats:
+    """(n, M) from one column or several."""
+    table = np.asarray(delta, dtype=np.float64)
+    return table[:, None] if table.ndim == 1 else table
+
+
+def student(delta: Floats, alternative: Alternative = "two-sided") -> Test:
+    """Paired t: t = mean / (sd / √n), n − 1 degrees of freedom (Student 1908).
+
+    It keeps its level on IR data at every n (Urbano, Lima and Hanjalic, SIGIR 2019).
+    """
+    from scipy.special import stdtr  # noqa: PLC0415 - loaded only where it is needed
+
+    table = columns(delta)
+    n = len(table)
+    mean, error = table.mean(axis=0) if n else np.zeros(table.shape[1]), standard_error(table)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(mean == 0, 0.0, mean / error)
+    if n < 2:  # noqa: PLR2004 - one difference has no spread
+        p = np.full(table.shape[1], np.nan)
+    elif alternative == "two-sided":
+        p = np.minimum(1.0, 2 * stdtr(n - 1, -np.abs(t)))
+    else:
+        p = stdtr(n - 1, -t if alternative == "greater" else t)
+    return Test(t, np.where((t == 0) & (error == 0) & (n > 1), 1.0, p), _counts(table, n))
+
+
+def standard_error(delta: Floats) -> Floats:
+    """(M,) of the mean: sd / √n with n − 1 in the variance; 0 for fewer than two rows."""
+    table = columns(delta)
+    n = len(table)
+    if n < 2:  # noqa: PLR2004 - as above
+        return np.zeros(table.shape[1])
+    flat = np.ptp(table, axis=0) == 0  # rounding leaves a spread to equal numbers
+    return np.asarray(np.where(flat, 0.0, table.std(axis=0, ddof=1) / np.sqrt(n)), np.float64)
+
+
+def wilcoxon(
+    delta: Floats, alternative: Alternative = "two-sided", *, continuity: bool = True
+) -> Test:
+    """Wilcoxon's signed ranks, by the normal approximation with a continuity correction.
+
+    It tests whether differences lie symmetrically about 0, not the mean, and rejects too often as
+    n grows on IR data (Urbano, Lima and Hanjalic 2019): a secondary test. Zeros are left out.
+    """
+    from scipy import stats  # noqa: PLC0415 - loaded only where it is needed
+
+    table = columns(delta)
+    told = [
+        stats.wilcoxon(column, alternative=alternative, method="approx", correction=continuity)
+        if np.count_nonzero(column)
+        else (0.0, 1.0)
+        for column in table.T
+    ]
+    used = np.count_nonzero(table, axis=0)
+    return Test(
+        np.array([float(each[0]) for each in told]),
+        np.array([float(each[1]) for each in told]),
+        used.astype(np.int64),
+    )
+
+
+def sign(delta: Floats, alternative: Alternative = "two-sided", *, band: float = 0.0) -> Test:
+    """The sign test: are gains as frequent as losses? Exact binomial, a half each.
+
+    Args:
+        delta: the differences.
+        alternative: which side.
+        band: a difference of at most this size is a tie, and left out.
+    """
+    from scipy.special import bdtr  # noqa: PLC0415 - loaded only where it is needed
+
+    table = columns(delta)
+    wins = (table > band).sum(axis=0)
+    losses = (table < -band).sum(axis=0)
+    total = wins + losses
+    fewer = {"two-sided": np.minimum(wins, losses), "greater": losses, "less": wins}[alternative]
+    tail = np.array(
+        [bdtr(float(k), int(n), 0.5) if n else 1.0 for k, n in zip(fewer, total, strict=True)]
+    )
+    p = np.minimum(1.0, 2 * tail) if alternative == "two-sided" else tail
+    return Test(wins.astype(np.float64), p, total.astype(np.int64))
+
+
+def _counts(table: Floats, n: int) -> NDArray[np.int64]:
+    return np.full(table.shape[1], n, dtype=np.int64)

@@ -1,0 +1,283 @@
+"""Tests, intervals, effects, margins and power: published values (STATISTICS A) and peers."""
+
+import csv
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from rankgate.errors import UsageError
+from rankgate.stats.bootstrap import bootstrap_interval, bootstrap_test
+from rankgate.stats.corrections import CORRECTIONS, correct
+from rankgate.stats.effect import effect
+from rankgate.stats.influence import largest_share
+from rankgate.stats.interval import effective, skewness, t_interval
+from rankgate.stats.margin import noninferiority, superiority, tost
+from rankgate.stats.paired import sign, standard_error, student, wilcoxon
+from rankgate.stats.power import detectable, needed, power
+from rankgate.stats.randomization import randomization
+
+values = st.floats(-1, 1, allow_subnormal=False).map(lambda x: round(x, 6))
+
+
+@pytest.fixture(scope="module")
+def pair(shared):
+    """AP of two runs of TREC-8 on 50 topics (A01 to A09)."""
+    with (shared / "score-matrices-trec" / "adhoc8_ap.run125-126.csv").open() as lines:
+        rows = list(csv.DictReader(lines))
+    names = [name for name in rows[0] if "125" in name] + [n for n in rows[0] if "126" in n]
+    return tuple(np.array([float(row[name]) for row in rows]) for name in names)
+
+
+@pytest.fixture(scope="module")
+def delta(pair):
+    return pair[1] - pair[0]
+
+
+def test_the_pair_is_the_published_one(delta):
+    assert (len(delta), delta.mean(), delta.std(ddof=1)) == pytest.approx(
+        (50, 0.053008, 0.110006), abs=5e-7
+    )
+
+
+def test_paired_t(delta):
+    told = student(delta)
+    assert told.statistic == pytest.approx([3.40729717], abs=5e-9)
+    assert told.p_value == pytest.approx([0.0013193972], abs=5e-11)
+    assert student(delta, "greater").p_value == pytest.approx([0.0006596986], abs=5e-11)
+    assert student(delta, "less").p_value == pytest.approx([1 - 0.0006596986], abs=5e-11)
+
+
+def test_wilcoxon(delta):
+    assert wilcoxon(delta).p_value == pytest.approx([0.003445188], abs=5e-10)
+    assert wilcoxon(delta, "greater").p_value == pytest.approx([0.001722594], abs=5e-10)
+    assert wilcoxon(delta, continuity=False).p_value == pytest.approx([0.0033921], abs=5e-8)
+
+
+def test_sign(delta):
+    banded = sign(delta, band=0.01)
+    assert (int(banded.statistic[0]), int(banded.n[0])) == (31, 44)
+    assert banded.p_value == pytest.approx([0.009559879], abs=5e-10)
+    assert sign(delta, "greater", band=0.01).p_value == pytest.approx([0.004779939], abs=5e-10)
+    assert sign(delta).p_value == pytest.approx([0.0153467], abs=5e-8)
+
+
+def test_randomization(delta):
+    told = randomization(delta, samples=400_000)
+    assert not told.exact
+    assert abs(told.p_value[0] - 0.001188) < 4 * told.mc_error[0] + 0.00002
+    assert told.mc_error[0] == pytest.approx(np.sqrt(0.0012 / 400_000), rel=0.1)
+    one = randomization(delta, samples=400_000, alternative="greater")
+    assert abs(one.p_value[0] - 0.000603) < 4 * one.mc_error[0] + 0.00002
+
+
+def test_bootstrap_shift(delta):
+    told = bootstrap_test(delta, samples=400_000)
+    assert abs(told.p_value[0] - 0.000579) < 4 * told.mc_error[0] + 0.00001
+    one = bootstrap_test(delta, samples=400_000, alternative="greater")
+    assert abs(one.p_value[0] - 0.000416) < 4 * one.mc_error[0] + 0.00001
+
+
+def test_intervals(delta):
+    told = t_interval(delta)
+    assert (told.low[0], told.high[0]) == pytest.approx((0.02174464, 0.08427136), abs=5e-9)
+    for method, ends in {
+        "percentile": (0.02331, 0.08375), "basic": (0.02227, 0.08270), "bca": (0.02421, 0.08480),
+    }.items():  # fmt: skip
+        drawn = bootstrap_interval(delta, 0.95, method, samples=100_000)
+        assert (drawn.low[0], drawn.high[0]) == pytest.approx(ends, abs=5e-4)
+
+
+def test_effect_sizes(pair):
+    told = effect(*pair)
+    assert told.dz == pytest.approx([0.48186459], abs=5e-9)
+    assert told.gz == pytest.approx([0.47445129], abs=5e-9)
+    assert told.d_av == pytest.approx([0.24137787], abs=5e-9)
+
+
+def test_margins(delta):
+    margins = (0.005, 0.01, 0.02, 0.05)
+    assert [noninferiority(delta, m)[0] for m in margins] == pytest.approx(
+        (2.4977e-4, 9.0987e-5, 1.0992e-5, 1.2813e-8), rel=5e-5
+    )
+    assert [tost(delta, m)[0] for m in margins] == pytest.approx(
+        (0.998333, 0.995994, 0.980529, 0.576258), abs=5e-7
+    )
+
+
+def test_power(delta):
+    sd = delta.std(ddof=1)
+    assert detectable(sd, 50) == pytest.approx(0.0444626, abs=5e-8)
+    assert needed(delta.mean(), sd) == pytest.approx(35.77, abs=5e-3)
+
+
+@given(st.floats(0.05, 2), st.integers(3, 300), st.sampled_from([1, 2]))
+def test_power_is_statsmodels(size, n, sides):
+    theirs = (
+        pytest.importorskip("statsmodels.stats.power")
+        .TTestPower()
+        .power(size, n, 0.05, alternative="two-sided" if sides == 2 else "larger")
+    )
+    if np.isfinite(theirs):
+        assert power(size, 1.0, n, sides=sides) == pytest.approx(theirs, abs=1e-9)
+
+
+@given(st.floats(0.1, 2), st.floats(0.5, 0.95))
+def test_needed_and_detectable_are_inverse(sd, wanted):
+    n = needed(0.1, sd, wanted=wanted)
+    if n > 3:
+        whole = int(np.ceil(n))
+        assert float(detectable(sd, whole, wanted=wanted)) <= 0.1 + 1e-9
+        assert float(detectable(sd, whole - 1, wanted=wanted)) >= 0.1 - 1e-6
+
+
+def test_corrections_of_1995():
+    """Benjamini and Hochberg's own example (A14)."""
+    p = np.array([.0001, .0004, .0019, .0095, .0201, .0278, .0298, .0344, .0459, .3240, .4262,
+                  .5719, .6528, .7590, 1])  # fmt: skip
+    rejected = {name: int((correct(p, name) <= 0.05).sum()) for name in CORRECTIONS}
+    assert rejected == {"bonferroni": 3, "holm": 3, "hochberg": 3, "bh": 4, "by": 3, "none": 9}
+    assert correct(p, "bh") == pytest.approx(
+        [.0015, .003, .0095, .035625, .0603, .063857, .063857, .0645, .0765, .486, .58118,
+         .71487, .75323, .81321, 1], abs=5e-6)  # fmt: skip
+
+
+@given(arrays(float, st.integers(1, 12), elements=st.floats(0, 1)), st.sampled_from(
+    [("holm", "holm"), ("bonferroni", "bonferroni"), ("hochberg", "simes-hochberg"),
+     ("bh", "fdr_bh"), ("by", "fdr_by")]
+))  # fmt: skip
+def test_corrections_are_statsmodels(p, names):
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    ours, theirs = correct(p, names[0]), multitest.multipletests(p, method=names[1])[1]
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_a_missing_p_does_not_count():
+    told = correct(np.array([0.01, np.nan, 0.02]), "bonferroni")
+    assert told[[0, 2]] == pytest.approx([0.02, 0.04])
+    assert np.isnan(told[1])
+    with pytest.raises(UsageError, match="there are holm"):
+        correct(np.array([0.1]), "sidak")
+
+
+@given(arrays(float, st.tuples(st.integers(2, 30), st.integers(1, 3)), elements=values))
+def test_student_is_scipy(table):
+    if (table.std(axis=0, ddof=1) < 1e-9).any():
+        return
+    for side in ("two-sided", "greater", "less"):
+        theirs = stats.ttest_1samp(table, 0, alternative=side)
+        np.testing.assert_allclose(student(table, side).p_value, theirs.pvalue, atol=1e-10)
+    ends = stats.ttest_1samp(table, 0).confidence_interval(0.9)
+    told = t_interval(table, 0.9)
+    np.testing.assert_allclose((told.low, told.high), (ends.low, ends.high), atol=1e-10)
+
+
+@given(arrays(float, st.integers(1, 12), elements=values))
+def test_few_queries_are_counted_exactly(column):
+    told = randomization(column, samples=1 << 12)
+    assert told.exact
+    signs = np.array(np.meshgrid(*[[1, -1]] * len(column))).reshape(len(column), -1)
+    means = np.abs(signs.T @ column)
+    expected = (means >= abs(column.sum()) - 1e-9).mean()
+    assert told.p_value[0] == pytest.approx(expected)
+    assert told.p_max[0] == pytest.approx(expected)
+
+
+@given(arrays(float, (25, 3), elements=values), st.integers(0, 5))
+def test_laws_of_randomization(table, seed):
+    told = randomization(table, samples=500, seed=seed)
+    assert (told.p_value >= 1 / 501).all()
+    assert (told.p_max >= told.p_value - 1e-12).all()
+    turned = randomization(-table, samples=500, seed=seed)
+    np.testing.assert_array_equal(told.p_value, turned.p_value)
+    one = randomization(table[:, :1], samples=500, seed=seed)
+    assert one.p_value[0] == told.p_value[0]
+    scaled = randomization(table * 4, samples=500, seed=seed)
+    np.testing.assert_array_equal(told.p_max, scaled.p_max)
+
+
+def test_blocks_do_not_change_a_drawing(monkeypatch):
+    rng = np.random.default_rng(1)
+    table = rng.normal(size=(40, 2))
+    whole = randomization(table, samples=1000)
+    monkeypatch.setattr("rankgate.stats.randomization._BLOCK", 40 * 7)
+    np.testing.assert_array_equal(whole.p_value, randomization(table, samples=1000).p_value)
+    monkeypatch.undo()
+    drawn = bootstrap_interval(table, samples=1000)
+    monkeypatch.setattr("rankgate.stats.bootstrap._BLOCK", 40 * 7)
+    again = bootstrap_interval(table, samples=1000)
+    np.testing.assert_array_equal(drawn.low, again.low)
+
+
+def test_max_t_is_less_strict_than_bonferroni_where_columns_are_alike():
+    rng = np.random.default_rng(2)
+    one = rng.normal(0.3, 1, size=(60, 1))
+    table = np.repeat(one, 5, axis=1)
+    told = randomization(table, samples=20_000)
+    np.testing.assert_array_equal(told.p_max, told.p_value)
+
+
+@pytest.mark.parametrize("test", [student, wilcoxon, sign, randomization, bootstrap_test])
+def test_nothing_differs(test):
+    assert test(np.zeros(30)).p_value == pytest.approx([1.0])
+
+
+def test_one_query_says_so():
+    assert np.isnan(student(np.array([0.2])).p_value).all()
+    told = t_interval(np.array([0.2]))
+    assert np.isnan(told.low).all()
+    assert told.warnings == ("1 query: no interval can be made of it.",)
+    assert randomization(np.array([0.2])).p_value == pytest.approx([1.0])
+
+
+def test_equal_differences():
+    same = np.full(20, 0.1)
+    assert noninferiority(same, 0.05)[0] == 0.0
+    assert superiority(same, 0.2)[0] == 1.0
+    told = bootstrap_interval(same)
+    assert (told.low[0], told.high[0]) == pytest.approx((0.1, 0.1))
+    assert any("no spread" in word for word in told.warnings)
+
+
+def test_warnings_of_few_and_skewed():
+    assert "too few" in t_interval(np.arange(10.0)).warnings[0]
+    skewed = np.r_[np.zeros(25), 5.0]
+    assert skewness(skewed)[0] == pytest.approx(stats.skew(skewed))
+    assert "skewed" in t_interval(skewed).warnings[0]
+    assert t_interval(np.arange(60.0)).warnings == ()
+
+
+def test_weights():
+    rng = np.random.default_rng(3)
+    column, weights = rng.normal(size=200), rng.integers(1, 4, 200).astype(float)
+    told = t_interval(column, weights=weights)
+    assert told.mean[0] == pytest.approx(np.average(column, weights=weights))
+    assert effective(np.ones(7)) == pytest.approx(7)
+    even = t_interval(column, weights=np.full(200, 2.0))
+    assert (even.low[0], even.high[0]) == pytest.approx(
+        (t_interval(column).low[0], t_interval(column).high[0])
+    )
+    drawn = bootstrap_interval(column, weights=weights)
+    assert (drawn.low[0], drawn.high[0]) == pytest.approx((told.low[0], told.high[0]), abs=0.02)
+
+
+def test_bca_is_scipy():
+    rng = np.random.default_rng(4)
+    column = rng.exponential(size=40)
+    theirs = stats.bootstrap((column,), np.mean, n_resamples=50_000, rng=rng).confidence_interval
+    ours = bootstrap_interval(column, samples=50_000)
+    assert (ours.low[0], ours.high[0]) == pytest.approx((theirs.low, theirs.high), abs=0.01)
+
+
+def test_influence():
+    table = np.array([[0.1, 1.0], [0.1, -1.0], [0.3, 0.5], [0.0, 0.0]])
+    row, share = largest_share(table)
+    assert row.tolist() == [2, 0]
+    assert share == pytest.approx([0.6, 2.0])
+
+
+def test_standard_error_of_nothing():
+    assert standard_error(np.zeros((1, 2))).tolist() == [0, 0]

@@ -1,0 +1,168 @@
+"""Many systems: two-way ANOVA, Tukey, generalizability, orderings."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from rankgate.stats.order import tau, tau_ap
+from rankgate.stats.paired import student
+from rankgate.stats.reliability import POWER, TAU, TAU_AP, reliability
+from rankgate.stats.systems import anova, randomised_tukey, tukey
+
+
+@pytest.fixture(scope="module")
+def adhoc7(shared):
+    return np.genfromtxt(
+        shared / "score-matrices-trec" / "adhoc7_ap.csv", delimiter=",", skip_header=1
+    )
+
+
+def test_two_systems_are_the_paired_t(adhoc7):
+    pair = adhoc7[:, :2]
+    delta = pair[:, 0] - pair[:, 1]
+    told, t = anova(pair), student(delta)
+    assert told.f == pytest.approx(t.statistic[0] ** 2)
+    assert told.p_value == pytest.approx(t.p_value[0])
+    assert tukey(pair).p_value[0, 1] == pytest.approx(t.p_value[0], abs=1e-6)
+
+
+def test_anova_is_statsmodels(adhoc7):
+    pandas = pytest.importorskip("pandas")
+    repeated = pytest.importorskip("statsmodels.stats.anova").AnovaRM
+    few = adhoc7[:, :5]
+    rows = [(i, j, few[i, j]) for i in range(len(few)) for j in range(5)]
+    table = (
+        repeated(pandas.DataFrame(rows, columns=["q", "s", "v"]), "v", "q", within=["s"])
+        .fit()
+        .anova_table
+    )
+    told = anova(few)
+    assert told.f == pytest.approx(table["F Value"].iloc[0])
+    assert told.p_value == pytest.approx(table["Pr > F"].iloc[0])
+
+
+def test_tukey_is_paired_and_not_that_of_scipy(adhoc7):
+    few = adhoc7[:, :4]
+    told = tukey(few)
+    unpaired = stats.tukey_hsd(*few.T).pvalue
+    worst = np.unravel_index(np.argmax(np.abs(told.delta)), (4, 4))
+    assert told.p_value[worst] < unpaired[worst]
+    np.testing.assert_allclose(told.p_value, told.p_value.T)
+    significant = told.p_value < 0.05
+    apart = (told.low > 0) | (told.high < 0)
+    np.fill_diagonal(apart, val=False)
+    np.testing.assert_array_equal(significant, apart)
+
+
+def test_many_pairs_are_read_off_a_grid(adhoc7):
+    many = tukey(adhoc7[:, :40])
+    told = anova(adhoc7[:, :40])
+    q = np.abs(many.delta) / np.sqrt(told.ms_residual / len(adhoc7))
+    for i, j in [(0, 1), (3, 30), (12, 25)]:
+        exact = stats.studentized_range.sf(q[i, j], 40, told.df_residual)
+        assert many.p_value[i, j] == pytest.approx(exact, rel=1e-3, abs=1e-9)
+
+
+def test_randomised_tukey(adhoc7):
+    few = adhoc7[:, :4]
+    drawn, normal = randomised_tukey(few, samples=4000), tukey(few)
+    np.testing.assert_allclose(drawn.p_value, normal.p_value, atol=0.05)
+    np.testing.assert_array_equal(drawn.p_value, randomised_tukey(few, samples=4000).p_value)
+    assert (drawn.p_value >= 1 / 4001).all()
+
+
+def test_randomised_tukey_of_two_is_fishers():
+    rng = np.random.default_rng(5)
+    pair = rng.random((12, 2))
+    delta = pair[:, 0] - pair[:, 1]
+    signs = np.array(list(itertools.product([1, -1], repeat=12)))
+    exact = (np.abs(signs @ delta) >= abs(delta.sum()) - 1e-12).mean()
+    assert randomised_tukey(pair, samples=40_000).p_value[0, 1] == pytest.approx(exact, abs=0.012)
+
+
+def test_nothing_differs_between_systems():
+    same = np.repeat(np.arange(5.0)[:, None], 3, axis=1)
+    assert np.isnan(anova(same).p_value)
+    assert tukey(same).p_value == pytest.approx(np.ones((3, 3)))
+
+
+def test_brennans_example(shared):
+    """Tables 6.2 and 6.5 of Brennan 2001, to the digits that gt4ireval gives."""
+    matrix = np.genfromtxt(shared / "g-theory" / "synthetic4.csv", delimiter=",", skip_header=1)
+    told = reliability(matrix, 0.8)
+    assert (told.var_system, told.var_query, told.var_residual) == pytest.approx(
+        (0.625757575757576, 0.884006734006734, 2.78720538720539)
+    )
+    assert (told.e_rho2, told.e_rho2_low, told.e_rho2_high) == pytest.approx(
+        (0.729300196206671, 0.541010905420649, 0.876363137240463)
+    )
+    assert (told.phi, told.phi_low, told.phi_high) == pytest.approx(
+        (0.671635722997696, 0.456901329313964, 0.845419296231267)
+    )
+    assert (told.needed(0.95), told.needed(0.95, absolute=True)) == (85, 112)
+
+
+@pytest.mark.parametrize(
+    ("e_rho2", "expected"), [(0.93, 0.7487836), (0.95, 0.8150692), (0.98, 0.9226192)]
+)
+def test_what_reliability_leads_to_expect(e_rho2, expected):
+    assert e_rho2**TAU_AP == pytest.approx(expected, abs=5e-8)
+    assert e_rho2**TAU > e_rho2**TAU_AP > e_rho2**POWER
+
+
+def test_too_little_for_reliability():
+    assert np.isnan(reliability(np.ones((1, 3))).e_rho2)
+    flat = reliability(np.ones((4, 3)))
+    assert np.isnan(flat.e_rho2)
+    assert flat.needed() == np.inf
+
+
+orders = st.lists(st.integers(0, 5), min_size=2, max_size=9)
+
+
+@given(st.data())
+def test_tau_is_scipys(data):
+    one = np.array(data.draw(orders), float)
+    two = np.array(data.draw(st.lists(st.integers(0, 5), min_size=len(one), max_size=len(one))))
+    theirs = stats.kendalltau(one, two).statistic
+    np.testing.assert_allclose(tau(one, two.astype(float)), theirs, atol=1e-12)
+
+
+def plain_tau_ap(estimate, reference):
+    """The definition, on a list without ties."""
+    order = np.argsort(-np.asarray(estimate))
+    ranked = np.asarray(reference)[order]
+    right = [
+        sum(1.0 if above > ranked[i] else 0.5 if above == ranked[i] else 0.0
+            for above in ranked[:i]) / i
+        for i in range(1, len(ranked))
+    ]  # fmt: skip
+    return 2 * np.mean(right) - 1
+
+
+@given(st.permutations(range(7)))
+def test_tau_ap_by_its_definition(order):
+    reference = np.arange(7.0)
+    estimate = np.array(order, float)
+    assert tau_ap(estimate, reference) == pytest.approx(plain_tau_ap(estimate, reference))
+    assert tau_ap(reference, reference) == pytest.approx(1)
+    assert tau_ap(-reference, reference) == pytest.approx(-1)
+    both = (tau_ap(estimate, reference) + tau_ap(reference, estimate)) / 2
+    assert tau_ap(estimate, reference, "b") == pytest.approx(both)
+
+
+@given(st.lists(st.integers(0, 2), min_size=2, max_size=5), st.data())
+def test_ties_are_the_mean_over_their_orders(estimate, data):
+    n = len(estimate)
+    reference = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    broken = [
+        plain_tau_ap(np.array(estimate) + np.array(places) / 100, reference)
+        for places in itertools.permutations(range(n))
+    ]
+    assert tau_ap(np.array(estimate, float), np.array(reference, float)) == pytest.approx(
+        np.mean(broken)
+    )
