@@ -93,11 +93,11 @@ def _maximise(said: _Said, belief: Floats, smoothing: float) -> tuple[Floats, Fl
     size = said.raters * said.grades
     tables = [np.bincount(cell, belief[said.item, j], minlength=size) for j in range(said.grades)]
     by_grade = np.stack(tables).reshape(said.grades, said.raters, said.grades)
-    given: Floats = by_grade.transpose(1, 0, 2) + smoothing
-    total: Floats = given.sum(axis=2, keepdims=True)
+    given = np.asarray(by_grade.transpose(1, 0, 2) + smoothing, np.float64)
+    total = given.sum(axis=2, keepdims=True)
     even = 1.0 / said.grades
-    errors: Floats = np.where(total > 0, given / np.where(total > 0, total, 1.0), even)
-    return belief.mean(axis=0), errors
+    errors = np.where(total > 0, given / np.where(total > 0, total, 1.0), even)
+    return belief.mean(axis=0), np.asarray(errors, np.float64)
 
 
 def _expect(said: _Said, share: Floats, errors: Floats) -> tuple[Floats, float]:
