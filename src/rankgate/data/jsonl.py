@@ -181,7 +181,10 @@ def _quick(data: bytes, table: Table) -> pl.DataFrame | None:
         frame = pl.read_ndjson(data, schema=schema)
     except pl.exceptions.PolarsError:
         return None
-    if _HALF.search(data) or any(_doubtful(data, key, len(frame)) for key in schema):
+    if _HALF.search(data) or any(
+        _doubtful(data, theirs, len(frame), plain=ours in table.numbers)
+        for ours, theirs in table.kept.items()
+    ):
         return None
     for column in frame:
         fine = column.is_finite() if column.dtype == pl.Float64 else column != ""
@@ -190,12 +193,20 @@ def _quick(data: bytes, table: Table) -> pl.DataFrame | None:
     return frame.rename({theirs: ours for ours, theirs in table.kept.items()})
 
 
-def _doubtful(data: bytes, key: str, rows: int) -> bool:
-    """Whether a key is not once in every row, or has a value that is neither text nor number."""
+def _doubtful(data: bytes, key: str, rows: int, *, plain: bool) -> bool:
+    """Whether a key is not once in every row, or has a value that is neither text nor number.
+
+    Args:
+        data: the rows.
+        key: the key.
+        rows: how many rows there are.
+        plain: whether any number will do; as an id only a whole one does.
+    """
     written = b'"' + re.escape(key.encode()) + b'"'
     if data.count(b'"' + key.encode() + b'"') != rows:
         return True
-    return bool(re.search(written + rb'\s*:\s*(?!"|-?\d)', data))
+    number = rb"-?\d" if plain else rb"(?:0|-?[1-9]\d*+)\s*+[,}]"
+    return bool(re.search(written + rb'\s*:\s*+(?!"|' + number + rb")", data))
 
 
 def _careful(piece: _Piece, table: Table, source: Source) -> pl.DataFrame:

@@ -204,17 +204,23 @@ def _quick(data: bytes, layout: Layout) -> pl.DataFrame | None:
     names = map(str, range(len(layout.header.names)))
     schema = {name: pl.Float64 if name in number else pl.String for name in names}
     kept = [pl.col(str(place)).alias(ours) for ours, place in layout.places.items()]
-    separator = layout.header.separator
+    separator, last = layout.header.separator, len(schema) - 1
+    quoted = b'"' in data
+    if quoted:  # then separators cannot be counted, and a record may be cut off before the last
+        kept.append(pl.col(str(last)).alias("last field"))
+    data = data if data.endswith(b"\n") else data + b"\n"  # or an extra field at the end is lost
     try:
         scan = pl.scan_csv(data, has_header=False, separator=separator, schema=schema)
         frame = scan.select(kept).collect()
     except pl.exceptions.PolarsError:
         return None
+    if not quoted and data.count(separator.encode()) != last * len(frame):
+        return None
     for column in frame:
         fine = column.is_finite() if column.dtype == pl.Float64 else column != ""
         if column.null_count() or not fine.all():
             return None
-    return frame
+    return frame.select(*layout.places)
 
 
 def _careful(data: bytes, line: int, layout: Layout, source: Source) -> pl.DataFrame:

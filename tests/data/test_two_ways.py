@@ -1,0 +1,71 @@
+"""The fast way of a reader gives what the careful way gives, or steps aside."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from rankgate.data import jsonl, records, tables
+from rankgate.data.source import Source
+
+FIELDS = ["1", "a", "2", "0.5", "", " ", '"', '""', '"a"', '"x,y"', '"x\ny"', '"a""b"', "-3", "1e5"]
+ENDS = ["\n", "\r\n", "\n\n", ",", ",", ",", ""]
+HEADER = "qid,doc,grade\n"
+
+
+@given(st.lists(st.tuples(st.sampled_from(FIELDS), st.sampled_from(ENDS)), max_size=14))
+def test_separated(parts):
+    data = "".join(field + end for field, end in parts).encode()
+    header = records.header_in(HEADER.encode(), ",")
+    table = tables.table_of(header.names, "runs") or tables.table_of(header.names)
+    layout = records.Layout(header, table.kept, frozenset({"grade"}))
+    if not data or not records._regular(data, ","):
+        return
+    quick = records._quick(data, layout)
+    event(f"fast: {quick is not None and len(quick)}")
+    if quick is not None:
+        careful = records._careful(data, 1, layout, Source(None, data))
+        assert quick.select(careful.columns).equals(careful)
+
+
+VALUES = [
+    *('"1"', "1", "1.5", "0", "-0", "-2", "12e1", "null", "true", '"a"', '""', '"\\u0041"', "[1]"),
+    *('"\\ud800"', '{"doc": 1}', '"\\"doc\\": 1"', "NaN", "1e400", '"3"', "0.30000000000000004"),
+]
+KEYS = ["qid", "doc", "score", "note", "d\\u006fc"]
+OBJECT = st.lists(st.tuples(st.sampled_from(KEYS), st.sampled_from(VALUES)), max_size=5)
+FINE = st.tuples(st.sampled_from(VALUES[:3]), st.sampled_from(VALUES), st.sampled_from(VALUES))
+
+
+def whole(values):
+    return written(zip(("qid", "doc", "score"), values, strict=True))
+
+
+def written(pairs):
+    return "{" + ", ".join(f'"{key}": {value}' for key, value in pairs) + "}"
+
+
+@given(st.lists(OBJECT.map(written) | FINE.map(whole), min_size=1, max_size=3))
+def test_json_lines(lines):
+    data = "\n".join(lines).encode()
+    table = tables.table_of(["qid", "doc", "score"], "runs")
+    quick = jsonl._quick(data, table)
+    if quick is not None:
+        careful = jsonl._careful(jsonl._Piece(data, 1), table, Source(None, data))
+        assert quick.equals(careful)
+
+
+def test_the_fast_way_is_taken():
+    """Else the tests above would say nothing."""
+    header = records.header_in(HEADER.encode(), ",")
+    layout = records.Layout(header, {"query_id": "qid", "grade": "grade"}, frozenset({"grade"}))
+    assert records._quick(b'"x\ny",b,2\n1,"c""d",0.5\n', layout) is not None
+    line = json.dumps({"qid": "1", "doc": "é", "score": 0.1, "note": {"doc": "x"}})
+    table = tables.table_of(["qid", "doc", "score"], "runs")
+    assert (
+        jsonl._quick(line.replace('"note": {"doc": "x"}', '"note": [1]').encode(), table)
+        is not None
+    )
+    assert jsonl._quick(line.encode(), table) is None
