@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from rankgate.data.tables import Table
 
 _BOM = b"\xef\xbb\xbf"
-_HALF = re.compile(rb"\\u[dD][89a-fA-F]")  # may be half a character, which Polars takes for NUL
+# half a character, which Polars takes for NUL; or a letter of a key, which could not be found
+_ESCAPE = re.compile(rb"\\u(?:[dD][89a-fA-F]|00[2-7])")
 _NEEDED = {"qrels": "grade", "runs": "score"}
 
 
@@ -181,7 +182,7 @@ def _quick(data: bytes, table: Table) -> pl.DataFrame | None:
         frame = pl.read_ndjson(data, schema=schema)
     except pl.exceptions.PolarsError:
         return None
-    if _HALF.search(data) or any(
+    if _ESCAPE.search(data) or any(
         _doubtful(data, theirs, len(frame), plain=ours in table.numbers)
         for ours, theirs in table.kept.items()
     ):
