@@ -1,0 +1,204 @@
+"""The figures of paired values: one column a metric, one row a query, NaN where undefined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.stats.interval import Intervals
+
+    Floats = NDArray[np.float64]
+
+Method = Literal["t", "bca", "percentile", "basic"]
+
+TESTS: dict[str, str] = {
+    "t": "paired t: holds its level on ranking metrics, with the most power",
+    "randomization": "Fisher's randomization: the same, without assuming a distribution",
+    "wilcoxon": "Wilcoxon's signed ranks: tests symmetry, and rejects too often as n grows",
+    "sign": "sign test: counts wins and losses, blind to their size, and rejects too often",
+    "bootstrap": "bootstrap shift: rejects too often for few queries",
+}
+"""What each test is, and whether it can be relied upon (Urbano, Lima and Hanjalic 2019)."""
+
+SECONDARY = frozenset({"wilcoxon", "sign", "bootstrap"})
+"""Tests that do not keep their level on ranking metrics; a reader is told."""
+
+METHODS = ("t", "bca", "percentile", "basic")
+
+
+@dataclass(frozen=True)
+class Way:
+    """How differences are judged.
+
+    Attributes:
+        test: one of `TESTS`.
+        interval: one of `METHODS`.
+        level: of the intervals.
+        power: that ``mde`` and ``needed`` are for.
+        band: a difference of at most this size is a tie.
+        resamples: of tests and intervals that draw.
+        seed: of the drawing.
+    """
+
+    test: str = "t"
+    interval: str = "t"
+    level: float = 0.95
+    power: float = 0.8
+    band: float = 0.0
+    resamples: int = 100_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, given, known in (
+            ("test", self.test, TESTS), ("interval", self.interval, METHODS),
+        ):  # fmt: skip
+            if given not in known:
+                raise UsageError(f"no {name} is called {given!r}; there are {', '.join(known)}.")
+        for name, share in (("level", self.level), ("power", self.power)):
+            if not 0 < share < 1:
+                raise UsageError(f"{name}={share}: it lies between 0 and 1, as 0.95 does.")
+        if self.resamples < 1 or self.band < 0:
+            raise UsageError("resamples are 1 or more, and a band of ties is 0 or more.")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What paired values say; arrays (M,), NaN where there is too little to say it.
+
+    Attributes:
+        n: pairs where both have a value.
+        baseline, candidate, delta: means over these.
+        low, high: interval of delta.
+        p_raw: of the test.
+        p_max: corrected over the columns by max-T; NaN unless the test is randomization.
+        mc_error: of p, where it was drawn.
+        gz: Hedges' standardised difference.
+        sd: of the differences.
+        wins, ties, losses: counts.
+        mde: smallest true difference these queries show.
+        needed: queries that show a difference as large as delta.
+        warnings: of the intervals.
+    """
+
+    n: NDArray[np.int64]
+    baseline: Floats
+    candidate: Floats
+    delta: Floats
+    low: Floats
+    high: Floats
+    p_raw: Floats
+    p_max: Floats
+    mc_error: Floats
+    gz: Floats
+    sd: Floats
+    wins: NDArray[np.int64]
+    ties: NDArray[np.int64]
+    losses: NDArray[np.int64]
+    mde: Floats
+    needed: Floats
+    warnings: tuple[tuple[str, ...], ...]
+
+
+def figures(baseline: Floats, candidate: Floats, way: Way) -> Figures:
+    """Everything in `Figures`, from two matrices (T, M) with NaN where a value is undefined."""
+    delta = candidate - baseline
+    known = ~np.isnan(delta)
+    n = known.sum(axis=0).astype(np.int64)
+    p, p_max, error = _tested(np.where(known, delta, 0.0), delta, known, way)
+    columns = [_column(baseline[k, j], candidate[k, j], way) for j, k in enumerate(known.T)]
+    bare = np.where(known, delta, 0.0)
+    wins = (bare > way.band).sum(axis=0).astype(np.int64)
+    losses = (bare < -way.band).sum(axis=0).astype(np.int64)
+    figure = {name: np.array([each[name] for each in columns]) for name in _NUMBERS}
+    told = tuple(each["warnings"] for each in columns)
+    return Figures(
+        n=n, p_raw=p, p_max=p_max, mc_error=error, wins=wins, ties=n - wins - losses,
+        losses=losses, warnings=told, **figure,
+    )  # fmt: skip
+
+
+_NUMBERS = ("baseline", "candidate", "delta", "low", "high", "gz", "sd", "mde", "needed")
+
+
+def _column(before: Floats, after: Floats, way: Way) -> dict[str, float | tuple[str, ...]]:
+    from rankgate.stats.effect import effect  # noqa: PLC0415 - scipy only where it is needed
+    from rankgate.stats.power import detectable, needed  # noqa: PLC0415 - as above
+
+    delta = after - before
+    n = len(delta)
+    nan = float("nan")
+    if not n:
+        return {
+            **dict.fromkeys(_NUMBERS, nan),
+            "warnings": ("no query has a value on both sides.",),
+        }
+    told = _interval(delta, way)
+    sd = float(delta.std(ddof=1)) if n > 1 and np.ptp(delta) > 0 else 0.0 if n > 1 else nan
+    mean = float(delta.mean())
+    alpha = 1 - way.level
+    return {
+        "baseline": float(before.mean()),
+        "candidate": float(after.mean()),
+        "delta": mean,
+        "low": float(told.low[0]),
+        "high": float(told.high[0]),
+        "gz": float(effect(before, after).gz[0]),
+        "sd": sd,
+        "mde": float(detectable(sd, n, alpha, way.power)) if n > 1 else nan,
+        "needed": needed(mean, sd, alpha, way.power) if n > 1 and mean and sd else nan,
+        "warnings": told.warnings,
+    }
+
+
+def _interval(delta: Floats, way: Way) -> Intervals:
+    if way.interval == "t":
+        from rankgate.stats.interval import t_interval  # noqa: PLC0415 - as above
+
+        return t_interval(delta, way.level)
+    from rankgate.stats.bootstrap import bootstrap_interval  # noqa: PLC0415 - as above
+
+    method: Literal["bca", "percentile", "basic"] = way.interval  # type: ignore[assignment]
+    resamples = min(way.resamples, 10_000)
+    return bootstrap_interval(delta, way.level, method, samples=resamples, seed=way.seed)
+
+
+def _tested(
+    filled: Floats, delta: Floats, known: NDArray[np.bool_], way: Way
+) -> tuple[Floats, Floats, Floats]:
+    """p, max-T p and Monte-Carlo error of each column; a 0 in its place never moves a sum."""
+    none = np.full(delta.shape[1], np.nan)
+    enough = known.sum(axis=0) > 1
+    if way.test == "randomization":
+        from rankgate.stats.randomization import randomization  # noqa: PLC0415 - as above
+
+        drawn = randomization(filled, samples=way.resamples, seed=way.seed)
+        return (
+            np.where(enough, drawn.p_value, np.nan),
+            np.where(enough, drawn.p_max, np.nan),
+            drawn.mc_error,
+        )
+    p, error = none.copy(), np.zeros_like(none)
+    for j, rows in enumerate(known.T):
+        if enough[j]:
+            p[j], error[j] = _one(delta[rows, j], way)
+    return p, none, error
+
+
+def _one(delta: Floats, way: Way) -> tuple[float, float]:
+    from rankgate.stats import bootstrap, paired  # noqa: PLC0415 - as above
+
+    if way.test == "bootstrap":
+        drawn = bootstrap.bootstrap_test(delta, samples=way.resamples, seed=way.seed)
+        return float(drawn.p_value[0]), float(drawn.mc_error[0])
+    if way.test == "sign":
+        return float(paired.sign(delta, band=way.band).p_value[0]), 0.0
+    if way.test == "wilcoxon":
+        return float(paired.wilcoxon(delta).p_value[0]), 0.0
+    return float(paired.student(delta).p_value[0]), 0.0
