@@ -128,10 +128,10 @@ class Run:
 
     def together(self) -> Run:
         """The same run with the rows of each query together, in memory."""
-        first = pl.int_range(pl.len()).first().over("query_id")
+        first = pl.col("row").min().over("query_id")
 
         def pieces() -> Iterator[pl.DataFrame]:
-            yield self.table.sort(first, maintain_order=True)
+            yield self.table.with_row_index("row").sort(first, "row").drop("row")
 
         return replace(self, pieces=pieces)
 

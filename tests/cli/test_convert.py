@@ -1,0 +1,87 @@
+"""``rankgate convert`` and ``rankgate formats``: words in, files and reports out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def test_a_report_says_what_was_lost(run, small, tmp_path):
+    told = run("convert", small[1], tmp_path / "a.csv")
+    assert (told.code, told.out) == (0, "")
+    assert "as trec: the first line has 6 fields" in " ".join(told.err.split())
+    assert "written" in told.err
+    assert "8 lines of runs" in told.err
+    assert "1 tag of a run: bm25" in told.err
+    assert max(map(len, told.err.splitlines())) <= 80
+
+
+def test_the_report_as_json(run, small, tmp_path):
+    told = run("convert", small[0], tmp_path / "a.jsonl", "--format", "json")
+    result = json.loads(told.out)
+    assert (told.code, told.err) == (0, "")
+    assert result["rows"] == {"qrels": 7}
+    assert result["losses"] == []
+    run("convert", small[0], tmp_path / "a.csv", "--format", "json", "-o", tmp_path / "r.json")
+    assert json.loads((tmp_path / "r.json").read_text())["to_format"] == "csv"
+
+
+def test_standard_streams(small):
+    words = [sys.executable, "-m", "rankgate", "convert", "-", "-", "--to", "csv"]
+    packed = gzip.compress(small[0].read_bytes())
+    told = subprocess.run(words, input=packed, capture_output=True, check=True)
+    assert told.stdout.startswith(b"query_id,doc_id,grade\n1,a,3\n")
+    assert b"standard input as trec" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("x.csv",), "no such file"),
+        (("IN", "--to", "cvs"), "unknown format 'cvs'; did you mean csv"),
+        (("IN", "--from", "jsonl"), "not JSON"),
+        (("IN", "--as", "run"), "4 fields, expected 6"),
+        (("IN", "--as", "queries"), "no queries in it"),
+    ],
+)
+def test_bad_words_and_input_end_with_2(run, small, tmp_path, words, told):
+    source, *rest = (str(small[0]) if word == "IN" else word for word in words)
+    ended = run("convert", source, tmp_path / "a.csv", *rest)
+    assert ended.code == 2
+    assert told in ended.err
+    assert not (tmp_path / "a.csv").exists()
+
+
+def test_a_file_is_not_converted_into_itself(run, small):
+    ended = run("convert", small[0], small[0], "--to", "csv")
+    assert ended.code == 2
+    assert "would replace an input" in ended.err
+    ended = run("convert", small[0], "-", "--to", "csv", "--format", "json")
+    assert ended.code == 2
+
+
+def test_all_commands_take_a_named_format(run, small, tmp_path):
+    run("convert", small[0], tmp_path / "q.csv")
+    told = run("eval", f"csv:{tmp_path / 'q.csv'}", f"trec:{small[1]}", "-m", "AP")
+    assert told.code == 0
+    assert (
+        told.out.replace("judgments q,", "judgments small,") == run("eval", *small, "-m", "AP").out
+    )
+
+
+def test_the_table_of_formats(run):
+    told = run("formats")
+    assert told.code == 0
+    assert max(map(len, told.out.splitlines())) <= 80
+    names = {line.split()[0] for line in told.out.splitlines() if not line.startswith(" ")}
+    listed = json.loads(run("formats", "--format", "json").out)["formats"]
+    assert names == {each["name"] for each in listed}
+    assert {"trec", "csv", "parquet", "jsonl"} <= names
+    one = run("formats", "trec")
+    assert one.out.startswith("trec\n")
+    assert "known by" in one.out
+    assert run("formats", "nothing").code == 2

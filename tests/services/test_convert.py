@@ -1,0 +1,207 @@
+"""Conversions: what is carried, what is told, and that files are whole or as they were."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+import zstandard
+
+import rankgate
+from rankgate.data import Qrels, contents_of, read_qrels, read_run
+from rankgate.errors import DuplicateError, InputError, UsageError
+from rankgate.services import convert
+
+RUN = "1 Q0 a 1 9 bm25\n1 Q0 b 2 8 bm25\n2 Q0 a 1 3 bm25\n"
+SCATTERED = "1 Q0 a 1 9 bm25\n2 Q0 a 1 3 bm25\n1 Q0 b 2 8 bm25\n"
+
+
+@pytest.fixture
+def run(tmp_path):
+    path = tmp_path / "in.run"
+    path.write_text(RUN)
+    return path
+
+
+NAMES = ("a.csv", "a.tsv.gz", "a.jsonl.zst", "a.parquet", "a.arrow", "a.txt")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_survives(tmp_path, run, name):
+    told = convert(run, tmp_path / name)
+    assert told.from_format == "trec"
+    assert told.rows == {"runs": 3}
+    assert told.notes == ()
+    lost = [] if name == "a.txt" else [("tag of a run", 1, ("bm25",))]
+    assert [(loss.what, loss.count, loss.examples) for loss in told.losses] == lost
+    assert read_run(tmp_path / name).table.equals(read_run(run).table)
+    assert told.to_dict()["schema_version"] == 1
+
+
+def test_trec_is_written_as_it_was(tmp_path, run):
+    convert(run, tmp_path / "a.run")
+    assert (tmp_path / "a.run").read_text() == RUN.replace(" 9 ", " 9.0 ").replace(
+        " 8 ", " 8.0 "
+    ).replace(" 3 ", " 3.0 ")
+
+
+def test_ranks_follow_scores_and_lines_keep_their_order(tmp_path, run):
+    run.write_text("1 Q0 a 7 1 t\n1 Q0 b 8 2 t\n1 Q0 c 9 1 t\n")
+    convert(run, tmp_path / "a.run")
+    lines = (tmp_path / "a.run").read_text().splitlines()
+    assert [line.split()[2:4] for line in lines] == [["a", "2"], ["b", "1"], ["c", "3"]]
+
+
+def test_queries_that_stand_apart_are_brought_together(tmp_path, run):
+    run.write_text(SCATTERED)
+    told = convert(run, tmp_path / "a.run")
+    assert told.rows == {"runs": 3}
+    ids = [line.split()[0:3:2] for line in (tmp_path / "a.run").read_text().splitlines()]
+    assert ids == [["1", "a"], ["1", "b"], ["2", "a"]]
+
+
+def test_duplicates_are_refused_and_leave_the_old_file(tmp_path, run):
+    run.write_text(RUN + "2 Q0 a 2 1 bm25\n")
+    (tmp_path / "a.csv").write_text("old")
+    with pytest.raises(DuplicateError):
+        convert(run, tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text() == "old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.csv", "in.run"]
+
+
+def test_one_part_may_be_asked_for(tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("1 a 2\n1 b 1\n")
+    assert convert(path, tmp_path / "a.csv").rows == {"qrels": 2}
+    assert convert(path, tmp_path / "a.csv", as_="run").rows == {"runs": 2}
+    assert read_run(tmp_path / "a.csv").table["score"].to_list() == [2, 1]
+    with pytest.raises(InputError, match="no queries in it, but qrels"):
+        convert(path, tmp_path / "b.csv", as_="queries")
+    with pytest.raises(UsageError, match="no part 'x'; choose qrels, run"):
+        convert(path, tmp_path / "b.csv", as_="x")
+
+
+def test_blanks_in_ids_are_told(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("query,docid,grade\nstar wars,11,3\nstar wars,a b,0\n#1,c,1\n")
+    told = convert(path, tmp_path / "a.qrels")
+    assert (tmp_path / "a.qrels").read_text() == "star_wars 0 11 3\nstar_wars 0 a_b 0\n_1 0 c 1\n"
+    assert [(loss.count, loss.examples) for loss in told.losses] == [
+        (2, ("'star wars'", "'#1'")),
+        (1, ("'a b'",)),
+    ]
+    path.write_text("query,docid,grade\nstar wars,11,3\nstar_wars,11,0\n")
+    with pytest.raises(InputError, match="would be written as star_wars, which another"):
+        convert(path, tmp_path / "a.qrels")
+
+
+def test_tables_in_memory(tmp_path):
+    qrels = read_qrels({"1": {"a": 2}})
+    assert isinstance(qrels, Qrels)
+    out = io.BytesIO()
+    assert convert(qrels, out, to="csv").target == "-"
+    assert out.getvalue() == b"query_id,doc_id,grade\n1,a,2\n"
+    frame = pl.DataFrame({"query_id": ["1"], "doc_id": ["a"], "score": [0.5]})
+    told = rankgate.convert(frame, tmp_path / "a.jsonl", as_="run")
+    assert (tmp_path / "a.jsonl").read_text() == '{"query_id":"1","doc_id":"a","score":0.5}\n'
+    assert "<table>" in told._repr_html_()
+    assert convert(contents_of(tmp_path / "a.jsonl"), out, to="trec").rows == {"runs": 1}
+    with pytest.raises(UsageError, match="say as_='qrels' or as_='run'"):
+        convert(frame, out, to="csv")
+
+
+def test_compressed_files_are_the_same_bytes(tmp_path, run):
+    for name in ("a.csv.gz", "a.csv.zst"):
+        convert(run, tmp_path / name)
+        first = (tmp_path / name).read_bytes()
+        convert(run, tmp_path / name)
+        assert (tmp_path / name).read_bytes() == first
+    assert gzip.decompress((tmp_path / "a.csv.gz").read_bytes()).startswith(b"query_id,")
+    packed = zstandard.ZstdDecompressor().stream_reader((tmp_path / "a.csv.zst").read_bytes())
+    assert packed.read().startswith(b"query_id,")
+
+
+def test_targets_that_cannot_be(tmp_path, run):
+    with pytest.raises(UsageError, match="a folder"):
+        convert(run, tmp_path, to="csv")
+    with pytest.raises(UsageError, match="there is no folder"):
+        convert(run, tmp_path / "no" / "a.csv")
+    with pytest.raises(UsageError, match="has no suffix; choose a format with --to"):
+        convert(run, tmp_path / "a")
+    with pytest.raises(UsageError, match=r"nothing is known to end in '.x'"):
+        convert(run, tmp_path / "a.x")
+    (tmp_path / "l.csv").symlink_to(tmp_path / "m.csv")
+    (tmp_path / "m.csv").symlink_to(tmp_path / "l.csv")
+    with pytest.raises(UsageError, match=r"l\.csv"):
+        convert(run, tmp_path / "l.csv")
+
+
+def test_a_link_is_followed_and_rights_are_kept(tmp_path, run):
+    real = tmp_path / "real.csv"
+    real.write_text("old")
+    real.chmod(0o640)
+    (tmp_path / "link.csv").symlink_to(real)
+    convert(run, tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert real.read_text().startswith("query_id")
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_killed_writer_leaves_the_old_file(tmp_path):
+    """Input that never ends is converted until the process is killed."""
+    target = tmp_path / "a.csv"
+    target.write_text("old")
+    code = (
+        "import sys; from rankgate.services import convert; from rankgate.data.run import Run\n"
+        "import polars as pl, itertools\n"
+        "def pieces():\n"
+        "    for i in itertools.count():\n"
+        "        q = [str(i)] * 1000\n"
+        "        d = [str(j) for j in range(1000)]\n"
+        "        yield pl.DataFrame({'query_id': q, 'doc_id': d, 'score': [1.0] * 1000})\n"
+        "convert(Run('r', pieces), sys.argv[1])"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(target)])
+    aside = tmp_path / f".a.csv.{process.pid}"
+    for _ in range(500):
+        if aside.exists() and aside.stat().st_size:
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert aside.stat().st_size > 0
+    assert target.read_text() == "old"
+
+
+@pytest.mark.slow
+def test_a_long_run_needs_no_memory_of_its_size(tmp_path):
+    """5 million lines take hardly more memory than 2 million."""
+    peaks = [peak(tmp_path, queries) for queries in (2000, 5000)]
+    assert peaks[1] < 1.25 * peaks[0]
+    assert peaks[1] < 600 << 10
+
+
+def peak(tmp_path, queries):
+    """The most memory, in KB, that converting a run of so many times 1,000 lines took."""
+    path = tmp_path / "long.run"
+    with path.open("w") as out:
+        ranked = "".join(f"QUERY Q0 doc{i} {i} {1000 - i} t\n" for i in range(1000))
+        for query in range(queries):
+            out.write(ranked.replace("QUERY", str(query)))
+    most = 0
+    for name in ("a.csv", "a.jsonl", "a.parquet", "a.run"):
+        words = [sys.executable, "-m", "rankgate", "convert", str(path), str(tmp_path / name)]
+        process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        most = max(most, usage.ru_maxrss)
+        path = tmp_path / name
+    return most
