@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from rankgate.data import json_text, tables
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 _BOM = b"\xef\xbb\xbf"
 # half a character, which Polars takes for NUL; or a letter of a key, which could not be found
 _ESCAPE = re.compile(rb"\\u(?:[dD][89a-fA-F]|00[2-7])")
+_NO_ID = rb'\s*:\s*+(?!"|(?:0|-?[1-9]\d*+)\s*+[,}])'
+_COLON, _QUOTE = 58, 34
+_BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
 _NEEDED = {"qrels": "grade", "runs": "score"}
 
 
@@ -182,9 +186,12 @@ def _quick(data: bytes, table: Table) -> pl.DataFrame | None:
         frame = pl.read_ndjson(data, schema=schema)
     except pl.exceptions.PolarsError:
         return None
-    if _ESCAPE.search(data) or any(
-        _doubtful(data, theirs, len(frame), plain=ours in table.numbers)
-        for ours, theirs in table.kept.items()
+    if not _bare(data, table, len(frame)) and (
+        _ESCAPE.search(data)
+        or any(
+            _doubtful(data, theirs, len(frame), number=ours in table.numbers)
+            for ours, theirs in table.kept.items()
+        )
     ):
         return None
     for column in frame:
@@ -194,20 +201,37 @@ def _quick(data: bytes, table: Table) -> pl.DataFrame | None:
     return frame.rename({theirs: ours for ours, theirs in table.kept.items()})
 
 
-def _doubtful(data: bytes, key: str, rows: int, *, plain: bool) -> bool:
-    """Whether a key is not once in every row, or has a value that is neither text nor number.
+def _bare(data: bytes, table: Table, rows: int) -> bool:
+    """Whether surely no row has anything but the kept keys, once, and ids are strings.
 
-    Args:
-        data: the rows.
-        key: the key.
-        rows: how many rows there are.
-        plain: whether any number will do; as an id only a whole one does.
+    Every row has at least a colon for each key, and at most two quotes for each key and each
+    string where nothing is escaped; so equal sums mean that every row has just these.
     """
-    written = b'"' + re.escape(key.encode()) + b'"'
-    if data.count(b'"' + key.encode() + b'"') != rows:
+    if b"\\" in data or b"[" in data:
+        return False
+    values = np.frombuffer(data, np.uint8)
+    keys = len(table.kept)
+    strings = len(set(table.kept) - table.numbers)
+    colons = quotes = 0
+    for begin in range(0, len(values), _BLOCK):
+        block = values[begin : begin + _BLOCK]
+        colons += int(np.count_nonzero(block == _COLON))
+        quotes += int(np.count_nonzero(block == _QUOTE))
+    return colons == rows * keys and quotes == rows * 2 * (keys + strings)
+
+
+def _doubtful(data: bytes, key: str, rows: int, *, number: bool) -> bool:
+    """Whether a key is not once in every row, or an id is neither text nor a whole number.
+
+    Counting takes a tenth of the time of a regular expression, which lets no other thread run.
+    A number that is none is left to Polars.
+    """
+    written = b'"' + key.encode() + b'"'
+    if data.count(written) != rows:
         return True
-    number = rb"-?\d" if plain else rb"(?:0|-?[1-9]\d*+)\s*+[,}]"
-    return bool(re.search(written + rb'\s*:\s*+(?!"|' + number + rb")", data))
+    if number or data.count(written + b':"') == rows or data.count(written + b': "') == rows:
+        return False
+    return bool(re.search(re.escape(written) + _NO_ID, data))
 
 
 def _careful(piece: _Piece, table: Table, source: Source) -> pl.DataFrame:
