@@ -21,15 +21,26 @@ if TYPE_CHECKING:
     from rankgate.data import read_qrels, read_run
     from rankgate.errors import InputError, RankgateError, UsageError
     from rankgate.metrics.custom import metric
-    from rankgate.notebook import Conversion, Evaluation, Explanation, convert, evaluate, explain
+    from rankgate.notebook import (
+        Comparisons,
+        Conversion,
+        Evaluation,
+        Explanation,
+        compare,
+        convert,
+        evaluate,
+        explain,
+    )
 
 __all__ = [
+    "Comparisons",
     "Conversion",
     "Evaluation",
     "Explanation",
     "InputError",
     "RankgateError",
     "UsageError",
+    "compare",
     "convert",
     "evaluate",
     "explain",
@@ -39,6 +50,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Comparisons": "rankgate.notebook",
+    "compare": "rankgate.notebook",
     "Conversion": "rankgate.notebook",
     "convert": "rankgate.notebook",
     "Evaluation": "rankgate.notebook",

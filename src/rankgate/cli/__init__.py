@@ -15,6 +15,7 @@ from rankgate.errors import RankgateError
 COMMANDS = {
     "eval": "Score runs against judgments.",
     "explain": "Show how one value came about, document by document.",
+    "compare": "Compare systems query by query; say how sure the difference is.",
     "reconcile": "Score a run under all conventions; tell what separates them.",
     "conventions": "List the conventions, or read what one chooses.",
     "trec_eval": "trec_eval itself: the same options, the same output.",

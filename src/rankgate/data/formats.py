@@ -191,9 +191,18 @@ def _qrels(place: Source, found: Format) -> Qrels:
 
 def _run(place: Source, found: Format) -> Run:
     if found.read_run:
-        return found.read_run(place)
+        return _beside(found.read_run(place), place)
     run = found.read(place).ranking(place.label)
-    return run if run.name else replace(run, name=place.stem)
+    return _beside(run if run.name else replace(run, name=place.stem), place)
+
+
+def _beside(run: Run, place: Source) -> Run:
+    """The run with what ``RUN.meta.jsonl`` beside it says of its queries."""
+    if place.path is None or not place.path.with_name(f"{place.path.name}.meta.jsonl").is_file():
+        return run
+    from rankgate.data.run_meta import with_meta  # noqa: PLC0415 - few runs have a companion
+
+    return with_meta(run, place)
 
 
 def opened(path: str | Path | Source, from_: str | None) -> tuple[Source, Format | None]:

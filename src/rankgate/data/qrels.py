@@ -64,7 +64,7 @@ class Qrels:
     @cached_property
     def sha256(self) -> str:
         """A hash of the canonical table: the same for the same judgments in any file."""
-        return digest(self.table.select(SCHEMA).sort("query_id", "doc_id"))
+        return digest(self.table.select(*SCHEMA).sort("query_id", "doc_id"))
 
 
 def refuse_holes(table: pl.DataFrame, number: str, place: Place, first_row: int = 0) -> None:

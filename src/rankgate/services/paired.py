@@ -112,22 +112,21 @@ def figures(baseline: Floats, candidate: Floats, way: Way) -> Figures:
     known = ~np.isnan(delta)
     n = known.sum(axis=0).astype(np.int64)
     p, p_max, error = _tested(np.where(known, delta, 0.0), delta, known, way)
-    columns = [_column(baseline[k, j], candidate[k, j], way) for j, k in enumerate(known.T)]
+    told = [_column(baseline[k, j], candidate[k, j], way) for j, k in enumerate(known.T)]
     bare = np.where(known, delta, 0.0)
     wins = (bare > way.band).sum(axis=0).astype(np.int64)
     losses = (bare < -way.band).sum(axis=0).astype(np.int64)
-    figure = {name: np.array([each[name] for each in columns]) for name in _NUMBERS}
-    told = tuple(each["warnings"] for each in columns)
+    figure = {name: np.array([each[name] for each, _ in told]) for name in _NUMBERS}
     return Figures(
         n=n, p_raw=p, p_max=p_max, mc_error=error, wins=wins, ties=n - wins - losses,
-        losses=losses, warnings=told, **figure,
+        losses=losses, warnings=tuple(words for _, words in told), **figure,
     )  # fmt: skip
 
 
 _NUMBERS = ("baseline", "candidate", "delta", "low", "high", "gz", "sd", "mde", "needed")
 
 
-def _column(before: Floats, after: Floats, way: Way) -> dict[str, float | tuple[str, ...]]:
+def _column(before: Floats, after: Floats, way: Way) -> tuple[dict[str, float], tuple[str, ...]]:
     from rankgate.stats.effect import effect  # noqa: PLC0415 - scipy only where it is needed
     from rankgate.stats.power import detectable, needed  # noqa: PLC0415 - as above
 
@@ -135,15 +134,12 @@ def _column(before: Floats, after: Floats, way: Way) -> dict[str, float | tuple[
     n = len(delta)
     nan = float("nan")
     if not n:
-        return {
-            **dict.fromkeys(_NUMBERS, nan),
-            "warnings": ("no query has a value on both sides.",),
-        }
+        return dict.fromkeys(_NUMBERS, nan), ("no query has a value on both sides.",)
     told = _interval(delta, way)
     sd = float(delta.std(ddof=1)) if n > 1 and np.ptp(delta) > 0 else 0.0 if n > 1 else nan
     mean = float(delta.mean())
     alpha = 1 - way.level
-    return {
+    figure = {
         "baseline": float(before.mean()),
         "candidate": float(after.mean()),
         "delta": mean,
@@ -153,8 +149,8 @@ def _column(before: Floats, after: Floats, way: Way) -> dict[str, float | tuple[
         "sd": sd,
         "mde": float(detectable(sd, n, alpha, way.power)) if n > 1 else nan,
         "needed": needed(mean, sd, alpha, way.power) if n > 1 and mean and sd else nan,
-        "warnings": told.warnings,
     }
+    return figure, told.warnings
 
 
 def _interval(delta: Floats, way: Way) -> Intervals:

@@ -1,0 +1,145 @@
+"""``rankgate compare``: what lies between systems, and how sure that is."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate import services
+from rankgate.cli import options
+from rankgate.cli.places import deliver, refuse_clashes
+from rankgate.cli.progress import Progress
+from rankgate.cli.terminal import styled, width
+from rankgate.errors import UsageError
+from rankgate.report.comparison import FORMS, WORST, query_text, render
+from rankgate.services.compare import CORRECTIONS, UNEQUAL, Rules, compare
+from rankgate.services.paired import METHODS, TESTS, Way
+from rankgate.services.tags import tags_from
+
+
+@click.command("compare")
+@options.qrels
+@click.argument("baseline", type=click.Path())
+@click.argument("candidates", type=click.Path(), nargs=-1, required=True, metavar="CANDIDATE...")
+@options.metrics
+@options.metrics_from
+@options.convention
+@click.option(
+    "--test",
+    type=click.Choice(list(TESTS)),
+    default="t",
+    show_default=True,
+    help="Behind p; t and randomization keep their level on ranking metrics.",
+)
+@click.option(
+    "--interval",
+    type=click.Choice(METHODS),
+    default="t",
+    show_default=True,
+    help="How the interval of the difference is made.",
+)
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option(
+    "--correction",
+    type=click.Choice(CORRECTIONS),
+    default="holm",
+    show_default=True,
+    help="Of p over metrics and candidates; maxt goes with --test randomization.",
+)
+@click.option(
+    "--resamples",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    help="Of tests and intervals that draw.",
+)
+@options.seed
+@click.option(
+    "--band", type=float, default=0.0, metavar="X", help="A difference of at most X is a tie."
+)
+@click.option(
+    "--unequal",
+    type=click.Choice(UNEQUAL),
+    default="refuse",
+    show_default=True,
+    help="What queries are that only one system ran: a reason to stop; as the "
+    "convention has a missing query; left out of both.",
+)
+@click.option(
+    "--tags",
+    "tags",
+    type=click.Path(),
+    metavar="FILE",
+    help="CSV or JSONL with query_id and columns of tags (head or tail, intent).",
+)
+@click.option(
+    "--slice",
+    "slices",
+    multiple=True,
+    metavar="TAG",
+    help="Every figure for each value of TAG too; may be given several times.",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="How far lists are looked at.",
+)
+@click.option("--query", "query_id", metavar="ID", help="One query: both lists side by side.")
+@click.option(
+    "--worst",
+    type=click.IntRange(min=0),
+    default=WORST,
+    show_default=True,
+    help="How many of the worst queries are shown for each metric.",
+)
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    qrels: str,
+    baseline: str,
+    candidates: tuple[str, ...],
+    metrics: tuple[str, ...],
+    metrics_from: str | None,
+    convention: services.Convention,
+    test: str,
+    interval: str,
+    level: float,
+    correction: str,
+    resamples: int,
+    seed: int,
+    band: float,
+    unequal: str,
+    tags: str | None,
+    slices: tuple[str, ...],
+    depth: int,
+    query_id: str | None,
+    worst: int,
+    form: str,
+    output: str | None,
+) -> None:
+    """Compare each CANDIDATE run with the BASELINE, query by query.
+
+    \b
+    rankgate compare qrels.txt old.run new.run -m nDCG@10 -m RR
+    rankgate compare qrels.txt old.run new.run --query q17
+    rankgate compare qrels.txt old.run a.run b.run c.run --test randomization --correction maxt
+    rankgate compare qrels.txt old.run new.run --tags tags.csv --slice intent
+    """  # noqa: D301 - click needs the character that \b makes
+    inputs = (qrels, baseline, *candidates)
+    refuse_clashes(inputs, output)
+    if query_id is not None and (len(candidates) > 1 or form != "text"):
+        raise UsageError("--query shows one candidate as text; leave out the others and --format.")
+    rules = Rules(Way(test, interval, level, band=band, resamples=resamples, seed=seed),
+                  correction, unequal, slices)  # fmt: skip
+    extra = services.metrics_from(metrics_from)
+    with Progress(len(candidates) + 2) as progress:
+        told = compare(
+            qrels, baseline, list(candidates), metrics, convention, rules=rules, extra=extra,
+            depth=depth, tags=tags_from(tags) if tags else None, on_progress=progress,
+        )  # fmt: skip
+    if query_id is not None:
+        text = query_text(told.comparisons[0], query_id, width(output))
+    else:
+        text = render(told, form, width(output), worst)
+    deliver(styled(text, form, output), output)

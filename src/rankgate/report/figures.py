@@ -1,0 +1,46 @@
+"""Figures of a comparison as people read them."""
+
+from __future__ import annotations
+
+from rankgate.report.numbers import UNDEFINED
+
+_SMALL = 0.001
+
+
+def signed(value: float | None) -> str:
+    """A difference with its sign.
+
+    >>> signed(0.05), signed(-0.00001), signed(None)
+    ('+0.0500', '+0.0000', '–')
+    """
+    return UNDEFINED if value is None or value != value else f"{value:+z.4f}"  # noqa: PLR0124
+
+
+def p_value(value: float | None) -> str:
+    """A p-value, small ones as a bound.
+
+    >>> p_value(0.04567), p_value(0.00001), p_value(None)
+    ('0.046', '<0.001', '–')
+    """
+    if value is None or value != value:  # noqa: PLR0124 - NaN
+        return UNDEFINED
+    return f"<{_SMALL}" if value < _SMALL else f"{value:.3f}"
+
+
+def interval(low: float | None, high: float | None, digits: int = 4) -> str:
+    """Both ends with their signs."""
+    if low is None or high is None:
+        return UNDEFINED
+    return f"[{low:+z.{digits}f}, {high:+z.{digits}f}]"
+
+
+def number(value: float | None, digits: int) -> str:
+    """So many decimals."""
+    return UNDEFINED if value is None else f"{value:z.{digits}f}"
+
+
+def whole(value: float | None) -> str:
+    """A number of queries, rounded up; beyond a million nobody will collect them."""
+    if value is None:
+        return UNDEFINED
+    return "> 1,000,000" if value > 1e6 else f"{-int(-value // 1):,}"  # noqa: PLR2004

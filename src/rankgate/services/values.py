@@ -1,0 +1,120 @@
+"""The values of two sides, query beside query, and what is left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.data.comparison import Side
+
+    Floats = NDArray[np.float64]
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values of two sides on the queries that are compared.
+
+    Attributes:
+        query_ids: (T,).
+        metrics: (M,), in the baseline's order.
+        baseline, candidate: (T, M), NaN where undefined.
+        excluded: ``query_id``, ``metric``, ``reason``.
+    """
+
+    query_ids: list[str]
+    metrics: tuple[str, ...]
+    baseline: Floats
+    candidate: Floats
+    excluded: pl.DataFrame
+
+
+def values_of(baseline: Side, candidate: Side, unequal: str) -> Values:
+    """Values side by side, with what is left out and why.
+
+    Raises:
+        UsageError: queries that only one side ran, where ``unequal`` is ``refuse``.
+    """
+    lacking = {side.name: _lacking(side) for side in (baseline, candidate)}
+    one, two = lacking[baseline.name], _lacking(candidate)
+    apart = sorted((one | two) - (one & two))
+    if apart and unequal == "refuse":
+        raise UsageError(_unequal(baseline.name, one - two, candidate.name, two - one))
+    tables = [
+        side.scores.select("query_id", "metric", "value", "why") for side in (baseline, candidate)
+    ]
+    both = tables[0].join(
+        tables[1], on=["query_id", "metric"], how="full", coalesce=True, suffix="_other"
+    )
+    dropped = set(apart) if unequal == "drop" else set()
+    excluded = [
+        pl.DataFrame(
+            {
+                "query_id": sorted(dropped),
+                "metric": None,
+                "reason": "only one of the systems ran it",
+            },
+            schema=_EXCLUDED,
+        )
+    ]
+    both = both.filter(~pl.col("query_id").is_in(list(dropped)))
+    hole = both.filter(pl.col("value").is_null() | pl.col("value_other").is_null())
+    excluded.append(
+        hole.select(
+            "query_id",
+            "metric",
+            pl.coalesce("why", "why_other", pl.lit("no value on one side")).alias("reason"),
+        ).sort("metric", "query_id")
+    )
+    query_ids = both["query_id"].unique().sort().to_list()
+    metrics = baseline.metrics
+    return Values(
+        query_ids,
+        metrics,
+        _matrix(both, "value", query_ids, metrics),
+        _matrix(both, "value_other", query_ids, metrics),
+        pl.concat(excluded),
+    )
+
+
+_EXCLUDED = {"query_id": pl.String, "metric": pl.String, "reason": pl.String}
+
+
+def _lacking(side: Side) -> set[str]:
+    return set(side.scores.filter(pl.col("why") == "missing")["query_id"].to_list())
+
+
+def _unequal(first: str, only_second: set[str], second: str, only_first: set[str]) -> str:
+    told = [
+        f"{name} lacks {len(some)} quer{'y' if len(some) == 1 else 'ies'} that the other ran "
+        f"({', '.join(sorted(some)[:_SHOWN])}{', …' if len(some) > _SHOWN else ''})"
+        for name, some in ((first, only_second), (second, only_first))
+        if some
+    ]
+    return (
+        f"{' and '.join(told)}; say --unequal zero if they returned nothing, so that they count as "
+        "the convention has it, or --unequal drop to leave them out of both."
+    )
+
+
+def _matrix(
+    table: pl.DataFrame, column: str, query_ids: list[str], metrics: Sequence[str]
+) -> Floats:
+    place = {query: i for i, query in enumerate(query_ids)}
+    found = np.full((len(query_ids), len(metrics)), np.nan)
+    for j, metric in enumerate(metrics):
+        own = table.filter(pl.col("metric") == metric)
+        rows = own["query_id"].replace_strict(place, return_dtype=pl.Int64).to_numpy()
+        found[rows, j] = own[column].fill_null(float("nan")).to_numpy()
+    return found

@@ -1,0 +1,242 @@
+"""Comparisons: figures against scipy and published values, and what is refused."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import rankgate
+from rankgate.errors import InputError, UsageError
+from rankgate.services.compare import Rules, compare, compared
+from rankgate.services.paired import Way
+from rankgate.services.side import side
+
+
+def made(values):
+    """Judgments and a run in which P@1 of query i is 1 or 0 as the values say."""
+    qrels = {f"q{i:02d}": {"good": 1, "bad": 0} for i in range(len(values))}
+    run = {
+        f"q{i:02d}": {"good": 2.0, "bad": 1.0} if value else {"good": 1.0, "bad": 2.0}
+        for i, value in enumerate(values)
+    }
+    return qrels, run
+
+
+@pytest.fixture
+def systems():
+    rng = np.random.default_rng(11)
+    qrels, old = made(rng.random(40) < 0.4)
+    return qrels, old, made(rng.random(40) < 0.7)[1]
+
+
+def test_figures_are_scipys(systems):
+    told = rankgate.compare(*systems, ["P@1", "RR"], correction="none")
+    row = told.metrics.row(0, named=True)
+    values = [
+        rankgate.evaluate(systems[0], run, ["P@1"]).values["value"].to_numpy()
+        for run in systems[1:]
+    ]
+    delta = values[1] - values[0]
+    theirs = stats.ttest_rel(values[1], values[0])
+    ends = theirs.confidence_interval(0.95)
+    assert (row["baseline"], row["candidate"]) == (values[0].mean(), values[1].mean())
+    assert row["p_raw"] == pytest.approx(theirs.pvalue, abs=1e-12)
+    assert (row["low"], row["high"]) == pytest.approx((ends.low, ends.high), abs=1e-12)
+    assert (row["wins"], row["ties"], row["losses"]) == (
+        (delta > 0).sum(), (delta == 0).sum(), (delta < 0).sum(),
+    )  # fmt: skip
+    assert row["sd"] == pytest.approx(delta.std(ddof=1))
+
+
+def test_worst_queries_come_first(systems):
+    told = rankgate.compare(*systems, ["P@1"])
+    delta = told.queries["delta"].to_list()
+    assert delta == sorted(delta)
+    assert told.queries["overlap"].to_list() == [1.0] * 40
+
+
+def test_lists_say_who_moved(systems):
+    told = rankgate.compare(*systems, ["P@1"]).only
+    worst = told.queries["query_id"][0]
+    rows = told.lists.filter(pl.col("query_id") == worst).rows()
+    assert rows == [
+        (worst, "baseline", 1, "good", 1.0, 1),
+        (worst, "baseline", 2, "bad", 0.0, -1),
+        (worst, "candidate", 1, "bad", 0.0, 1),
+        (worst, "candidate", 2, "good", 1.0, -1),
+    ]
+
+
+def test_published_values_end_to_end(shared):
+    """A01, A06 to A09: two runs of TREC-8, as sides made of their scores."""
+    place = shared / "score-matrices-trec" / "adhoc8_ap.run125-126.csv"
+    with place.open() as lines:
+        rows = list(csv.DictReader(lines))
+    names = sorted(name for name in rows[0] if "125" in name or "126" in name)
+    qrels = {str(i): {"d": 1} for i in range(len(rows))}
+    plain = side(qrels, {str(i): {"d": 1.0} for i in range(len(rows))}, ["AP"])
+    sides = []
+    for name in names:
+        scores = pl.DataFrame(
+            {
+                "query_id": [str(i) for i in range(len(rows))], "metric": "AP",
+                "value": [float(row[name]) for row in rows], "why": None,
+            },
+            schema=plain.scores.schema,
+        )  # fmt: skip
+        sides.append(rankgate_side(plain, name, scores))
+    (told,) = compared(*sides, Rules(correction="none"))
+    row = told.metrics.row(0, named=True)
+    assert row["delta"] == pytest.approx(0.053008, abs=5e-7)
+    assert row["p_value"] == pytest.approx(0.0013193972, abs=5e-11)
+    assert (row["low"], row["high"]) == pytest.approx((0.02174464, 0.08427136), abs=5e-9)
+    assert row["effect"] == pytest.approx(0.47445129, abs=5e-9)
+    assert row["mde"] == pytest.approx(0.0444626, abs=5e-8)
+    assert row["needed"] == pytest.approx(35.77, abs=5e-3)
+
+
+def rankgate_side(plain, name, scores):
+    return replace(plain, name=name, sha256=name, scores=scores)
+
+
+def test_several_candidates_are_corrected_together(systems):
+    qrels, old, new = systems
+    told = compare(qrels, old, {"new": new, "same": old}, ["P@1", "RR"])
+    raw = [p for each in told.comparisons for p in each.metrics["p_raw"].to_list()]
+    holm = [p for each in told.comparisons for p in each.metrics["p_value"].to_list()]
+    assert holm[0] == pytest.approx(min(1, 4 * min(raw)))
+    assert holm[2:] == [1.0, 1.0]
+    assert told.comparisons[0].correction == "holm over 4 tests"
+    assert told.many.systems == ("run", "new", "same") or len(told.many.systems) == 3
+    assert set(told.many.pairs.columns) >= {"p_tukey", "p_randomised"}
+    assert told.many.reliability["queries"].to_list() == [40, 40]
+
+
+def test_max_t_over_candidates(systems):
+    qrels, old, new = systems
+    rules = Rules(Way(test="randomization", resamples=2000), "maxt")
+    told = compare(qrels, old, {"new": new, "same": old}, ["P@1", "RR"], rules=rules)
+    one = compare(qrels, old, {"new": new}, ["P@1", "RR"], rules=rules)
+    for each in (told, one):
+        table = each.comparisons[0].metrics
+        assert (table["p_value"] >= table["p_raw"] - 1e-12).all()
+    with pytest.raises(UsageError, match="say --test randomization"):
+        Rules(correction="maxt")
+
+
+def test_queries_that_only_one_system_ran(systems):
+    qrels, old, new = systems
+    short = {query: docs for query, docs in new.items() if query not in {"q03", "q17"}}
+    with pytest.raises(UsageError, match=r"lacks 2 queries that the other ran \(q03, q17\)"):
+        compare(qrels, old, {"short": short}, ["P@1"])
+    dropped = compare(qrels, old, {"short": short}, ["P@1"], rules=Rules(unequal="drop"))
+    assert dropped.comparisons[0].metrics["n"].to_list() == [38]
+    assert dropped.comparisons[0].excluded["query_id"].to_list() == ["q03", "q17"]
+    zero = compare(qrels, old, {"short": short}, ["P@1"], rules=Rules(unequal="zero"))
+    assert zero.comparisons[0].metrics["n"].to_list() == [40]
+
+
+def test_undefined_values_are_left_out_with_the_reason(systems):
+    qrels, old, new = systems
+    holes = {**qrels, "q00": {"bad": 0}}
+    told = rankgate.compare(holes, old, new, ["P@1"], "searchtweak")
+    assert told.metrics["n"].to_list()[0] <= 40
+    strict = rankgate.compare(holes, old, new, ["AP"], overrides=["without_relevant=none"])
+    assert strict.metrics["n"].to_list() == [39]
+    assert strict.only.excluded.rows() == [("q00", "AP", "no relevant")]
+
+
+def test_nothing_differs(systems):
+    qrels, old, _ = systems
+    told = rankgate.compare(qrels, old, old, ["P@1"])
+    row = told.metrics.row(0, named=True)
+    assert (row["delta"], row["p_value"], row["needed"]) == (0.0, 1.0, None)
+    assert "no query moved" in told.warnings[0]
+
+
+def test_one_query():
+    qrels, old = made([0])
+    told = rankgate.compare(qrels, old, made([1])[1], ["P@1"])
+    row = told.metrics.row(0, named=True)
+    assert row["delta"] == 1.0
+    assert row["p_value"] is None
+    assert row["low"] is None
+    assert "1 query: no interval can be made of it" in told.warnings[0]
+
+
+def test_sides_of_other_judgments_or_conventions(systems):
+    qrels, old, new = systems
+    base = side(qrels, old, ["P@1"])
+    with pytest.raises(UsageError, match="other judgments"):
+        compared(base, side({**qrels, "q99": {"x": 1}}, new, ["P@1"]))
+    with pytest.raises(UsageError, match="ties"):
+        compared(base, side(qrels, new, ["P@1"], "ranx"))
+    with pytest.raises(UsageError, match="same metrics"):
+        compared(base, side(qrels, new, ["RR"]))
+
+
+def test_slices_and_their_interaction(systems):
+    qrels, old, new = systems
+    tags = pl.DataFrame(
+        {"query_id": list(qrels), "kind": ["head" if i < 20 else "tail" for i in range(40)]}
+    )
+    told = rankgate.compare(qrels, old, new, ["P@1"], tags=tags, slices=["kind"]).only
+    assert told.slices["n"].to_list() == [20, 20]
+    parts = told.slices["delta"].to_numpy()
+    assert parts.mean() == pytest.approx(told.metrics["delta"][0])
+    assert told.interactions.row(0)[:2] == ("kind", "P@1")
+    with pytest.raises(UsageError, match="no tag is called 'other'"):
+        rankgate.compare(qrels, old, new, ["P@1"], tags=tags, slices=["other"])
+
+
+def test_states_and_latency_from_the_companion(tmp_path, systems):
+    qrels, old, new = systems
+    runs = []
+    for name, run in (("old", old), ("new", new)):
+        place = tmp_path / f"{name}.run"
+        kept = {q: d for q, d in run.items() if q != "q05"}
+        place.write_text("".join(
+            f"{query} Q0 {doc} 1 {score} t\n" for query, docs in kept.items()
+            for doc, score in docs.items()
+        ))  # fmt: skip
+        lines = [{"query_id": query, "latency_ms": 10.0 + i} for i, query in enumerate(kept)]
+        lines.append({"query_id": "q05", "state": "zero"})
+        (tmp_path / f"{name}.run.meta.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        runs.append(place)
+    told = rankgate.compare(qrels, *runs, ["P@1"]).only
+    assert told.states.rows() == [
+        ("baseline", "ok", 39), ("baseline", "zero", 1),
+        ("candidate", "ok", 39), ("candidate", "zero", 1),
+    ]  # fmt: skip
+    assert told.latency["p50"].to_list() == [29.0, 29.0]
+    (tmp_path / "new.run.meta.jsonl").write_text('{"query_id": "q1", "latency_ms": -1}')
+    with pytest.raises(InputError, match=r"new.run.meta.jsonl:1: latency_ms -1"):
+        rankgate.compare(qrels, *runs, ["P@1"])
+
+
+def test_the_same_bytes_twice(systems):
+    ways = Rules(Way(test="randomization", interval="bca", resamples=500))
+    one, two = (
+        json.dumps(compare(*systems, ["P@1", "RR"], rules=ways).to_dict()) for _ in range(2)
+    )
+    assert one == two
+    plain = json.loads(one)["comparisons"][0]
+    assert set(plain) >= {"schema_version", "baseline", "candidate", "convention", "metrics",
+                          "queries", "excluded", "seed", "resamples"}  # fmt: skip
+
+
+def test_a_real_pair(shared):
+    place = shared / "trec-covid-r1"
+    told = rankgate.compare(
+        place / "qrels.covid-round1.txt", place / "runs" / "CSIROmedNIR.gz",
+        place / "runs" / "OHSU_RUN2.gz", ["nDCG@10"],
+    )  # fmt: skip
+    row = told.metrics.row(0, named=True)
+    assert row["n"] == 30
+    assert (row["baseline"], row["candidate"]) == pytest.approx((0.5875, 0.5966), abs=5e-5)
+    assert any("judged@10 is 0.71 of the baseline" in words for words in told.warnings)
+    assert "<table>" in told._repr_html_()
