@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rankgate.data.told import Loss, Note
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from typing import BinaryIO
 
     from rankgate.data.contents import Contents
@@ -14,55 +16,7 @@ if TYPE_CHECKING:
     from rankgate.data.run import Run
     from rankgate.data.source import Source
 
-_EXAMPLES = 3
-
-
-@dataclass(frozen=True)
-class Note:
-    """What a reader did to a file's content, or saw in it.
-
-    Attributes:
-        what: the thing, in words that follow a number: ``rows without a grade, left unrated``.
-        count: how many times.
-        examples: some of them, with their lines where they are known.
-    """
-
-    what: str
-    count: int
-    examples: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, what: str, found: Iterable[object]) -> tuple[Note, ...]:
-        """One note of everything found, with the first few as examples; none if there is none.
-
-        >>> Note.of("queries without ratings", ["a", "b", "c", "d"])
-        (Note(what='queries without ratings', count=4, examples=('a', 'b', 'c')),)
-        >>> Note.of("queries without ratings", [])
-        ()
-        """
-        listed = [str(each) for each in found]
-        return (cls(what, len(listed), tuple(listed[:_EXAMPLES])),) if listed else ()
-
-
-@dataclass(frozen=True)
-class Loss:
-    """What a writer could not put into its format.
-
-    Attributes:
-        what: the thing, in words that follow a number: ``texts of queries``.
-        count: how many of them.
-        examples: some of them.
-    """
-
-    what: str
-    count: int
-    examples: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, what: str, found: Iterable[object]) -> tuple[Loss, ...]:
-        """One loss of everything found, with the first few as examples; none if there is none."""
-        listed = [str(each) for each in found]
-        return (cls(what, len(listed), tuple(listed[:_EXAMPLES])),) if listed else ()
+__all__ = ["Format", "Loss", "Note"]
 
 
 @dataclass(frozen=True)
