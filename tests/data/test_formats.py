@@ -134,6 +134,15 @@ def test_an_empty_grade_is_unrated_and_told(tmp_path):
     assert told["queries without judgments"] == (2, ("q2", "q3"))
 
 
+def test_unknown_columns_are_told(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("item_id,position,click\n1,2,0\n")
+    with pytest.raises(InputError, match="the columns item_id, position, click are those of no"):
+        contents_of(path)
+    with pytest.raises(InputError, match="no column for query_id among item_id, position, click"):
+        read_qrels(path)
+
+
 def test_a_part_that_is_not_there_is_told(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("qid,doc,rating,judge\n1,a,2,x\n")

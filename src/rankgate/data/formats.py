@@ -96,6 +96,8 @@ def detected(place: Source) -> tuple[Format, str]:
             "JSON of a shape that no known format has; name the format, or see rankgate formats."
         )
         raise InputError(problem, source=place.label)
+    if begins[0] == "header" and re.search(rb"[,;]", head.split(b"\n", 1)[0]):
+        return named("csv"), "commas or semicolons are in the first line, and nothing else fits"
     return named("trec"), "nothing else fits"
 
 

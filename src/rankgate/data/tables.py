@@ -31,6 +31,7 @@ HOLDS = ("qrels", "runs", "ratings", "queries", "documents", "values")
 
 LOSES = "all parts but one; scales, tags, the state of queries, what only one format knows"
 
+_FIELDS = frozenset({"title", "text", "body", "contents", "abstract", "name", "url"})
 _ALWAYS = ("query_id", "doc_id", "rater", "grade")  # of ratings
 _RATED = tuple(name for name in RATINGS if name not in {"query_id", "doc_id", "rater"})
 
@@ -69,7 +70,9 @@ def table_of(names: Sequence[str], part: str | None = None) -> Table | None:
     text = named(names, ("query_id", "text"))
     if len(text) == len(("query_id", "text")):
         return _rest("queries", text, names)
-    return _rest("documents", ids, names) if "doc_id" in ids else None
+    lower = {name.strip().lower() for name in names}
+    told = "doc_id" in names or lower & _FIELDS  # ids alone are of many other things
+    return _rest("documents", ids, names) if "doc_id" in ids and told else None
 
 
 def _pairs(names: Sequence[str], ids: dict[str, str], part: str | None) -> Table | None:
