@@ -101,6 +101,13 @@ def test_blanks_in_ids_are_told(tmp_path):
         convert(path, tmp_path / "a.qrels")
 
 
+def test_what_is_beside_a_run_is_a_loss_that_is_told(tmp_path, run):
+    meta = '{"query_id": "1", "latency_ms": 12}\n{"query_id": "2", "state": "ok"}\n'
+    (tmp_path / "in.run.meta.jsonl").write_text(meta)
+    told = convert(run, tmp_path / "a.run")
+    assert [(loss.what, loss.count) for loss in told.losses] == [("states of queries", 2)]
+
+
 def test_tables_in_memory(tmp_path):
     qrels = read_qrels({"1": {"a": 2}})
     assert isinstance(qrels, Qrels)

@@ -144,7 +144,10 @@ def contents_of(
         return Contents(qrels=_qrels(place, found))
     if as_ == "run":
         return Contents(runs=(_run(place, found),))
-    return found.read(place)
+    contents = found.read(place)
+    if len(contents.runs) != 1:
+        return contents
+    return replace(contents, runs=(_beside(contents.runs[0], place),))
 
 
 def read_qrels(table: Any, name: str | None = None, from_: str | None = None) -> Qrels:  # noqa: ANN401

@@ -151,7 +151,7 @@ def _read(
     if found.streams and part:  # one table, which may be read as either
         contents = formats.contents_of(place, found.name, part)
         return place.label, found.name, reason, contents, ()
-    kept, lost = _only(found.read(place), as_, place.label)
+    kept, lost = _only(formats.contents_of(place, found.name), as_, place.label)
     return place.label, found.name, reason, kept, lost
 
 
