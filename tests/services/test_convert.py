@@ -101,10 +101,13 @@ def test_blanks_in_ids_are_told(tmp_path):
         convert(path, tmp_path / "a.qrels")
 
 
-def test_what_is_beside_a_run_is_a_loss_that_is_told(tmp_path, run):
-    meta = '{"query_id": "1", "latency_ms": 12}\n{"query_id": "2", "state": "ok"}\n'
+def test_what_is_beside_a_run_goes_with_it(tmp_path, run):
+    meta = '{"query_id": "1", "latency_ms": 12}\n{"query_id": "2", "state": "ok", "tag": "x"}\n'
     (tmp_path / "in.run.meta.jsonl").write_text(meta)
-    told = convert(run, tmp_path / "a.run")
+    told = convert(run, tmp_path / "a.run.gz")
+    assert told.losses == ()
+    assert read_run(tmp_path / "a.run.gz").queries.equals(read_run(run).queries)
+    told = convert(run, io.BytesIO(), to="trec")
     assert [(loss.what, loss.count) for loss in told.losses] == [("states of queries", 2)]
 
 

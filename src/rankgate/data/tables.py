@@ -18,6 +18,7 @@ from rankgate.data.qrels import Qrels
 from rankgate.data.ratings import SCHEMA as RATINGS
 from rankgate.data.ratings import Ratings
 from rankgate.data.run import SCHEMA as RUN
+from rankgate.data.told import STATES
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def run_losses(run: Run, *, tag: bool = False) -> Iterator[Loss]:
     if run.tag and not tag:
         yield Loss("tag of a run", 1, (run.tag,))
     if run.queries is not None:
-        yield from Loss.of("states of queries", run.queries["query_id"].to_list())
+        yield from Loss.of(STATES, run.queries["query_id"].to_list())
 
 
 def rows(contents: Contents, part: str) -> Iterator[pl.DataFrame]:

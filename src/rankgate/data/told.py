@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+STATES = "states of queries"
+"""The loss of what stands beside a run; a writer of files can put it beside the new one."""
+
 _EXAMPLES = 3
 
 

@@ -13,6 +13,7 @@ from rankgate.data.format import Loss, Note  # noqa: TC001 - callers name the ty
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run, ScatteredError
 from rankgate.data.target import replacing, suffix_of
+from rankgate.data.told import STATES
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -212,7 +213,23 @@ def _once(
             shutil.copyfileobj(aside, target)
         return lost
     with replacing(target) as stream:
-        return writer.write(counted, stream)
+        lost = writer.write(counted, stream)
+    if STATES not in {loss.what for loss in lost} or len(contents.runs) != 1:
+        return lost
+    _write_beside(contents.runs[0], target)
+    return tuple(loss for loss in lost if loss.what != STATES)
+
+
+def _write_beside(run: Run, target: str | Path | BinaryIO) -> None:
+    """The states, latencies and tags of a run's queries, in a file beside it."""
+    from rankgate.data.json_text import dumped  # noqa: PLC0415 - few runs have a companion
+    from rankgate.data.run_meta import SUFFIX  # noqa: PLC0415 - as above
+
+    assert run.queries is not None  # noqa: S101 - their loss was told
+    with replacing(f"{target}{SUFFIX}") as stream:
+        for row in run.queries.iter_rows(named=True):
+            told = {key: value for key, value in row.items() if value is not None}
+            stream.write(dumped(told).encode() + b"\n")
 
 
 def _counted(run: Run, counts: dict[str, int]) -> Run:
