@@ -214,6 +214,12 @@ def test_a_zip_bomb_ends_within_its_limit(tmp_path):
         read_qrels(saved(tmp_path, bomb))
 
 
+def test_a_packed_table_has_a_limit(tmp_path):
+    packed = saved(tmp_path, gzip.compress(parquet() + b"0" * (4 << 20)))
+    with pytest.raises(InputError, match="more than 1 MB when it is unpacked; unpack it first"):
+        Source(packed).everything(1 << 20)
+
+
 def test_links_that_lead_to_each_other(tmp_path):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")

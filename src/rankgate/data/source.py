@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 CHUNK = 16 << 20
 """Bytes parsed at one time, and the longest line; more would be fresh memory for each piece."""
 
+LIMIT = 1 << 30
+"""Bytes that are unpacked into memory at most, where a format cannot be read in pieces."""
+
 _PACKED = 1 << 17  # bytes unpacked at one time
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -109,10 +112,21 @@ class Source:
         end = self._line(stream, at + len(piece), size) if piece else b""
         return piece + end if end else piece
 
-    def everything(self) -> bytes:
-        """Everything, decompressed; for formats that are not line by line."""
+    def everything(self, limit: int = LIMIT) -> bytes:
+        """Everything, decompressed; for formats that are not line by line.
+
+        Raises:
+            InputError: more than the limit, damaged compression.
+        """
+        pieces, size = [], 0
         with self.open() as stream:
-            return b"".join(iter(lambda: self.read(stream, CHUNK), b""))
+            while piece := self.read(stream, CHUNK):
+                pieces.append(piece)
+                size += len(piece)
+                if size > limit:
+                    problem = f"more than {limit >> 20} MB when it is unpacked; unpack it first."
+                    raise InputError(problem, source=self.label)
+        return b"".join(pieces)
 
     def head(self, size: int = 1 << 16) -> bytes:
         """The first bytes, decompressed."""
