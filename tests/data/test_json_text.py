@@ -78,6 +78,13 @@ def test_documents_have_a_limit(tmp_path):
         json_text.document(Source(bomb), limit=1 << 20)
 
 
+@pytest.mark.parametrize("item", [b"[],", b'{"a":1},', b'"ab",'])
+def test_documents_hold_so_many_values(item):
+    """What is small as text and large as Python's objects."""
+    with pytest.raises(InputError, match="too many values for one JSON document"):
+        json_text.parsed(b"[" + item * 17_000_000 + b"1]", "f")
+
+
 def test_lines_are_counted():
     data = b'\xef\xbb\xbf{"a": 1}\r\n\n{"a": 2}\n{"a": 3'
     found = json_text.lines(Source(None, data))

@@ -21,6 +21,9 @@ LIMIT = 256 << 20
 DEPTH = 64
 """Brackets and braces inside each other."""
 
+VALUES, OBJECTS = 16_000_000, 4_000_000
+"""Values, and objects among them, of one document; Python's take about 60 and 250 bytes each."""
+
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 40
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:\n]|[^"{}\[\],:\n]+|"', re.DOTALL)
@@ -72,6 +75,9 @@ def parsed(data: bytes, label: str, line: int = 1) -> Any:  # noqa: ANN401 - wha
         problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
         where = line + data.count(b"\n", 0, error.start)
         raise InputError(problem, source=label, line=where) from None
+    if data.count(b",") > VALUES or data.count(b"{") > OBJECTS:
+        problem = "too many values for one JSON document; split it, or use JSONL or CSV."
+        raise InputError(problem, source=label)
     if data.count(b"{") + data.count(b"[") > DEPTH and (deep := _too_deep(text)):
         problem = f"more than {DEPTH} brackets inside each other; no format needs so many."
         raise InputError(problem, source=label, line=line + deep - 1)
