@@ -1,0 +1,131 @@
+"""A saved baseline: one plain file that can be committed, so that no old engine is needed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.data.comparison import LISTS, QUERIES, SCORES, Side
+from rankgate.data.json_text import parsed
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A side that was saved.
+
+    Attributes:
+        name: of the baseline.
+        side: the system as it was scored.
+        noise: by metric, the largest difference that the system showed against itself.
+        looks: every look that was recorded: ``at``, ``candidate``, ``sha256``, ``policy``,
+            ``verdict``.
+    """
+
+    name: str
+    side: Side
+    noise: Mapping[str, float] = field(default_factory=dict)
+    looks: tuple[Mapping[str, str], ...] = ()
+
+    def looked(self, look: Mapping[str, str]) -> Baseline:
+        """The same with one look more."""
+        return replace(self, looks=(*self.looks, dict(look)))
+
+
+def dumped(baseline: Baseline) -> str:
+    """The file: sorted, a query a line, so that a change reads well as a diff."""
+    side = baseline.side
+    head: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "name": baseline.name,
+        "run": {"name": side.name, "tag": side.tag, "sha256": side.sha256},
+        "qrels": {"name": side.qrels, "sha256": side.qrels_sha256},
+        "convention": dict(side.convention),
+        "metrics": list(side.metrics),
+        "depth": side.depth,
+        "tags": list(side.tags),
+        "noise": dict(baseline.noise),
+        "looks": [dict(look) for look in baseline.looks],
+    }
+    lines = [f"  {json.dumps(key)}: {_line(value)},\n" for key, value in head.items()]
+    queries = ",\n".join(f"    {json.dumps(q)}: {_line(v)}" for q, v in _by_query(side).items())
+    return "{\n" + "".join(lines) + '  "queries": {\n' + queries + "\n  }\n}\n"
+
+
+def loaded(path: Path) -> Baseline:
+    """A saved baseline.
+
+    Raises:
+        InputError: the file is none, or was damaged.
+    """
+    label = str(path)
+    try:
+        told = parsed(path.read_bytes(), label)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}.", source=label) from None
+    if not isinstance(told, dict) or told.get("schema_version") != SCHEMA_VERSION:
+        problem = f"not a saved baseline of version {SCHEMA_VERSION}; save it anew."
+        raise InputError(problem, source=label)
+    try:
+        return Baseline(told["name"], _side(told), told["noise"], tuple(told["looks"]))
+    except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
+        problem = f"a saved baseline that was damaged ({type(error).__name__}: {error}); save anew."
+        raise InputError(problem, source=label) from None
+
+
+def is_baseline(head: bytes) -> bool:
+    """Whether a file that begins so is a saved baseline."""
+    start = head[:200].replace(b" ", b"").replace(b"\n", b"")
+    return start.startswith(b'{"schema_version":1,"name":')
+
+
+def _line(value: Any) -> str:  # noqa: ANN401 - plain values
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+
+def _by_query(side: Side) -> dict[str, dict[str, Any]]:
+    """Each query's state, values and first documents."""
+    told: dict[str, dict[str, Any]] = {}
+    for row in side.queries.sort("query_id").iter_rows(named=True):
+        known = {name: value for name, value in row.items() if value is not None}
+        told[known.pop("query_id")] = {**known, "values": {}, "top": []}
+    for query, metric, value, why in side.scores.select(*SCORES).iter_rows():
+        told[query]["values"][metric] = value if why is None else [value, why]
+    for query, _, doc, grade in side.lists.sort("query_id", "rank").select(*LISTS).iter_rows():
+        told[query]["top"].append([doc, grade])
+    return told
+
+
+def _side(told: dict[str, Any]) -> Side:
+    scores, lists, queries = [], [], []
+    tags = told["tags"]
+    for query, own in told["queries"].items():
+        for metric, value in own["values"].items():
+            number, why = value if isinstance(value, list) else (value, None)
+            scores.append((query, metric, number, why))
+        lists += [(query, rank, doc, grade) for rank, (doc, grade) in enumerate(own["top"], 1)]
+        known = {name: own.get(name) for name in [*QUERIES, *tags] if name != "query_id"}
+        queries.append({"query_id": query, **known})
+    schema = {**QUERIES, **dict.fromkeys(tags, pl.String)}
+    return Side(
+        name=told["run"]["name"],
+        tag=told["run"]["tag"],
+        sha256=told["run"]["sha256"],
+        qrels=told["qrels"]["name"],
+        qrels_sha256=told["qrels"]["sha256"],
+        convention=told["convention"],
+        metrics=tuple(told["metrics"]),
+        depth=told["depth"],
+        scores=pl.DataFrame(scores, schema=SCORES, orient="row"),
+        lists=pl.DataFrame(lists, schema=LISTS, orient="row"),
+        queries=pl.DataFrame(queries, schema=schema),
+    )

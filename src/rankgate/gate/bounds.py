@@ -1,0 +1,84 @@
+"""A mean difference held against a bound: above, below, or not to be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from rankgate.stats.bootstrap import bootstrap_interval
+from rankgate.stats.interval import FEW, SKEWED, skewness, t_interval
+from rankgate.stats.power import detectable, needed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.gate.declare import Evidence, Status
+    from rankgate.stats.interval import Intervals
+
+LEAST = 10
+"""Fewer queries than this decide nothing."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A sample held against a bound.
+
+    Attributes:
+        status: pass if its mean lies above the bound for sure, fail if below for sure.
+        n, mean, low, high: the sample; low is the end that a pass needs, at one-sided level
+            1 − alpha, high the end that a fail needs, at 1 − alpha / tests.
+        mde: the smallest true difference that so many queries show, one-sided.
+        more: queries that would settle it if the mean stays, None where none would.
+        why: why nothing can be inferred at all; empty where it can.
+    """
+
+    status: Status
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    mde: float | None
+    more: int | None
+    why: str = ""
+
+
+def held(values: NDArray[np.float64], bound: float, evidence: Evidence) -> Held:
+    """Hold the mean of a sample against a bound.
+
+    A pass falsely said has at most the chance alpha, as every rule that blocks must pass
+    (intersection-union: Berger 1982). A fail falsely said by any of the rules has at most alpha
+    in all, as each takes its share (Bonferroni).
+    """
+    n = len(values)
+    if n < LEAST:
+        why = f"{n} queries have a value on both sides; fewer than {LEAST} decide nothing"
+        mean = float(values.mean()) if n else None
+        return Held("inconclusive", n, mean, None, None, None, None, why)
+    mean, spread = float(values.mean()), float(np.ptp(values))
+    low = float(_interval(values, 1 - 2 * evidence.alpha, evidence).low[0])
+    high = float(_interval(values, 1 - 2 * evidence.alpha / evidence.tests, evidence).high[0])
+    sd = float(values.std(ddof=1)) if spread else 0.0
+    mde = float(detectable(sd, n, evidence.alpha, evidence.power, sides=1))
+    more = _more(mean - bound, sd, n, evidence)
+    if n < FEW and abs(skewness(values)[0]) > SKEWED:
+        why = f"{n} queries with skewed differences decide nothing: intervals cover too rarely"
+        return Held("inconclusive", n, mean, low, high, mde, more, why)
+    status: Status = "pass" if low > bound else "fail" if high < bound else "inconclusive"
+    return Held(status, n, mean, low, high, mde, more)
+
+
+def _interval(values: NDArray[np.float64], level: float, evidence: Evidence) -> Intervals:
+    if evidence.interval == "t":
+        return t_interval(values, level)
+    method: Literal["bca", "percentile"] = "bca" if evidence.interval == "bca" else "percentile"
+    return bootstrap_interval(values, level, method, seed=evidence.comparison.seed)
+
+
+def _more(distance: float, sd: float, n: int, evidence: Evidence) -> int | None:
+    """Queries beside those at hand, if the mean stays where it is."""
+    if not distance or not sd:
+        return None
+    whole = needed(distance, sd, evidence.alpha, evidence.power, sides=1)
+    return max(1, int(np.ceil(whole)) - n) if np.isfinite(whole) else None

@@ -1,0 +1,137 @@
+"""Rules and a comparison to a verdict."""
+
+from __future__ import annotations
+
+from math import pi
+from typing import TYPE_CHECKING
+
+from rankgate.errors import UsageError
+from rankgate.gate.declare import Evidence
+from rankgate.gate.rules import RULES
+from rankgate.gate.verdict import Ended, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.data.comparison import Comparison
+    from rankgate.gate.declare import Hole, Status
+    from rankgate.gate.policy import Policy
+
+MANY_LOOKS = 20
+"""Looks at one pinned set of queries after which a reader is warned."""
+
+
+def decide(
+    comparison: Comparison,
+    policy: Policy,
+    *,
+    holes: Mapping[str, Hole] | None = None,
+    noise: Mapping[str, float] | None = None,
+    looks: int = 0,
+    logged: bool = True,
+    today: str = "",
+) -> Verdict:
+    """How every rule ends, and what that makes of the whole.
+
+    Fail if a rule that blocks failed; else inconclusive if one is; else pass. A false pass of any
+    rule that must not pass has at most the chance alpha (intersection-union); a false fail of any
+    of them alpha in all (Bonferroni).
+
+    Args:
+        comparison: the candidate against the baseline.
+        policy: what is demanded.
+        holes: by metric, what unjudged documents could hide.
+        noise: by metric, the difference that the system shows against itself.
+        looks: how often these queries were looked at, this time included; 0 where they are not
+            pinned.
+        logged: whether this look is written down.
+        today: the day, for exceptions that expire.
+
+    Raises:
+        UsageError: a margin below the noise floor; a slice that no query has.
+    """
+    corrected = policy["looks"] == "correct" and looks > 1
+    alpha = policy["alpha"] * (6 / (pi * looks) ** 2 if corrected else 1.0)
+    inferring = [
+        rule for rule in policy.rules if rule.tier == "block" and RULES[rule.kind].statistical
+    ]
+    evidence = Evidence(
+        comparison, alpha, max(1, len(inferring)), policy["power"], policy["interval"],
+        noise or {}, holes or {}, policy["flip"], today,
+    )  # fmt: skip
+    _refuse(policy, evidence)
+    ended = tuple(Ended(rule, RULES[rule.kind].decide(rule, evidence)) for rule in policy.rules)
+    notes = (*_notes(policy, evidence, looks, logged=logged), *comparison.warnings)
+    return Verdict(
+        verdict(ended),
+        ended,
+        comparison,
+        {
+            "qrels": comparison.qrels_sha256,
+            "baseline": comparison.baseline.sha256,
+            "candidate": comparison.candidate.sha256,
+            "policy": policy.sha256,
+        },
+        comparison.convention,
+        policy.source,
+        looks,
+        notes,
+        policy["inconclusive"],
+        (comparison.baseline.name, comparison.candidate.name),
+    )
+
+
+def verdict(ended: tuple[Ended, ...]) -> Status:
+    """What rules that block make together."""
+    blocking = {each.outcome.status for each in ended if each.rule.tier == "block"}
+    if "fail" in blocking:
+        return "fail"
+    return "inconclusive" if "inconclusive" in blocking else "pass"
+
+
+def _refuse(policy: Policy, evidence: Evidence) -> None:
+    for rule in policy.rules:
+        if rule.slice and (tag := rule.slice.partition("=")[0]) not in evidence.comparison.tags:
+            known = ", ".join(evidence.comparison.tags) or "none"
+            raise UsageError(
+                f"rule {rule.id}: no query has the tag {tag!r}; there are {known}; name a file of "
+                "tags in the policy or with --tags."
+            )
+        floor = evidence.noise.get(rule.get("metric") or "")
+        margin = rule.get("margin")
+        if floor is not None and margin is not None and margin < floor:
+            raise UsageError(
+                f"rule {rule.id}: the margin {margin:g} is below the noise floor {floor:.4f} that "
+                f"the same system shows against itself in {rule['metric']}; raise the margin."
+            )
+
+
+def _notes(policy: Policy, evidence: Evidence, looks: int, *, logged: bool) -> list[str]:
+    share, tests = evidence.alpha, evidence.tests
+    rules = "rule that infers" if tests == 1 else f"{tests} rules that infer"
+    control = (
+        f"a false pass has at most a chance of {share:.2g}, as every rule that blocks must pass; "
+        f"a false fail of the {rules} at most {share:.2g} in all"
+    )
+    told = [control]
+    if looks and policy["looks"] == "correct" and looks > 1:
+        told.append(f"look {looks} at these queries: alpha is {share:.2g} instead of "
+                    f"{policy['alpha']:g}, so that all looks together keep it")  # fmt: skip
+    elif looks >= MANY_LOOKS:
+        told.append(
+            f"look {looks} at these queries: whoever tunes against one set long enough passes by "
+            'chance; draw fresh queries, or say looks = "correct" in the policy'
+        )
+    if looks and not logged:
+        told.append("this look was not logged; say --record where it counts")
+    return told
+
+
+def stale(policy: Policy, comparison_names: tuple[str, str], reason: str, next_: str,
+          hashes: Mapping[str, str | None]) -> Verdict:  # fmt: skip
+    """The verdict where a baseline cannot be compared any more: nothing is decided."""
+    from rankgate.gate.declare import Outcome, Rule  # noqa: PLC0415 - for this one verdict
+
+    ended = Ended(Rule("baseline", "drift"), Outcome("inconclusive", reason, next_))
+    return Verdict("inconclusive", (ended,), None, hashes, {}, policy.source,
+                   exit=policy["inconclusive"], names=comparison_names)  # fmt: skip

@@ -1,0 +1,169 @@
+"""What a rule is: its kind with declared parameters, what it looks at, how it ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import polars as pl
+
+    from rankgate.data.comparison import Comparison
+
+Status = Literal["pass", "fail", "inconclusive"]
+Tier = Literal["block", "warn", "info"]
+
+TIERS: tuple[Tier, ...] = ("block", "warn", "info")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One thing that a rule of a kind may say.
+
+    Attributes:
+        name: its key in the policy.
+        type: number, whole, text, flag or list.
+        about: what it means, in a sentence.
+        default: what it is where nothing is said; `REQUIRED` where something must be.
+        low, high: the range of a number, ends included.
+        choices: the words that it may be.
+    """
+
+    name: str
+    type: Literal["number", "whole", "text", "flag", "list"]
+    about: str
+    default: Any = None
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+
+
+REQUIRED = "required"
+"""The default of a parameter that has none."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of rule.
+
+    Attributes:
+        name: how policies call it.
+        title: what it demands, in a sentence.
+        parameters: its own, beside those that every rule has.
+        decide: how it ends.
+        needs: the metric parameter, if it looks at one: its margin is bound by the noise floor.
+        statistical: whether it infers from a sample of queries; the others count.
+    """
+
+    name: str
+    title: str
+    parameters: tuple[Parameter, ...]
+    decide: Callable[[Rule, Evidence], Outcome]
+    statistical: bool = False
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of a policy.
+
+    Attributes:
+        id: its name, unique in the policy.
+        kind: the name of its kind.
+        tier: whether it blocks, warns or informs.
+        slice: ``tag=value``, the queries it looks at; None is all of them.
+        values: its parameters, defaults filled in.
+    """
+
+    id: str
+    kind: str
+    tier: Tier = "block"
+    slice: str | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a number, a word, a list
+        return self.values[name]
+
+    def get(self, name: str) -> Any:  # noqa: ANN401 - as above
+        """A parameter, None where its kind does not have it."""
+        return self.values.get(name)
+
+
+@dataclass(frozen=True)
+class Hole:
+    """What the unjudged documents could make of one metric's difference.
+
+    Attributes:
+        worst, best: the mean difference with every unjudged document against the candidate, and
+            for it.
+        flip: the probability that judging them would turn the sign or leave the margin; None
+            where it was not estimated.
+        judge: how many documents to judge first.
+    """
+
+    worst: float
+    best: float
+    flip: float | None = None
+    judge: int = 0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What rules look at.
+
+    Attributes:
+        comparison: the candidate against the baseline.
+        alpha: the chance of a false pass that is allowed.
+        tests: how many rules infer; the chance of a false fail is shared among them.
+        power: that figures of detectable differences are for.
+        interval: how intervals are made: t, bca or percentile.
+        noise: by metric the difference that the same system shows against itself.
+        holes: by metric what the unjudged could hide; empty where it was not asked.
+        flip: the probability of a flip above which nothing is decided.
+        today: the day, as 2026-01-31, for exceptions that expire.
+    """
+
+    comparison: Comparison
+    alpha: float = 0.05
+    tests: int = 1
+    power: float = 0.8
+    interval: str = "t"
+    noise: Mapping[str, float] = field(default_factory=dict)
+    holes: Mapping[str, Hole] = field(default_factory=dict)
+    flip: float = 0.1
+    today: str = ""
+
+    def queries(self, metric: str, slice_: str | None) -> pl.DataFrame:
+        """The queries of one metric, worst first, of a slice."""
+        import polars as pl  # noqa: PLC0415 - for the type only elsewhere
+
+        table = self.comparison.deltas(metric)
+        if slice_ is None:
+            return table
+        tag, _, value = slice_.partition("=")
+        return table.filter(pl.col(tag).fill_null("") == value)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a rule ended.
+
+    Attributes:
+        status: pass, fail or inconclusive.
+        reason: why, in a sentence with the figures.
+        next: what would settle it, or mend it; empty after a pass.
+        n, delta, low, high, margin, mde: the figures, None where a rule has none.
+        queries: those that the rule is about, worst first.
+    """
+
+    status: Status
+    reason: str
+    next: str = ""
+    n: int | None = None
+    delta: float | None = None
+    low: float | None = None
+    high: float | None = None
+    margin: float | None = None
+    mde: float | None = None
+    queries: tuple[str, ...] = ()

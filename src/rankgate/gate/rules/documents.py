@@ -1,0 +1,90 @@
+"""Assertions about single queries, as a behavioural test makes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.gate.declare import REQUIRED, Kind, Outcome, Parameter
+
+if TYPE_CHECKING:
+    from rankgate.gate.declare import Evidence, Rule
+
+_QUERY = Parameter("query", "text", "the id of the query", REQUIRED)
+_DOC = Parameter("doc", "text", "the id of the document", REQUIRED)
+_LOOK = "look at the query side by side (rankgate compare --query ID)"
+
+
+def must_have(rule: Rule, evidence: Evidence) -> Outcome:
+    """The document is among the first."""
+    rank = _rank(rule["query"], rule["doc"], evidence)
+    good = rank is not None and rank <= rule["within"]
+    where = f"at rank {rank}" if rank else f"not among the first {evidence.comparison.depth}"
+    reason = f"{rule['doc']} is {where} for {rule['query']}; it must be within {rule['within']}"
+    return _ended(rule, evidence, reason, good=good)
+
+
+def must_not_have(rule: Rule, evidence: Evidence) -> Outcome:
+    """The document is not among the first."""
+    rank = _rank(rule["query"], rule["doc"], evidence)
+    good = rank is None or rank > rule["within"]
+    where = f"at rank {rank}" if rank else f"not among the first {evidence.comparison.depth}"
+    reason = f"{rule['doc']} is {where} for {rule['query']}; it must not be within {rule['within']}"
+    return _ended(rule, evidence, reason, good=good)
+
+
+def order(rule: Rule, evidence: Evidence) -> Outcome:
+    """One document stands above another."""
+    first, then = (_rank(rule["query"], rule[name], evidence) for name in ("above", "below"))
+    good = first is not None and (then is None or first < then)
+    told = [f"{rule[name]} is at {rank or 'no rank'}" for name, rank in
+            (("above", first), ("below", then))]  # fmt: skip
+    reason = f"for {rule['query']} {' and '.join(told)}; {rule['above']} must stand above"
+    return _ended(rule, evidence, reason, good=good)
+
+
+def _rank(query: str, doc: str, evidence: Evidence) -> int | None:
+    found = evidence.comparison.lists.filter(
+        (pl.col("system") == "candidate")
+        & (pl.col("query_id") == query)
+        & (pl.col("doc_id") == doc)
+    )["rank"]
+    return int(found[0]) if len(found) else None
+
+
+def _ended(rule: Rule, evidence: Evidence, reason: str, *, good: bool) -> Outcome:
+    known = evidence.comparison.queries["query_id"]
+    if rule["query"] not in known and rule["query"] not in evidence.comparison.lists["query_id"]:
+        reason = f"query {rule['query']} is not among those that are compared"
+        return Outcome("inconclusive", reason, "see whether its id is right", n=0)
+    return Outcome("pass" if good else "fail", reason, "" if good else _LOOK, n=1,
+                   queries=(rule["query"],))  # fmt: skip
+
+
+def _within(about: str) -> Parameter:
+    return Parameter("within", "whole", about, 10, 1)
+
+
+MUST_HAVE = Kind(
+    "must_have",
+    "a document is among the first of a query",
+    (_QUERY, _DOC, _within("the last rank at which it may stand")),
+    must_have,
+)
+MUST_NOT_HAVE = Kind(
+    "must_not_have",
+    "a document is not among the first of a query",
+    (_QUERY, _DOC, _within("the last rank at which it must not stand")),
+    must_not_have,
+)
+ORDER = Kind(
+    "order",
+    "one document stands above another",
+    (
+        _QUERY,
+        Parameter("above", "text", "the document that must stand above", REQUIRED),
+        Parameter("below", "text", "the document that must stand below, or not at all", REQUIRED),
+    ),
+    order,
+)

@@ -1,0 +1,48 @@
+"""How long queries take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.gate.declare import Kind, Outcome, Parameter
+
+if TYPE_CHECKING:
+    from rankgate.gate.declare import Evidence, Rule
+
+_MISSING = "put latency_ms beside the run in RUN.meta.jsonl"
+
+
+def decide(rule: Rule, evidence: Evidence) -> Outcome:
+    """Compare a quantile with a ceiling in milliseconds, and with the baseline's."""
+    rows = {row["system"]: row for row in evidence.comparison.latency.to_dicts()}
+    name, most, ratio = rule["quantile"], rule["max_ms"], rule["max_ratio"]
+    if "candidate" not in rows:
+        return Outcome("inconclusive", "the candidate's run says no latencies", _MISSING)
+    own = rows["candidate"][name]
+    told, over = f"{name} is {own:.1f} ms", []
+    if most is not None and own > most:
+        over.append(f"at most {most:g} ms are allowed")
+    if ratio is not None:
+        if "baseline" not in rows:
+            return Outcome("inconclusive", "the baseline says no latencies", _MISSING)
+        base = rows["baseline"][name]
+        told += f", {base:.1f} ms of the baseline"
+        if own > ratio * base:
+            over.append(f"at most {ratio:g} times the baseline's is allowed")
+    if over:
+        return Outcome("fail", f"{told}; {' and '.join(over)}", "find what made it slower",
+                       n=rows["candidate"]["n"])  # fmt: skip
+    return Outcome("pass", told, n=rows["candidate"]["n"])
+
+
+KIND = Kind(
+    "latency",
+    "queries do not take too long, where runs say how long they took",
+    (
+        Parameter("quantile", "text", "p50, p90, p95 or p99", "p95",
+                  choices=("p50", "p90", "p95", "p99")),
+        Parameter("max_ms", "number", "the largest quantile in milliseconds", None, 0.0),
+        Parameter("max_ratio", "number", "the largest quantile over the baseline's", None, 0.0),
+    ),
+    decide,
+)  # fmt: skip

@@ -1,0 +1,41 @@
+"""Not worse than the baseline by more than a margin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.gate.bounds import held
+from rankgate.gate.declare import REQUIRED, Kind, Outcome, Parameter
+from rankgate.gate.words import number, settled, unmoved
+
+if TYPE_CHECKING:
+    from rankgate.gate.declare import Evidence, Rule
+
+
+def decide(rule: Rule, evidence: Evidence) -> Outcome:
+    """Pass where the interval lies above −margin, fail where below, else inconclusive."""
+    metric = rule["metric"]
+    table = evidence.queries(metric, rule.slice)
+    baseline = table["baseline"].mean()
+    margin = rule["margin"]
+    if margin is None:
+        margin = rule["relative"] * (baseline if isinstance(baseline, float) else 0.0)
+    if blind := unmoved(rule, evidence, table, margin):
+        return blind
+    told = held(table["delta"].to_numpy(), -margin, evidence)
+    return settled(rule, evidence, told, margin, table, f"worse than the margin {number(margin)}")
+
+
+KIND = Kind(
+    "noninferiority",
+    "the candidate is not worse by more than a margin",
+    (
+        Parameter("metric", "text", "the metric, such as nDCG@10", REQUIRED),
+        Parameter("margin", "number", "the largest loss that is acceptable, in the metric's units",
+                  None, 0.0),
+        Parameter("relative", "number", "the same as a share of the baseline's mean", None, 0.0,
+                  1.0),
+    ),
+    decide,
+    statistical=True,
+)  # fmt: skip

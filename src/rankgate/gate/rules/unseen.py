@@ -1,0 +1,44 @@
+"""How much of the change the metrics at hand see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.gate.declare import Kind, Outcome, Parameter
+
+if TYPE_CHECKING:
+    from rankgate.gate.declare import Evidence, Rule
+
+
+def decide(rule: Rule, evidence: Evidence) -> Outcome:
+    """The share of queries whose lists changed while no metric moved."""
+    told = evidence.comparison
+    changed = set(
+        told.lists.filter(pl.col("moved").is_null() | (pl.col("moved") != 0))["query_id"].to_list()
+    )
+    seen = set(told.queries.filter(pl.col("delta") != 0)["query_id"].to_list())
+    unseen = sorted(changed - seen)
+    if not changed:
+        return Outcome("pass", f"no list changed in its first {told.depth} documents")
+    share = len(unseen) / len(changed)
+    reason = (
+        f"{len(changed)} lists changed in their first {told.depth} documents; of {len(unseen)} "
+        f"({share:.0%}) no metric of this gate saw anything, at most {rule['at_most']:.0%} may"
+    )
+    if share <= rule["at_most"]:
+        return Outcome("pass", reason, n=len(changed))
+    return Outcome("inconclusive", reason, "add a metric that sees them (rankgate blindspots)",
+                   n=len(changed), queries=tuple(unseen))  # fmt: skip
+
+
+KIND = Kind(
+    "unseen",
+    "the metrics see most of what changed",
+    (
+        Parameter("at_most", "number", "the share of changed lists that no metric sees", 0.5, 0.0,
+                  1.0),
+    ),
+    decide,
+)  # fmt: skip

@@ -1,0 +1,174 @@
+"""The gate: a policy, a baseline and a candidate to a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.errors import UsageError
+from rankgate.gate.decide import decide, stale
+from rankgate.gate.policy import default, found, read
+from rankgate.services import baseline as baselines
+from rankgate.services.compare import Rules, compared
+from rankgate.services.evaluate import DEFAULT_METRICS
+from rankgate.services.holes import holes_of
+from rankgate.services.paired import Way
+from rankgate.services.side import Scorer
+from rankgate.services.tags import tags_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rankgate.data.comparison import Side
+    from rankgate.gate.declare import Hole
+    from rankgate.gate.policy import Policy
+    from rankgate.gate.verdict import Verdict
+    from rankgate.metrics.declare import Metric
+    from rankgate.services.baseline import Saved
+
+
+def gate(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    baseline: Any,  # noqa: ANN401 - a run, or the name or file of a saved baseline
+    candidate: Any,  # noqa: ANN401 - a run
+    policy: str | Path | Policy | None = None,
+    *,
+    tags: str | Path | pl.DataFrame | None = None,
+    noise: Sequence[Any] = (),
+    record: bool = False,
+    extra: Sequence[Metric] = (),
+    folder: Path = baselines.FOLDER,
+    today: str | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Verdict:
+    """Decide whether a candidate may replace a baseline.
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        baseline: a run as ``evaluate`` takes it; or the name of a saved baseline, or its file.
+        candidate: a run.
+        policy: a TOML file, a policy; without it ``rankgate.toml`` or ``[tool.rankgate]`` of
+            ``pyproject.toml`` where the command runs, else the default policy.
+        tags: a file or a frame of tags; without it the policy's.
+        noise: further runs of the baseline's system, from which the noise floor is measured.
+        record: log this look in the saved baseline.
+        extra: metrics that can be named beside those of the house.
+        folder: where saved baselines are.
+        today: the day, for exceptions that expire; as 2026-01-31.
+        on_progress: told what is being done.
+
+    Raises:
+        InputError: data or a policy that cannot be read, with file and line.
+        UsageError: unknown names, query sets that differ, a margin below the noise floor.
+    """
+    say = on_progress or (lambda _: None)
+    rules = _policy(policy)
+    saved = baselines.pinned(str(baseline), folder) if isinstance(baseline, str | Path) else None
+    if record and saved is None:
+        raise UsageError("--record logs a look in a saved baseline, and this one is a run; save "
+                         "it first: rankgate baseline save NAME QRELS RUN.")  # fmt: skip
+    metrics = rules.metrics or DEFAULT_METRICS
+    say("scoring the candidate")
+    scorer = Scorer.of(
+        qrels, metrics, rules["convention"], extra=extra, depth=rules.depth,
+        tags=_tags(tags, rules),
+    )  # fmt: skip
+    other = scorer.side(candidate)
+    if saved is not None and saved.baseline.side.qrels_sha256 != scorer.qrels.sha256:
+        return _stale(saved, other, rules)
+    say("scoring the baseline")
+    base = _chosen(saved, metrics) if saved else scorer.side(baseline)
+    way = Way(interval=_interval(rules), level=1 - rules["alpha"], power=rules["power"],
+              seed=rules["seed"])  # fmt: skip
+    (told,) = compared(base, other, Rules(way, unequal=rules["unequal"], slices=()))
+    looks = len(saved.baseline.looks) + 1 if saved else 0
+    verdict = decide(
+        told, rules,
+        holes=_holes(scorer, base, other, rules),
+        noise=_noise(saved, scorer, base, noise, rules),
+        looks=looks, logged=record or saved is None,
+        today=today or datetime.now(UTC).strftime("%Y-%m-%d"),
+    )  # fmt: skip
+    if record and saved:
+        baselines.record(saved, other, rules.source, verdict.verdict)
+    return verdict
+
+
+def _policy(policy: str | Path | Policy | None) -> Policy:
+    if isinstance(policy, str | Path):
+        return read(policy)
+    if policy is not None:
+        return policy
+    place = found(Path.cwd())
+    return read(place) if place else default()
+
+
+def _tags(tags: str | Path | pl.DataFrame | None, rules: Policy) -> pl.DataFrame | None:
+    if isinstance(tags, pl.DataFrame):
+        return tags
+    if tags is not None:
+        return tags_from(tags)
+    return tags_from(rules.folder / rules["tags"]) if rules["tags"] else None
+
+
+def _interval(rules: Policy) -> str:
+    return str(rules["interval"])
+
+
+def _chosen(saved: Saved, metrics: Sequence[str]) -> Side:
+    """The saved side with the metrics of the policy.
+
+    Raises:
+        UsageError: it was saved without one of them.
+    """
+    side = saved.baseline.side
+    lacking = [metric for metric in metrics if metric not in side.metrics]
+    if lacking:
+        raise UsageError(
+            f"the baseline {saved.baseline.name} was saved without {', '.join(lacking)}; save it "
+            f"anew: rankgate baseline save {saved.baseline.name} QRELS RUN --force, with "
+            f"{' '.join(f'-m {metric}' for metric in metrics)}."
+        )
+    scores = side.scores.filter(pl.col("metric").is_in(list(metrics)))
+    return replace(side, metrics=tuple(metrics), scores=scores)
+
+
+def _stale(saved: Saved, candidate: Side, rules: Policy) -> Verdict:
+    """Other judgments than the baseline was scored by: what changed is not the system alone."""
+    side = saved.baseline.side
+    reason = (
+        f"the baseline {saved.baseline.name} was scored by other judgments "
+        f"({side.qrels_sha256[:12]}) than the candidate ({candidate.qrels_sha256[:12]})"
+    )
+    after = f"save it anew by these judgments: rankgate baseline save {saved.baseline.name} --force"
+    hashes = {
+        "qrels": candidate.qrels_sha256, "baseline": side.sha256, "candidate": candidate.sha256,
+        "policy": rules.sha256,
+    }  # fmt: skip
+    return stale(rules, (saved.baseline.name, candidate.name), reason, after, hashes)
+
+
+def _noise(
+    saved: Saved | None, scorer: Scorer, base: Side, runs: Sequence[Any], rules: Policy
+) -> dict[str, float]:
+    """The floor that the baseline has recorded, or that further runs of its system show."""
+    floor = dict(saved.baseline.noise) if saved else {}
+    if runs:
+        sides = [base, *(scorer.side(run) for run in runs)]
+        floor |= {metric: baselines.spread(metric, sides) for metric in rules.metrics}
+    return floor
+
+
+def _holes(scorer: Scorer, base: Side, other: Side, rules: Policy) -> dict[str, Hole]:
+    if rules["holes"] == "ignore":
+        return {}
+    margins = {
+        rule["metric"]: rule["margin"] or 0.0
+        for rule in rules.rules
+        if rule.kind == "noninferiority"
+    }
+    return holes_of(scorer, base, other, margins, seed=rules["seed"])
