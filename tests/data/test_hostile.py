@@ -47,6 +47,7 @@ def parquet(rows=QRELS):
         (b"qid,doc,grade\n1,a,inf\n", 2, "not a finite number"),
         (b"qid,doc,grade\n1,a,nan\n", 2, "not a finite number"),
         (b"qid,doc,grade\n1,a,1_0\n", 2, "not a number"),
+        (b"qid,doc,grade\n1,a,0.\x1e\n", 2, "not a number"),
         (b"qid,doc,grade\n1,\xff,1\n", 2, "not UTF-8"),
         (b"qid,doc,grade\n1,a,1\n1,a,1\n", 3, "judged twice for query '1' (first on line 2)"),
         (b"qid,doc,grade\n\n1,a,1\n\n1,a,1\n", 5, "judged twice for query '1' (first on line 3)"),
@@ -78,7 +79,7 @@ def parquet(rows=QRELS):
 def test_wrong_lines_are_named(tmp_path, content, line, words):
     path = saved(tmp_path, content)
     with pytest.raises(InputError) as error:
-        read_qrels(path)
+        read_qrels(path, from_="jsonl" if content.startswith(b"{") else "csv")
     assert (error.value.source, error.value.line) == (str(path), line)
     assert words in str(error.value)
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 PARQUET = b"PAR1"
 ARROW = b"ARROW1"
 _BATCH = 1_000_000
+# Polars panics over some damaged files, which is no Exception
+_BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
@@ -124,7 +126,7 @@ def _scan(source: Source) -> pl.LazyFrame:
     try:
         frame = scan(plain or source.everything())
         frame.collect_schema()
-    except (pl.exceptions.PolarsError, OSError):
+    except _BROKEN:
         raise _damaged(source) from None
     return frame
 
@@ -138,7 +140,7 @@ def _packed(source: Source) -> bool:
 def _collected(frame: pl.LazyFrame, source: Source) -> pl.DataFrame:
     try:
         return frame.collect(engine="streaming")
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except _BROKEN as error:
         if isinstance(error, pl.exceptions.InvalidOperationError):
             problem = f"a column holds what it should not: {str(error).splitlines()[0]}."
             raise InputError(problem, source=source.label) from None

@@ -243,7 +243,7 @@ def _value(text: str, ours: str, layout: Layout) -> str | float | ValueError | N
         return None
     if ours not in layout.numbers:
         return text or ValueError(f"{ours} is empty.")
-    problem = number_fault(text.strip(), ours)
+    problem = number_fault(text.strip(" "), ours)
     return ValueError(problem) if problem else float(text)
 
 
