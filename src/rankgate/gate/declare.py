@@ -1,51 +1,47 @@
-"""What a rule is: its kind, its settings, what it looks at, and what it finds."""
+"""What a rule is: its kind with declared parameters, what it looks at, how it ends."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
-
-import polars as pl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import date
 
-    import numpy as np
-    from numpy.typing import NDArray
+    import polars as pl
 
     from rankgate.data.comparison import Comparison
 
 Status = Literal["pass", "fail", "inconclusive"]
-TIERS = ("block", "warn", "info")
-"""A blocking rule decides; a warning is told at the top; information is told."""
+Tier = Literal["block", "warn", "info"]
+
+TIERS: tuple[Tier, ...] = ("block", "warn", "info")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One setting, checked by this line and documented by it.
+    """One thing that a rule of a kind may say.
 
     Attributes:
-        name: its key.
-        type: ``number``, ``integer``, ``string``, ``boolean``, ``strings``, or ``allow``: a list
-            of ``{query, until}``.
-        help: a sentence.
-        required: it must be given.
-        default: what holds otherwise.
-        low, high: the smallest and largest value.
-        above: the value must be larger than this.
-        choices: the values there are.
+        name: its key in the policy.
+        type: number, whole, text, flag or list.
+        about: what it means, in a sentence.
+        default: what it is where nothing is said; `REQUIRED` where something must be.
+        low, high: the range of a number, ends included.
+        choices: the words that it may be.
     """
 
     name: str
-    type: str
-    help: str
-    required: bool = False
+    type: Literal["number", "whole", "text", "flag", "list"]
+    about: str
     default: Any = None
     low: float | None = None
     high: float | None = None
-    above: float | None = None
-    choices: tuple[Any, ...] = ()
+    choices: tuple[str, ...] = ()
+
+
+REQUIRED = "required"
+"""The default of a parameter that has none."""
 
 
 @dataclass(frozen=True)
@@ -53,144 +49,121 @@ class Kind:
     """A kind of rule.
 
     Attributes:
-        name: as it stands in a policy.
-        help: a sentence.
-        parameters: its settings beside those that all rules have.
-        decide: what it finds.
+        name: how policies call it.
+        title: what it demands, in a sentence.
+        parameters: its own, beside those that every rule has.
+        decide: how it ends.
+        needs: the metric parameter, if it looks at one: its margin is bound by the noise floor.
+        statistical: whether it infers from a sample of queries; the others count.
     """
 
     name: str
-    help: str
+    title: str
     parameters: tuple[Parameter, ...]
-    decide: Callable[[Rule, Evidence], Finding]
+    decide: Callable[[Rule, Evidence], Outcome]
+    statistical: bool = False
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of a policy.
+    """One rule of a policy.
 
     Attributes:
-        id: unique in the policy.
+        id: its name, unique in the policy.
         kind: the name of its kind.
-        tier: one of `TIERS`.
-        slice: ``tag=value``: only these queries; None: all.
-        settings: every parameter of the kind.
+        tier: whether it blocks, warns or informs.
+        slice: ``tag=value``, the queries it looks at; None is all of them.
+        values: its parameters, defaults filled in.
     """
 
     id: str
     kind: str
-    tier: str = "block"
+    tier: Tier = "block"
     slice: str | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a number, a word, a list
+        return self.values[name]
+
+    def get(self, name: str) -> Any:  # noqa: ANN401 - as above
+        """A parameter, None where its kind does not have it."""
+        return self.values.get(name)
 
 
 @dataclass(frozen=True)
-class Finding:
-    """How a rule ended, with the figures behind it; None where a figure has no sense."""
+class Hole:
+    """What the unjudged documents could make of one metric's difference.
+
+    Attributes:
+        worst, best: the mean difference with every unjudged document against the candidate, and
+            for it.
+        flip: the probability that judging them would turn the sign or leave the margin; None
+            where it was not estimated.
+        judge: how many documents to judge first.
+    """
+
+    worst: float
+    best: float
+    flip: float | None = None
+    judge: int = 0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What rules look at.
+
+    Attributes:
+        comparison: the candidate against the baseline.
+        alpha: the chance of a false pass that is allowed.
+        tests: how many rules infer; the chance of a false fail is shared among them.
+        power: that figures of detectable differences are for.
+        interval: how intervals are made: t, bca or percentile.
+        noise: by metric the difference that the same system shows against itself.
+        holes: by metric what the unjudged could hide; empty where it was not asked.
+        flip: the probability of a flip above which nothing is decided.
+        today: the day, as 2026-01-31, for exceptions that expire.
+    """
+
+    comparison: Comparison
+    alpha: float = 0.05
+    tests: int = 1
+    power: float = 0.8
+    interval: str = "t"
+    noise: Mapping[str, float] = field(default_factory=dict)
+    holes: Mapping[str, Hole] = field(default_factory=dict)
+    flip: float = 0.1
+    today: str = ""
+
+    def queries(self, metric: str, slice_: str | None) -> pl.DataFrame:
+        """The queries of one metric, worst first, of a slice."""
+        import polars as pl  # noqa: PLC0415 - for the type only elsewhere
+
+        table = self.comparison.deltas(metric)
+        if slice_ is None:
+            return table
+        tag, _, value = slice_.partition("=")
+        return table.filter(pl.col(tag).fill_null("") == value)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a rule ended.
+
+    Attributes:
+        status: pass, fail or inconclusive.
+        reason: why, in a sentence with the figures.
+        next: what would settle it, or mend it; empty after a pass.
+        n, delta, low, high, margin, mde: the figures, None where a rule has none.
+        queries: those that the rule is about, worst first.
+    """
 
     status: Status
     reason: str
-    next: str | None = None
+    next: str = ""
     n: int | None = None
     delta: float | None = None
     low: float | None = None
     high: float | None = None
     margin: float | None = None
     mde: float | None = None
-
-
-@dataclass(frozen=True)
-class Ruled:
-    """A finding with the rule that it is of."""
-
-    rule: Rule
-    finding: Finding
-
-    def to_dict(self) -> dict[str, Any]:
-        """Flat, in the order of the verdict's JSON."""
-        figures = asdict(self.finding)
-        reason, step = figures.pop("reason"), figures.pop("next")
-        return {
-            "id": self.rule.id,
-            "kind": self.rule.kind,
-            "tier": self.rule.tier,
-            "status": figures.pop("status"),
-            "metric": self.rule.settings.get("metric"),
-            "slice": self.rule.slice,
-            **figures,
-            "reason": reason,
-            "next": step,
-        }
-
-
-@dataclass(frozen=True)
-class Hole:
-    """What documents without judgments could do to one metric.
-
-    Attributes:
-        low, high: the mean difference, if they were judged as badly, as well, as can be.
-        flip: probability that judging them turns the verdict; None: not known.
-        judge: ``query_id document`` pairs to judge, the most influential first.
-    """
-
-    low: float
-    high: float
-    flip: float | None = None
-    judge: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """All that rules look at.
-
-    Attributes:
-        comparison: what lies between baseline and candidate.
-        alpha: of each rule, after what earlier looks have spent.
-        power: that ``mde`` is for.
-        interval: t, bca, percentile or basic.
-        seed: of bootstrap intervals.
-        flip: a larger probability that judging turns a rule makes it inconclusive.
-        holes: by metric; empty: not looked at.
-        noise: by metric, how far two runs of the same system lay apart.
-        today: for what expires.
-    """
-
-    comparison: Comparison
-    alpha: float
-    power: float
-    interval: str
-    seed: int
-    flip: float
-    holes: Mapping[str, Hole]
-    noise: Mapping[str, float]
-    today: date
-
-    def queries(self, rule: Rule) -> pl.DataFrame:
-        """The rows of the rule's metric and slice."""
-        table = self.comparison.deltas(rule.settings["metric"])
-        if rule.slice is None:
-            return table
-        tag, _, value = rule.slice.partition("=")
-        if tag not in table.columns:
-            return table.clear()
-        return table.filter(pl.col(tag).cast(pl.String) == value)
-
-    def column(self, rule: Rule, name: str) -> NDArray[np.float64]:
-        """One column of these rows, without what is undefined."""
-        return self.queries(rule)[name].drop_nulls().drop_nans().to_numpy()
-
-    def mean(self, metric: str) -> float:
-        """The baseline's mean of a metric."""
-        row = self.comparison.metrics.filter(pl.col("metric") == metric)
-        return float(row["baseline"][0] or 0.0)
-
-    def changed(self) -> bool:
-        """Whether any list differs within the depth that is kept."""
-        lists = self.comparison.lists
-        if lists.is_empty():
-            return self.comparison.baseline.sha256 != self.comparison.candidate.sha256
-        key = ["query_id", "rank", "doc_id"]
-        first, second = (
-            lists.filter(pl.col("system") == name).select(key) for name in ("baseline", "candidate")
-        )
-        return first.height != second.height or bool(first.join(second, on=key, how="anti").height)
+    queries: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import tomllib
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -271,11 +272,8 @@ def _value(value: Any, each: Parameter, key: tuple[str, ...], at: _Lines) -> Any
         raise at.error(f"{each.name} cannot be {value!r}; {hint}", place)
     if each.type in {"number", "whole"}:
         low, high = each.low, each.high
-        if (
-            value != value
-            or (low is not None and value < low)
-            or (high is not None and value > high)
-        ):
+        outside = (low is not None and value < low) or (high is not None and value > high)
+        if outside or not math.isfinite(value):
             ends = f"at least {low:g}" if high is None else f"between {low or 0:g} and {high:g}"
             raise at.error(f"{each.name} = {value} is impossible; it is {ends}.", place)
     return value

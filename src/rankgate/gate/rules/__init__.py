@@ -1,33 +1,31 @@
-"""The rules that there are: one kind a file, one line each."""
+"""The kinds of rules; a new one is a file and a line here."""
 
-from rankgate.gate.declare import Kind
 from rankgate.gate.rules import (
-    drift,
-    errors,
+    documents,
     floor,
     improvement,
     judged,
     latency,
-    must_have,
-    must_not_have,
     noninferiority,
-    order,
     per_query,
-    zero_results,
+    states,
+    unseen,
 )
 
-RULES: tuple[Kind, ...] = (
-    noninferiority.KIND,
-    improvement.KIND,
-    floor.KIND,
-    per_query.KIND,
-    must_have.KIND,
-    must_not_have.KIND,
-    order.KIND,
-    judged.KIND,
-    zero_results.KIND,
-    errors.KIND,
-    latency.KIND,
-    drift.KIND,
-)
-"""In the order of the documentation."""
+RULES = {
+    kind.name: kind
+    for kind in (
+        noninferiority.KIND,
+        improvement.KIND,
+        floor.KIND,
+        per_query.KIND,
+        documents.MUST_HAVE,
+        documents.MUST_NOT_HAVE,
+        documents.ORDER,
+        judged.KIND,
+        states.KIND,
+        latency.KIND,
+        unseen.KIND,
+    )
+}
+"""Every kind of rule, by name."""

@@ -1,33 +1,36 @@
-"""``improvement``: the candidate is better than the baseline."""
+"""Better than the baseline."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.gate.bounds import against, too_few
-from rankgate.gate.declare import Kind, Parameter
-from rankgate.gate.rules.noninferiority import holes, unmoved
+from rankgate.gate.bounds import held
+from rankgate.gate.declare import REQUIRED, Kind, Outcome, Parameter
+from rankgate.gate.words import number, settled, unmoved
 
 if TYPE_CHECKING:
-    from rankgate.gate.declare import Evidence, Finding, Rule
+    from rankgate.gate.declare import Evidence, Rule
 
 
-def decide(rule: Rule, evidence: Evidence) -> Finding:
-    """Pass if the lower bound of the difference lies above ``by``; fail if the upper is below."""
-    metric, by = rule.settings["metric"], float(rule.settings["by"])
-    delta = evidence.column(rule, "delta")
-    if len(delta) and not delta.any() and not too_few(delta, rule) and evidence.changed():
-        return unmoved(evidence, metric, delta, by)
-    found = against(rule, evidence, delta, by, by, f"{metric} moved by")
-    return holes(found, evidence, metric, by) if rule.slice is None else found
+def decide(rule: Rule, evidence: Evidence) -> Outcome:
+    """Pass where the interval lies above the gain asked for, fail where below."""
+    gain = rule["by"]
+    table = evidence.queries(rule["metric"], rule.slice)
+    if blind := unmoved(rule, evidence, table, gain, passes=False):
+        return blind
+    told = held(table["delta"].to_numpy(), gain, evidence)
+    return settled(rule, evidence, told, gain, table, f"no gain of more than {number(gain)}")
 
 
 KIND = Kind(
     "improvement",
-    "The candidate's mean is above the baseline's.",
+    "the candidate is better, by more than a stated gain if one is stated",
     (
-        Parameter("metric", "string", "One of the policy's metrics.", required=True),
-        Parameter("by", "number", "At least this much better.", default=0.0, low=0),
+        Parameter("metric", "text", "the metric, such as nDCG@10", REQUIRED),
+        Parameter(
+            "by", "number", "the gain that must be exceeded, in the metric's units", 0.0, 0.0
+        ),
     ),
     decide,
+    statistical=True,
 )

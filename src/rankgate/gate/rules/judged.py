@@ -1,4 +1,4 @@
-"""``judged``: enough of what both systems show first has been judged."""
+"""Enough of what is shown has been judged."""
 
 from __future__ import annotations
 
@@ -6,42 +6,40 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.gate.declare import Finding, Kind, Parameter
+from rankgate.gate.declare import REQUIRED, Kind, Outcome, Parameter
 
 if TYPE_CHECKING:
     from rankgate.gate.declare import Evidence, Rule
 
 
-def decide(rule: Rule, evidence: Evidence) -> Finding:
-    """Hold the share of judged documents of each system against ``at_least``."""
-    cut, least = rule.settings["k"], rule.settings["at_least"]
-    systems = ("baseline", "candidate") if rule.settings["both"] else ("candidate",)
-    top = evidence.comparison.lists.filter(
-        pl.col("rank") <= cut, pl.col("system").is_in(list(systems))
+def decide(rule: Rule, evidence: Evidence) -> Outcome:
+    """Compare the mean share of judged documents of both systems with the floor."""
+    k = rule["k"] or evidence.comparison.depth
+    tops = evidence.comparison.lists.filter(pl.col("rank") <= k)
+    shares = {}
+    for system in ("baseline", "candidate"):
+        own = tops.filter(pl.col("system") == system).group_by("query_id")
+        mean = own.agg(pl.col("grade").is_not_null().mean())["grade"].mean()
+        shares[system] = mean if isinstance(mean, float) else 0.0
+    least = rule["at_least"]
+    low = [f"{system} {share:.3f}" for system, share in shares.items() if share < least]
+    told = ", ".join(f"{system} {share:.3f}" for system, share in shares.items())
+    holes = tops.filter((pl.col("system") == "candidate") & pl.col("grade").is_null()).height
+    if not low:
+        return Outcome("pass", f"judged@{k}: {told}; at least {least:g} is asked for")
+    reason = (
+        f"judged@{k} is below {least:g}: {', '.join(low)}; the metrics do not know what they miss"
     )
-    shares = dict(top.group_by("system").agg(pl.col("grade").is_not_null().mean()).iter_rows())
-    if any(shares.get(name) is None for name in systems):
-        return Finding("inconclusive", "No list is known of a system.", "Score it anew.")
-    told = " and ".join(f"{shares[name]:.1%} of the {name}'s" for name in systems)
-    words = f"{told} first {cut} documents are judged; {least:.0%} must be."
-    lowest = min(shares[name] for name in systems)
-    holes = top.filter(pl.col("grade").is_null()).select("query_id", "doc_id").unique().height
-    n = top["query_id"].n_unique()
-    if lowest >= least:
-        return Finding("pass", words, n=n, delta=lowest, margin=least)
-    step = (
-        f"Judge more of the {holes} documents without a judgment (rankgate compare --judge-next)."
-    )
-    return Finding("fail", words, step, n=n, delta=lowest, margin=least)
+    return Outcome("fail", reason, f"judge the {holes} unjudged documents that the candidate shows")
 
 
 KIND = Kind(
     "judged",
-    "Enough of the first documents has been judged.",
+    "both systems show mostly judged documents",
     (
-        Parameter("k", "integer", "The last rank that counts.", default=10, low=1),
-        Parameter("at_least", "number", "The share, 0 to 1.", required=True, low=0, high=1),
-        Parameter("both", "boolean", "Of the baseline too.", default=True),
+        Parameter("at_least", "number", "the mean share of judged documents", REQUIRED, 0.0, 1.0),
+        Parameter("k", "whole", "among how many first documents; the policy's depth if not said",
+                  None, 1),
     ),
     decide,
-)
+)  # fmt: skip

@@ -1,12 +1,13 @@
-"""``per_query``: few queries, or none, lose much."""
+"""No single query, or only few, may drop far."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.gate.declare import Finding, Kind, Parameter
+from rankgate.gate.declare import REQUIRED, Kind, Outcome, Parameter
+from rankgate.gate.words import number
 
 if TYPE_CHECKING:
     from rankgate.gate.declare import Evidence, Rule
@@ -14,48 +15,59 @@ if TYPE_CHECKING:
 _SHOWN = 5
 
 
-def decide(rule: Rule, evidence: Evidence) -> Finding:
-    """Count the queries that lose more than ``max_drop``; those allowed today do not count."""
-    settings = rule.settings
-    metric, drop, most = settings["metric"], settings["max_drop"], settings["at_most"]
-    table = evidence.queries(rule).drop_nulls("delta")
-    n = table.height
+def decide(rule: Rule, evidence: Evidence) -> Outcome:
+    """Count the queries that drop too far; exceptions count until their day is over."""
+    table = evidence.queries(rule["metric"], rule.slice)
+    excused, expired = _allowed(rule["allow"] or [], evidence.today)
+    dropped = table.filter(pl.col("delta") < -rule["max_drop"])
+    counted = dropped.filter(~pl.col("query_id").is_in(list(excused)))
+    queries = tuple(counted["query_id"].to_list())
+    most, n = rule["at_most"], len(table)
     if not n:
-        where = f" where {rule.slice}" if rule.slice else ""
-        return Finding("inconclusive", f"No query{where} has {metric} on both sides.",
-                       "Tag queries, or name another slice.", n=0)  # fmt: skip
-    allowed = {each["query"] for each in settings["allow"] if each["until"] >= evidence.today}
-    expired = {each["query"] for each in settings["allow"]} - allowed
-    # equal in decimals is no loss beyond the limit, whatever the last bit says
-    lost = table.filter(pl.col("delta") < -drop - 1e-12).sort("delta", "query_id")
-    counted = lost.filter(~pl.col("query_id").is_in(sorted(allowed)))
-    words = f"{counted.height} of {n} queries lose more than {drop:g} of {metric}"
-    if named := ", ".join(
-        f"{query} {delta:+.4f}"
-        for query, delta in counted.select("query_id", "delta").head(_SHOWN).rows()
-    ):
-        words += f" ({named}{', …' if counted.height > _SHOWN else ''})"
-    words += f"; {most} may."
-    if spared := lost.height - counted.height:
-        words += f" {spared} more {'is' if spared == 1 else 'are'} allowed for now."
-    if late := sorted(expired & set(counted["query_id"].to_list())):
-        words += f" The allowance of {', '.join(late)} has expired."
-    worst = float(table["delta"].min() or 0.0)  # type: ignore[arg-type]
-    if counted.height <= most:
-        return Finding("pass", words, n=n, delta=worst, margin=drop)
-    step = "Look at these queries, or allow them with a date until which they may."
-    return Finding("fail", words, step, n=n, delta=worst, margin=drop)
+        where = f" with {rule.slice}" if rule.slice else ""
+        return Outcome("inconclusive", f"no query{where} has a value on both sides",
+                       "see whether the tags are right", n=0)  # fmt: skip
+    shown = ", ".join(
+        f"{row['query_id']} {row['delta']:+.3f}" for row in counted.head(_SHOWN).to_dicts()
+    )
+    more = ", …" if len(counted) > _SHOWN else ""
+    reason = (
+        f"{len(counted)} of {n} queries drop by more than {number(rule['max_drop'])} in "
+        f"{rule['metric']}, at most {most} may" + (f": {shown}{more}" if len(counted) else "")
+    )
+    if len(dropped) > len(counted):
+        reason += f"; {len(dropped) - len(counted)} excused"
+    if expired:
+        reason += f"; the exception for {', '.join(expired)} is over"
+    good = len(counted) <= most
+    after = "" if good else "look at these queries side by side (rankgate compare --query ID)"
+    return Outcome("pass" if good else "fail", reason, after, n=n, queries=queries)
+
+
+def _allowed(allow: list[Any], today: str) -> tuple[set[str], list[str]]:
+    """Excused queries, and those whose exception is over."""
+    excused, expired = set(), []
+    for each in allow:
+        query, until = (each, "") if isinstance(each, str) else (each["query"], str(each["until"]))
+        if until and today > until:
+            expired.append(query)
+        else:
+            excused.add(query)
+    return excused, expired
 
 
 KIND = Kind(
     "per_query",
-    "At most so many queries lose more than so much.",
+    "no query, or at most so many, drops by more than so much",
     (
-        Parameter("metric", "string", "One of the policy's metrics.", required=True),
-        Parameter("max_drop", "number", "The loss of one query that does not matter.",
-                  required=True, low=0),
-        Parameter("at_most", "integer", "So many queries may lose more.", default=0, low=0),
-        Parameter("allow", "allow", "Queries that may lose until a date.", default=()),
+        Parameter("metric", "text", "the metric, such as nDCG@10", REQUIRED),
+        Parameter("max_drop", "number", "the largest loss of one query", REQUIRED, 0.0),
+        Parameter("at_most", "whole", "how many queries may lose more", 0, 0),
+        Parameter(
+            "allow",
+            "list",
+            'excused queries, each with its last day: {query = "q7", until = "2026-12-31"}',
+        ),
     ),
     decide,
-)  # fmt: skip
+)

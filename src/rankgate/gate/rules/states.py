@@ -1,4 +1,4 @@
-"""How many queries of each system ended in a state."""
+"""How many queries return nothing, or fail."""
 
 from __future__ import annotations
 
@@ -6,23 +6,45 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.gate.declare import Finding
+from rankgate.gate.declare import Kind, Outcome, Parameter
 
 if TYPE_CHECKING:
     from rankgate.gate.declare import Evidence, Rule
 
+_WORDS = {"zero": "return nothing", "failed": "fail", "not_run": "were not run"}
 
-def share(rule: Rule, evidence: Evidence, states: tuple[str, ...], noun: str) -> Finding:
-    """Hold the candidate's share of queries in these states against ``at_most``."""
-    most = float(rule.settings["at_most"])
-    own = evidence.comparison.states.filter(pl.col("system") == "candidate")
-    total = int(own["queries"].sum())
-    if not total:
-        return Finding("inconclusive", "The state of the candidate's queries is not known.", n=0)
-    count = int(own.filter(pl.col("state").is_in(list(states)))["queries"].sum())
-    words = f"{count} of {total} queries {noun} ({count / total:.1%}); {most:.1%} may."
-    good = count / total <= most
-    return Finding(
-        "pass" if good else "fail", words, None if good else "Look at these queries.", total,
-        count / total, margin=most,
-    )  # fmt: skip
+
+def decide(rule: Rule, evidence: Evidence) -> Outcome:
+    """Compare the share of queries in a state with a ceiling, and with the baseline's share."""
+    states = evidence.comparison.states
+    share = {}
+    for system in ("baseline", "candidate"):
+        own = states.filter(pl.col("system") == system)
+        some = int(own.filter(pl.col("state") == rule["state"])["queries"].sum())
+        total = int(own["queries"].sum())
+        share[system] = some / total if total else 0.0
+    told = f"{share['candidate']:.1%} of the candidate's queries {_WORDS[rule['state']]}"
+    told += f", {share['baseline']:.1%} of the baseline's"
+    most, more = rule["at_most"], rule["more"]
+    over = []
+    if most is not None and share["candidate"] > most:
+        over.append(f"at most {most:.1%} may")
+    if more is not None and share["candidate"] - share["baseline"] > more:
+        over.append(f"at most {more:.1%} more than of the baseline may")
+    if over:
+        return Outcome("fail", f"{told}; {' and '.join(over)}", "see why these queries changed")
+    return Outcome("pass", told)
+
+
+KIND = Kind(
+    "states",
+    "few queries return nothing or fail",
+    (
+        Parameter("state", "text", "zero (nothing returned), failed or not_run", "zero",
+                  choices=("zero", "failed", "not_run")),
+        Parameter("at_most", "number", "the largest share of queries", None, 0.0, 1.0),
+        Parameter("more", "number", "the largest rise of the share over the baseline's", None, 0.0,
+                  1.0),
+    ),
+    decide,
+)  # fmt: skip
