@@ -50,7 +50,7 @@ def decide(
     Raises:
         UsageError: a margin below the noise floor; a slice that no query has.
     """
-    corrected = policy["looks"] == "correct" and looks > 1
+    corrected = policy["looks"] == "correct" and looks > 0  # Σ 6 / (π·look)² is 1, from the first
     alpha = policy["alpha"] * (6 / (pi * looks) ** 2 if corrected else 1.0)
     inferring = [
         rule for rule in policy.rules if rule.tier == "block" and RULES[rule.kind].statistical
@@ -114,7 +114,7 @@ def _notes(policy: Policy, evidence: Evidence, looks: int, *, logged: bool) -> l
         f"a false fail of the {rules} at most {share:.2g} in all"
     )
     told = [control]
-    if looks and policy["looks"] == "correct" and looks > 1:
+    if looks and policy["looks"] == "correct":
         told.append(f"look {looks} at these queries: alpha is {share:.2g} instead of "
                     f"{policy['alpha']:g}, so that all looks together keep it")  # fmt: skip
     elif looks >= MANY_LOOKS:

@@ -1,0 +1,118 @@
+"""What the gate says of its errors holds: over looks, over rules, at the margin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import pi, sqrt
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import t as student
+
+from rankgate.data.comparison import METRICS, Comparison, Identity
+from rankgate.gate.decide import decide
+from rankgate.gate.policy import parsed
+
+POLICY = """
+[gate]
+{looks}
+
+[[rules]]
+id = "a"
+kind = "noninferiority"
+metric = "AP"
+margin = 0.05
+"""
+
+
+def compared(delta):
+    """A comparison of one metric, made by hand."""
+    names = [f"q{i:03}" for i in range(len(delta))]
+    queries = pl.DataFrame(
+        {
+            "query_id": names, "metric": "AP", "baseline": [0.5] * len(delta),
+            "candidate": [0.5 + d for d in delta], "delta": list(delta),
+        }
+    ).with_columns(judged_baseline=1.0, judged_candidate=1.0, overlap=1.0).sort("delta")  # fmt: skip
+    row = dict.fromkeys(METRICS) | {"metric": "AP", "n": len(delta)}
+    lists = pl.DataFrame(
+        {"query_id": names, "system": "candidate", "rank": 1, "doc_id": "d", "grade": 1.0,
+         "moved": None},
+        schema_overrides={"moved": pl.Int64},
+    )  # fmt: skip
+    empty = pl.DataFrame()
+    return Comparison(
+        baseline=Identity("old", None, "1"), candidate=Identity("new", None, "2"), qrels="q",
+        qrels_sha256="3", convention={"name": "trec"}, metrics=pl.DataFrame([row], schema=METRICS),
+        queries=queries, lists=lists, latency=empty, states=empty, excluded=empty, slices=empty,
+        interactions=empty, judged=empty,
+    )  # fmt: skip
+
+
+def spread(mean, n=40, seed=1):
+    """Differences with exactly this mean."""
+    drawn = np.random.default_rng(seed).normal(0, 0.1, n)
+    return drawn - drawn.mean() + mean
+
+
+def low_of(looks, policy, delta):
+    (ended,) = decide(compared(delta), policy, looks=looks).rules
+    return ended.outcome.low
+
+
+def bound(delta, alpha):
+    """mean − t(1 − alpha, n − 1) · sd / √n."""
+    n = len(delta)
+    return delta.mean() - student.ppf(1 - alpha, n - 1) * delta.std(ddof=1) / sqrt(n)
+
+
+@pytest.mark.parametrize("looks", [1, 2, 7])
+def test_every_look_spends_its_part_of_alpha_the_first_too(looks):
+    # Σ 6 / (π·k)² over k = 1, 2, … is 1, so that all looks together keep 0.05
+    policy, delta = parsed(POLICY.format(looks='looks = "correct"'), "p.toml"), spread(0.0)
+    want = bound(delta, 0.05 * 6 / (pi * looks) ** 2)
+    assert low_of(looks, policy, delta) == pytest.approx(want, abs=1e-12)
+
+
+@pytest.mark.parametrize("looks", [0, 1, 7])
+def test_without_correction_each_look_has_all_of_alpha(looks):
+    policy, delta = parsed(POLICY.format(looks=""), "p.toml"), spread(0.0)
+    assert low_of(looks, policy, delta) == pytest.approx(bound(delta, 0.05), abs=1e-12)
+
+
+def test_what_is_not_pinned_is_not_corrected():
+    policy, delta = parsed(POLICY.format(looks='looks = "correct"'), "p.toml"), spread(0.0)
+    assert low_of(0, policy, delta) == pytest.approx(bound(delta, 0.05), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("mean", "says"), [(0.02, "pass"), (-0.045, "inconclusive"), (-0.2, "fail")]
+)
+def test_the_interval_decides_against_the_margin(mean, says):
+    policy = parsed(POLICY.format(looks=""), "p.toml")
+    assert decide(compared(spread(mean)), policy).verdict == says
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_few_queries_decide_nothing(n):
+    policy = parsed(POLICY.format(looks=""), "p.toml")
+    told = decide(compared(spread(0.3, n)), policy)
+    assert told.verdict == "inconclusive"
+    assert str(n) in told.rules[0].outcome.reason
+
+
+def test_a_false_pass_at_the_margin_is_no_more_frequent_than_alpha():
+    policy = parsed(POLICY.format(looks=""), "p.toml")
+    drawn = np.random.default_rng(7)
+    passed = sum(
+        decide(compared(drawn.normal(-0.05, 0.1, 30)), policy).verdict == "pass" for _ in range(300)
+    )
+    assert passed / 300 <= 0.05 + 3 * sqrt(0.05 * 0.95 / 300)
+
+
+def test_a_rule_that_warns_decides_nothing():
+    policy = parsed(POLICY.format(looks=""), "p.toml")
+    warns = replace(policy, rules=tuple(replace(rule, tier="warn") for rule in policy.rules))
+    told = decide(compared(spread(-0.2)), warns)
+    assert (told.verdict, told.rules[0].outcome.status) == ("pass", "fail")
