@@ -36,7 +36,7 @@ def figures(
     """Bounds and estimates of every metric within the lists.
 
     Returns:
-        ``metric``, ``n``, ``delta``, ``worst``, ``best``, ``expected``, ``low``, ``high``, ``flip``.
+        the columns of `_METRICS`.
     """
     values = values_of(stage.baseline, stage.candidate, "zero")
     measured = values.candidate - values.baseline

@@ -135,8 +135,8 @@ def holes(
     labels = {label for label, _ in stage.metrics}
     return Hidden(
         base.name, other.name, base.qrels, base.convention, depth, told, judged_of(base, other),
-        judge_next(stage, found), tuple(label for label, _ in scorer.metrics if label not in labels),
-        draws, seed,
+        judge_next(stage, found),
+        tuple(label for label, _ in scorer.metrics if label not in labels), draws, seed,
     )  # fmt: skip
 
 

@@ -1,0 +1,99 @@
+"""Verdicts: the word first, then the rules with their reasons, then the worst queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.report import as_json, as_markdown, verdict_ci, verdict_html
+from rankgate.report.as_text import WIDTH, fitted
+from rankgate.report.figures import signed
+from rankgate.report.grid import Grid, printable
+from rankgate.report.numbers import decimal
+from rankgate.report.paragraphs import beside, wrapped
+
+if TYPE_CHECKING:
+    from rankgate.gate.verdict import Ended, Verdict
+
+FORMS = ("text", "json", "markdown", "junit", "github", "html")
+"""The forms of a verdict, by the name that ``--format`` takes."""
+
+WORDS = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}
+_SIGNS = {"pass": "✔", "fail": "✘", "inconclusive": "?"}
+_WORST = 10
+
+
+def render(told: Verdict, form: str, width: int = WIDTH) -> str:
+    """The verdict in one of `FORMS`."""
+    if form == "json":
+        return as_json.dumped(told.to_dict())
+    if form == "junit":
+        return verdict_ci.junit(told)
+    if form == "github":
+        return verdict_ci.workflow(told)
+    if form == "html":
+        return verdict_html.page(told)
+    return _markdown(told) if form == "markdown" else _text(told, width)
+
+
+def headline(told: Verdict) -> str:
+    """The verdict in a line."""
+    baseline, candidate = map(printable, told.names)
+    return f"{WORDS[told.verdict]}: {candidate} against {baseline}"
+
+
+def worst(told: Verdict) -> Grid:
+    """The queries that lost most, over all metrics."""
+    rows = tuple(
+        (row["query_id"], row["metric"], decimal(row["baseline"]), decimal(row["candidate"]),
+         signed(row["delta"]))
+        for row in told.queries[:_WORST]
+    )  # fmt: skip
+    baseline, candidate = map(printable, told.names)
+    return Grid(("query", "metric", baseline, candidate, "delta"), rows, frozenset({0, 1}))
+
+
+def basis(told: Verdict) -> str:
+    """What the verdict rests on: policy, judgments, convention, hashes."""
+    parts = [f"policy: {printable(told.policy)}"]
+    if told.convention:
+        parts.append(f"convention {told.convention['name']} ({told.convention['hash']})")
+    parts += [f"{name} {digest[:12]}" for name, digest in told.hashes.items() if digest]
+    if told.looks:
+        parts.append(f"look {told.looks} at these queries")
+    return ", ".join(parts)
+
+
+def _text(told: Verdict, width: int) -> str:
+    parts = [headline(told), "".join(_rule(each, width) for each in told.rules).rstrip()]
+    if told.queries:
+        parts.append(f"worst queries\n{fitted(worst(told), width)}")
+    parts += ["\n".join(wrapped(f"- {note}", min(width, 100))) for note in told.notes]
+    parts.append("\n".join(wrapped(basis(told), min(width, 100))))
+    return "\n\n".join(parts) + "\n"
+
+
+def _rule(each: Ended, width: int) -> str:
+    rule, told = each.rule, each.outcome
+    lines = [told.reason, *([f"next: {told.next}"] if told.next else [])]
+    label = f"{_SIGNS[told.status]} {WORDS[told.status].lower()}"
+    tier = "" if rule.tier == "block" else f" ({rule.tier})"
+    return beside([label], [f"{rule.id}{tier}", *lines], [14], width)
+
+
+def _markdown(told: Verdict) -> str:
+    escaped = as_markdown.escaped
+    baseline, candidate = (escaped(name) for name in told.names)
+    parts = [f"## {_SIGNS[told.verdict]} {WORDS[told.verdict]}: {candidate} against {baseline}"]
+    rows = tuple(
+        (f"{_SIGNS[each.outcome.status]} {each.outcome.status}", each.rule.id, each.rule.tier,
+         each.outcome.reason, each.outcome.next)
+        for each in told.rules
+    )  # fmt: skip
+    grid = Grid(("status", "rule", "tier", "why", "next"), rows, frozenset(range(5)))
+    parts.append(as_markdown.table(grid))
+    if told.queries:
+        parts += ["### Worst queries", as_markdown.table(worst(told))]
+    if told.notes:
+        parts.append("\n".join(f"- {escaped(note)}" for note in told.notes))
+    parts.append(f"<sub>{escaped(basis(told))}</sub>")
+    return "\n\n".join(parts) + "\n"
