@@ -34,7 +34,9 @@ def compared(delta):
             "query_id": names, "metric": "AP", "baseline": [0.5] * len(delta),
             "candidate": [0.5 + d for d in delta], "delta": list(delta),
         }
-    ).with_columns(judged_baseline=1.0, judged_candidate=1.0, overlap=1.0).sort("delta")  # fmt: skip
+    )  # fmt: skip
+    ones = dict.fromkeys(("judged_baseline", "judged_candidate", "overlap"), 1.0)
+    queries = queries.with_columns(**ones).sort("delta")
     row = dict.fromkeys(METRICS) | {"metric": "AP", "n": len(delta)}
     lists = pl.DataFrame(
         {"query_id": names, "system": "candidate", "rank": 1, "doc_id": "d", "grade": 1.0,

@@ -1,0 +1,128 @@
+"""How often the gate passes a candidate that is worse by just the margin, beside a naive rule.
+
+Each population is shifted so that the true mean difference is exactly −margin; queries are drawn
+from it, and the gate's own decision is taken. A pass is false. The naive rule fails a candidate
+only if its mean is more than 0.01 below the baseline's.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from rankgate.gate.bounds import held
+from rankgate.gate.declare import Evidence
+from rankgate.stats.interval import t_interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+MARGIN, ALPHA, NAIVE = 0.02, 0.05, 0.01
+REPLICATIONS, CHECKED = 10_000, 100
+MOVED = 0.2  # the share of queries that move where most are ties
+SIZES = (25, 50, 100)
+FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data" / "score-matrices-trec"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Verdicts in one cell of the study.
+
+    Attributes:
+        population: what queries are drawn from.
+        n: queries in a replication.
+        replications: how many there were.
+        false_pass, inconclusive, fail: shares of the gate's verdicts at the margin.
+        naive_pass: the share that the naive rule lets through at the margin.
+        naive_false_fail: the share that it stops where nothing differs truly.
+        gate_false_fail: the share that the gate stops where nothing differs truly.
+        error: the standard error of a share of alpha.
+    """
+
+    population: str
+    n: int
+    replications: int
+    false_pass: float
+    inconclusive: float
+    fail: float
+    naive_pass: float
+    naive_false_fail: float
+    gate_false_fail: float
+    error: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the gate's false passes are at most alpha, within three standard errors."""
+        return self.false_pass <= ALPHA + 3 * self.error
+
+
+def run(replications: int = REPLICATIONS, seed: int = 0, folder: Path = FOLDER) -> list[Cell]:
+    """Every population at every size."""
+    return [
+        _cell(name, population, n, replications, seed)
+        for name, population in _populations(folder).items()
+        for n in SIZES
+    ]
+
+
+def _cell(name: str, population: Floats, n: int, replications: int, seed: int) -> Cell:
+    drawn = np.random.default_rng([seed, n, *name.encode()])
+    values = drawn.choice(population - population.mean(), (n, replications))
+    told, even = _verdicts(values - MARGIN), _verdicts(values)
+    share = {word: float((told == word).mean()) for word in ("pass", "inconclusive", "fail")}
+    return Cell(
+        name, n, replications, share["pass"], share["inconclusive"], share["fail"],
+        float(((values - MARGIN).mean(axis=0) >= -NAIVE).mean()),
+        float((values.mean(axis=0) < -NAIVE).mean()),
+        float((even == "fail").mean()),
+        sqrt(ALPHA * (1 - ALPHA) / replications),
+    )  # fmt: skip
+
+
+def _verdicts(values: Floats) -> NDArray[np.str_]:
+    """The gate's verdict on each column: its interval against the margin, all columns at once.
+
+    The first `CHECKED` are asked of the gate itself too.
+
+    Raises:
+        RuntimeError: both differ, so that the study is of something else than the gate.
+    """
+    told = t_interval(values, 1 - 2 * ALPHA)
+    words = np.where(told.low > -MARGIN, "pass", np.where(told.high < -MARGIN, "fail",
+                                                          "inconclusive"))  # fmt: skip
+    evidence = Evidence(cast("Any", None), alpha=ALPHA)
+    own = [held(column, -MARGIN, evidence).status for column in values[:, :CHECKED].T]
+    if own != list(words[:CHECKED]):
+        raise RuntimeError("the fast path of the study does not decide as the gate does.")
+    return np.asarray(words)
+
+
+def _populations(folder: Path) -> dict[str, Floats]:
+    """Differences of simulated systems, and of real ones where their scores are at hand."""
+    drawn = np.random.default_rng(5)
+    told = {
+        "normal": drawn.normal(0, 0.1, 20_000),
+        "skewed": drawn.exponential(0.1, 20_000) * -1,
+        "mostly ties": drawn.normal(0, 0.25, 20_000) * (drawn.random(20_000) < MOVED),
+    }
+    for name in ("adhoc6_ap", "adhoc7_rr", "web2010_ndcg20"):
+        path = folder / f"{name}.csv"
+        if path.is_file():
+            told[name] = _real(path)
+    return told
+
+
+def _real(path: Path) -> Floats:
+    """Differences of the 5th best and the 6th best system."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        _, *rows = csv.reader(stream)
+    table = np.array(rows, dtype=np.float64)
+    best = np.argsort(-table.mean(axis=0), kind="stable")
+    return np.asarray(table[:, best[5]] - table[:, best[4]], dtype=np.float64)
