@@ -118,3 +118,10 @@ def test_a_rule_that_warns_decides_nothing():
     warns = replace(policy, rules=tuple(replace(rule, tier="warn") for rule in policy.rules))
     told = decide(compared(spread(-0.2)), warns)
     assert (told.verdict, told.rules[0].outcome.status) == ("pass", "fail")
+
+
+def test_losses_that_are_skewed_take_the_promise_back():
+    policy = parsed(POLICY.format(looks=""), "p.toml")
+    few_great_losses = np.array([0.01] * 36 + [-0.5] * 4)
+    said = [decide(compared(d), policy).notes for d in (few_great_losses, -few_great_losses)]
+    assert ["more frequent than said" in " ".join(notes) for notes in said] == [True, False]

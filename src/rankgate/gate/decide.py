@@ -9,6 +9,7 @@ from rankgate.errors import UsageError
 from rankgate.gate.declare import Evidence
 from rankgate.gate.rules import RULES
 from rankgate.gate.verdict import Ended, Verdict
+from rankgate.stats.interval import SKEWED, skewness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,7 +114,7 @@ def _notes(policy: Policy, evidence: Evidence, looks: int, *, logged: bool) -> l
         f"a false pass has at most a chance of {share:.2g}, as every rule that blocks must pass; "
         f"a false fail of the {rules} at most {share:.2g} in all"
     )
-    told = [control]
+    told = [control, *_skewed(policy, evidence)]
     if looks and policy["looks"] == "correct":
         told.append(f"look {looks} at these queries: alpha is {share:.2g} instead of "
                     f"{policy['alpha']:g}, so that all looks together keep it")  # fmt: skip
@@ -124,6 +125,22 @@ def _notes(policy: Policy, evidence: Evidence, looks: int, *, logged: bool) -> l
         )
     if looks and not logged:
         told.append("this look was not logged; say --record where it counts")
+    return told
+
+
+def _skewed(policy: Policy, evidence: Evidence) -> list[str]:
+    """Where the promise of alpha does not hold: a few great losses that a sample may miss."""
+    told = []
+    for metric in dict.fromkeys(rule.get("metric") for rule in policy.rules):
+        if metric is None:
+            continue
+        delta = evidence.comparison.deltas(metric)["delta"].drop_nulls().to_numpy()
+        if len(delta) > 1 and float(skewness(delta)[0]) < -SKEWED:
+            told.append(
+                f"{metric}: a few queries lose much more than the others gain (skewness "
+                f"{float(skewness(delta)[0]):.1f}); a false pass is then more frequent than said, "
+                "about twice as frequent at 25 queries; add a per_query rule"
+            )
     return told
 
 
