@@ -1,0 +1,119 @@
+"""Every row that a tool can be made to give again is checked by one family, or told by id.
+
+The families (``test_conventions`` and ``test_rows_*``) check the values; here the whole table
+is counted, by section and by convention, so that no row can go missing between them. The
+table is not part of the repository: the tests are skipped where it is missing.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+TABLE = HERE.parents[2] / "shared" / "golden" / "conventions.csv"
+
+pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason="the table is not beside us")
+
+SECTIONS = {
+    "random": 7384,
+    "conformance": 516,
+    "2.1": 40,
+    "2.2": 95,
+    "2.3": 138,
+    "2.4": 40,
+    "2.5": 78,
+    "2.6": 138,
+    "2.7": 27,
+    "2.8": 78,
+    "2.9": 81,
+    "2.10": 10,
+    "2.11": 106,
+    "II.2.2": 9,
+    "II.2.5": 6,
+    "II.2.6": 2,
+}
+FAMILIES = {
+    "conventions": 2679,
+    "ir": 2658,
+    "learning": 1382,
+    "products": 1171,
+    "recommenders": 858,
+}
+EXCEPTIONS = {"OUTSIDE": 12, "REFUSED": 9, "ANSWERED": 18}
+"""How many rows the families name: no ranking metric, refused by us, answered otherwise."""
+
+
+def family(name):
+    """The module of a family, loaded by its path."""
+    file = "test_conventions" if name == "conventions" else f"test_rows_{name}"
+    spec = spec_from_file_location(f"golden_{file}", HERE / f"{file}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def families():
+    return {name: family(name) for name in FAMILIES}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    with TABLE.open(newline="") as lines:
+        return [row for row in csv.DictReader(lines) if row["reproducible"] == "yes"]
+
+
+def taken(module):
+    """All rows of a family: those it checks and those it names."""
+    return [row["id"] for row in getattr(module, "ALL", module.ROWS)]
+
+
+def checked(module):
+    """The rows whose values a family compares."""
+    parts = [
+        getattr(module, name) for name in ("FACED", "OWN", "INSIDE", "HERE") if name in vars(module)
+    ]
+    outside = getattr(module, "OUTSIDE", ())
+    return {row["id"] for part in parts or [module.ROWS] for row in part} - {*outside}
+
+
+def named(families, kind):
+    return [each for module in families.values() for each in getattr(module, kind, ())]
+
+
+def test_the_table_is_whole(rows):
+    assert Counter(row["section"] for row in rows) == SECTIONS
+    assert len({row["id"] for row in rows}) == len(rows) == sum(SECTIONS.values())
+
+
+def test_every_row_belongs_to_one_family(families, rows):
+    found = Counter(each for module in families.values() for each in taken(module))
+    assert found == Counter(row["id"] for row in rows)
+    assert {name: len(taken(module)) for name, module in families.items()} == FAMILIES
+
+
+def test_every_row_is_checked_or_lies_outside(families, rows):
+    compared = set().union(*(checked(module) for module in families.values()))
+    outside = named(families, "OUTSIDE")
+    assert compared.isdisjoint(outside)
+    assert compared | {*outside} == {row["id"] for row in rows}
+
+
+@pytest.mark.parametrize("kind", EXCEPTIONS)
+def test_exceptions_are_counted(families, kind):
+    ids = named(families, kind)
+    assert len(set(ids)) == len(ids) == EXCEPTIONS[kind]
+
+
+def test_every_convention_has_its_rows(families, rows):
+    parts = Counter()
+    of = {row["id"]: row["convention"] for row in rows}
+    for module in families.values():
+        parts.update(of[each] for each in taken(module))
+    assert parts == Counter(of.values())
+    assert len(parts) == 38
