@@ -16,6 +16,7 @@ COMMANDS = {
     "eval": "Score runs against judgments.",
     "explain": "Show how one value came about, document by document.",
     "compare": "Compare systems query by query; say how sure the difference is.",
+    "blindspots": "Tell what the chosen metrics cannot see.",
     "gate": "Decide: pass, fail or inconclusive, by a policy.",
     "baseline": "Save, show and list baselines for the gate.",
     "holes": "Ask what unjudged documents could hide, and what to judge next.",
