@@ -281,3 +281,15 @@ def test_influence():
 
 def test_standard_error_of_nothing():
     assert standard_error(np.zeros((1, 2))).tolist() == [0, 0]
+
+
+def test_many_queries_are_drawn():
+    told = randomization(np.full(1100, 0.1), samples=50)
+    assert not told.exact
+    assert told.p_value == pytest.approx([1 / 51])
+
+
+def test_equal_differences_are_no_certainty():
+    assert student(np.full(3, 0.1)).p_value == pytest.approx([0.25])
+    assert student(np.full(3, 0.1), "greater").p_value == pytest.approx([0.125])
+    assert student(np.full(3, -0.1), "greater").p_value == pytest.approx([1.0])

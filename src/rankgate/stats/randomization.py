@@ -65,7 +65,7 @@ def randomization(
     if not n:
         empty = np.full(wide, np.nan)
         return Randomized(empty, empty, empty, exact=True, samples=0)
-    exact = 2.0**n <= samples
+    exact = 2**n <= samples  # of whole numbers: floats end at 2.0**1023
     total = table.sum(axis=0)
     near = _CLOSE * np.abs(table).sum(axis=0)
     size = np.sqrt((table**2).sum(axis=0))
