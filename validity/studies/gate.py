@@ -17,7 +17,7 @@ import numpy as np
 
 from rankgate.gate.bounds import held
 from rankgate.gate.declare import Evidence
-from rankgate.stats.interval import t_interval
+from rankgate.stats.interval import guarded_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,7 +94,7 @@ def _verdicts(values: Floats) -> NDArray[np.str_]:
     Raises:
         RuntimeError: both differ, so that the study is of something else than the gate.
     """
-    told = t_interval(values, 1 - 2 * ALPHA)
+    told = guarded_interval(values, 1 - 2 * ALPHA)
     words = np.where(told.low > -MARGIN, "pass", np.where(told.high < -MARGIN, "fail",
                                                           "inconclusive"))  # fmt: skip
     evidence = Evidence(cast("Any", None), alpha=ALPHA)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankgate.stats.bootstrap import bootstrap_interval
-from rankgate.stats.interval import FEW, SKEWED, skewness, t_interval
+from rankgate.stats.interval import FEW, SKEWED, guarded_interval, skewness
 from rankgate.stats.power import detectable, needed
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def held(values: NDArray[np.float64], bound: float, evidence: Evidence) -> Held:
 
 def _interval(values: NDArray[np.float64], level: float, evidence: Evidence) -> Intervals:
     if evidence.interval == "t":
-        return t_interval(values, level)
+        return guarded_interval(values, level)
     method: Literal["bca", "percentile"] = "bca" if evidence.interval == "bca" else "percentile"
     return bootstrap_interval(values, level, method, seed=evidence.comparison.seed)
 

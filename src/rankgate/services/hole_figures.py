@@ -74,8 +74,8 @@ def _row(
     means = (rest + some.sum(axis=0)) / n
     # the spread of each drawn set, from the queries that do not change and those that do
     squares = (base**2).sum() - (base[rows] ** 2).sum() + (some**2).sum(axis=0)
-    now = _status(base[known].sum() / n, (base**2).sum(), n, margin)
-    then = [_status(m, s, n, margin) for m, s in zip(means, squares, strict=True)]
+    now = status(base[known].sum() / n, (base**2).sum(), n, margin)
+    then = [status(m, s, n, margin) for m, s in zip(means, squares, strict=True)]
     low, high = np.quantile(means, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]) if len(means) else (0, 0)
     return {
         "metric": label,
@@ -90,7 +90,7 @@ def _row(
     }
 
 
-def _status(mean: float, squares: float, n: int, margin: float) -> str:
+def status(mean: float, squares: float, n: int, margin: float) -> str:
     """What a one-sided interval at 95 % says of −margin: above, below, or neither."""
     from scipy.special import stdtrit  # noqa: PLC0415 - statistics where needed
 

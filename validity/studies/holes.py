@@ -1,0 +1,142 @@
+"""Does the predicted chance of a flip come true, and does judging by influence settle sooner?
+
+Real runs of TREC-COVID round 1 are cut to documents that were judged, so that the truth is known.
+Judgments are then hidden, at random or where one system alone had found the document, the flip is
+predicted, and what the interval says with all judgments is looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.data import read_qrels, read_run
+from rankgate.services.hole_figures import figures, judge_next, status
+from rankgate.services.hole_model import modelled
+from rankgate.services.side import Scorer
+from rankgate.services.supposed import Stage
+from rankgate.services.values import values_of
+from studies.populations import FOLDER
+
+if TYPE_CHECKING:
+    from rankgate.data.comparison import Side
+
+METRIC, DEPTH, MARGIN = "nDCG@10", 10, 0.02
+HIDDEN = (0.15, 0.3, 0.5)
+PAIRS, DRAWS, STEP, CLOSE = 40, 200, 10, 0.01
+
+
+@dataclass(frozen=True)
+class Case:
+    """One experiment.
+
+    Attributes:
+        way: how judgments were hidden.
+        share: of the documents shown that were hidden.
+        holes: how many.
+        predicted: the chance of a flip.
+        flipped: whether what the interval says changed when all were judged.
+        error: expected minus true difference; naive: difference as measured minus the true one.
+        by_influence, by_depth: judgments after which the difference stays within .01 of the true
+            one.
+    """
+
+    way: str
+    share: float
+    holes: int
+    predicted: float
+    flipped: bool
+    error: float
+    naive: float
+    by_influence: int
+    by_depth: int
+
+
+def run(pairs: int = PAIRS, seed: int = 0) -> list[Case]:
+    """Every pair of runs, way and share; empty where the data are not at hand."""
+    place = FOLDER / "trec-covid-r1"
+    if not place.is_dir():
+        return []
+    qrels = read_qrels(place / "qrels.covid-round1.txt")
+    judged = qrels.table.filter(pl.col("grade") >= 0)
+    runs = {
+        path.name: _cut(read_run(path).table, judged) for path in sorted((place / "runs").iterdir())
+    }
+    rng = np.random.default_rng(seed)
+    some = rng.permutation(len(all_ := list(combinations(runs, 2))))[:pairs]
+    cases = []
+    for i, (way, share) in product(some, product(("at random", "one system's"), HIDDEN)):
+        one, two = (runs[name] for name in all_[i])
+        cases.append(_case(judged, one, two, way, share, np.random.default_rng([seed, i])))
+    return cases
+
+
+def _cut(table: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+    return table.join(judged, on=["query_id", "doc_id"], how="semi", maintain_order="left")
+
+
+def _case(  # noqa: PLR0917 - an experiment is of so much
+    judged: pl.DataFrame,
+    one: pl.DataFrame,
+    two: pl.DataFrame,
+    way: str,
+    share: float,
+    rng: np.random.Generator,
+) -> Case:
+    whole = Scorer.of(judged, [METRIC], depth=DEPTH)
+    sides = whole.side(read_run(one), "one"), whole.side(read_run(two), "two")
+    truth, then = _said(*sides)
+    shown = _shown(*sides, only_second=way != "at random")
+    hidden = shown[rng.random(len(shown)) < share]
+    left = judged.join(hidden, on=["query_id", "doc_id"], how="anti", maintain_order="left")
+    scorer = Scorer.of(left, [METRIC], depth=DEPTH)
+    partly = scorer.side(read_run(one), "one"), scorer.side(read_run(two), "two")
+    naive, now = _said(*partly)
+    stage, found = Stage.of(scorer, *partly), modelled(*partly)
+    told = figures(stage, found, {METRIC: MARGIN}, DRAWS, 0).row(0, named=True)
+    order = judge_next(stage, found)
+    depth = order.sort(pl.min_horizontal("rank_baseline", "rank_candidate"), "query_id")
+    return Case(
+        way, share, len(hidden), told["flip"], now != then, told["expected"] - truth,
+        naive - truth,
+        _until(judged, left, order, one, two, truth), _until(judged, left, depth, one, two, truth),
+    )  # fmt: skip
+
+
+def _said(one: Side, two: Side) -> tuple[float, str]:
+    values = values_of(one, two, "zero")
+    delta = (values.candidate - values.baseline)[:, 0]
+    delta = delta[~np.isnan(delta)]
+    return float(delta.mean()), status(float(delta.mean()), float((delta**2).sum()), len(delta),
+                                       MARGIN)  # fmt: skip
+
+
+def _shown(one: Side, two: Side, *, only_second: bool) -> pl.DataFrame:
+    keys = ["query_id", "doc_id"]
+    if only_second:
+        return two.lists.join(one.lists, on=keys, how="anti").select(keys)
+    return pl.concat([one.lists.select(keys), two.lists.select(keys)]).unique(maintain_order=True)
+
+
+def _until(  # noqa: PLR0917 - an experiment and an order
+    judged: pl.DataFrame,
+    left: pl.DataFrame,
+    order: pl.DataFrame,
+    one: pl.DataFrame,
+    two: pl.DataFrame,
+    truth: float,
+) -> int:
+    """Judgments, in steps of ten, after which the difference stays close to the true one."""
+    last = 0
+    for count in range(0, len(order) + STEP, STEP):
+        known = order.head(count).select("query_id", "doc_id")
+        back = judged.join(known, on=["query_id", "doc_id"], how="semi")
+        scorer = Scorer.of(pl.concat([left, back]), [METRIC], depth=1)
+        delta, _ = _said(scorer.side(read_run(one), "one"), scorer.side(read_run(two), "two"))
+        if abs(delta - truth) > CLOSE:
+            last = count + STEP
+    return min(last, len(order))
