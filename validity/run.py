@@ -33,7 +33,7 @@ def main() -> None:
         found = import_module(f"studies.{name}").run()
         results[name] = [_plain(each) for each in found]
         print(f"{name}: {len(found)} cells in {time.perf_counter() - begin:.0f} s")
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     told = {name: [SimpleNamespace(**row) for row in results.get(name, [])] for name in STUDIES}
     PAGE.write_text(page(told))
     print(PAGE.read_text())

@@ -6,10 +6,10 @@
 >>> rankgate.evaluate(qrels, run, ["nDCG@10", "RR"]).means.row(0)
 ('run1', 0.7967075809905066, 1.0)
 
-The verbs are ``evaluate`` and ``explain``; ``read_qrels`` and ``read_run`` read what they
-take; ``metric`` makes a metric of a function. Metrics are in ``rankgate.metrics`` by name:
-``nDCG(gain="exp") @ 10``. Everything is imported when it is first used, so that a command
-loads only what it needs.
+The verbs have the names of the commands: ``evaluate``, ``explain``, ``compare``, ``gate`` and
+more. ``read_qrels`` and ``read_run`` read what they take; ``metric`` makes a metric of a
+function. Metrics are in ``rankgate.metrics`` by name: ``nDCG(gain="exp") @ 10``. Everything is
+imported when it is first used, so that a command loads only what it needs.
 """
 
 from __future__ import annotations
@@ -22,34 +22,52 @@ if TYPE_CHECKING:
     from rankgate.errors import InputError, RankgateError, UsageError
     from rankgate.metrics.custom import metric
     from rankgate.notebook import (
+        Blindness,
         Comparisons,
         Conversion,
         Evaluation,
         Explanation,
+        Hidden,
+        Verdict,
+        blindspots,
         compare,
         convert,
         evaluate,
         explain,
+        gate,
+        holes,
     )
 
 __all__ = [
+    "Blindness",
     "Comparisons",
     "Conversion",
     "Evaluation",
     "Explanation",
+    "Hidden",
     "InputError",
     "RankgateError",
     "UsageError",
+    "Verdict",
+    "blindspots",
     "compare",
     "convert",
     "evaluate",
     "explain",
+    "gate",
+    "holes",
     "metric",
     "read_qrels",
     "read_run",
 ]
 
 _HOMES = {
+    "holes": "rankgate.notebook",
+    "gate": "rankgate.notebook",
+    "blindspots": "rankgate.notebook",
+    "Verdict": "rankgate.notebook",
+    "Hidden": "rankgate.notebook",
+    "Blindness": "rankgate.notebook",
     "Comparisons": "rankgate.notebook",
     "compare": "rankgate.notebook",
     "Conversion": "rankgate.notebook",

@@ -91,7 +91,7 @@ def _case(  # noqa: PLR0917 - an experiment is of so much
     sides = whole.side(read_run(one), "one"), whole.side(read_run(two), "two")
     truth, then = _said(*sides)
     shown = _shown(*sides, only_second=way != "at random")
-    hidden = shown[rng.random(len(shown)) < share]
+    hidden = shown.filter(pl.Series(rng.random(len(shown)) < share))
     left = judged.join(hidden, on=["query_id", "doc_id"], how="anti", maintain_order="left")
     scorer = Scorer.of(left, [METRIC], depth=DEPTH)
     partly = scorer.side(read_run(one), "one"), scorer.side(read_run(two), "two")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from math import pi
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rankgate.errors import UsageError
-from rankgate.gate.declare import Evidence
+from rankgate.gate.declare import Evidence, Outcome
 from rankgate.gate.rules import RULES
 from rankgate.gate.verdict import Ended, Verdict
 from rankgate.stats.interval import SKEWED, skewness
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankgate.data.comparison import Comparison
-    from rankgate.gate.declare import Hole, Status
+    from rankgate.gate.declare import Drift, Hole, Status
     from rankgate.gate.policy import Policy
 
 MANY_LOOKS = 20
@@ -31,6 +31,7 @@ def decide(
     looks: int = 0,
     logged: bool = True,
     today: str = "",
+    drift: Drift | None = None,
 ) -> Verdict:
     """How every rule ends, and what that makes of the whole.
 
@@ -47,6 +48,7 @@ def decide(
             pinned.
         logged: whether this look is written down.
         today: the day, for exceptions that expire.
+        drift: what changed since the baseline was saved; None where it was not saved.
 
     Raises:
         UsageError: a margin below the noise floor; a slice that no query has.
@@ -58,7 +60,7 @@ def decide(
     ]
     evidence = Evidence(
         comparison, alpha, max(1, len(inferring)), policy["power"], policy["interval"],
-        noise or {}, holes or {}, policy["flip"], today,
+        noise or {}, holes or {}, policy["flip"], today, drift,
     )  # fmt: skip
     _refuse(policy, evidence)
     ended = tuple(Ended(rule, RULES[rule.kind].decide(rule, evidence)) for rule in policy.rules)
@@ -144,11 +146,23 @@ def _skewed(policy: Policy, evidence: Evidence) -> list[str]:
     return told
 
 
-def stale(policy: Policy, comparison_names: tuple[str, str], reason: str, next_: str,
-          hashes: Mapping[str, str | None]) -> Verdict:  # fmt: skip
-    """The verdict where a baseline cannot be compared any more: nothing is decided."""
-    from rankgate.gate.declare import Outcome, Rule  # noqa: PLC0415 - for this one verdict
+def stale(  # noqa: PLR0917 - a verdict of so much
+    policy: Policy,
+    names: tuple[str, str],
+    drift: Drift,
+    reason: str,
+    after: str,
+    hashes: Mapping[str, str | None],
+) -> Verdict:
+    """The verdict where a baseline cannot be compared any more.
 
-    ended = Ended(Rule("baseline", "drift"), Outcome("inconclusive", reason, next_))
-    return Verdict("inconclusive", (ended,), None, hashes, {}, policy.source,
-                   exit=policy["inconclusive"], names=comparison_names)  # fmt: skip
+    A drift rule of the policy ends as it demands; every other rule is inconclusive.
+    """
+    evidence = Evidence(cast("Comparison", None), drift=drift)
+    open_ = Outcome("inconclusive", reason, after)
+    ended = tuple(
+        Ended(rule, RULES[rule.kind].decide(rule, evidence) if rule.kind == "drift" else open_)
+        for rule in policy.rules
+    )
+    return Verdict(verdict(ended), ended, None, hashes, {}, policy.source,
+                   exit=policy["inconclusive"], names=names)  # fmt: skip

@@ -109,6 +109,47 @@ class Hole:
 
 
 @dataclass(frozen=True)
+class Drift:
+    """What changed since a baseline was saved.
+
+    Attributes:
+        then: how many queries it was scored by.
+        gone, new: queries that are not judged any more, and that were not.
+        judgments: whether the judgments are other ones.
+        regraded: documents shown then and now whose grade is another one.
+    """
+
+    then: int
+    gone: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    judgments: bool = False
+    regraded: int = 0
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """Those that came or went."""
+        return (*self.gone, *self.new)
+
+    @property
+    def share(self) -> float:
+        """Of queries that came or went among all there ever were."""
+        return len(self.queries) / max(1, self.then + len(self.new))
+
+    @property
+    def words(self) -> str:
+        """What changed, as the end of a sentence."""
+        parts = [
+            f"{len(self.gone)} of its {self.then} queries went" if self.gone else "",
+            f"{len(self.new)} queries came" if self.new else "",
+            f"{self.regraded} of the documents shown were graded otherwise"
+            if self.regraded
+            else "",
+        ]
+        told = [part for part in parts if part] or ["judgments of documents not shown changed"]
+        return ", ".join(told)
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What rules look at.
 
@@ -122,6 +163,7 @@ class Evidence:
         holes: by metric what the unjudged could hide; empty where it was not asked.
         flip: the probability of a flip above which nothing is decided.
         today: the day, as 2026-01-31, for exceptions that expire.
+        drift: what changed since the baseline was saved; None where it was not saved.
     """
 
     comparison: Comparison
@@ -133,6 +175,7 @@ class Evidence:
     holes: Mapping[str, Hole] = field(default_factory=dict)
     flip: float = 0.1
     today: str = ""
+    drift: Drift | None = None
 
     def queries(self, metric: str, slice_: str | None) -> pl.DataFrame:
         """The queries of one metric, worst first, of a slice."""

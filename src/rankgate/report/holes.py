@@ -45,6 +45,11 @@ def render(told: Hidden, form: str, width: int = WIDTH, count: int = 10) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def grids(told: Hidden, count: int = 10) -> tuple[Grid, ...]:
+    """Shares judged, figures of each metric, and so many documents to judge next."""
+    return (_judged(told), _metrics(told), _next(told, count))
+
+
 def pool(told: Hidden, count: int) -> str:
     """The documents to judge next as CSV; no cell is taken for a formula."""
     rows = [

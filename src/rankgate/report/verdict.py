@@ -41,6 +41,16 @@ def headline(told: Verdict) -> str:
     return f"{WORDS[told.verdict]}: {candidate} against {baseline}"
 
 
+def rules(told: Verdict) -> Grid:
+    """How each rule ended, why, and what to do next."""
+    rows = tuple(
+        (f"{_SIGNS[each.outcome.status]} {each.outcome.status}", each.rule.id, each.rule.tier,
+         each.outcome.reason, each.outcome.next)
+        for each in told.rules
+    )  # fmt: skip
+    return Grid(("status", "rule", "tier", "why", "next"), rows, frozenset(range(5)))
+
+
 def worst(told: Verdict) -> Grid:
     """The queries that lost most, over all metrics."""
     rows = tuple(
@@ -84,13 +94,7 @@ def _markdown(told: Verdict) -> str:
     escaped = as_markdown.escaped
     baseline, candidate = (escaped(name) for name in told.names)
     parts = [f"## {_SIGNS[told.verdict]} {WORDS[told.verdict]}: {candidate} against {baseline}"]
-    rows = tuple(
-        (f"{_SIGNS[each.outcome.status]} {each.outcome.status}", each.rule.id, each.rule.tier,
-         each.outcome.reason, each.outcome.next)
-        for each in told.rules
-    )  # fmt: skip
-    grid = Grid(("status", "rule", "tier", "why", "next"), rows, frozenset(range(5)))
-    parts.append(as_markdown.table(grid))
+    parts.append(as_markdown.table(rules(told)))
     if told.queries:
         parts += ["### Worst queries", as_markdown.table(worst(told))]
     if told.notes:

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.errors import UsageError
 from rankgate.gate.decide import decide, stale
+from rankgate.gate.declare import Drift
 from rankgate.gate.policy import default, found, read
 from rankgate.services import baseline as baselines
 from rankgate.services.compare import Rules, compared
@@ -92,6 +93,7 @@ def gate(
         noise=_noise(saved, scorer, base, noise, rules),
         looks=looks, logged=record or saved is None,
         today=today or datetime.now(UTC).strftime("%Y-%m-%d"),
+        drift=_drift(base, other) if saved else None,
     )  # fmt: skip
     if record and saved:
         baselines.record(saved, other, rules.source, verdict.verdict)
@@ -139,17 +141,32 @@ def _chosen(saved: Saved, metrics: Sequence[str]) -> Side:
 
 def _stale(saved: Saved, candidate: Side, rules: Policy) -> Verdict:
     """Other judgments than the baseline was scored by: what changed is not the system alone."""
-    side = saved.baseline.side
+    side, drift = saved.baseline.side, _drift(saved.baseline.side, candidate)
     reason = (
         f"the baseline {saved.baseline.name} was scored by other judgments "
-        f"({side.qrels_sha256[:12]}) than the candidate ({candidate.qrels_sha256[:12]})"
+        f"({side.qrels_sha256[:12]}) than the candidate ({candidate.qrels_sha256[:12]}): "
+        f"{drift.words}"
     )
-    after = f"save it anew by these judgments: rankgate baseline save {saved.baseline.name} --force"
+    after = (
+        f"save it anew by these judgments: rankgate baseline save {saved.baseline.name} QRELS RUN "
+        "--force"
+    )
     hashes = {
         "qrels": candidate.qrels_sha256, "baseline": side.sha256, "candidate": candidate.sha256,
         "policy": rules.sha256,
     }  # fmt: skip
-    return stale(rules, (saved.baseline.name, candidate.name), reason, after, hashes)
+    return stale(rules, (saved.baseline.name, candidate.name), drift, reason, after, hashes)
+
+
+def _drift(saved: Side, now: Side) -> Drift:
+    """What changed between the judgments that a side was saved by and those of today."""
+    then, today = (set(side.queries["query_id"].to_list()) for side in (saved, now))
+    both = saved.lists.join(now.lists, on=["query_id", "doc_id"], how="inner")
+    other = both.filter(pl.col("grade").ne_missing(pl.col("grade_right")))
+    return Drift(
+        len(then), tuple(sorted(then - today)), tuple(sorted(today - then)),
+        saved.qrels_sha256 != now.qrels_sha256, len(other),
+    )  # fmt: skip
 
 
 def _noise(

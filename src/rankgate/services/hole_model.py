@@ -73,7 +73,7 @@ def _pooled(baseline: Side, candidate: Side) -> pl.DataFrame:
     return both.select(
         "query_id", "doc_id", "rank_baseline", "rank_candidate",
         pl.coalesce("grade", "grade_two").alias("grade"),
-        best.cut(list(_BANDS)).cast(pl.String).alias("band"),
+        pl.sum_horizontal(best > end for end in _BANDS).alias("band"),
         lists.cast(pl.Int64).alias("lists"),
     ).sort("query_id", "doc_id")  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from rankgate.gate.rules import (
     documents,
+    drift,
     floor,
     improvement,
     judged,
@@ -26,6 +27,7 @@ RULES = {
         states.KIND,
         latency.KIND,
         unseen.KIND,
+        drift.KIND,
     )
 }
 """Every kind of rule, by name."""

@@ -1,0 +1,85 @@
+"""The verb ``gate``, whose verdict shows itself in a notebook."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from rankgate.gate.verdict import Verdict as Told
+from rankgate.report import as_html, verdict, verdict_html
+from rankgate.services.gate import gate as gated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from rankgate.gate.policy import Policy
+    from rankgate.metrics.declare import Metric
+
+
+@dataclass(frozen=True)
+class Verdict(Told):
+    """Pass, fail or inconclusive, rule by rule; shows itself as a table."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the verdict is pass; an inconclusive one is not."""
+        return self.verdict == "pass"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a verdict is not yes or no, it may be inconclusive; ask .passed.")
+
+    def __str__(self) -> str:
+        return verdict.render(self, "text")
+
+    def html(self) -> str:
+        """The whole page, self-contained, as ``rankgate gate --format html`` writes it."""
+        return verdict_html.page(self)
+
+    def _repr_html_(self) -> str:
+        parts = [as_html.paragraph(verdict.headline(self)), as_html.table(verdict.rules(self))]
+        if self.queries:
+            parts.append(as_html.table(verdict.worst(self)))
+        return "".join(parts) + "".join(map(as_html.paragraph, self.notes))
+
+
+def gate(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    baseline: Any,  # noqa: ANN401 - a run, or the name or file of a saved baseline
+    candidate: Any,  # noqa: ANN401 - a run
+    policy: str | Path | Policy | None = None,
+    *,
+    tags: str | Path | pl.DataFrame | None = None,
+    noise: Sequence[Any] = (),
+    record: bool = False,
+    extra: Sequence[Metric] = (),
+) -> Verdict:
+    """Decide whether a candidate may replace a baseline.
+
+    Args:
+        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``.
+        baseline: a run: a path, a frame, ``{query: {doc: score}}``; or the name of a saved
+            baseline, or its file.
+        candidate: a run.
+        policy: a TOML file, or what ``rankgate.gate.policy.parsed`` made of a text; without it
+            ``rankgate.toml`` or ``[tool.rankgate]`` of ``pyproject.toml`` in the current folder,
+            else nDCG@10 may lose no more than 0.02.
+        tags: a file or a frame with ``query_id`` and a column for each tag.
+        noise: further runs of the baseline's system, from which the noise floor is measured.
+        record: log this look in the saved baseline.
+        extra: metrics of one's own that the policy names.
+
+    Raises:
+        InputError: data or a policy that cannot be read, with file and line.
+        UsageError: unknown names, query sets that differ, a margin below the noise floor.
+
+    >>> qrels = {f"q{i}": {"a": 1} for i in range(20)}
+    >>> run = {query: {"a": 2.0, "b": 1.0} for query in qrels}
+    >>> gate(qrels, run, run).verdict
+    'pass'
+    """
+    told = gated(qrels, baseline, candidate, policy, tags=tags, noise=noise, record=record,
+                 extra=extra)  # fmt: skip
+    return Verdict(**{each.name: getattr(told, each.name) for each in fields(told)})
