@@ -1,1 +1,131 @@
-"""The plug-in for pytest: a ranking gate among the tests."""
+"""The plug-in for pytest: a ranking gate among the tests.
+
+The fixture ``rankgate_gate`` decides, and ends the test as the verdict says::
+
+    def test_the_ranking_may_ship(rankgate_gate):
+        rankgate_gate("qrels.txt", "main", "new.run")  # "main" is a saved baseline
+
+The marker of the same name says what does not change from call to call, and can leave the call
+with nothing to say::
+
+    @pytest.mark.rankgate_gate(qrels="qrels.txt", baseline="main", policy="rankgate.toml")
+    def test_the_ranking_may_ship(rankgate_gate, engine):
+        rankgate_gate(candidate=engine.run(queries))
+
+Paths are relative to pytest's root folder. A fail fails the test with the verdict as its message;
+so does an inconclusive verdict, unless ``rankgate_inconclusive`` in pytest's configuration (or
+``inconclusive=``) says ``skip`` or ``pass``, or the policy maps it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rankgate.notebook import Verdict
+
+_MARK = "rankgate_gate"
+_ENDS = ("fail", "skip", "pass")
+_PLACES = ("qrels", "baseline", "candidate", "policy", "tags")
+_TOLD = pytest.StashKey[list[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What an inconclusive verdict does to a test."""
+    parser.addini(
+        "rankgate_inconclusive",
+        "what an inconclusive verdict does to a test: fail, skip or pass",
+        default="fail",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line(
+        "markers",
+        f"{_MARK}(qrels, baseline, candidate, policy, tags, noise, record, extra, inconclusive): "
+        "what the fixture of this name decides about, where its call does not say so",
+    )
+    config.stash[_TOLD] = []
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """One line for each verdict."""
+    if config.stash[_TOLD]:
+        terminalreporter.section("ranking gates")
+        for line in config.stash[_TOLD]:
+            terminalreporter.write_line(line)
+
+
+@pytest.fixture
+def rankgate_gate(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
+    """Decide whether a candidate may replace a baseline, and end the test accordingly.
+
+    Called with what ``rankgate.gate`` takes, and ``inconclusive``; gives the verdict if it lets
+    the test go on.
+    """
+    mark = request.node.get_closest_marker(_MARK)
+    known = dict(mark.kwargs) if mark else {}
+    if mark and mark.args:
+        raise pytest.UsageError(f"@pytest.mark.{_MARK} takes names: qrels=, baseline=, candidate=.")
+
+    def decide(*args: Any, **said: Any) -> Verdict:  # noqa: ANN401 - what gate takes
+        told = known | dict(zip(_PLACES[:4], args, strict=False)) | said
+        ends = told.pop("inconclusive", request.config.getini("rankgate_inconclusive"))
+        if ends not in _ENDS:
+            raise pytest.UsageError(f"rankgate_inconclusive is {', '.join(_ENDS)}, not {ends!r}.")
+        verdict = _decided(request.config.rootpath, told)
+        request.config.stash[_TOLD].append(f"{verdict.headline} ({request.node.nodeid})")
+        request.node.add_report_section("call", "rankgate", str(verdict))
+        _end(verdict, ends)
+        return verdict
+
+    return decide
+
+
+def _decided(root: Path, told: dict[str, Any]) -> Verdict:
+    """The verdict; a wrong input is a failure in a sentence, without a traceback."""
+    from rankgate.errors import RankgateError  # noqa: PLC0415 - loaded where a gate is asked
+    from rankgate.notebook import gate  # noqa: PLC0415 - as above
+
+    lacking = [name for name in _PLACES[:3] if name not in told]
+    if lacking:
+        raise pytest.UsageError(f"{_MARK}: say {', '.join(lacking)}, in the call or in the marker.")
+    placed = {name: _placed(root, value) for name, value in told.items()}
+    try:
+        return gate(**placed, folder=root)
+    except RankgateError as error:
+        pytest.fail(f"rankgate: {error}", pytrace=False)
+
+
+def _placed(root: Path, value: Any) -> Any:  # noqa: ANN401 - whatever gate takes
+    """Paths below the root folder; names and data as they are."""
+    if isinstance(value, list | tuple):
+        return [_placed(root, each) for each in value]
+    if isinstance(value, str | Path) and (root / value).exists():
+        return root / value
+    return value
+
+
+def _end(verdict: Verdict, ends: str) -> None:
+    if verdict.status == 0 or (verdict.verdict == "inconclusive" and ends == "pass"):
+        return
+    if verdict.verdict == "inconclusive" and ends == "skip":
+        pytest.skip(f"{verdict.headline}; {_open(verdict)}")
+    pytest.fail(str(verdict), pytrace=False)
+
+
+def _open(verdict: Verdict) -> str:
+    """Why nothing could be decided, in a line."""
+    return "; ".join(
+        f"{each.rule.id}: {each.outcome.reason}"
+        for each in verdict.rules
+        if each.rule.tier == "block" and each.outcome.status == "inconclusive"
+    )

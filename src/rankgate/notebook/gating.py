@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.gate.verdict import Verdict as Told
@@ -11,7 +12,6 @@ from rankgate.services.gate import gate as gated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     import polars as pl
 
@@ -27,6 +27,11 @@ class Verdict(Told):
     def passed(self) -> bool:
         """Whether the verdict is pass; an inconclusive one is not."""
         return self.verdict == "pass"
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a line."""
+        return verdict.headline(self)
 
     def __bool__(self) -> bool:
         raise TypeError("a verdict is not yes or no, it may be inconclusive; ask .passed.")
@@ -55,6 +60,7 @@ def gate(
     noise: Sequence[Any] = (),
     record: bool = False,
     extra: Sequence[Metric] = (),
+    folder: str | Path = ".",
 ) -> Verdict:
     """Decide whether a candidate may replace a baseline.
 
@@ -64,12 +70,13 @@ def gate(
             baseline, or its file.
         candidate: a run.
         policy: a TOML file, or what ``rankgate.gate.policy.parsed`` made of a text; without it
-            ``rankgate.toml`` or ``[tool.rankgate]`` of ``pyproject.toml`` in the current folder,
-            else nDCG@10 may lose no more than 0.02.
+            ``rankgate.toml`` or ``[tool.rankgate]`` of ``pyproject.toml`` in the folder, else
+            nDCG@10 may lose no more than 0.02.
         tags: a file or a frame with ``query_id`` and a column for each tag.
         noise: further runs of the baseline's system, from which the noise floor is measured.
         record: log this look in the saved baseline.
         extra: metrics of one's own that the policy names.
+        folder: where the project is, its policy, and its saved baselines below it.
 
     Raises:
         InputError: data or a policy that cannot be read, with file and line.
@@ -81,5 +88,5 @@ def gate(
     'pass'
     """
     told = gated(qrels, baseline, candidate, policy, tags=tags, noise=noise, record=record,
-                 extra=extra)  # fmt: skip
+                 extra=extra, folder=Path(folder))  # fmt: skip
     return Verdict(**{each.name: getattr(told, each.name) for each in fields(told)})

@@ -42,7 +42,7 @@ def gate(
     noise: Sequence[Any] = (),
     record: bool = False,
     extra: Sequence[Metric] = (),
-    folder: Path = baselines.FOLDER,
+    folder: Path = Path(),
     today: str | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Verdict:
@@ -53,12 +53,12 @@ def gate(
         baseline: a run as ``evaluate`` takes it; or the name of a saved baseline, or its file.
         candidate: a run.
         policy: a TOML file, a policy; without it ``rankgate.toml`` or ``[tool.rankgate]`` of
-            ``pyproject.toml`` where the command runs, else the default policy.
+            ``pyproject.toml`` in the folder, else the default policy.
         tags: a file or a frame of tags; without it the policy's.
         noise: further runs of the baseline's system, from which the noise floor is measured.
         record: log this look in the saved baseline.
         extra: metrics that can be named beside those of the house.
-        folder: where saved baselines are.
+        folder: where the project is; saved baselines are below it.
         today: the day, for exceptions that expire; as 2026-01-31.
         on_progress: told what is being done.
 
@@ -67,8 +67,8 @@ def gate(
         UsageError: unknown names, query sets that differ, a margin below the noise floor.
     """
     say = on_progress or (lambda _: None)
-    rules = _policy(policy)
-    saved = baselines.pinned(str(baseline), folder) if isinstance(baseline, str | Path) else None
+    rules, kept = _policy(policy, folder), folder / baselines.FOLDER
+    saved = baselines.pinned(str(baseline), kept) if isinstance(baseline, str | Path) else None
     if record and saved is None:
         raise UsageError("--record logs a look in a saved baseline, and this one is a run; save "
                          "it first: rankgate baseline save NAME QRELS RUN.")  # fmt: skip
@@ -100,12 +100,12 @@ def gate(
     return verdict
 
 
-def _policy(policy: str | Path | Policy | None) -> Policy:
+def _policy(policy: str | Path | Policy | None, folder: Path) -> Policy:
     if isinstance(policy, str | Path):
         return read(policy)
     if policy is not None:
         return policy
-    place = found(Path.cwd())
+    place = found(folder)
     return read(place) if place else default()
 
 

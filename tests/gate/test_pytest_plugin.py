@@ -1,0 +1,130 @@
+"""The plug-in for pytest, in projects of its users."""
+
+from __future__ import annotations
+
+import pytest
+
+POLICY = """
+[[rules]]
+id = "no-worse"
+kind = "noninferiority"
+metric = "RR"
+margin = 0.05
+"""
+
+
+def trec(ranked):
+    """A run whose relevant document stands at the given rank, query by query."""
+    lines = []
+    for i, rank in enumerate(ranked):
+        docs = [f"x{j}" for j in range(1, 10)]
+        docs.insert(rank - 1, "good")
+        lines += [f"q{i} Q0 {doc} {r} {20 - r} tag" for r, doc in enumerate(docs, 1)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def project(pytester):
+    """A project with judgments, a policy and three runs: as good, worse, and not to be told."""
+    root = pytester.path
+    (root / "qrels.txt").write_text("".join(f"q{i} 0 good 1\n" for i in range(40)))
+    (root / "rankgate.toml").write_text(POLICY)
+    (root / "old.run").write_text(trec([2] * 40))
+    (root / "same.run").write_text(trec([1] * 40))
+    (root / "worse.run").write_text(trec([5] * 20 + [4] * 20))
+    (root / "unclear.run").write_text(trec([1, 10, 10, 2] * 10))
+    return pytester
+
+
+def told(project, test, *options):
+    project.makepyfile(test)
+    return project.runpytest_subprocess("-p", "no:cacheprovider", *options)
+
+
+@pytest.mark.parametrize(
+    ("run", "outcome", "word"),
+    [
+        ("same", {"passed": 1}, "PASS: same against old"),
+        ("worse", {"failed": 1}, "FAIL: worse against old"),
+        ("unclear", {"failed": 1}, "INCONCLUSIVE: unclear against old"),
+    ],
+)
+def test_a_test_ends_as_the_verdict_says(project, run, outcome, word):
+    out = told(
+        project,
+        f"""
+        def test_ranking(rankgate_gate):
+            told = rankgate_gate("qrels.txt", "old.run", "{run}.run")
+            assert told.passed and told.rules[0].rule.id == "no-worse"
+    """,
+    )
+    out.assert_outcomes(**outcome)
+    out.stdout.fnmatch_lines(["*ranking gates*", f"{word} (*test_ranking)"])
+    assert "Traceback" not in out.stdout.str()
+
+
+def test_a_marker_says_what_stays_the_same(project):
+    out = told(
+        project,
+        """
+        import pytest
+
+        @pytest.mark.rankgate_gate(qrels="qrels.txt", baseline="old.run")
+        @pytest.mark.parametrize("name", ["same", "worse"])
+        def test_ranking(rankgate_gate, name):
+            rankgate_gate(candidate=f"{name}.run")
+    """,
+        "--strict-markers",
+    )
+    out.assert_outcomes(passed=1, failed=1)
+    out.stdout.fnmatch_lines(["*no-worse*", "*worst queries*"])
+
+
+@pytest.mark.parametrize(("ends", "outcome"), [("skip", {"skipped": 1}), ("pass", {"passed": 1})])
+def test_the_configuration_says_what_inconclusive_means(project, ends, outcome):
+    project.makeini(f"[pytest]\nrankgate_inconclusive = {ends}\n")
+    out = told(
+        project,
+        """
+        def test_ranking(rankgate_gate):
+            rankgate_gate("qrels.txt", "old.run", "unclear.run")
+    """,
+    )
+    out.assert_outcomes(**outcome)
+
+
+def test_runs_may_be_what_an_engine_just_returned(project):
+    out = told(
+        project,
+        """
+        def test_ranking(rankgate_gate):
+            run = {f"q{i}": {"good": 2.0, "x": 1.0} for i in range(40)}
+            assert rankgate_gate("qrels.txt", "old.run", run).passed
+    """,
+    )
+    out.assert_outcomes(passed=1)
+
+
+def test_what_is_wrong_with_the_input_is_one_sentence(project):
+    (project.path / "broken.run").write_text("q0 Q0 good\n")
+    out = told(
+        project,
+        """
+        def test_ranking(rankgate_gate):
+            rankgate_gate("qrels.txt", "old.run", "broken.run")
+    """,
+    )
+    out.assert_outcomes(failed=1)
+    out.stdout.fnmatch_lines(["*rankgate:*broken.run:1:*"])
+    assert "Traceback" not in out.stdout.str()
+
+
+def test_a_call_that_says_too_little_names_what_is_missing(project):
+    out = told(
+        project,
+        """
+        def test_ranking(rankgate_gate):
+            rankgate_gate("qrels.txt")
+    """,
+    )
+    assert "say baseline, candidate" in out.stdout.str() + out.stderr.str()
