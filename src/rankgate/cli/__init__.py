@@ -18,6 +18,7 @@ COMMANDS = {
     "compare": "Compare systems query by query; say how sure the difference is.",
     "blindspots": "Tell what the chosen metrics cannot see.",
     "gate": "Decide: pass, fail or inconclusive, by a policy.",
+    "policy": "Check a policy of the gate, or read what one may say.",
     "baseline": "Save, show and list baselines for the gate.",
     "holes": "Ask what unjudged documents could hide, and what to judge next.",
     "reconcile": "Score a run under all conventions; tell what separates them.",

@@ -1,0 +1,86 @@
+"""What policies may say: the schema agrees with the reader, the page with both."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+
+from rankgate.cli import rankgate as program
+from rankgate.errors import InputError
+from rankgate.gate.policy import DEFAULT, parsed
+
+DOCS = Path(__file__).parents[2] / "docs"
+SCHEMA = Draft202012Validator(json.loads((DOCS / "policy.schema.json").read_text()))
+GOOD = {
+    "default": DEFAULT,
+    "the page's": re.search(r"```toml\n(.*?)```", (DOCS / "gate.md").read_text(), re.DOTALL).group(
+        1
+    ),
+    "every kind": "".join(
+        f'[[rules]]\nkind = "{kind}"\n{says}\n'
+        for kind, says in {
+            "noninferiority": 'metric = "AP"\nrelative = 0.1\nslice = "intent=head"',
+            "improvement": 'metric = "AP"\nby = 0.01',
+            "floor": 'metric = "AP"\nat_least = 0.3\nby = "mean"',
+            "per_query": 'metric = "AP"\nmax_drop = 0.2\nat_most = 3\nallow = ["q1"]',
+            "must_have": 'query = "q"\ndoc = "d"\nwithin = 3',
+            "must_not_have": 'query = "q"\ndoc = "d"',
+            "order": 'query = "q"\nabove = "a"\nbelow = "b"',
+            "judged": "at_least = 0.8\nk = 5",
+            "states": 'state = "failed"\nat_most = 0.01',
+            "latency": 'quantile = "p99"\nmax_ms = 200',
+            "unseen": 'at_most = 0.5\ntier = "info"',
+            "drift": "queries = 0.1\njudgments = false",
+        }.items()
+    ),
+}
+RULE = '[[rules]]\nkind = "noninferiority"\nmetric = "AP"\nmargin = 0.01\n'
+BAD = {
+    "unknown key": RULE + "margn = 1\n",
+    "unknown kind": '[[rules]]\nkind = "noninferior"\n',
+    "key of another kind": RULE + 'doc = "d"\n',
+    "negative margin": RULE.replace("0.01", "-0.01"),
+    "impossible alpha": "[gate]\nalpha = 1.5\n" + RULE,
+    "text for a number": RULE.replace("0.01", '"0.01"'),
+    "no metric": '[[rules]]\nkind = "noninferiority"\nmargin = 0.1\n',
+    "no rules": "[gate]\nalpha = 0.05\n",
+    "unknown tier": RULE + 'tier = "blocking"\n',
+    "unknown setting": "[gate]\nalfa = 0.05\n" + RULE,
+}
+
+
+@pytest.mark.parametrize("text", GOOD.values(), ids=GOOD)
+def test_schema_and_reader_take_what_is_right(text):
+    SCHEMA.validate(tomllib.loads(text))
+    assert parsed(text, "p.toml").rules
+
+
+@pytest.mark.parametrize("text", BAD.values(), ids=BAD)
+def test_schema_and_reader_refuse_what_is_wrong(text):
+    assert not SCHEMA.is_valid(tomllib.loads(text))
+    with pytest.raises(InputError, match=r"p\.toml"):
+        parsed(text, "p.toml")
+
+
+@pytest.mark.parametrize(
+    ("page", "form"), [("policy.schema.json", "schema"), ("gate.md", "markdown")]
+)
+def test_the_pages_say_what_the_program_says(page, form):
+    told = CliRunner().invoke(program, ["policy", "--format", form]).output
+    assert (DOCS / page).read_text().endswith(told)
+
+
+def test_a_policy_is_checked_and_told(tmp_path):
+    place = tmp_path / "ours.toml"
+    place.write_text(GOOD["every kind"])
+    told = CliRunner().invoke(program, ["policy", str(place)]).output
+    assert "12 rules" in told
+    assert re.search(
+        r"per_query +per_query-4 \(block\)\n +metric AP, max_drop 0.2, at_most 3", told
+    )
