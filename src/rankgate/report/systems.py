@@ -36,7 +36,13 @@ def of_many(told: Many) -> list[tuple[str, Grid]]:
         for row in told.anova.iter_rows(named=True)
     ]
     orders = [
-        (row["first"], row["second"], number(row["tau"], 2), number(row["tau_ap"], 2))
+        (
+            row["first"],
+            row["second"],
+            number(row["tau"], 2),
+            number(row["tau_ap"], 2),
+            number(row["rbo"], 2),
+        )
         for row in told.orderings.iter_rows(named=True)
     ]
     tables = [
@@ -50,7 +56,7 @@ def of_many(told: Many) -> list[tuple[str, Grid]]:
         ),
         (
             "how alike metrics order the systems",
-            Grid(("metric", "metric ", "tau", "tau AP"), tuple(orders), frozenset({0, 1})),
+            Grid(("metric", "metric ", "tau", "tau AP", "RBO"), tuple(orders), frozenset({0, 1})),
         ),
         (
             "what these queries can carry (generalizability theory)",

@@ -32,8 +32,8 @@ class Many:
         anova: ``metric``, ``f``, ``p_value``, ``ms_system``, ``ms_query``, ``ms_residual``.
         pairs: ``metric``, ``first``, ``second``, ``delta`` (first − second), ``low``, ``high``,
             ``p_tukey``, ``p_randomised``: corrected for all pairs of the metric.
-        orderings: ``first``, ``second`` (metrics), ``tau``, ``tau_ap``: how alike they order the
-            systems.
+        orderings: ``first``, ``second`` (metrics), ``tau``, ``tau_ap``, ``rbo`` (p = .9): how
+            alike they order the systems.
         reliability: ``metric``, the components of variance, Eρ² and Φ with intervals, queries
             needed for .95 of each, and the tau and tau-AP to expect of another set of queries.
         level: of the intervals.
@@ -82,7 +82,7 @@ def many(sides: Sequence[Side], way: Way) -> Many:
              for row in _pairs(metric, names, table, way, resamples)],
             _PAIRS,
         ),
-        _frame(_orderings(means), _ORDERINGS),
+        _frame(_orderings(names, means), _ORDERINGS),
         _frame([_reliable(metric, each, way.level) for metric, each in usable.items()], _RELIABLE),
         way.level,
         resamples,
@@ -96,7 +96,13 @@ _ANOVA = {"metric": pl.String, "f": pl.Float64, "p_value": pl.Float64, "ms_syste
 _PAIRS = {"metric": pl.String, "first": pl.String, "second": pl.String, "delta": pl.Float64,
           "low": pl.Float64, "high": pl.Float64, "p_tukey": pl.Float64,
           "p_randomised": pl.Float64}  # fmt: skip
-_ORDERINGS = {"first": pl.String, "second": pl.String, "tau": pl.Float64, "tau_ap": pl.Float64}
+_ORDERINGS = {
+    "first": pl.String,
+    "second": pl.String,
+    "tau": pl.Float64,
+    "tau_ap": pl.Float64,
+    "rbo": pl.Float64,
+}
 _RELIABLE = {
     "metric": pl.String, "queries": pl.Int64, "var_system": pl.Float64, "var_query": pl.Float64,
     "var_residual": pl.Float64, "e_rho2": pl.Float64, "e_rho2_low": pl.Float64,
@@ -154,14 +160,17 @@ def _pairs(
     ]  # fmt: skip
 
 
-def _orderings(means: dict[str, NDArray[np.float64]]) -> list[dict[str, Any]]:
+def _orderings(names: Sequence[str], means: dict[str, NDArray[np.float64]]) -> list[dict[str, Any]]:
     from rankgate.stats.order import tau, tau_ap  # noqa: PLC0415 - as above
+    from rankgate.stats.rbo import rbo, tied  # noqa: PLC0415 - as above
 
     labels = list(means)
+    order = {label: tied(dict(zip(names, means[label], strict=True))) for label in labels}
     return [
         {
             "first": one, "second": two, "tau": tau(means[one], means[two]),
             "tau_ap": tau_ap(means[one], means[two], "b"),
+            "rbo": rbo(order[one], order[two], ties="b").value,
         }
         for i, one in enumerate(labels)
         for two in labels[i + 1 :]
