@@ -166,3 +166,15 @@ def test_ties_are_the_mean_over_their_orders(estimate, data):
     assert tau_ap(np.array(estimate, float), np.array(reference, float)) == pytest.approx(
         np.mean(broken)
     )
+
+
+@given(st.integers(0, 10_000), st.integers(2, 30), st.integers(2, 6), st.floats(0, 1))
+def test_reliability_stays_within_its_interval_and_the_interval_within_0_and_1(seed, n, m, apart):
+    drawn = np.random.default_rng(seed)
+    told = reliability(drawn.normal(0, 1, (n, m)) + apart * np.arange(m))
+    for low, value, high in (
+        (told.e_rho2_low, told.e_rho2, told.e_rho2_high),
+        (told.phi_low, told.phi, told.phi_high),
+    ):
+        assert 0 <= low <= high <= 1
+        assert 0 <= value <= 1

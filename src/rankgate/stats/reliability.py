@@ -113,9 +113,9 @@ def _absolute(told: TwoWay, n: int, systems: int, level: float) -> tuple[float, 
         above += (wide - residual) * residual * told.ms_residual**2
         below = (systems - 1) * wide * told.ms_system * told.ms_residual
         below += query * told.ms_system * told.ms_query
-        one = systems * above / below
+        one = max(0.0, systems * above / below)  # a ratio of variances, estimated below 0
         single = one / (one + n)
-        ends.append(max(0.0, n * single / (1 + (n - 1) * single)))
+        ends.append(n * single / (1 + (n - 1) * single))
     return ends[1], ends[0]
 
 
