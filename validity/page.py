@@ -53,17 +53,18 @@ def _coverage(cells: Sequence[Any]) -> str:
     rows = []
     for key in dict.fromkeys((c.population, c.n) for c in cells):
         own = {c.method: c for c in cells if (c.population, c.n) == key}
-        rows.append((key[0], str(key[1]), *(_marked(own[m].covered, own[m].holds)
-                                             for m in methods),
-                     f"{own['t'].warned:.0%}"))  # fmt: skip
-    held = [c for c in cells if c.holds is not None and c.method == "t"]
+        shares = [_marked(own[m].covered, own[m].holds) for m in methods]
+        rows.append((key[0], str(key[1]), *shares, *(f"{own[m].warned:.0%}" for m in methods)))
+    held = [c for c in cells if c.holds is not None]
     missed = sum(not c.holds for c in held)
     return (
         "## Coverage of intervals\n\nShare of 95 % intervals that hold the true mean; t 10,000 "
         "replications a cell, bootstraps 4,000. From 25 queries on it should lie within 94 and "
-        f"96 % (three standard errors allowed): {len(held) - missed} of {len(held)} cells of t do. "
-        "The last column: how often a user is warned that so few or so skewed queries may not "
-        "carry an interval.\n\n" + _table(("differences", "n", *methods, "warned"), rows)
+        "96 % (three standard errors allowed), or else the user should be warned: of "
+        f"{len(held)} cells of which most users hear no warning {len(held) - missed} do. The last "
+        "columns: how often a user of the method is warned, of few or skewed queries, or that the "
+        "bootstrap covers too rarely.\n\n"
+        + _table(("differences", "n", *methods, *(f"{m}, warned" for m in methods)), rows)
     )
 
 
@@ -129,7 +130,9 @@ def _holes(cases: Sequence[Any]) -> str:
         + _table(("predicted", "experiments", "mean prediction", "flipped"), rows)
         + "\nThe difference as measured and as estimated, against the true one (mean absolute "
         "error); and how many judgments it takes until the difference stays within .01 of the true "
-        "one, by depth and by influence (judge-next).\n\n"
+        "one, by depth and by influence (judge-next). Which order is taken hardly matters there: "
+        "as long as a document is unjudged it counts as irrelevant, so that nearly all are needed; "
+        "the estimate is what helps early.\n\n"
         + _table(("hidden", "experiments", "measured", "estimated", "by depth", "by influence"),
                  ways)
     )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rankgate.stats.interval import Intervals, cautions, weighted
+from rankgate.stats.interval import FEW, Intervals, cautions, weighted
 from rankgate.stats.paired import columns
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Method = Literal["bca", "percentile", "basic"]
 
+_SMALL = 200  # queries below which bootstrap intervals cover too rarely (docs/validity.md)
 _BLOCK = 1 << 23  # places drawn at once: 64 MB
 
 
@@ -81,6 +82,9 @@ def bootstrap_interval(
     table = columns(delta)
     mean, _ = weighted(table, weights)
     told = cautions(table)
+    if FEW <= len(table) < _SMALL:
+        words = "bootstrap intervals of fewer than {} queries cover less often than they say"
+        told += (f"{words.format(_SMALL)}; those of t do not.",)
     if len(table) < 2:  # noqa: PLR2004 - one difference has no spread
         empty = np.full(table.shape[1], np.nan)
         return Intervals(mean, empty, empty, level, method, told)
