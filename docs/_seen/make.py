@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HERE = Path(__file__).parent
-EXAMPLE = HERE.parents[1] / "examples" / "product-search"
+EXAMPLES = HERE.parents[1] / "examples"
+EXAMPLE = EXAMPLES / "product-search"
 WIDTHS = (80, 160)
 
 _CONSOLE = re.compile(r"```console\n\$ (.+)\n(?:(?!```).*\n)*```")
@@ -49,21 +50,24 @@ def pages() -> Iterator[tuple[Path, str]]:
         for name, text in texts.items():
             yield HERE / f"{name}.{width}.txt", text
             yield HERE / f"{name}.{width}.ansi", painted(text)
-    yield EXAMPLE / "README.md", _played((EXAMPLE / "README.md").read_text())
+    for page in sorted(EXAMPLES.glob("*/README.md")):
+        yield page, _played(page)
 
 
-def _played(page: str) -> str:
+def _played(page: Path) -> str:
     """The page with the output of each command below it."""
     before = Path.cwd()
-    os.chdir(EXAMPLE)
+    os.chdir(page.parent)
     try:
-        return _CONSOLE.sub(lambda found: _session(found[1]), page)
+        return _CONSOLE.sub(lambda found: _session(found[1]), page.read_text())
     finally:
         os.chdir(before)
 
 
 def _session(command: str) -> str:
-    told = CliRunner().invoke(rankgate, command.split()[1:], catch_exceptions=False)
+    told = CliRunner().invoke(rankgate, command.split()[1:])
+    if told.exit_code not in {0, 1, 3}:
+        raise RuntimeError(f"{command}: {told.output}")
     return f"```console\n$ {command}\n{told.output}```"
 
 

@@ -1,0 +1,37 @@
+"""The lesson: a change that the reciprocal rank calls +0.000 and nDCG@4 sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import rankgate
+
+PLACE = Path(__file__).parents[2] / "examples" / "engine-migration"
+DATA = (PLACE / "qrels.txt", PLACE / "old.run", PLACE / "new.run")
+
+
+def test_the_published_table_comes_out():
+    told = rankgate.compare(*DATA, ["nDCG@4", "RR"])
+    rows = told.metrics.select("baseline", "candidate", "delta").rows()
+    assert rows[0] == pytest.approx((0.878, 0.974, 0.096), abs=5e-4)
+    assert rows[1] == (1, 1, 0)
+
+
+def test_the_one_query_that_lost_is_named():
+    told = rankgate.compare(*DATA, ["nDCG@4"]).queries
+    assert told.filter(told["delta"] < 0)["query_id"].to_list() == ["invoice"]
+    assert told["baseline"][0] == 1
+    assert told["candidate"][0] == pytest.approx(0.987, abs=5e-4)
+
+
+def test_the_blindness_is_named():
+    told = rankgate.blindspots(*DATA, ["RR", "nDCG@4"], page=4)
+    assert told.seen.select("metric", "moved", "blind").rows() == [("RR", 0, 1.0), ("nDCG@4", 4, 0)]
+    assert told.suggested == ("nDCG@4",)
+    assert any("blind" in words for words in rankgate.compare(*DATA, ["RR"]).warnings)
+
+
+def test_four_queries_are_no_proof():
+    assert rankgate.gate(*DATA).verdict == "inconclusive"
