@@ -14,7 +14,9 @@ imported when it is first used, so that a command loads only what it needs.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -93,3 +95,17 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name is of
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Face(ModuleType):
+    """A verb keeps its name where a room has the same: ``rankgate.gate`` is the verb.
+
+    Python would bind the package ``rankgate.gate`` to that name when it is first imported.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Face
