@@ -1,0 +1,212 @@
+"""``rankgate gate`` and ``baseline``: three words, every form, baselines without their engine."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import pytest
+
+POLICY = """\
+[[rules]]
+id = "no-worse"
+kind = "noninferiority"
+metric = "RR"
+margin = 0.05
+
+[[rules]]
+id = "few-drops"
+kind = "per_query"
+metric = "RR"
+max_drop = 0.6
+tier = "warn"
+"""
+
+
+def ranked(places, name):
+    """A run in which the good document of query i stands at the i-th place."""
+    lines = []
+    for i, place in enumerate(places):
+        docs = [f"x{j}" for j in range(1, 10)]
+        docs.insert(place - 1, "good")
+        lines += [f"q{i} Q0 {doc} {r} {20 - r} {name}" for r, doc in enumerate(docs, 1)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+@pytest.fixture
+def place(here):
+    """A project: judgments, a policy, and runs as good, worse and not to be told."""
+    (here / "qrels.txt").write_text("".join(f"q{i} 0 good 1\n" for i in range(40)))
+    (here / "rankgate.toml").write_text(POLICY)
+    for name, places in {
+        "old": [2] * 40, "same": [1] * 40, "worse": [5] * 40, "unclear": [1, 10, 10, 2] * 10,
+    }.items():  # fmt: skip
+        (here / f"{name}.run").write_text(ranked(places, name))
+    return here
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "word"),
+    [("same", 0, "PASS"), ("worse", 1, "FAIL"), ("unclear", 3, "INCONCLUSIVE")],
+)
+@pytest.mark.usefixtures("place")
+def test_the_exit_code_is_the_verdict(run, name, code, word):
+    told = run("gate", "qrels.txt", "old.run", f"{name}.run")
+    assert told.code == code
+    assert told.out.startswith(f"{word}: {name} against old\n")
+    assert all(len(line) <= 80 for line in told.out.splitlines())
+
+
+def test_every_form_says_the_same_word(run, place):
+    forms = {form: f"verdict.{form}" for form in ("json", "markdown", "junit", "github", "html")}
+    also = [word for form, name in forms.items() for word in ("--also", f"{form}={name}")]
+    assert run("gate", "qrels.txt", "old.run", "worse.run", *also).code == 1
+    text = {form: (place / name).read_text() for form, name in forms.items()}
+    told = json.loads(text["json"])
+    assert (told["verdict"], told["exit_code"]) == ("fail", 1)
+    assert [rule["id"] for rule in told["rules"]] == ["no-worse", "few-drops"]
+    assert told["rules"][0]["delta"] == pytest.approx(1 / 5 - 1 / 2)
+    assert text["markdown"].startswith("## ✘ FAIL: worse against old\n")
+    assert text["github"].startswith("::error ")
+    suite = ET.fromstring(text["junit"]).find("testsuite")  # noqa: S314 - our own words
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    failed = {case.get("name"): case.find("failure") for case in suite.iter("testcase")}
+    assert failed["few-drops"] is None
+    assert "worse than the margin" in failed["no-worse"].get("message")
+    page = _Words()
+    page.feed(text["html"])
+    assert "fail: worse against old" in page.words
+    assert "://" not in text["html"]
+
+
+class _Words(HTMLParser):
+    """The words of a page; every element that opens must close."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = ""
+
+    def handle_data(self, data):
+        self.words += data
+
+
+def test_names_in_the_page_are_escaped(run, place):
+    (place / "qrels.txt").write_text("".join(f"<script>{i} 0 good 1\n" for i in range(12)))
+    for name in ("old", "worse"):
+        lines = [f"<script>{i} Q0 {'good' if name == 'old' else 'x'} 1 1 t\n" for i in range(12)]
+        (place / f"{name}.run").write_text("".join(lines))
+    told = run("gate", "qrels.txt", "old.run", "worse.run", "--format", "html")
+    assert "&lt;script&gt;" in told.out
+    assert "<script>" not in told.out
+
+
+def test_a_saved_baseline_needs_no_run(run, place):
+    assert run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR").code == 0
+    (place / "old.run").unlink()
+    told = run("gate", "qrels.txt", "main", "worse.run", "--record", "--format", "json")
+    assert told.code == 1
+    assert json.loads(told.out)["looks"] == 1
+    (shown,) = json.loads(run("baseline", "show", "main", "--format", "json").out)["baselines"]
+    (look,) = shown["looks"]
+    assert (look["candidate"], look["verdict"]) == ("worse", "fail")
+    assert shown["means"] == {"RR": 0.5}
+    assert "main" in run("baseline", "list").out
+
+
+def test_a_stale_baseline_decides_nothing(run, place):
+    run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR")
+    (place / "qrels.txt").write_text("".join(f"q{i} 0 good 1\n" for i in range(5, 42)))
+    told = run("gate", "qrels.txt", "main", "same.run")
+    assert told.code == 3
+    words = " ".join(told.out.split())
+    assert "scored by other judgments" in words
+    assert "5 of its 40 queries went, 2 queries came" in words
+    assert "rankgate baseline save main" in words
+    policy = POLICY + '[[rules]]\nid = "pinned"\nkind = "drift"\n'
+    (place / "rankgate.toml").write_text(policy)
+    told = run("gate", "qrels.txt", "main", "same.run", "--format", "json")
+    ends = {rule["id"]: rule["status"] for rule in json.loads(told.out)["rules"]}
+    assert (told.code, ends["pinned"], ends["no-worse"]) == (1, "fail", "inconclusive")
+
+
+def test_what_did_not_drift_passes(run, place):
+    run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR")
+    (place / "rankgate.toml").write_text(POLICY + '[[rules]]\nkind = "drift"\n')
+    told = run("gate", "qrels.txt", "main", "same.run")
+    assert told.code == 0
+    assert "40 queries and their judgments are as they were saved" in " ".join(told.out.split())
+
+
+@pytest.mark.usefixtures("place")
+def test_a_margin_below_the_noise_is_refused(run):
+    told = run("gate", "qrels.txt", "old.run", "same.run", "--noise", "worse.run")
+    assert told.code == 2
+    assert "no-worse: the margin 0.05 is below the noise floor 0.3000" in told.err
+
+
+@pytest.mark.usefixtures("place")
+def test_a_saved_noise_floor_is_kept(run):
+    run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR")
+    assert run("baseline", "noise", "main", "qrels.txt", "worse.run").code == 0
+    told = run("gate", "qrels.txt", "main", "same.run")
+    assert told.code == 2
+    assert "noise floor 0.3000" in told.err
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("rankgate.toml", POLICY.replace("margin = 0.05", "margn = 0.05")),
+         "rankgate.toml:5: unknown key 'margn'; did you mean margin?"),
+        (("rankgate.toml", POLICY.replace("0.05", "-1")), "rankgate.toml:5: margin = -1"),
+        (("same.run", ranked([1] * 39, "same")),
+         "same lacks 1 query that the other ran (q39); say unequal = zero"),
+        (("same.run", "q0 Q0 good 1 nan t\n"), "same.run:1:"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_in_a_sentence(run, place, change, words):
+    (place / change[0]).write_text(change[1])
+    told = run("gate", "qrels.txt", "old.run", "same.run")
+    assert told.code == 2
+    assert words in told.err
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("pair", "code"),
+    [
+        (("RMITBM1", "OHSU_RUN2"), 0),
+        (("OHSU_RUN2", "RMITBM1"), 1),
+        (("CSIROmedNIR", "OHSU_RUN2"), 3),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_pairs_of_trec_covid(run, shared, pair, code):
+    place = shared / "trec-covid-r1"
+    runs = [place / "runs" / f"{name}.gz" for name in pair]
+    assert run("gate", place / "qrels.covid-round1.txt", *runs).code == code
+
+
+@pytest.mark.parametrize(
+    ("pair", "code"),
+    [
+        (("manual_bm25", "manual_ance"), 0),
+        (("manual_ance", "manual_bm25"), 1),
+        (("manual_ance", "manual_ance_bert"), 3),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_pairs_of_cast(run, shared, pair, code):
+    place = shared / "cast2021"
+    runs = [place / "runs" / f"org_{name}.run.gz" for name in pair]
+    assert run("gate", place / "trec-cast-qrels-docs.2021.qrel.gz", *runs).code == code
