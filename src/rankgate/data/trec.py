@@ -37,10 +37,15 @@ def read(source: Source) -> Contents:
     Raises:
         InputError: as of the two readers.
     """
-    width = len(first_fields(source))
-    if width == _QRELS or (width == _EITHER and _whole(source)):
+    if holds_judgments(source):
         return Contents(qrels=trec_qrels.read(source))
     return Contents(runs=(trec_run.read(source),))
+
+
+def holds_judgments(source: Source) -> bool:
+    """Whether the first line is one of judgments; of 3 fields, whether all numbers are whole."""
+    width = len(first_fields(source))
+    return width == _QRELS or (width == _EITHER and _whole(source))
 
 
 def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
