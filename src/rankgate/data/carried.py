@@ -1,0 +1,112 @@
+"""What writers of documents share: judgments by query, texts, and the account of losses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.data.format import Loss
+from rankgate.data.json_text import dumped, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import BinaryIO
+
+    from rankgate.data.contents import Contents
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Run
+
+
+def by_query(qrels: Qrels) -> dict[str, dict[str, float]]:
+    """The grades of each query's documents; queries without judgments come last, empty.
+
+    Raises nothing: a pair stands once in judgments.
+    """
+    table = qrels.table
+    found: dict[str, dict[str, float]] = {}
+    columns = (table["query_id"], table["doc_id"], table["grade"])
+    for query, document, grade in zip(*(column.to_list() for column in columns), strict=True):
+        found.setdefault(query, {})[document] = whole(grade)
+    for query in qrels.unjudged:
+        found.setdefault(query, {})
+    return found
+
+
+def ranking_by_query(run: Run) -> dict[str, list[tuple[str, float]]]:
+    """Each query's documents with their scores, best first; equal scores in file order."""
+    first = pl.int_range(pl.len()).first().over("query_id").alias("first")
+    table = run.table.with_columns(first).sort(
+        ["first", "score"], descending=[False, True], maintain_order=True
+    )
+    found: dict[str, list[tuple[str, float]]] = {}
+    for query, document, score in table.select("query_id", "doc_id", "score").iter_rows():
+        found.setdefault(query, []).append((document, score))
+    return found
+
+
+def texts(contents: Contents) -> dict[str, str]:
+    """The text of each query that has one."""
+    table = contents.queries
+    if table is None or not {"query_id", "text"} <= set(table.columns):
+        return {}
+    rows = zip(table["query_id"].to_list(), table["text"].to_list(), strict=True)
+    return {query: text for query, text in rows if text}
+
+
+def known(table: pl.DataFrame | None, key: str) -> dict[str, dict[str, str]]:
+    """The rows of a table of strings by an id, without its nulls."""
+    if table is None or key not in table.columns:
+        return {}
+    return {
+        row[key]: {name: value for name, value in row.items() if value is not None}
+        for row in table.iter_rows(named=True)
+    }
+
+
+def own(contents: Contents, name: str) -> Mapping[str, Any]:
+    """What only this format knows of the contents; empty where it is not from there."""
+    found = contents.extra.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def lost(contents: Contents, name: str, *kept: str, runs: int | None = None) -> tuple[Loss, ...]:
+    """What is lost where a format writes some parts.
+
+    Args:
+        contents: all of it.
+        name: the format, whose own fields are kept.
+        kept: the parts that it writes, with ``scale`` and ``unjudged`` where it writes these.
+        runs: how many runs it writes; all if not given.
+    """
+    others = {owner: value for owner, value in contents.extra.items() if owner != name}
+    found = list(replace(contents, extra=others).losses(*kept, runs=runs))
+    qrels = contents.qrels
+    if qrels is None or "qrels" not in kept:
+        return tuple(found)
+    if qrels.scale and "scale" not in kept:
+        shown = f"{qrels.scale.lowest:g} to {qrels.scale.highest:g}"
+        found.append(Loss("scale of the grades", 1, (shown,)))
+    if "unjudged" not in kept:
+        found += Loss.of("queries without judgments", qrels.unjudged)
+    return tuple(found)
+
+
+def lost_columns(what: str, table: pl.DataFrame | None, kept: Iterable[str]) -> tuple[Loss, ...]:
+    """The columns of a table that a format has no place for."""
+    names = [] if table is None else [name for name in table.columns if name not in {*kept}]
+    return Loss.of(f"fields of {what}", names)
+
+
+def put(out: BinaryIO, value: Any, indent: int | None = 1) -> None:  # noqa: ANN401
+    """Write one JSON document."""
+    out.write(dumped(value, indent).encode() + b"\n")
+
+
+def text_of(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
+    """A JSON value as a string of a table: strings as they are, others as JSON, null as null."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(whole(value), ensure_ascii=False)

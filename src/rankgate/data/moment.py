@@ -1,0 +1,42 @@
+"""Points in time as products write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from rankgate.errors import InputError
+
+
+def moment(text: str, where: str, label: str, line: int | None = None) -> datetime:
+    """A point in time from ISO 8601 or Rails' ``2026-01-31 12:00:00 UTC``; without a zone, UTC.
+
+    Args:
+        text: what is written.
+        where: what it is, for the error.
+        label: the file.
+        line: its line, where it is known.
+
+    Raises:
+        InputError: it is none.
+
+    >>> moment("2026-01-31 12:00:00 UTC", "time", "file").isoformat()
+    '2026-01-31T12:00:00+00:00'
+    """
+    plain = text.strip().removesuffix(" UTC").strip()
+    try:
+        found = datetime.fromisoformat(plain)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        problem = f"{where} '{text[:40]}' is no point in time such as 2026-01-31T12:00:00Z."
+        raise InputError(problem, source=label, line=line) from None
+
+
+def stamp(at: datetime | None, *, zone: bool = True) -> str | None:
+    """ISO 8601 with the digits that are needed, in UTC.
+
+    >>> stamp(datetime(2026, 1, 31, 12, tzinfo=UTC))
+    '2026-01-31T12:00:00Z'
+    """
+    if at is None:
+        return None
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat() + ("Z" if zone else "")

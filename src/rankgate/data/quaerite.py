@@ -1,0 +1,66 @@
+"""Quaerite's judgments: ``rating,docid,query`` with a byte order mark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.data import sheet
+from rankgate.data.format import Format, Loss
+from rankgate.data.quepid_csv import judged, pool_losses, pool_of
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rankgate.data.contents import Contents
+    from rankgate.data.source import Source
+
+_BOM = b"\xef\xbb\xbf"
+_COLUMNS = {"query_id": ("query",), "doc_id": ("docid",), "grade": ("rating",)}
+
+
+def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+    """The three columns in Quaerite's order."""
+    if sheet.names_of(head) == ("rating", "docid", "query"):
+        return "the first line is rating,docid,query, as Quaerite writes it"
+    return None
+
+
+def read(source: Source) -> Contents:
+    """Judgments.
+
+    Raises:
+        InputError: a rating that is no number, an empty query; with the line.
+        DuplicateError: a document rated twice for one query.
+    """
+    return judged(source, _COLUMNS, guard=False)
+
+
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """Three columns behind a byte order mark.
+
+    Raises:
+        InputError: there are no judgments.
+    """
+    rows = pool_of(contents).select(
+        sheet.grade().alias("rating"),
+        docid="doc_id",
+        query="query_id",
+    )
+    out.write(_BOM)
+    out.write(rows.write_csv(quote_style="necessary").encode())
+    return pool_losses(contents, "quaerite")
+
+
+FORMAT = Format(
+    name="quaerite",
+    title="Quaerite's judgments",
+    suffixes=(".csv",),
+    sniff=sniff,
+    read=read,
+    write=write,
+    loses="raters, scales, texts beside ids, fields of documents",
+    detail=(
+        "CSV with the columns rating, docid and query in this order, written with a byte order "
+        "mark, as Quaerite's own judgments are. An empty rating is unrated."
+    ),
+)

@@ -1,0 +1,125 @@
+"""Quepid's basic ratings: ``query,docid,rating``, in any order of columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data import sheet, tables
+from rankgate.data.carried import lost, lost_columns
+from rankgate.data.contents import Contents
+from rankgate.data.format import Format, Loss
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import BinaryIO
+
+    from rankgate.data.source import Source
+
+_COLUMNS = {"query_id": ("query",), "doc_id": ("docid", "doc_id"), "grade": ("rating",)}
+_PAIR = ["query_id", "doc_id"]
+
+
+def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+    """The columns query, docid (or doc_id) and rating."""
+    names = sheet.names_of(head)
+    if "rating" in names and "query" in names and {"docid", "doc_id"} & set(names):
+        return "the first line names query, docid and rating, as Quepid does"
+    return None
+
+
+def read(source: Source) -> Contents:
+    """Judgments; a row without a rating is an unrated document, one without a document a query.
+
+    Raises:
+        InputError: a rating that is no number, a rating without a document; with the line.
+        DuplicateError: a document rated twice for one query.
+    """
+    return judged(source, _COLUMNS, guard=True)
+
+
+def judged(source: Source, columns: Mapping[str, tuple[str, ...]], *, guard: bool) -> Contents:
+    """Judgments from the columns of a product's CSV; other columns become those of documents.
+
+    Args:
+        source: the file.
+        columns: what it calls ours.
+        guard: whether a blank stands before what a spreadsheet could take for a formula.
+
+    Raises:
+        InputError, DuplicateError: as `read`.
+    """
+    required = [ours for ours in columns if ours == "query_id"]
+    found = sheet.sheet(source, columns, numbers=("grade",), filled=required, guard=guard)
+    missing = [ours for ours in (*_PAIR, "grade") if ours not in found.rows.columns]
+    rows = found.rows.with_columns(pl.lit(None).alias(name) for name in missing)
+    qrels, notes = tables.judgments(rows.select(*_PAIR, "grade"), source.stem, found.place)
+    documents = rows.filter(pl.col("doc_id").is_not_null()).select(*_PAIR, *found.others)
+    pool = documents.unique(_PAIR, keep="first", maintain_order=True)
+    more = found.others or len(pool) > len(qrels.table)
+    return Contents(qrels=qrels, documents=pool if more else None, notes=notes)
+
+
+def pool_of(contents: Contents) -> pl.DataFrame:
+    """All rows of a sheet of ratings: judgments, documents without one, queries without any."""
+    qrels = contents.judgments("")
+    rated = qrels.table.select(*_PAIR, "grade")
+    parts = [rated]
+    documents = contents.documents
+    if documents is not None and set(_PAIR) <= set(documents.columns):
+        unrated = (
+            documents.select(_PAIR).unique(maintain_order=True).join(rated, on=_PAIR, how="anti")
+        )
+        parts.append(unrated.with_columns(pl.lit(None, pl.Float64).alias("grade")))
+    seen = pl.concat(parts)["query_id"].unique().implode()
+    empty = pl.DataFrame({"query_id": list(qrels.unjudged)}, schema={"query_id": pl.String})
+    empty = empty.filter(~pl.col("query_id").is_in(seen))
+    nothing = [pl.lit(None, pl.String).alias("doc_id"), pl.lit(None, pl.Float64).alias("grade")]
+    every = pl.concat([*parts, empty.with_columns(nothing)])
+    first = pl.int_range(pl.len()).first().over("query_id")
+    return every.sort(first, maintain_order=True)
+
+
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """Three columns, no newline at the end; unrated documents and queries have empty fields.
+
+    Raises:
+        InputError: there are no judgments.
+    """
+    rows = pool_of(contents).with_columns(sheet.grade())
+    sheet.write(
+        rows.rename({"query_id": "query", "doc_id": "docid", "grade": "rating"}), out, last=False
+    )
+    guarded = rows.filter(pl.any_horizontal(pl.col(_PAIR).str.contains(r"^ [-=+@]")))
+    return (
+        *pool_losses(contents, "quepid-csv"),
+        *Loss.of("ids whose first blank is read as a guard", guarded["query_id"].to_list()),
+    )
+
+
+def pool_losses(contents: Contents, name: str) -> tuple[Loss, ...]:
+    """What a sheet of ratings loses: documents of all queries, and the fields of documents."""
+    documents = contents.documents
+    by_query = documents is not None and set(_PAIR) <= set(documents.columns)
+    kept = ("qrels", "unjudged", "documents") if by_query else ("qrels", "unjudged")
+    columns = lost_columns("documents", documents, _PAIR) if by_query else ()
+    return (*lost(contents, name, *kept), *columns)
+
+
+FORMAT = Format(
+    name="quepid-csv",
+    title="Quepid's basic ratings",
+    suffixes=(".csv",),
+    sniff=sniff,
+    read=read,
+    write=write,
+    holds=("qrels",),
+    loses="raters, scales, texts beside ids, fields of documents",
+    detail=(
+        "Columns query, docid (or doc_id) and rating in any order; others are kept as fields of "
+        "the document. An empty rating is an unrated document, never grade 0; a query with two "
+        "empty fields has no judgments. The one blank that Quepid puts before a cell that begins "
+        "with - = + or @, against formulas in spreadsheets, is taken away and put back."
+    ),
+)
