@@ -176,7 +176,7 @@ def resolved(ratings: Ratings, asked: Iterable[str] = ()) -> Qrels | None:
         asked: queries that may have none.
     """
     table = ratings.table
-    graded = table.filter(pl.col("grade").is_not_null()).select(SCHEMA)
+    graded = table.filter(pl.col("grade").is_not_null()).select(*SCHEMA)
     if graded.select(_PAIR).is_duplicated().any():
         return None
     every = dict.fromkeys([*asked, *table["query_id"].unique(maintain_order=True)])

@@ -32,7 +32,32 @@ TABLE = (
     # name of the format, its file in this folder, how such files begin (see `_beginnings`)
     ("parquet", "parquet", "binary"),
     ("arrow", "arrow", "binary"),
+    ("quepid-book", "quepid_book", "json"),
+    ("quepid-case", "quepid_case", "json"),
+    ("quepid-snapshot", "quepid_snapshot", "json"),
+    ("quepid-ratings", "quepid_ratings", "json"),
+    ("rank-eval", "rank_eval", "json"),
+    ("rank-eval-response", "rank_eval_response", "json"),
+    ("rre", "rre", "json"),
+    ("rre-array", "rre_array", "json"),
+    ("opensearch-judgments", "opensearch_judgments", "json"),
+    ("opensearch-experiment", "opensearch_experiment", "json"),
+    ("opensearch-configuration", "opensearch_configuration", "json"),
+    ("opensearch-metrics", "opensearch_metrics", "json"),
+    ("opensearch-query-set", "opensearch_query_set", "json labels"),
+    ("rankquest", "rankquest", "json"),
+    ("searchtweak", "searchtweak", "json"),
     ("jsonl", "jsonl", "json"),
+    ("quepid-book-csv", "quepid_book_csv", "comma"),
+    ("quepid-detail", "quepid_detail", "comma"),
+    ("quepid-snapshot-csv", "quepid_snapshot_csv", "comma"),
+    ("quepid-general", "quepid_general", "comma"),
+    ("information-need", "information_need", "comma"),
+    ("quaerite", "quaerite", "comma"),
+    ("searchtweak-csv", "searchtweak_csv", "comma"),
+    ("quepid-csv", "quepid_csv", "comma"),
+    ("govuk", "govuk", "comma"),
+    ("quepid-ltr", "quepid_ltr", "labels"),
     ("tsv", "tsv", "header"),
     ("csv", "delimited", "header"),
     ("trec", "trec", "text"),
@@ -42,6 +67,7 @@ TABLE = (
 _BOM = b"\xef\xbb\xbf"
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
 _SEPARATORS = re.compile(rb"[,;|\t]")
+_LABELS = re.compile(rb"\b(?:qid|query):")
 _JSON = re.compile(rb"\{|\[\s*[\[{\"\]\n]")  # what no id begins with; [7] could be one
 _HEAD, _LONG = 1 << 16, 1 << 23  # bytes of a beginning
 _LOOKED_AT = 1 << 12
@@ -96,7 +122,7 @@ def detected(place: Source) -> tuple[Format, str]:
             "JSON of a shape that no known format has; name the format, or see rankgate formats."
         )
         raise InputError(problem, source=place.label)
-    if begins[0] == "header" and re.search(rb"[,;]", head.split(b"\n", 1)[0]):
+    if "header" in begins and re.search(rb"[,;]", head.split(b"\n", 1)[0]):
         return named("csv"), "commas or semicolons are in the first line, and nothing else fits"
     return named("trec"), "nothing else fits"
 
@@ -111,17 +137,24 @@ def _head(place: Source) -> bytes:
 def _beginnings(head: bytes) -> tuple[str, ...]:
     """How a file begins, the most particular first.
 
-    ``binary``: with bytes that no text has; ``json``: with a brace or a bracket; ``header``: a
-    comma, semicolon, bar or tab is in the first line; ``text``: anything else.
+    ``binary``: with bytes that no text has; ``json``: with a brace or a bracket; ``labels``: a
+    ``qid:`` or ``query:`` is in the first lines; ``comma``: a comma is in the first line;
+    ``header``: a comma, semicolon, bar or tab is; ``text``: anything else.
     """
     text = head.removeprefix(_BOM).lstrip()
     if re.search(_CONTROL, head[:_LOOKED_AT]) or text.startswith((b"PAR1", b"ARROW1")):
         return ("binary",)
-    first = text.split(b"\n", 1)[0]
-    lines = ("header", "text") if _SEPARATORS.search(first) else ("text",)
     if _JSON.match(text):
         return ("json",)
-    return ("json", *lines) if text.startswith(b"[") else lines
+    first = text.split(b"\n", 1)[0]
+    found = {
+        "json": text.startswith(b"["),
+        "labels": bool(_LABELS.search(text[:_LOOKED_AT])),
+        "comma": b"," in first,
+        "header": bool(_SEPARATORS.search(first)),
+        "text": True,
+    }
+    return tuple(kind for kind, there in found.items() if there)
 
 
 def contents_of(

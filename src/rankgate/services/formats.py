@@ -21,7 +21,8 @@ class FormatFacts:
         name: as ``--from`` and ``--to`` take it.
         title: what it is, in a few words.
         suffixes: how the names of its files end.
-        begins: what its files begin with: ``binary``, ``json``, ``header`` or ``text``.
+        begins: what its files begin with: ``binary``, ``json``, ``labels``, ``comma``,
+            ``header`` or ``text``.
         holds: the parts that it can hold: qrels, runs, ratings, queries, documents, values.
         reads: whether it is read; always.
         writes: whether it is written.
