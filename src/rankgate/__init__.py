@@ -6,10 +6,11 @@
 >>> rankgate.evaluate(qrels, run, ["nDCG@10", "RR"]).means.row(0)
 ('run1', 0.7967075809905066, 1.0)
 
-The verbs have the names of the commands: ``evaluate``, ``explain``, ``compare``, ``gate`` and
-more. ``read_qrels`` and ``read_run`` read what they take; ``metric`` makes a metric of a
-function. Metrics are in ``rankgate.metrics`` by name: ``nDCG(gain="exp") @ 10``. Everything is
-imported when it is first used, so that a command loads only what it needs.
+The verbs have the names of the commands: ``evaluate``, ``explain``, ``reconcile``, ``compare``,
+``gate`` and more. ``read_qrels`` and ``read_run`` read what they take; ``metric`` makes a metric
+of a function, ``convention`` rules of one's own. Metrics are in ``rankgate.metrics`` by name:
+``nDCG(gain="exp") @ 10``. Everything is imported when it is first used, so that a command loads
+only what it needs.
 """
 
 from __future__ import annotations
@@ -25,34 +26,49 @@ if TYPE_CHECKING:
     from rankgate.metrics.custom import metric
     from rankgate.notebook import (
         Blindness,
+        Bridge,
         Comparisons,
+        Convention,
+        Conventions,
         Conversion,
         Evaluation,
         Explanation,
+        Finding,
         Hidden,
+        Reconciliation,
         Verdict,
         blindspots,
         compare,
+        convention,
+        conventions,
         convert,
         evaluate,
         explain,
         gate,
         holes,
+        reconcile,
     )
 
 __all__ = [
     "Blindness",
+    "Bridge",
     "Comparisons",
+    "Convention",
+    "Conventions",
     "Conversion",
     "Evaluation",
     "Explanation",
+    "Finding",
     "Hidden",
     "InputError",
     "RankgateError",
+    "Reconciliation",
     "UsageError",
     "Verdict",
     "blindspots",
     "compare",
+    "convention",
+    "conventions",
     "convert",
     "evaluate",
     "explain",
@@ -61,9 +77,18 @@ __all__ = [
     "metric",
     "read_qrels",
     "read_run",
+    "reconcile",
 ]
 
 _HOMES = {
+    "Bridge": "rankgate.notebook",
+    "Finding": "rankgate.notebook",
+    "Reconciliation": "rankgate.notebook",
+    "reconcile": "rankgate.notebook",
+    "Convention": "rankgate.notebook",
+    "Conventions": "rankgate.notebook",
+    "convention": "rankgate.notebook",
+    "conventions": "rankgate.notebook",
     "holes": "rankgate.notebook",
     "gate": "rankgate.notebook",
     "blindspots": "rankgate.notebook",

@@ -45,9 +45,12 @@ def test_every_command_has_help_and_an_example_in_the_readme(name):
 
 
 def test_the_public_names_are_these():
-    types = ["Evaluation", "Explanation", "InputError", "RankgateError", "UsageError"]
-    verbs = ["evaluate", "explain", "metric", "read_qrels", "read_run"]
-    assert rankgate.__all__ == [*types, *verbs]
+    results = ["Blindness", "Bridge", "Comparisons", "Convention", "Conventions", "Conversion"]
+    results += ["Evaluation", "Explanation", "Finding", "Hidden", "InputError", "RankgateError"]
+    results += ["Reconciliation", "UsageError", "Verdict"]
+    verbs = ["blindspots", "compare", "convention", "conventions", "convert", "evaluate"]
+    verbs += ["explain", "gate", "holes", "metric", "read_qrels", "read_run", "reconcile"]
+    assert rankgate.__all__ == [*results, *verbs]
     assert all(getattr(rankgate, name) for name in rankgate.__all__)
 
 

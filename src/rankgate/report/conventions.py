@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.report import as_json
 from rankgate.report.as_text import WIDTH
-from rankgate.report.grid import printable
+from rankgate.report.grid import Grid, printable
 from rankgate.report.paragraphs import beside, indented
 
 if TYPE_CHECKING:
@@ -61,6 +61,38 @@ def render_axes(axes: Sequence[AxisFacts], form: str, width: int = WIDTH) -> str
     return "\n".join(_axis(each, width) for each in axes)
 
 
+def listed(conventions: Sequence[ConventionFacts]) -> Grid:
+    """One row a convention."""
+    rows = tuple((each.name, each.title) for each in conventions)
+    return Grid(("convention", "what it reproduces"), rows, frozenset({0, 1}))
+
+
+def grids(facts: ConventionFacts) -> list[Grid]:
+    """The choices of one convention: axes, parameters of metrics, single metrics, its names."""
+    parts = {
+        "axis": facts.choices,
+        "parameter": facts.parameters,
+        "for a single metric": facts.special,
+    }
+    told = [
+        Grid(
+            (head, "choice", "what it decides"),
+            tuple((_starred(each), each.value, each.about) for each in choices),
+            frozenset({0, 1, 2}),
+        )
+        for head, choices in parts.items()
+        if choices
+    ]
+    if facts.spellings:
+        rows = tuple(facts.spellings.items())
+        told.append(Grid(("its own name", "here"), rows, frozenset({0, 1})))
+    return told
+
+
+def _starred(choice: Choice) -> str:
+    return choice.axis + ("" if choice.usual else f" {_OTHER}")
+
+
 def _axis(facts: AxisFacts, width: int) -> str:
     default = facts.default if facts.default == "required" else f"{facts.default} by default"
     where = "for all metrics or for one" if facts.each and "." not in facts.name else ""
@@ -84,7 +116,7 @@ def _named(facts: AxisFacts) -> dict[str, str]:
 def _choices(title: str, choices: Sequence[Choice], width: int) -> str:
     if not choices:
         return ""
-    named = [each.axis + ("" if each.usual else f" {_OTHER}") for each in choices]
+    named = [_starred(each) for each in choices]
     widths = [max(map(len, named)), min(max(len(each.value) for each in choices), 24)]
     rows = (
         beside([name, each.value], [each.about], widths, width - 2)

@@ -32,11 +32,24 @@ def render(told: Reconciliation | Bridge | Finding, form: str, width: int = WIDT
     return _steps(told, width) if isinstance(told, Bridge) else _finding(told, width)
 
 
+def title(told: Reconciliation | Bridge | Finding) -> str:
+    """What was asked, of which data, in a line."""
+    if isinstance(told, Reconciliation):
+        count = sum(len(group.conventions) for group in told.groups)
+        rest = f"{_numbers(len(told.groups))} under {count} conventions"
+    elif isinstance(told, Bridge):
+        rest = f"from {told.begin['name']} to {told.end['name']}"
+    else:
+        off = "" if not told.percent else ", taken as a percentage"
+        tried = f"{len(told.tried)} metrics under {told.conventions} conventions tried"
+        rest = f"who gives {told.reported}{off}; {tried}"
+    run, qrels = printable(told.run), printable(told.qrels)
+    return f"{told.metric} of run {run} by judgments {qrels}: {rest}"
+
+
 def _groups(told: Reconciliation, width: int) -> str:
-    count = sum(len(group.conventions) for group in told.groups)
-    title = f"{_numbers(len(told.groups))} under {count} conventions"
-    parts = [_title(told, title, width)]
-    digits = _digits([group.value for group in told.groups])
+    parts = [_paragraph(title(told), width)]
+    digits = digits_for([group.value for group in told.groups])
     parts += [_group(group, digits, width) for group in told.groups]
     if told.refusals:
         widths = [max(len(each.convention) for each in told.refusals)]
@@ -54,13 +67,13 @@ def _group(group: Group, digits: int, width: int) -> str:
     way = f"from {group.nearest} to {group.member}:"
     rows = [beside([""], [way], [room], width)] if group.steps else []
     rows += [
-        beside([_effect(step, digits).rjust(room)], [_change(step)], [room + 4], width)
+        beside([effect(step, digits).rjust(room)], [change(step)], [room + 4], width)
         for step in group.steps
     ]
     return head + "".join(rows)
 
 
-def _digits(values: Sequence[float | None]) -> int:
+def digits_for(values: Sequence[float | None]) -> int:
     """Four decimals, or as many as it takes to see that numbers differ."""
     known = [value for value in values if value is not None]
     for digits in range(4, _MOST_DIGITS):
@@ -75,33 +88,32 @@ def _steps(told: Bridge, width: int) -> str:
         beside([_right(decimal(told.before))], [f"{begin} ({told.begin['hash']})"], _NUMBER, width)
     ]
     rows += [
-        beside([_right(_effect(step))], [_moved(step)], _NUMBER, width)
+        beside([_right(effect(step))], [moved(step)], _NUMBER, width)
         for step in told.steps
         if step.moves
     ]
     rows.append(
         beside([_right(decimal(told.after))], [f"{end} ({told.end['hash']})"], _NUMBER, width)
     )
-    parts = [_title(told, f"from {begin} to {end}", width), "".join(rows)]
-    if still := [_change(step) for step in told.steps if not step.moves]:
+    parts = [_paragraph(title(told), width), "".join(rows)]
+    if still := [change(step) for step in told.steps if not step.moves]:
         parts.append(beside(["no effect"], still, [len("no effect")], width))
     return "\n".join(parts)
 
 
 def _finding(told: Finding, width: int) -> str:
-    off = "" if not told.percent else ", taken as a percentage"
-    tried = f"{len(told.tried)} metrics under {told.conventions} conventions tried"
-    title = f"who gives {told.reported}{off}; {tried}"
-    parts = [_title(told, title, width)]
+    parts = [_paragraph(title(told), width)]
     if told.fits:
         parts.append(_fits(told.fits, width))
         if len(told.fits) > 1 or len(told.fits[0].conventions) > 1:
             parts.append(_paragraph(_SEVERAL, width))
     else:
-        parts.append(_paragraph("nothing that was tried gives it; the nearest are", width))
+        parts.append(_paragraph(NOTHING, width))
         parts.append(_fits(told.nearest, width))
     return "\n".join(parts)
 
+
+NOTHING = "nothing that was tried gives it; the nearest are"
 
 _SEVERAL = (
     "several fit: the number alone does not say which was used; more digits, or a second metric, "
@@ -121,11 +133,6 @@ def _fits(fits: Sequence[Fit], width: int) -> str:
     return "\n".join(told)
 
 
-def _title(told: Reconciliation | Bridge | Finding, rest: str, width: int) -> str:
-    run, qrels = printable(told.run), printable(told.qrels)
-    return _paragraph(f"{told.metric} of run {run} by judgments {qrels}: {rest}", width)
-
-
 def _paragraph(text: str, width: int) -> str:
     return "\n".join(wrapped(text, width)) + "\n"
 
@@ -138,21 +145,23 @@ def _right(word: str) -> str:
     return word.rjust(_NUMBER[0])
 
 
-def _effect(step: Step, digits: int = 4) -> str:
+def effect(step: Step, digits: int = 4) -> str:
     """The effect as the difference of the two means as they are printed, so that it adds up."""
     if step.before is None or step.after is None:
         return UNDEFINED
     return f"{round(step.after, digits) - round(step.before, digits):+z.{digits}f}"
 
 
-def _change(step: Step) -> str:
+def change(step: Step) -> str:
+    """The axes of a step, each with what it was and what it is."""
     changes = zip(step.axes, step.begin, step.end, strict=True)
     return ", ".join(f"{axis}: {begin} → {end}" for axis, begin, end in changes)
 
 
-def _moved(step: Step) -> str:
+def moved(step: Step) -> str:
+    """The step with what it does to single queries."""
     if step.query_id is None:
-        return f"{_change(step)}; moves no query, but the number of those that count"
+        return f"{change(step)}; moves no query, but the number of those that count"
     queries = "1 query" if step.moved == 1 else f"{step.moved} queries, most"
     before, after = decimal(step.query_before), decimal(step.query_after)
-    return f"{_change(step)}; moves {queries} {printable(step.query_id)} ({before} → {after})"
+    return f"{change(step)}; moves {queries} {printable(step.query_id)} ({before} → {after})"

@@ -13,8 +13,9 @@ from rankgate.data import Qrels, Run, read_qrels, read_run
 from rankgate.data.run import SCHEMA
 from rankgate.data.scores import REASONS
 from rankgate.errors import UsageError
-from rankgate.scoring import CONVENTIONS, Convention, convention, score
+from rankgate.scoring import CONVENTIONS, Convention, score
 from rankgate.scoring.index import Index
+from rankgate.services.conventions import chosen_convention
 from rankgate.services.evaluate import chosen_metrics
 from rankgate.services.explanation import Explanation, Other, Row, known
 from rankgate.services.ideal import ideal_rows
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from rankgate.data import Scores
     from rankgate.metrics.declare import Metric
+    from rankgate.scoring.overrides import Overrides
 
 DEPTH = 20
 """How many documents are shown of each list."""
@@ -63,6 +65,7 @@ def explain(
     metric: str | Metric,
     how: str | Convention = "trec",
     *,
+    overrides: Overrides | Sequence[str] = (),
     depth: int | None = DEPTH,
     extra: Sequence[Metric] = (),
 ) -> Explanation:
@@ -73,7 +76,8 @@ def explain(
         run: one run, as ``evaluate`` takes it.
         query: the id of the query.
         metric: one metric or its name.
-        how: a convention or its name.
+        how: a convention, its name, or a TOML file that says one.
+        overrides: axes that are chosen otherwise, as ``evaluate`` takes them.
         depth: how many documents to show of each list, those that matter first; None is all.
         extra: metrics that can be named beside those of the house.
 
@@ -81,7 +85,7 @@ def explain(
         InputError: data that cannot be read, with file and line.
         UsageError: a query without judgments, several metrics, an unknown name.
     """
-    rules = convention(how)
+    rules = chosen_convention(how, overrides)
     chosen = chosen_metrics(metric, rules, extra)
     if len(chosen) > 1:
         raise UsageError(f"{metric} names {len(chosen)} metrics; say one, such as {chosen[0][0]}.")

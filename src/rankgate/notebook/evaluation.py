@@ -1,0 +1,128 @@
+"""The verb ``evaluate``, whose result shows itself as tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate import services
+from rankgate.report import as_html
+from rankgate.report.evaluation import counts, means, rules
+from rankgate.services import DEFAULT_METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.data import Scores
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring.convention import Convention
+    from rankgate.scoring.overrides import Overrides
+
+
+@dataclass(frozen=True)
+class Evaluation(services.Evaluation):
+    """The values of one or more runs; the means in a table, every value in a frame."""
+
+    @property
+    def means(self) -> pl.DataFrame:
+        """One row a run: ``run`` and a column for each metric; undefined means are null."""
+        rows = [{"run": run.run, **run.means} for run in self.runs]
+        schema = {"run": pl.String, **dict.fromkeys(self.metrics, pl.Float64)}
+        return pl.DataFrame(rows, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+    @property
+    def values(self) -> pl.DataFrame:
+        """Every value: ``run``, ``query_id``, ``metric``, ``value``, ``why``.
+
+        Where bounds were asked for also ``low`` and ``high``, null for a metric without bounds.
+        """
+        return pl.concat([_table(run).insert_column(0, _name(run)) for run in self.runs])
+
+    @property
+    def bounds(self) -> pl.DataFrame:
+        """Means with their bounds: ``run``, ``metric``, ``value``, ``low``, ``high``.
+
+        ``low`` is with all unjudged documents irrelevant, ``high`` with all of the best grade;
+        both are null where a metric admits none, or where they were not asked for.
+        """
+        rows = [
+            (run.run, label, run.means[label], *(_mean(end, label) for end in (run.low, run.high)))
+            for run in self.runs
+            for label in self.metrics
+        ]
+        numbers = dict.fromkeys(["value", "low", "high"], pl.Float64)
+        schema = {"run": pl.String, "metric": pl.String, **numbers}
+        return pl.DataFrame(rows, schema, orient="row").with_columns(
+            pl.col(pl.Float64).fill_nan(None)
+        )
+
+    def _repr_html_(self) -> str:
+        return (
+            as_html.table(means(self))
+            + as_html.table(counts(self))
+            + as_html.paragraph(rules(self))
+        )
+
+
+def evaluate(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    runs: Any,  # noqa: ANN401 - one of those, or several
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    convention: str | Convention = "trec",
+    *,
+    overrides: Overrides | Sequence[str] = (),
+    bounds: bool = False,
+    extra: Sequence[Metric] = (),
+) -> Evaluation:
+    """Score one run or several against judgments.
+
+    Args:
+        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``.
+        runs: a run: a path, a frame, ``{query: {doc: score}}``; a list of runs; ``{name: run}``.
+        metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``.
+        convention: whose rules the numbers follow: a name, a TOML file, or what
+            ``rankgate.convention`` gives.
+        overrides: axes that are chosen otherwise: ``{"ties": "doc_id_asc", "nDCG.gain": "exp"}``,
+            or as words, ``["nDCG.gain=exp"]``.
+        bounds: also what each value would be if the unjudged documents were all irrelevant, and
+            if they were all best.
+        extra: metrics that can be named beside those of the house.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: an unknown metric, convention, axis or choice.
+
+    >>> result = evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, ["RR", "P@1"])
+    >>> result.means.row(0)
+    ('run1', 0.5, 0.0)
+    >>> result = evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, ["RR"], bounds=True)
+    >>> result.bounds.row(0)
+    ('run1', 'RR', 0.5, 0.5, 1.0)
+    """
+    told = services.evaluate(
+        qrels, runs, metrics, convention, overrides=overrides, bounds=bounds, extra=extra
+    )
+    return Evaluation(**{each.name: getattr(told, each.name) for each in fields(told)})
+
+
+_KEYS = ["query_id", "metric"]
+
+
+def _table(run: Scores) -> pl.DataFrame:
+    """The values of a run with their bounds, if there are any."""
+    table = run.table
+    for name, ends in (("low", run.low), ("high", run.high)):
+        if ends is not None:
+            side = ends.table.select(*_KEYS, pl.col("value").alias(name))
+            table = table.join(side, on=_KEYS, how="left", maintain_order="left")
+    return table
+
+
+def _name(run: Scores) -> pl.Series:
+    return pl.Series("run", [run.run], dtype=pl.String).new_from_index(0, len(run.table))
+
+
+def _mean(ends: Scores | None, label: str) -> float | None:
+    return None if ends is None else ends.means.get(label)

@@ -1,0 +1,141 @@
+"""The verb ``reconcile`` in its three forms, whose results show themselves as tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, overload
+
+from rankgate import services
+from rankgate.errors import UsageError
+from rankgate.report import as_html, reconciliation, reconciliation_grids
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring.convention import Convention
+
+    Given = Any
+    """A path, a frame, a dict of dicts."""
+
+
+@dataclass(frozen=True)
+class Reconciliation(services.Reconciliation):
+    """Conventions by the number they give; shows itself as a table."""
+
+    def __str__(self) -> str:
+        return reconciliation.render(self, "text")
+
+    def _repr_html_(self) -> str:
+        head = as_html.paragraph(reconciliation.title(self))
+        tables = [as_html.table(reconciliation_grids.groups(self))]
+        if self.refusals:
+            tables.append(as_html.table(reconciliation_grids.refusals(self)))
+        return head + "".join(tables)
+
+
+@dataclass(frozen=True)
+class Bridge(services.Bridge):
+    """The way from one convention's number to another's; shows itself as a table."""
+
+    def __str__(self) -> str:
+        return reconciliation.render(self, "text")
+
+    def _repr_html_(self) -> str:
+        head = as_html.paragraph(reconciliation.title(self))
+        return head + as_html.table(reconciliation_grids.steps(self))
+
+
+@dataclass(frozen=True)
+class Finding(services.Finding):
+    """What gives a number that somebody reported; shows itself as a table."""
+
+    def __str__(self) -> str:
+        return reconciliation.render(self, "text")
+
+    def _repr_html_(self) -> str:
+        words = as_html.paragraph(reconciliation.title(self))
+        if not self.fits:
+            words += as_html.paragraph(reconciliation.NOTHING)
+        return words + as_html.table(reconciliation_grids.fits(self))
+
+
+@overload
+def reconcile(
+    qrels: Given, run: Given, metric: str | Metric, *, conventions: Sequence[str | Convention] = ...
+) -> Reconciliation: ...
+
+
+@overload
+def reconcile(
+    qrels: Given, run: Given, metric: str | Metric, *, from_: str | Convention, to: str | Convention
+) -> Bridge: ...
+
+
+@overload
+def reconcile(
+    qrels: Given,
+    run: Given,
+    metric: str | Metric,
+    *,
+    value: str | float,
+    conventions: Sequence[str | Convention] = ...,
+) -> Finding: ...
+
+
+def reconcile(
+    qrels: Given,
+    run: Given,
+    metric: str | Metric,
+    *,
+    from_: str | Convention | None = None,
+    to: str | Convention | None = None,
+    value: str | float | None = None,
+    conventions: Sequence[str | Convention] = (),
+) -> Reconciliation | Bridge | Finding:
+    """Tell why one metric on the same data has several numbers.
+
+    Without more, the run is scored under every convention: who agrees, and what separates the
+    others. With ``from_`` and ``to`` the way from one convention to the other is gone an axis at
+    a time. With ``value`` the conventions and cutoffs are sought that give this number.
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        run: one run, as ``evaluate`` takes it.
+        metric: one metric or its name.
+        from_: the convention to start from: a name, a TOML file, or a convention.
+        to: the convention to arrive at.
+        value: a number as it was reported; as a word, ``"0.430"``, its last digit counts too.
+        conventions: those to look through; none is all that have a name.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: several metrics, an unknown name, forms that do not go together.
+
+    >>> qrels, run = {"q": {"a": 3, "b": 1}}, {"q": {"b": 2.0, "a": 1.0}}
+    >>> some = ["trec", "trec9", "esci"]
+    >>> [group.conventions for group in reconcile(qrels, run, "nDCG@10", conventions=some).groups]
+    [('trec', 'trec9'), ('esci',)]
+    >>> way = reconcile(qrels, run, "nDCG@10", from_="trec", to="esci")
+    >>> [(step.axes, round(step.effect, 4)) for step in way.steps if step.moves]
+    [(('nDCG.gain',), -0.0869)]
+    >>> told = reconcile(qrels, run, "nDCG@10", value="0.710", conventions=some)
+    >>> told.fits[0].conventions
+    ('esci',)
+    """
+    if (from_ is None) != (to is None):
+        raise UsageError("from_ and to go together; name both conventions.")
+    chosen = list(conventions) or None
+    told: services.Reconciliation | services.Bridge | services.Finding
+    if from_ is not None and to is not None:
+        if value is not None or chosen:
+            raise UsageError("from_ and to name the conventions; leave out value and conventions.")
+        told = services.bridge(qrels, run, metric, from_, to)
+        return Bridge(**_fields(told))
+    if value is not None:
+        return Finding(**_fields(services.reported(qrels, run, metric, value, chosen)))
+    return Reconciliation(**_fields(services.reconcile(qrels, run, metric, chosen)))
+
+
+def _fields(told: services.Reconciliation | services.Bridge | services.Finding) -> dict[str, Any]:
+    return {each.name: getattr(told, each.name) for each in fields(told)}

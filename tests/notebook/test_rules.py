@@ -1,0 +1,90 @@
+"""``rankgate.conventions``, ``rankgate.convention``, and what the verbs make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence  # noqa: TC003 - the metric looks at its annotation
+
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate.scoring import CONVENTIONS
+
+QRELS = {"q": {"a": 1}}
+TIED = {"q": {"a": 1.0, "b": 1.0}}
+
+
+def test_every_convention_is_there():
+    every = rankgate.conventions()
+    assert every.names == tuple(CONVENTIONS)
+    assert len(every) == len(CONVENTIONS) == len(list(every))
+    assert every.table.columns == ["name", "title", "source", "hash"]
+    assert every.table["hash"].to_list() == [how.hash for how in CONVENTIONS.values()]
+    assert "searchtweak" in every._repr_html_()
+
+
+def test_one_shows_its_choices():
+    trec = rankgate.conventions()["trec"]
+    assert trec.hash == CONVENTIONS["trec"].hash
+    rows = trec.table.filter(pl.col("axis") == "ties")
+    assert rows["value"].to_list() == ["doc_id_desc"]
+    assert "ties" in trec._repr_html_()
+    assert str(trec).startswith(f"trec ({trec.hash})")
+
+
+def test_choosing_otherwise_gives_another_one_which_scores():
+    mine = rankgate.convention("trec", ["ties=doc_id_asc"])
+    assert rankgate.evaluate(QRELS, TIED, "RR", mine).means["RR"].to_list() == [1.0]
+    assert rankgate.evaluate(QRELS, TIED, "RR").means["RR"].to_list() == [0.5]
+    assert mine.name == "trec+"
+    assert "ties *" in mine._repr_html_()
+
+
+def test_overrides_in_the_call_are_the_same():
+    mine = rankgate.convention("trec", {"ties": "doc_id_asc"})
+    told = rankgate.evaluate(QRELS, TIED, "RR", overrides={"ties": "doc_id_asc"})
+    assert told.convention["hash"] == mine.hash
+    shown = rankgate.explain(QRELS, TIED, "q", "RR", overrides=["ties=doc_id_asc"])
+    assert shown.value == 1.0
+    assert shown.convention["hash"] == mine.hash
+
+
+def test_a_file_says_a_convention(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "mine"\nbase = "trec"\nties = "doc_id_asc"\n')
+    for how in (str(path), rankgate.convention(str(path))):
+        told = rankgate.evaluate(QRELS, TIED, "RR", how)
+        assert told.means["RR"].to_list() == [1.0]
+        assert told.convention["name"] == "mine"
+    assert rankgate.explain(QRELS, TIED, "q", "RR", str(path)).value == 1.0
+
+
+def test_an_axis_that_there_is_not():
+    with pytest.raises(rankgate.UsageError, match="ties"):
+        rankgate.convention("trec", {"tie": "doc_id_asc"})
+    with pytest.raises(rankgate.UsageError, match="trec"):
+        rankgate.conventions()["trek"]
+
+
+def test_bounds_stand_beside_values():
+    qrels = {"q": {"a": 1}, "r": {"a": 1}}
+    run = {"q": {"x": 2.0, "a": 1.0}, "r": {"a": 2.0, "x": 1.0}}
+    told = rankgate.evaluate(qrels, run, ["RR", "Judged@2"], bounds=True)
+    assert told.bounds.rows() == [
+        ("run1", "RR", 0.75, 0.75, 1.0),
+        ("run1", "Judged@2", 0.5, None, None),
+    ]
+    values = told.values.filter(pl.col("metric") == "RR").select("query_id", "value", "low", "high")
+    assert values.rows() == [("q", 0.5, 0.5, 1.0), ("r", 1.0, 1.0, 1.0)]
+    assert "[0.7500, 1.0000]" in told._repr_html_()
+    plain = rankgate.evaluate(qrels, run, ["RR"])
+    assert plain.bounds.row(0) == ("run1", "RR", 0.75, None, None)
+    assert plain.values.columns == ["run", "query_id", "metric", "value", "why"]
+
+
+def test_another_s_metrics_are_known_by_name():
+    @rankgate.metric
+    def top(grades: Sequence[float | None]):
+        return float(grades[0] or 0)
+
+    assert rankgate.evaluate(QRELS, TIED, "top", extra=[top]).means["top"].to_list() == [0.0]
