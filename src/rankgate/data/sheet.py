@@ -116,7 +116,7 @@ def write(table: pl.DataFrame, out: BinaryIO, *, crlf: bool = False, last: bool 
         last: end the last line too.
     """
     text = pl.col(pl.String)
-    guarded = pl.when(text.str.contains(_DANGEROUS)).then(" " + text).otherwise(text)
+    guarded = pl.when(~text.str.contains(_DANGEROUS)).then(text).otherwise(" " + text)
     ready = table.with_columns(guarded)
     end = "\r\n" if crlf else "\n"
     written = ready.write_csv(line_terminator=end, quote_style="necessary")
