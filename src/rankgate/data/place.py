@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 @dataclass(frozen=True)
@@ -15,3 +15,11 @@ class Place:
 
     label: str
     line: Callable[[int], int | None] = lambda _row: None
+
+    def among(self, rows: Sequence[int]) -> Place:
+        """The place of a table that has only these rows of this one, in this order.
+
+        >>> Place("file", lambda row: row + 2).among([0, 3]).line(1)
+        5
+        """
+        return Place(self.label, lambda row: self.line(rows[row]))

@@ -26,13 +26,12 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
 
 
 def read(source: Source) -> Contents:
-    """Judgments.
+    """Judgments; where a document is rated twice the last rating counts, as in Quaerite.
 
     Raises:
         InputError: a rating that is no number, an empty query; with the line.
-        DuplicateError: a document rated twice for one query.
     """
-    return judged(source, _COLUMNS, guard=False)
+    return judged(source, _COLUMNS, guard=False, last=True)
 
 
 def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -61,6 +60,7 @@ FORMAT = Format(
     loses="raters, scales, texts beside ids, fields of documents",
     detail=(
         "CSV with the columns rating, docid and query in this order, written with a byte order "
-        "mark, as Quaerite's own judgments are. An empty rating is unrated."
+        "mark, as Quaerite's own judgments are. An empty rating is unrated. Where a document has "
+        "two ratings for one query the last one counts, as in Quaerite, and is told."
     ),
 )

@@ -65,7 +65,7 @@ def read(source: Source) -> Contents:
     return Contents(
         qrels=qrels,
         ratings=ratings,
-        queries=noted([row for row in noted_of if any(row[2:])] or noted_of),
+        queries=noted(noted_of),
         documents=_documents(documents),
         extra={_NAME: {"book": book, "pairs": raw, "explained": explained}},
         notes=_notes(rated, raw),

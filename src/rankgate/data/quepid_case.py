@@ -65,14 +65,15 @@ def read(source: Source) -> Contents:
 
 
 def noted(rows: list[tuple[str | None, ...]]) -> pl.DataFrame | None:
-    """Queries with what is noted of them; columns that are empty are left out.
+    """Queries with what is first noted of them; None where nothing is noted of any.
 
     Args:
         rows: id, text and the notes of ``NOTED``.
     """
     names = ("query_id", "text", *NOTED)
     schema = dict.fromkeys(names, pl.String)
-    table = pl.DataFrame(rows, schema=schema, orient="row").unique("query_id", maintain_order=True)
+    every = pl.DataFrame(rows, schema=schema, orient="row")
+    table = every.group_by("query_id", maintain_order=True).agg(pl.all().drop_nulls().first())
     filled = [name for name in names if table[name].null_count() < len(table)]
     return table.select(filled) if {*filled} & {*NOTED} else None
 

@@ -10,6 +10,7 @@ from rankgate.data import sheet, tables
 from rankgate.data.carried import lost, lost_columns
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss
+from rankgate.data.repeated import once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,13 +40,19 @@ def read(source: Source) -> Contents:
     return judged(source, _COLUMNS, guard=True)
 
 
-def judged(source: Source, columns: Mapping[str, tuple[str, ...]], *, guard: bool) -> Contents:
+def judged(
+    source: Source, columns: Mapping[str, tuple[str, ...]], *, guard: bool, last: bool = False
+) -> Contents:
     """Judgments from the columns of a product's CSV; other columns become those of documents.
+
+    A judgment that stands twice is read once.
 
     Args:
         source: the file.
         columns: what it calls ours.
         guard: whether a blank stands before what a spreadsheet could take for a formula.
+        last: where a document has two grades for one query the last one counts, as in the
+            product; otherwise that is an error.
 
     Raises:
         InputError, DuplicateError: as `read`.
@@ -54,11 +61,12 @@ def judged(source: Source, columns: Mapping[str, tuple[str, ...]], *, guard: boo
     found = sheet.sheet(source, columns, numbers=("grade",), filled=required, guard=guard)
     missing = [ours for ours in (*_PAIR, "grade") if ours not in found.rows.columns]
     rows = found.rows.with_columns(pl.lit(None).alias(name) for name in missing)
-    qrels, notes = tables.judgments(rows.select(*_PAIR, "grade"), source.stem, found.place)
+    single, place, repeated = once(rows.select(*_PAIR, "grade"), found.place, last=last)
+    qrels, notes = tables.judgments(single, source.stem, place)
     documents = rows.filter(pl.col("doc_id").is_not_null()).select(*_PAIR, *found.others)
     pool = documents.unique(_PAIR, keep="first", maintain_order=True)
     more = found.others or len(pool) > len(qrels.table)
-    return Contents(qrels=qrels, documents=pool if more else None, notes=notes)
+    return Contents(qrels=qrels, documents=pool if more else None, notes=(*repeated, *notes))
 
 
 def pool_of(contents: Contents) -> pl.DataFrame:

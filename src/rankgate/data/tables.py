@@ -132,14 +132,16 @@ def judgments(rows: pl.DataFrame, name: str, place: Place) -> tuple[Qrels, tuple
         raise InputError("doc_id is empty.", source=place.label, line=place.line(row))
     if not rows["grade"].null_count():
         return Qrels(rows, name=name, place=place), ()
-    graded_rows = rows.filter(pl.col("grade").is_not_null())
+    there = rows["grade"].is_not_null()
+    graded_rows = rows.filter(there)
     asked = rows["query_id"].unique(maintain_order=True)
     without = asked.filter(~asked.is_in(graded_rows["query_id"].unique().implode()))
     unrated = rows.filter(pl.col("grade").is_null() & pl.col("doc_id").is_not_null())
     pairs = (f"{query} {document}" for query, document in unrated[:, :2].head(3).rows())
     told = "pairs without a grade, which are unrated"
     notes = (Note(told, len(unrated), tuple(pairs)),) if len(unrated) else ()
-    found = Qrels(graded_rows, name=name, unjudged=tuple(without.to_list()), place=place)
+    among = place.among(there.arg_true().to_list())
+    found = Qrels(graded_rows, name=name, unjudged=tuple(without.to_list()), place=among)
     return found, (*notes, *Note.of("queries without judgments", without.to_list()))
 
 
