@@ -18,9 +18,18 @@ from rankgate.data.run import Run
 from rankgate.errors import DuplicateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rankgate.data.qrels import Scale
+
+VALUES: dict[str, pl.DataType | type[pl.DataType]] = {
+    "run": pl.String,
+    "query_id": pl.String,
+    "metric": pl.String,
+    "value": pl.Float64,
+    "at": pl.Datetime("us", "UTC"),
+}
+"""The columns of values of metrics."""
 
 _PAIR = ["query_id", "doc_id"]
 
@@ -222,6 +231,14 @@ def documents_of(rows: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame | No
     if not alone["doc_id"].is_duplicated().any():
         return alone
     return rows.select(*_PAIR, *fields).unique(_PAIR, keep="first", maintain_order=True)
+
+
+def documents_from(rows: Sequence[Mapping[str, str | None]]) -> pl.DataFrame | None:
+    """As `documents_of`, from the ``query_id``, ``doc_id`` and fields of each, found one by one."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    table = pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
+    return documents_of(table, [name for name in names if name not in _PAIR])
 
 
 def _note(what: str, table: pl.DataFrame, rows: pl.Series) -> tuple[Note, ...]:

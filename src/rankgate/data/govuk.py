@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.data import sheet
 from rankgate.data.format import Format, Loss
-from rankgate.data.quepid_csv import judged, pool_losses, pool_of
+from rankgate.data.rating_sheet import judged, plain
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -42,9 +42,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
         InputError: there are no judgments.
     """
     names = {_QUERY: "query_id", _SCORE: "grade", _URI: "doc_id"}
-    rows = pool_of(contents).with_columns(sheet.grade()).select(**names)
-    out.write(rows.write_csv(quote_style="necessary").encode())
-    return pool_losses(contents, "govuk")
+    return plain(contents, out, names, "govuk")
 
 
 FORMAT = Format(

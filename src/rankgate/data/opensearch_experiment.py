@@ -8,7 +8,7 @@ import polars as pl
 
 from rankgate.data import opensearch
 from rankgate.data.carried import lost, own, put
-from rankgate.data.collected import ranked
+from rankgate.data.collected import VALUES, ranked
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss
 from rankgate.data.json_text import identifier, member, number
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from rankgate.data.source import Source
 
 _NAME = "opensearch-experiment"
-_VALUES: dict[str, Any] = {
-    "run": pl.String, "query_id": pl.String, "metric": pl.String, "value": pl.Float64,
-    "at": pl.Datetime("us", "UTC"),
-}  # fmt: skip
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
@@ -76,7 +72,7 @@ def _results(found: list[dict[str, Any]], source: Source) -> Contents:
         states = pl.DataFrame({"query_id": zero, "state": ["zero"] * len(zero)}) if zero else None
         name = system if len(ranking) > 1 else source.stem
         runs.append(ranked(name, queries, docs, None, label=label, queries=states))
-    table = pl.DataFrame(values, schema=_VALUES, orient="row") if values else None
+    table = pl.DataFrame(values, schema=VALUES, orient="row") if values else None
     return Contents(runs=tuple(runs), values=table)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data.carried import lost, own
+from rankgate.data.collected import VALUES
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss, Note
 from rankgate.data.json_keys import have, matching
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
 _NAME = "opensearch-metrics"
 _TIMES = ("timestamp", "datetime")
 _MORE = ("query_set_id", "application", "evaluation_id")
-_VALUES: dict[str, Any] = {
-    "run": pl.String, "query_id": pl.String, "metric": pl.String, "value": pl.Float64,
-    "at": pl.Datetime("us", "UTC"), **dict.fromkeys(_MORE, pl.String),
-}  # fmt: skip
+_COLUMNS = VALUES | dict.fromkeys(_MORE, pl.String)
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
@@ -67,7 +65,7 @@ def read(source: Source) -> Contents:
         unknown |= dict.fromkeys(
             found.keys() - {*_TIMES, *_MORE, "search_config", "query", "metric", "value"}
         )
-    table = pl.DataFrame(rows, schema=_VALUES, orient="row")
+    table = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
     bulk = actions if len(actions) == len(rows) else []
     return Contents(
         values=table,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.data import sheet
 from rankgate.data.format import Format, Loss
-from rankgate.data.quepid_csv import judged, pool_losses, pool_of
+from rankgate.data.rating_sheet import judged, plain
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -40,14 +40,11 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: there are no judgments.
     """
-    rows = pool_of(contents).select(
-        sheet.grade().alias("rating"),
-        docid="doc_id",
-        query="query_id",
-    )
+    contents.judgments("")
     out.write(_BOM)
-    out.write(rows.write_csv(quote_style="necessary").encode())
-    return pool_losses(contents, "quaerite")
+    return plain(
+        contents, out, {"rating": "grade", "docid": "doc_id", "query": "query_id"}, "quaerite"
+    )
 
 
 FORMAT = Format(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data.carried import known, lost, lost_columns, own, put, text_of, texts
-from rankgate.data.collected import Rated, documents_of
+from rankgate.data.collected import Rated, documents_from
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss, Note
 from rankgate.data.json_keys import have
@@ -66,7 +66,7 @@ def read(source: Source) -> Contents:
         qrels=qrels,
         ratings=ratings,
         queries=noted(noted_of),
-        documents=_documents(documents),
+        documents=documents_from(documents),
         extra={_NAME: {"book": book, "pairs": raw, "explained": explained}},
         notes=_notes(rated, raw),
     )
@@ -100,15 +100,6 @@ def _fields(pair: Mapping[str, Any], where: str, label: str) -> dict[str, str | 
     return {
         (f"field_{key}" if key in taken else key): text_of(value) for key, value in shown.items()
     }
-
-
-def _documents(rows: list[dict[str, str | None]]) -> pl.DataFrame | None:
-    if not rows:
-        return None
-    names = dict.fromkeys(key for row in rows for key in row)
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    table = pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
-    return documents_of(table, [name for name in names if name not in {"query_id", "doc_id"}])
 
 
 def _scale(found: Mapping[str, Any], label: str) -> Scale | None:

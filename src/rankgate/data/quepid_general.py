@@ -8,6 +8,7 @@ import polars as pl
 
 from rankgate.data import sheet
 from rankgate.data.carried import known, lost, lost_columns, own
+from rankgate.data.collected import VALUES
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss
 from rankgate.data.moment import moment, stamp
@@ -33,10 +34,6 @@ _COLUMNS = {
     "at": ("date last scored",),
     **{ours: (theirs.lower(),) for ours, theirs in _TEXTS.items()},
 }
-_VALUES: dict[str, Any] = {
-    "run": pl.String, "query_id": pl.String, "metric": pl.String, "value": pl.Float64,
-    "at": pl.Datetime("us", "UTC"),
-}  # fmt: skip
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
@@ -70,7 +67,7 @@ def read(source: Source) -> Contents:
         "query_id",
         pl.lit("score").alias("metric"),
         pl.col("value").cast(pl.Float64),
-        pl.Series("at", at, _VALUES["at"]),
+        pl.Series("at", at, VALUES["at"]),
     )
     texts = [name for name in (*_TEXTS, *found.others) if rows[name].null_count() < len(rows)]
     return Contents(

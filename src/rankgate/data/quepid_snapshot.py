@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data.carried import by_query, lost, own, put, ranking_by_query, text_of, texts
-from rankgate.data.collected import Judged, documents_of, ranked
+from rankgate.data.collected import VALUES, Judged, documents_from, ranked
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss, Note
 from rankgate.data.json_keys import have, matching
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 _NAME = "quepid-snapshot"
 _PARTS = ("docs", "queries", "scores")
-_VALUES: dict[str, Any] = {
-    "run": pl.String, "query_id": pl.String, "metric": pl.String, "value": pl.Float64,
-    "at": pl.Datetime("us", "UTC"),
-}  # fmt: skip
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
@@ -115,10 +111,7 @@ def _retrieved(
             ids.append(doc_id)
         if len(ids) == before:
             empty.append(query)
-    names = dict.fromkeys(name for row in fields for name in row)
-    schema = dict.fromkeys(names, pl.String)
-    table = pl.DataFrame([[row.get(n) for row in fields] for n in names], schema=schema)
-    documents = documents_of(table, [name for name in names if name not in {"query_id", "doc_id"}])
+    documents = documents_from(fields)
     states = pl.DataFrame({"query_id": empty, "state": ["zero"] * len(empty)}) if empty else None
     run = ranked(source.stem, queries, ids, None, label=label, queries=states)
     return run, documents, Note.of("documents that are rated only, which were not retrieved", only)
@@ -135,7 +128,7 @@ def _values(
         value = score.get("score")
         shown = None if value is None else number(value, f"{where}.score", label)
         rows.append((source.stem, called.get(key, key), "score", shown, at))
-    return pl.DataFrame(rows, schema=_VALUES, orient="row") if rows else None
+    return pl.DataFrame(rows, schema=VALUES, orient="row") if rows else None
 
 
 def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data.carried import text_of
-from rankgate.data.collected import Judged, documents_of, ranked
+from rankgate.data.collected import VALUES, Judged, documents_from, ranked
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Note
 from rankgate.data.json_keys import matching
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 _SCORE = ("metric_score", "quality_level")  # the second is of version 6
 _UNRATED = ("unrated_docs", "unknown_docs")
 _STATES = ("query_id", "state", "error")
-_VALUES: dict[str, Any] = {
-    "run": pl.String, "query_id": pl.String, "metric": pl.String, "value": pl.Float64,
-    "at": pl.Datetime("us", "UTC"),
-}  # fmt: skip
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
@@ -84,8 +80,8 @@ def read(source: Source) -> Contents:
     return Contents(
         qrels=qrels if rated else None,
         runs=(run,),
-        documents=_documents(fields),
-        values=pl.DataFrame(values, schema=_VALUES, orient="row") if values else None,
+        documents=documents_from(fields),
+        values=pl.DataFrame(values, schema=VALUES, orient="row") if values else None,
         notes=(
             *Note.of(partial, rated),
             *(note for note in notes if "unrated" not in note.what),
@@ -114,13 +110,6 @@ def _fields(hit: Mapping[str, Any], at: str, label: str) -> dict[str, str | None
     shown = source | an_object(hit, "fields", f"{at}.hit", label)
     taken = {"query_id", "doc_id"}
     return {name: text_of(value) for name, value in shown.items() if name not in taken}
-
-
-def _documents(rows: list[dict[str, str | None]]) -> pl.DataFrame | None:
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    table = pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
-    return documents_of(table, [name for name in names if name not in {"query_id", "doc_id"}])
 
 
 def _value(

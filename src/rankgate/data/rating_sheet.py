@@ -1,0 +1,98 @@
+"""Sheets of ratings: what the CSV of all products shares, whatever its columns are called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data import sheet, tables
+from rankgate.data.carried import lost, lost_columns
+from rankgate.data.contents import Contents
+from rankgate.data.repeated import once
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import BinaryIO
+
+    from rankgate.data.format import Loss
+    from rankgate.data.source import Source
+
+_PAIR = ["query_id", "doc_id"]
+
+
+def judged(
+    source: Source, columns: Mapping[str, tuple[str, ...]], *, guard: bool, last: bool = False
+) -> Contents:
+    """Judgments from the columns of a product's CSV; other columns become those of documents.
+
+    A judgment that stands twice is read once.
+
+    Args:
+        source: the file.
+        columns: what it calls ours.
+        guard: whether a blank stands before what a spreadsheet could take for a formula.
+        last: where a document has two grades for one query the last one counts, as in the
+            product; otherwise that is an error.
+
+    Raises:
+        InputError, DuplicateError: as `read`.
+    """
+    required = [ours for ours in columns if ours == "query_id"]
+    found = sheet.sheet(source, columns, numbers=("grade",), filled=required, guard=guard)
+    missing = [ours for ours in (*_PAIR, "grade") if ours not in found.rows.columns]
+    rows = found.rows.with_columns(pl.lit(None).alias(name) for name in missing)
+    single, place, repeated = once(rows.select(*_PAIR, "grade"), found.place, last=last)
+    qrels, notes = tables.judgments(single, source.stem, place)
+    documents = rows.filter(pl.col("doc_id").is_not_null()).select(*_PAIR, *found.others)
+    pool = documents.unique(_PAIR, keep="first", maintain_order=True)
+    more = found.others or len(pool) > len(qrels.table)
+    return Contents(qrels=qrels, documents=pool if more else None, notes=(*repeated, *notes))
+
+
+def pool_of(contents: Contents) -> pl.DataFrame:
+    """All rows of a sheet of ratings: judgments, documents without one, queries without any."""
+    qrels = contents.judgments("")
+    rated = qrels.table.select(*_PAIR, "grade")
+    parts = [rated]
+    documents = contents.documents
+    if documents is not None and set(_PAIR) <= set(documents.columns):
+        unrated = (
+            documents.select(_PAIR).unique(maintain_order=True).join(rated, on=_PAIR, how="anti")
+        )
+        parts.append(unrated.with_columns(pl.lit(None, pl.Float64).alias("grade")))
+    seen = pl.concat(parts)["query_id"].unique().implode()
+    empty = pl.DataFrame({"query_id": list(qrels.unjudged)}, schema={"query_id": pl.String})
+    empty = empty.filter(~pl.col("query_id").is_in(seen))
+    nothing = [pl.lit(None, pl.String).alias("doc_id"), pl.lit(None, pl.Float64).alias("grade")]
+    every = pl.concat([*parts, empty.with_columns(nothing)])
+    first = pl.int_range(pl.len()).first().over("query_id")
+    return every.sort(first, maintain_order=True)
+
+
+def plain(
+    contents: Contents, out: BinaryIO, names: Mapping[str, str], owner: str
+) -> tuple[Loss, ...]:
+    """Write the columns of a product, without a guard against formulas.
+
+    Args:
+        contents: what to write.
+        out: where to.
+        names: the product's names of the columns, in its order, and ours.
+        owner: the format.
+
+    Raises:
+        InputError: there are no judgments.
+    """
+    rows = pool_of(contents).with_columns(sheet.grade()).select(**names)
+    out.write(rows.write_csv(quote_style="necessary").encode())
+    return pool_losses(contents, owner)
+
+
+def pool_losses(contents: Contents, name: str) -> tuple[Loss, ...]:
+    """What a sheet of ratings loses: documents of all queries, and the fields of documents."""
+    documents = contents.documents
+    by_query = documents is not None and set(_PAIR) <= set(documents.columns)
+    kept = ("qrels", "unjudged", "documents") if by_query else ("qrels", "unjudged")
+    columns = lost_columns("documents", documents, _PAIR) if by_query else ()
+    return (*lost(contents, name, *kept), *columns)
