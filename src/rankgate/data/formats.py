@@ -47,6 +47,7 @@ TABLE = (
     ("opensearch-query-set", "opensearch_query_set", "json labels"),
     ("rankquest", "rankquest", "json"),
     ("searchtweak", "searchtweak", "json"),
+    ("beir", "beir", "json header"),
     ("jsonl", "jsonl", "json"),
     ("quepid-book-csv", "quepid_book_csv", "comma"),
     ("quepid-detail", "quepid_detail", "comma"),
@@ -108,6 +109,8 @@ def detected(place: Source) -> tuple[Format, str]:
     Raises:
         InputError: JSON that no format knows; a file that cannot be opened.
     """
+    if place.path and place.content is None and place.path.is_dir():
+        return _folder(place)
     head = _head(place)
     name = place.path.name if place.path else ""
     begins = _beginnings(head)
@@ -125,6 +128,16 @@ def detected(place: Source) -> tuple[Format, str]:
     if "header" in begins and re.search(rb"[,;]", head.split(b"\n", 1)[0]):
         return named("csv"), "commas or semicolons are in the first line, and nothing else fits"
     return named("trec"), "nothing else fits"
+
+
+def _folder(place: Source) -> tuple[Format, str]:
+    """The one format that is a folder."""
+    from rankgate.data import beir  # noqa: PLC0415 - of folders only
+
+    reason = beir.holds(place.path) if place.path else None
+    if reason is None:
+        raise InputError("a folder, where a file is needed.", source=place.label)
+    return beir.FORMAT, reason
 
 
 def _head(place: Source) -> bytes:

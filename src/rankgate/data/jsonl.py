@@ -57,15 +57,15 @@ def read(source: Source) -> Contents:
     Raises:
         InputError: no such keys, or as of the readers.
     """
-    names = _names(source)
+    names = names_of(source)
     table = tables.table_of(names)
     if table is None:
         problem = f"the keys {', '.join(names[:10])} are those of no known table."
         raise InputError(problem, source=source.label, line=1)
     if table.part == "runs":
         return Contents(runs=(read_run(source),))
-    place = Place(source.label, partial(_line, source))
-    return tables.contents_of(table, _whole(source, table), source.stem, place)
+    place = Place(source.label, partial(line_of, source))
+    return tables.contents_of(table, whole(source, table), source.stem, place)
 
 
 def read_qrels(source: Source) -> Qrels:
@@ -75,8 +75,8 @@ def read_qrels(source: Source) -> Qrels:
         InputError: a line that is no such object, with its number.
         DuplicateError: a document judged twice for one query.
     """
-    rows = _whole(source, _asked(source, "qrels"))
-    return tables.judgments(rows, source.stem, Place(source.label, partial(_line, source)))[0]
+    rows = whole(source, _asked(source, "qrels"))
+    return tables.judgments(rows, source.stem, Place(source.label, partial(line_of, source)))[0]
 
 
 def read_run(source: Source) -> Run:
@@ -91,7 +91,7 @@ def read_run(source: Source) -> Run:
         for frame in _frames(source, table):
             yield tables.scored(frame)
 
-    return Run(source.stem, pieces, place=Place(source.label, partial(_line, source)))
+    return Run(source.stem, pieces, place=Place(source.label, partial(line_of, source)))
 
 
 def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -120,7 +120,7 @@ def _flat(first: dict[str, Any], table: Table) -> bool:
     return not any(isinstance(first[key], dict | list) for key in table.kept.values())
 
 
-def _names(source: Source) -> list[str]:
+def names_of(source: Source) -> list[str]:
     """The keys of the first object.
 
     Raises:
@@ -134,7 +134,7 @@ def _names(source: Source) -> list[str]:
 
 
 def _asked(source: Source, part: str) -> Table:
-    names = _names(source)
+    names = names_of(source)
     table = tables.table_of(names, part)
     needed = {"query_id", "doc_id", _NEEDED[part]}
     found = {"score" if ours == "rank" else ours for ours in table.kept} if table else set()
@@ -146,7 +146,12 @@ def _asked(source: Source, part: str) -> Table:
     return table
 
 
-def _whole(source: Source, table: Table) -> pl.DataFrame:
+def whole(source: Source, table: Table) -> pl.DataFrame:
+    """The rows of a file with the keys that a table keeps.
+
+    Raises:
+        InputError: a line that is no object, a value that is not what it should be.
+    """
     return pl.concat([pl.DataFrame(schema=_schema(table)), *_frames(source, table)])
 
 
@@ -259,7 +264,7 @@ def _value(value: Any, ours: str, table: Table, source: Source, at: int) -> str 
     return json_text.identifier(value, ours, source.label, at)
 
 
-def _line(source: Source, row: int) -> int | None:
+def line_of(source: Source, row: int) -> int | None:
     """The line of a row: blank lines are none."""
     line = 0
     for piece in source.chunks():
