@@ -19,7 +19,7 @@ check: .venv/.dev      ## format, lint, types, floors, and the quick tests
 	$(BIN)/ruff check src tests bench validity
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q -m "not slow" tests/laws tests/metrics tests/data tests/scoring src
+	$(BIN)/python -m pytest -q -m "not slow" tests/laws tests/metrics tests/data tests/scoring tests/stats tests/judging src
 
 format: .venv/.dev     ## put code into the form that check wants
 	$(BIN)/ruff format src tests bench validity
@@ -27,6 +27,9 @@ format: .venv/.dev     ## put code into the form that check wants
 
 bench: .venv/.run      ## side by side with the peers; half an hour
 	$(BIN)/python bench/run.py
+	$(BIN)/python bench/conventions.py
+	$(BIN)/python bench/reading.py
+	$(BIN)/python bench/randomization.py
 
 oracle: .venv/.run     ## random collections against thirteen other tools, each by itself
 	$(BIN)/python oracle/run.py

@@ -1,0 +1,111 @@
+"""A randomization test of 10,000 queries, 100,000 draws and 5 metrics, beside scipy and ranx.
+
+    python bench/randomization.py
+
+Each contestant is a process of its own. scipy and ranx draw fewer times, as many as take some
+seconds, and their time is scaled: it grows with the draws. ranx tests one metric at a time; it
+takes part where ``bench/run.py`` has made the environment of the peers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+QUERIES, METRICS, DRAWS = 10_000, 5, 100_000
+FEWER = {"rankgate": DRAWS, "scipy": 400, "ranx": 1000}
+WANTED = 20.0  # times as fast as scipy
+PEERS = Path(__file__).parent / "work" / "env" / "bin" / "python"
+
+
+def main() -> int:
+    """Run every contestant and print the table; 1 if scipy is less than `WANTED` times slower."""
+    parser = argparse.ArgumentParser(description="Compare the speed of randomization tests.")
+    parser.add_argument("--run", choices=FEWER, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.run:
+        print(json.dumps(measured(asked.run)))
+        return 0
+    pythons = {"rankgate": sys.executable, "scipy": sys.executable, "ranx": str(PEERS)}
+    found = {name: told for name, python in pythons.items() if (told := run(name, python))}
+    ours = found["rankgate"]
+    print(f"{QUERIES:,} queries, {DRAWS:,} draws, {METRICS} metrics\n")
+    print("| | draws | measured s | for all draws s | over rankgate | MB |")
+    print("| :-- | --: | --: | --: | --: | --: |")
+    for name, told in found.items():
+        print(
+            f"| {name} | {FEWER[name]:,} | {told['seconds']:.1f} | {told['whole']:.1f} | "
+            f"{told['whole'] / ours['whole']:.0f} | {told['megabytes']:.0f} |"
+        )
+    assert np.allclose(found["scipy"]["p"], ours["p"], atol=0.15), "they test the same"
+    return 0 if found["scipy"]["whole"] / ours["whole"] >= WANTED else 1
+
+
+def run(name: str, python: str) -> dict[str, Any] | None:
+    """What a contestant's process tells; None where it cannot be had."""
+    if not Path(python).exists():
+        return None
+    command = [python, __file__, "--run", name]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found: dict[str, Any] = json.loads(told.splitlines()[-1])
+    return found
+
+
+def measured(name: str) -> dict[str, Any]:
+    """Seconds, seconds for all draws, the process's most memory, and p of each metric."""
+    rng = np.random.default_rng(0)
+    baseline = rng.random((QUERIES, METRICS))
+    candidate = baseline + rng.normal(0.001, 0.1, baseline.shape)
+    test = {"rankgate": by_rankgate, "scipy": by_scipy, "ranx": by_ranx}[name]
+    if name == "ranx":
+        test(baseline[:50], candidate[:50], 10)  # it compiles at the first call
+    begin = time.perf_counter()
+    p = test(baseline, candidate, FEWER[name])
+    seconds = time.perf_counter() - begin
+    status = Path("/proc/self/status").read_text()
+    return {
+        "seconds": seconds,
+        "whole": seconds * DRAWS / FEWER[name],
+        "megabytes": int(status.split("VmHWM:")[1].split()[0]) / 1024,
+        "p": [float(each) for each in p],
+    }
+
+
+def by_rankgate(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndarray:
+    """All metrics by the same draws, in blocks."""
+    from rankgate.stats.randomization import randomization  # noqa: PLC0415 - a process has one
+
+    return randomization(candidate - baseline, samples=draws).p_value
+
+
+def by_scipy(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndarray:
+    """Its vectorised form, in batches that fit into memory."""
+    from scipy.stats import permutation_test  # noqa: PLC0415 - as above
+
+    told = permutation_test(
+        (candidate, baseline), lambda x, y, axis: (x - y).mean(axis=axis),
+        permutation_type="samples", vectorized=True, n_resamples=draws, batch=20, axis=0, rng=0,
+    )  # fmt: skip
+    return np.asarray(told.pvalue)
+
+
+def by_ranx(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndarray:
+    """One metric after the other."""
+    from ranx.statistical_tests.fisher_randomization_test import (  # noqa: PLC0415 - as above
+        fisher_randomization_test,
+    )
+
+    pairs = zip(baseline.T.copy(), candidate.T.copy(), strict=True)
+    told = [fisher_randomization_test(a, b, draws, 0.05, 0) for a, b in pairs]
+    return np.array([each[1] if isinstance(each, tuple) else each for each in told])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
