@@ -1,0 +1,167 @@
+"""``rankgate compare``, ``blindspots`` and ``holes``: forms, figures that can be told by hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+COMMANDS = ("compare", "blindspots", "holes")
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """Twelve queries, one good document each; new finds it first, old second."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "qrels.txt").write_text(
+        "".join(f"q{i} 0 good 2\nq{i} 0 bad 0\n" for i in range(12))
+    )
+    rows = {
+        "old.run": ["bad", "good", "x"],
+        "new.run": ["good", "y", "bad"],
+        "other.run": ["y", "bad", "good"],
+    }
+    for name, docs in rows.items():
+        lines = [f"q{i} Q0 {d} {r} {9 - r} t\n" for i in range(12) for r, d in enumerate(docs, 1)]
+        (tmp_path / name).write_text("".join(lines))
+    (tmp_path / "tags.csv").write_text(
+        "query_id,kind\n" + "".join(f"q{i},{'head' if i < 6 else 'tail'}\n" for i in range(12))
+    )
+    return ["qrels.txt", "old.run", "new.run"]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "csv", "markdown", "latex"])
+def test_every_form_of_a_comparison_has_the_difference(run, data, form):
+    told = run("compare", *data, "-m", "RR", "--format", form)
+    assert told.code == 0
+    assert "0.5" in told.out
+    if form == "json":
+        (found,) = json.loads(told.out)["comparisons"]
+        row = found["metrics"][0]
+        assert (row["baseline"], row["candidate"], row["delta"]) == (0.5, 1.0, 0.5)
+        assert (row["wins"], row["ties"], row["losses"]) == (12, 0, 0)
+    if form == "csv":
+        (row,) = [r for r in csv.DictReader(io.StringIO(told.out)) if r.get("metric") == "RR"][:1]
+        assert float(row["delta"]) == 0.5
+    if form == "text":
+        assert all(len(line) <= 80 for line in told.out.splitlines())
+
+
+def test_both_lists_of_a_query(run, data):
+    told = run("compare", *data, "-m", "RR", "--query", "q3").out
+    assert "query q3" in told
+    rows = [line.split() for line in told.splitlines() if line.strip()[:1].isdigit()]
+    assert rows[0][:4] == ["1", "bad", "0", "+2"]  # two ranks higher here than there
+    told = run("compare", *data, "-m", "RR", "--query", "q99")
+    assert told.code == 2
+    assert "q99" in told.err
+
+
+def test_slices(run, data):
+    told = run("compare", *data, "-m", "RR", "--tags", "tags.csv", "--slice", "kind").out
+    assert "head" in told
+    assert "tail" in told
+    told = run("compare", *data, "-m", "RR", "--tags", "tags.csv", "--slice", "mood")
+    assert told.code == 2
+    assert "mood" in told.err
+
+
+def test_three_systems_get_every_pair(run, data):
+    told = run("compare", *data, "other.run", "-m", "RR", "-m", "nDCG@10", "--format", "json")
+    many = json.loads(told.out)["systems"]
+    assert {(row["first"], row["second"]) for row in many["pairs"]} == {
+        ("old", "new"), ("old", "other"), ("new", "other"),
+    }  # fmt: skip
+    (order,) = many["orderings"]
+    assert (order["tau"], order["rbo"]) == (1, pytest.approx(1))
+
+
+def test_the_same_words_give_the_same_bytes(run, data):
+    words = ("compare", *data, "-m", "RR", "--test", "randomization", "--interval", "bca")
+    assert run(*words).out == run(*words).out
+
+
+def test_what_the_reciprocal_rank_does_not_see(run, data):
+    told = json.loads(run("blindspots", *data[:2], "-m", "RR", "-m", "P@3", "--format", "json").out)
+    share = {(row["change"], row["metric"]): row["unmoved"] for row in told["profile"]}
+    assert share["swap ranks 1 and 2", "RR"] == 0
+    assert share["swap ranks 1 and 2", "P@3"] == 1
+    assert "swap ranks 1 and 2" in run("blindspots", *data[:2], "-m", "RR").out
+    assert run("blindspots", *data, "-m", "RR", "--format", "markdown").out.count("|") > 20
+
+
+def test_bounds_of_the_holes(run, data):
+    told = json.loads(run("holes", *data, "-m", "P@1", "-m", "P@3", "--format", "json").out)
+    rows = {row["metric"]: row for row in told["metrics"]}
+    # every first document is judged; one of three of either list is not
+    assert (rows["P@1"]["worst"], rows["P@1"]["delta"], rows["P@1"]["best"]) == (1, 1, 1)
+    third = pytest.approx(1 / 3)
+    assert (rows["P@3"]["worst"], rows["P@3"]["delta"]) == (pytest.approx(-1 / 3), 0)
+    assert rows["P@3"]["best"] == third
+    assert len(told["judge_next"]) == 24
+
+
+def test_the_pool_of_what_to_judge_next(run, data):
+    told = run("holes", *data, "-m", "P@3", "--format", "pool", "--judge-next", "5")
+    rows = list(csv.reader(io.StringIO(told.out)))
+    assert rows[0] == ["query", "document", "why"]
+    assert len(rows) == 6
+    assert {row[1] for row in rows[1:]} <= {"x", "y"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("new.run", "q0 Q0 good 1 x t\n"), "new.run:1:"),
+        (("qrels.txt", "q0 0 good\n"), "qrels.txt:1:"),
+        (("new.run", ""), "new.run"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_sentence(run, data, name, change, words):
+    with open(change[0], "w", encoding="utf-8") as stream:  # noqa: PTH123 - in the folder
+        stream.write(change[1])
+    told = run(name, *data, "-m", "P@3")
+    assert told.code == 2
+    assert words in told.err
+    assert told.out == ""
+    assert "Traceback" not in told.err
+
+
+def test_two_query_sets_are_refused_unless_told(run, data):
+    with open("new.run", encoding="utf-8") as stream:  # noqa: PTH123 - in the folder
+        lines = [line for line in stream if not line.startswith("q1")]
+    with open("new.run", "w", encoding="utf-8") as stream:  # noqa: PTH123 - in the folder
+        stream.writelines(lines)
+    told = run("compare", *data, "-m", "RR")
+    assert told.code == 2
+    assert "new lacks 3 queries that the other ran (q1, q10, q11)" in told.err
+    zero = json.loads(
+        run("compare", *data, "-m", "RR", "--unequal", "zero", "--format", "json").out
+    )
+    drop = json.loads(
+        run("compare", *data, "-m", "RR", "--unequal", "drop", "--format", "json").out
+    )
+    delta = [each["comparisons"][0]["metrics"][0]["delta"] for each in (zero, drop)]
+    assert delta == [pytest.approx((9 * 1.0) / 12 - 0.5), 0.5]
+    assert len(drop["comparisons"][0]["excluded"]) >= 3
+
+
+@pytest.mark.usefixtures("data")
+def test_nothing_changed(run):
+    told = run("compare", "qrels.txt", "old.run", "old.run", "-m", "RR")
+    assert told.code == 0
+    assert "1.000" in told.out
+    assert "no query moved" in told.out
+    assert "nan" not in told.out.lower()
+
+
+def test_one_query(run, data):
+    with open("qrels.txt", "w", encoding="utf-8") as stream:  # noqa: PTH123 - in the folder
+        stream.write("q0 0 good 1\n")
+    told = run("compare", *data, "-m", "RR", "--format", "json")
+    row = json.loads(told.out)["comparisons"][0]["metrics"][0]
+    assert (row["n"], row["low"], row["p_value"]) == (1, None, None)
