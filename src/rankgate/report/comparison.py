@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from rankgate.errors import UsageError
 from rankgate.report import as_csv, as_json, as_latex, as_markdown
 from rankgate.report.as_text import WIDTH, fitted
 from rankgate.report.figures import interval, number, p_value, signed, whole
@@ -108,7 +110,16 @@ def side_by_side(told: Comparison, query_id: str) -> Grid:
 
 
 def query_text(told: Comparison, query_id: str, width: int = WIDTH) -> str:
-    """One query: each metric's values, and both lists side by side."""
+    """One query: each metric's values, and both lists side by side.
+
+    Raises:
+        UsageError: neither system ran it, and no value is known of it.
+    """
+    known = {*told.queries["query_id"].to_list(), *told.lists["query_id"].to_list()}
+    if query_id not in known:
+        near = get_close_matches(query_id, sorted(known), 1)
+        hint = f"did you mean {near[0]}?" if near else "see the queries with --worst 100."
+        raise UsageError(f"no query {query_id!r} was compared; {hint}")
     rows = [
         (row["metric"], decimal(row["baseline"]), decimal(row["candidate"]), signed(row["delta"]))
         for row in told.queries.iter_rows(named=True)
