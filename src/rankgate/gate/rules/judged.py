@@ -22,15 +22,18 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         mean = own.agg(pl.col("grade").is_not_null().mean())["grade"].mean()
         shares[system] = mean if isinstance(mean, float) else 0.0
     least = rule["at_least"]
-    low = [f"{system} {share:.3f}" for system, share in shares.items() if share < least]
+    below = [system for system, share in shares.items() if share < least]
+    low = [f"{system} {shares[system]:.3f}" for system in below]
     told = ", ".join(f"{system} {share:.3f}" for system, share in shares.items())
-    holes = tops.filter((pl.col("system") == "candidate") & pl.col("grade").is_null()).height
+    unjudged = tops.filter(pl.col("system").is_in(below) & pl.col("grade").is_null())
+    holes = unjudged.select("query_id", "doc_id").n_unique()
     if not low:
         return Outcome("pass", f"judged@{k}: {told}; at least {least:g} is asked for")
     reason = (
         f"judged@{k} is below {least:g}: {', '.join(low)}; the metrics do not know what they miss"
     )
-    return Outcome("fail", reason, f"judge the {holes} unjudged documents that the candidate shows")
+    shown = f"the {below[0]} shows" if len(below) == 1 else "they show"
+    return Outcome("fail", reason, f"judge the {holes} unjudged documents that {shown}")
 
 
 KIND = Kind(
