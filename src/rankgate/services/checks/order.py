@@ -56,7 +56,7 @@ def _by_rank(found: Ranked) -> Iterator[Found]:
 
 def _by_file(found: Ranked) -> Iterator[Found]:
     """Rows that do not stand best first."""
-    rises, falls = _steps(found, up=True), _steps(found, up=False)
+    rises, falls = found.steps(up=True), found.steps(up=False)
     count = int(rises.sum())
     if not count or _distances(found, rises, falls):
         return
@@ -75,7 +75,7 @@ def _by_file(found: Ranked) -> Iterator[Found]:
 
 def _upside_down(found: Ranked) -> Iterator[Found]:
     """Scores that rise down every list: distances, or ranks taken for scores."""
-    rises, falls = _steps(found, up=True), _steps(found, up=False)
+    rises, falls = found.steps(up=True), found.steps(up=False)
     if not _distances(found, rises, falls):
         return
     lists = int(np.count_nonzero(found.lengths > 1))
@@ -98,17 +98,9 @@ def _distances(found: Ranked, rises: NDArray[np.bool_], falls: NDArray[np.bool_]
     return bool(rising and rising >= _MOST * np.count_nonzero(lists))
 
 
-def _steps(found: Ranked, *, up: bool) -> NDArray[np.bool_]:
-    """``(n,)``: whether a row's score is above (below) that of the row before."""
-    steps = np.zeros(len(found.score), bool)
-    before, after = found.score[:-1], found.score[1:]
-    steps[1:] = ((after > before) if up else (after < before)) & found.follows
-    return steps
-
-
 def _all_tied(found: Ranked) -> Iterator[Found]:
     """Queries all of whose documents have one score."""
-    moved = _steps(found, up=True) | _steps(found, up=False)
+    moved = found.steps(up=True) | found.steps(up=False)
     tied = (found.by_query(moved) == 0) & (found.lengths > 1)
     count, lists = int(tied.sum()), int(np.count_nonzero(found.lengths > 1))
     if count:
@@ -125,39 +117,46 @@ def _all_tied(found: Ranked) -> Iterator[Found]:
 
 
 def _ties(found: Ranked) -> Iterator[Found]:
-    """Scores that are equal; those that are equal in single precision only."""
-    moved = _steps(found, up=True) | _steps(found, up=False)
-    equal = ~moved
-    equal[found.starts] = False
+    """Scores that are equal."""
+    equal = found.tied
     count = int(equal.sum())
     if count:
         queries = int(np.count_nonzero(found.by_query(equal)))
-        at = int(equal.argmax())
+        first, second = _two(found, int(equal.argmax()))
         yield Found(
             f"{counted(count, 'document')} in {counted(queries, 'query', 'queries')} with the "
             "score of the document before: tools order them differently",
             count,
             "see ties in rankgate conventions axes; break them in the system if they are many",
-            _beside(found, found.rows[at - 1], found.rows[at]),
-            row=int(found.rows[at]),
+            _beside(found, first, second),
+            row=int(second),
         )
 
 
 def _single(found: Ranked) -> Iterator[Found]:
+    """Scores that are equal in single precision only."""
+    score = found.score[found.best_first]
     with np.errstate(over="ignore", invalid="ignore"):
-        single = found.score.astype(np.float32)
+        single = score.astype(np.float32)
     near = np.zeros(len(single), bool)
-    near[1:] = (single[1:] == single[:-1]) & (found.score[1:] != found.score[:-1]) & found.follows
+    near[1:] = (single[1:] == single[:-1]) & (score[1:] != score[:-1]) & found.follows
+    near &= np.isfinite(single)
     if near.any():
-        at = int(near.argmax())
+        first, second = _two(found, int(near.argmax()))
         yield Found(
             f"{counted(int(near.sum()), 'score')} that differ from the one before only beyond "
             "single precision: trec_eval up to 9.0.8 takes them for ties",
             int(near.sum()),
             "nothing needs to be done here; --convention trec9 gives what those versions give",
-            _beside(found, found.rows[at - 1], found.rows[at]),
-            row=int(found.rows[at]),
+            _beside(found, first, second),
+            row=int(second),
         )
+
+
+def _two(found: Ranked, place: int) -> tuple[np.int64, np.int64]:
+    """The rows at a place of the order by score and before it."""
+    rows = found.rows[found.best_first[place - 1 : place + 1]]
+    return rows[0], rows[1]
 
 
 def _beside(found: Ranked, first: np.int64, second: np.int64) -> str:

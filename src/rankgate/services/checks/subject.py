@@ -145,16 +145,34 @@ class Ranked:
             return np.zeros(0, np.int64)
         return np.add.reduceat(flags.astype(np.int64), self.starts)
 
+    def steps(self, *, up: bool) -> NDArray[np.bool_]:
+        """``(n,)``: whether a row's score is above (or below) that of the row before it."""
+        found = np.zeros(len(self.score), bool)
+        before, after = self.score[:-1], self.score[1:]
+        found[1:] = ((after > before) if up else (after < before)) & self.follows
+        return found
+
+    @cached_property
+    def best_first(self) -> NDArray[np.int64]:
+        """``(n,)``: places among `rows`, each query's by falling score."""
+        if not self.steps(up=True).any():
+            return np.arange(len(self.table))
+        owner = np.repeat(np.arange(len(self.starts)), self.lengths)
+        return np.lexsort((-self.score, owner))
+
+    @cached_property
+    def tied(self) -> NDArray[np.bool_]:
+        """``(n,)``: whether the row at a place of `best_first` has the score of the one before."""
+        score = self.score[self.best_first]
+        found = np.zeros(len(score), bool)
+        found[1:] = (score[1:] == score[:-1]) & self.follows
+        return found
+
     def tops(self, depth: int) -> pl.DataFrame:
         """The best rows of each query: ``query_id``, ``doc_id``, ``position`` from 1."""
         at = np.arange(len(self.table)) - np.repeat(self.starts, self.lengths)
-        rows = self.rows
-        backwards = (self.score[1:] > self.score[:-1]) & self.follows
-        if backwards.any():
-            owner = np.repeat(np.arange(len(self.starts)), self.lengths)
-            rows = rows[np.lexsort((-self.score, owner))]
         best = at < depth
-        told = self.table.select(PAIR)[rows[best]]
+        told = self.table.select(PAIR)[self.rows[self.best_first][best]]
         return told.with_columns(pl.Series("position", at[best] + 1))
 
     @property
