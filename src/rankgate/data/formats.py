@@ -58,6 +58,7 @@ TABLE = (
     ("searchtweak-csv", "searchtweak_csv", "comma"),
     ("quepid-csv", "quepid_csv", "comma"),
     ("govuk", "govuk", "comma"),
+    ("svmlight", "svmlight", "labels"),
     ("quepid-ltr", "quepid_ltr", "labels"),
     ("tsv", "tsv", "header"),
     ("csv", "delimited", "header"),
@@ -68,7 +69,7 @@ TABLE = (
 _BOM = b"\xef\xbb\xbf"
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
 _SEPARATORS = re.compile(rb"[,;|\t]")
-_LABELS = re.compile(rb"\b(?:qid|query):")
+_LABELS = re.compile(rb"\b(?:qid|query):|^\S+[ \t]+\d+:")
 _JSON = re.compile(rb"\{|\[\s*[\[{\"\]\n]")  # what no id begins with; [7] could be one
 _HEAD, _LONG = 1 << 16, 1 << 23  # bytes of a beginning
 _LOOKED_AT = 1 << 12
@@ -151,7 +152,7 @@ def _beginnings(head: bytes) -> tuple[str, ...]:
     """How a file begins, the most particular first.
 
     ``binary``: with bytes that no text has; ``json``: with a brace or a bracket; ``labels``: a
-    ``qid:`` or ``query:`` is in the first lines; ``comma``: a comma is in the first line;
+    ``qid:`` or ``query:`` is in the first lines, or a 1: is second; ``comma``: a comma is in the first line;
     ``header``: a comma, semicolon, bar or tab is; ``text``: anything else.
     """
     text = head.removeprefix(_BOM).lstrip()
