@@ -70,6 +70,12 @@ from_ = click.option(
     metavar="FORMAT",
     help="The format of the input, if it should not be found by looking (see rankgate formats).",
 )
+as_either = click.option(
+    "--as",
+    "as_",
+    type=click.Choice(["qrels", "run"]),
+    help="What the input is, where it could be either.",
+)
 output = click.option(
     "-o",
     "--output",

@@ -3,12 +3,14 @@
 from rankgate.notebook.blindness import Blindness, blindspots
 from rankgate.notebook.comparison import Comparisons, compare
 from rankgate.notebook.conversion import Conversion, convert
+from rankgate.notebook.description import Descriptions, describe
 from rankgate.notebook.evaluation import Evaluation, evaluate
 from rankgate.notebook.explanation import Explanation, explain
 from rankgate.notebook.gating import Verdict, gate
 from rankgate.notebook.hidden import Hidden, holes
 from rankgate.notebook.reconciliation import Bridge, Finding, Reconciliation, reconcile
 from rankgate.notebook.rules import Convention, Conventions, convention, conventions
+from rankgate.notebook.validation import Validation, validate
 
 __all__ = [
     "Blindness",
@@ -17,20 +19,24 @@ __all__ = [
     "Convention",
     "Conventions",
     "Conversion",
+    "Descriptions",
     "Evaluation",
     "Explanation",
     "Finding",
     "Hidden",
     "Reconciliation",
+    "Validation",
     "Verdict",
     "blindspots",
     "compare",
     "convention",
     "conventions",
     "convert",
+    "describe",
     "evaluate",
     "explain",
     "gate",
     "holes",
     "reconcile",
+    "validate",
 ]

@@ -58,7 +58,7 @@ def gate(
     *,
     tags: str | Path | pl.DataFrame | None = None,
     noise: Sequence[Any] = (),
-    record: bool = False,
+    record: bool = True,
     extra: Sequence[Metric] = (),
     folder: str | Path = ".",
 ) -> Verdict:
@@ -74,7 +74,7 @@ def gate(
             nDCG@10 may lose no more than 0.02.
         tags: a file or a frame with ``query_id`` and a column for each tag.
         noise: further runs of the baseline's system, from which the noise floor is measured.
-        record: log this look in the saved baseline.
+        record: log this look beside the saved baseline.
         extra: metrics of one's own that the policy names.
         folder: where the project is, its policy, and its saved baselines below it.
 

@@ -15,6 +15,7 @@ from rankgate.data.contents import Contents
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.errors import UsageError
+from rankgate.services.checks.opening import part_of
 from rankgate.services.described import (
     Judgments,
     Ranking,
@@ -117,7 +118,7 @@ def describe(
     files: Any,  # noqa: ANN401 - a path, judgments, a run, or a list of these
     *,
     from_: str | None = None,
-    as_: Part | None = None,
+    as_: str | None = None,
     cutoff: int = CUTOFF,
     on_progress: Callable[[str], None] | None = None,
 ) -> Descriptions:
@@ -133,16 +134,17 @@ def describe(
 
     Raises:
         InputError: a file that cannot be read, with its line; ``validate`` tells all that is wrong.
-        UsageError: no file, no such format.
+        UsageError: no file, no such format or part.
     """
     several = list(files) if isinstance(files, list | tuple) else [files]
     if not several:
         raise UsageError("no file to describe; give at least one.")
+    part = part_of(as_)
     say = on_progress or (lambda _: None)
     read = []
     for each in several:
         say(str(each) if isinstance(each, str | Path) else "a table")
-        read.append(_read(each, from_, as_))
+        read.append(_read(each, from_, part))
     held = [contents for _, contents in read]
     labels = [told.file for told, _ in read]
     return Descriptions(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.scales import scale_of
 from rankgate.services.checks import CHECKS, SEVERITIES
-from rankgate.services.checks.opening import subject
+from rankgate.services.checks.opening import part_of, subject
 from rankgate.services.checks.subject import Asked, Both
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def validate(
     against: Any = None,  # noqa: ANN401 - as one of the files
     *,
     from_: str | None = None,
-    as_: Part | None = None,
+    as_: str | None = None,
     scale: str | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Validation:
@@ -138,16 +138,17 @@ def validate(
         on_progress: told the name of each file before it is looked at.
 
     Raises:
-        UsageError: no file, no such format or scale.
+        UsageError: no file, no such format, part or scale.
     """
     several = list(files) if isinstance(files, list | tuple) else [files]
     if not several:
         raise UsageError("no file to look at; give at least one.")
+    part = part_of(as_)
     say = on_progress or (lambda _: None)
     grades = scale_of(scale) if scale else None
     base = [] if against is None else [_held_against(against, grades, say)]
     judged = base[0].judged if base else None
-    seen = [_seen(each, (from_, as_, grades), judged, say) for each in several]
+    seen = [_seen(each, (from_, part, grades), judged, say) for each in several]
     files_ = (*seen, *base)
     runs = [run for each in seen for run in each.runs]
     across = _tried("runs", runs, "the runs", None) if len(runs) > 1 else []

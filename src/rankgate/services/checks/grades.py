@@ -149,8 +149,8 @@ def _stray(found: Judged) -> Iterator[Found]:
     if count > max(1, _RARE * total) or total < 1 / _RARE / 10 or steps[-1] <= steps[:-1].max():
         return
     yield Found(
-        f"grade {top:g} stands {count:,} times among {total:,}, and {table['grade'][-2]:g} is the "
-        "next below it: perhaps a slip",
+        f"grade {top:g} stands at {count:,} of {total:,} judgments, and the next below it is "
+        f"{table['grade'][-2]:g}: perhaps a slip",
         count,
         "look at the line; one stray grade moves the ideal ranking of its query",
         row=_first(found, pl.col("grade") == top),

@@ -30,6 +30,17 @@ _LOOKED_AT = 1 << 24  # bytes: guards and line ends are looked for in these
 _NOTHING = Bytes(b"")
 
 
+def part_of(as_: str | None) -> Part | None:
+    """What a file is to be read as.
+
+    Raises:
+        UsageError: neither judgments nor a run.
+    """
+    if as_ not in {None, "qrels", "run"}:
+        raise UsageError(f"a file is read as 'qrels' or as 'run', not as '{as_}'.")
+    return "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
+
+
 def subject(
     given: Any,  # noqa: ANN401 - a path, judgments, a run, a frame, a dict of dicts
     from_: str | None = None,
