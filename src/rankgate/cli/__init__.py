@@ -27,6 +27,8 @@ COMMANDS = {
     "metrics": "List the metrics, or read one's passport.",
     "resolve": "Make judgments of the ratings of several raters.",
     "agree": "Tell how far raters agree, and what looks wrong.",
+    "validate": "Find all that is wrong with judgments and runs, and how to mend it.",
+    "describe": "Tell what files are: format, queries, grades, overlap, hashes.",
     "convert": "Write a file in another format; tell what it cannot hold.",
     "formats": "List the formats, or read what one is.",
     "demo": "See rankgate at work on real input.",
