@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import rankgate
 
 @rankgate.metric
-def hits(grades: Sequence[float | None], *, cutoff: int = 10, rel: float = 1) -> float:
+def finds(grades: Sequence[float | None], *, cutoff: int = 10, rel: float = 1) -> float:
     """Relevant documents per place."""
     return sum(grade is not None and grade >= rel for grade in grades) / cutoff
 '''
@@ -33,28 +33,28 @@ def mine(tmp_path):
 
 
 def test_a_metric_of_a_file_stands_beside_those_of_the_house(run, small, mine):
-    words = ("-m", "hits(rel=2)@2", "-m", "P(rel=2)@2", "--metrics-from", mine)
+    words = ("-m", "finds(rel=2)@2", "-m", "P(rel=2)@2", "--metrics-from", mine)
     told = json.loads(run("eval", *small, *words, "--format", "json").out)
     mean = told["runs"][0]["mean"]
     # 1: a, graded 3, within two places; 2: x, graded 2; nothing for 3 and 4: a mean of four halves
-    assert mean == {"hits(rel=2)@2": 0.25, "P(rel=2)@2": 0.25}
+    assert mean == {"finds(rel=2)@2": 0.25, "P(rel=2)@2": 0.25}
 
 
 def test_explain_and_metrics_know_it_too(run, small, mine):
-    told = run("explain", *small, "--query", "1", "-m", "hits@4", "--metrics-from", mine)
-    assert told.out.startswith("hits@4 = 0.5000 for query 1 of run bm25\n")
+    told = run("explain", *small, "--query", "1", "-m", "finds@4", "--metrics-from", mine)
+    assert told.out.startswith("finds@4 = 0.5000 for query 1 of run bm25\n")
     assert "\nformula" not in told.out
-    told = run("metrics", "hits", "--metrics-from", mine)
-    assert told.out.startswith("hits[@cutoff]\nRelevant documents per place.\n")
+    told = run("metrics", "finds", "--metrics-from", mine)
+    assert told.out.startswith("finds[@cutoff]\nRelevant documents per place.\n")
     listed = run("metrics", "--metrics-from", mine).out
     assert "Relevant documents per place." in listed
 
 
 def test_it_is_known_for_one_call_only(run, small, mine):
-    run("eval", *small, "-m", "hits@2", "--metrics-from", mine)
-    told = run("eval", *small, "-m", "hits@2")
+    run("eval", *small, "-m", "finds@2", "--metrics-from", mine)
+    told = run("eval", *small, "-m", "finds@2")
     assert (told.code, told.out) == (2, "")
-    assert "unknown metric hits" in told.err or "unknown metric 'hits'" in told.err
+    assert "unknown metric finds" in told.err or "unknown metric 'finds'" in told.err
 
 
 def test_what_fails_is_one_line(run, small, tmp_path):

@@ -25,7 +25,7 @@ RUN = {"q": {"x": 4.0, "a": 3.0, "b": 2.0, "c": 1.0}, "r": {"d": 2.0, "a": 1.0}}
 
 
 @metric
-def hits(grades: Sequence[float | None], *, cutoff: int = 10, rel: float = 1) -> float:
+def finds(grades: Sequence[float | None], *, cutoff: int = 10, rel: float = 1) -> float:
     """Relevant documents per place.
 
     As precision does.
@@ -38,7 +38,7 @@ def test_a_function_of_grades_gives_what_the_house_s_kernel_gives():
     grades = [rng.choice([None, 0, 1, 2], size=rng.integers(0, 9)).tolist() for _ in range(50)]
     judged = block(grades, ideal=[[2, 1]] * 50)
     for bound in ({"cutoff": 3}, {"cutoff": 10, "rel": 2}, {"cutoff": 1}):
-        np.testing.assert_array_equal(hits(**bound).compute(judged), P(**bound).compute(judged))
+        np.testing.assert_array_equal(finds(**bound).compute(judged), P(**bound).compute(judged))
 
 
 def test_the_grades_are_the_ranking_s_down_to_the_cutoff():
@@ -80,8 +80,9 @@ def test_a_kernel_sees_a_block():
 
 
 def test_the_passport_comes_from_the_function():
-    assert (hits.name, hits.title, hits.at) == ("hits", "Relevant documents per place.", "cutoff")
-    assert {name: each.default for name, each in hits.parameters.items()} == {
+    assert (finds.name, finds.at) == ("finds", "cutoff")
+    assert finds.title == "Relevant documents per place."
+    assert {name: each.default for name, each in finds.parameters.items()} == {
         "cutoff": 10,
         "rel": 1,
     }
@@ -91,10 +92,10 @@ def test_the_passport_comes_from_the_function():
 
 
 def test_it_is_a_value_as_other_metrics_are():
-    assert str(hits(rel=2) @ 5) == "hits(rel=2)@5"
-    assert parse("hits(rel=2)@5", [hits]) == hits(rel=2) @ 5
-    assert parse_all("HITS@5", [hits]) == [("HITS@5", hits @ 5)]
-    assert len({hits @ 5, hits(cutoff=5), hits @ 6}) == 2
+    assert str(finds(rel=2) @ 5) == "finds(rel=2)@5"
+    assert parse("finds(rel=2)@5", [finds]) == finds(rel=2) @ 5
+    assert parse_all("FINDS@5", [finds]) == [("FINDS@5", finds @ 5)]
+    assert len({finds @ 5, finds(cutoff=5), finds @ 6}) == 2
 
 
 def test_two_declarations_of_one_function_are_equal():
@@ -105,10 +106,10 @@ def test_two_declarations_of_one_function_are_equal():
 
 
 def test_parameters_are_checked_as_declared():
-    with pytest.raises(UsageError, match=r"hits: cutoff='5' must be a whole number"):
-        hits(cutoff="5")
-    with pytest.raises(UsageError, match=r"hits: no parameter 'rle'; did you mean rel\?"):
-        hits(rle=1)
+    with pytest.raises(UsageError, match=r"finds: cutoff='5' must be a whole number"):
+        finds(cutoff="5")
+    with pytest.raises(UsageError, match=r"finds: no parameter 'rle'; did you mean rel\?"):
+        finds(rle=1)
 
 
 def test_a_function_that_fails_is_told_with_metric_and_query():
@@ -178,7 +179,7 @@ def test_what_a_function_sees_must_be_said():
 
 
 def test_it_is_explained_by_the_value_of_the_list_read_down_to_each_rank():
-    told = rankgate.explain(QRELS, RUN, "q", hits @ 4)
+    told = rankgate.explain(QRELS, RUN, "q", finds @ 4)
     assert [row.running for row in told.rows] == [0, 0.25, 0.25, 0.5]
     assert [row.contribution for row in told.rows] == [0, 0.25, 0, 0.25]
     assert told.value == told.rows[-1].running

@@ -26,6 +26,9 @@ RBPResid(tail='holes') SetF(beta=2) F(beta=0.5)@4 Bpref(rel=2) Unjudged@4
 RBP(gain={0:1,2:5},max_grade=3) RBP(ties='averaged',p=0.5)@3 RBP(horizon=4) ERR(gain={0:1})@3
 nERR@2 nERR(gain='linear') Q(beta=0.5)@3 Q(gain={0:1,1:3}) SDCG(min_grade=1)@2 Accuracy@2
 Compat(best='endless') Compat(p=0.5) Bpref(negative='relevant') Bpref(negative='nonrelevant')
+AUC(ties='lost') AUC(over='retrieved') AUC(rel=2) GAUC(by='documents') RankingLoss(rel=2)
+CoverageError(rel=2) NCG@2 NCG(gain={0:1,1:3}) NCG(ideal='shown')@3 Hits@2 AvgGrade@2
+AvgGrade(denominator='judged')@3 AvgGrade(denominator='returned',gain='exp')@4
 Bpref(unopposed='lost') Judged(negative='judged')@2 SetF(beta=2,weighing='plain')
 """
 METRICS = [
@@ -116,6 +119,7 @@ def test_imputed_grades_leave_every_value_finite_or_undefined(queries, imputed):
 PERFECT = (
     "nDCG nDCG@3 nDCG(gain='exp')@2 nDCG(gain={1:5,2:1})@9 nDCG(discount='original') AP RR Rprec "
     "Bpref infAP IPrec@0.7 IPrec11 SetR SetRelP nDCGRel RnDCG G BinG RelP@3 Success@1 GMAP "
+    "RelP@2 NCG NCG@2 NCG(gain='exp')@3 "
     "R(denominator='reachable')@2 AP(denominator='reachable')@2 AP(denominator='found')@2 R@9"
 )
 
@@ -138,7 +142,10 @@ def test_a_deeper_cutoff_never_lowers_what_only_adds(name, query, cutoff):
     assert np.isnan(shallow) or shallow <= deep + 1e-15
 
 
-PROMOTED = "nDCG nDCG@3 AP RR ERR RBP P@3 R@3 Bpref Rprec IPrec@0.5 BinG nDCG(gain='exp')@2"
+PROMOTED = (
+    "nDCG nDCG@3 AP RR ERR RBP P@3 R@3 Bpref Rprec IPrec@0.5 BinG nDCG(gain='exp')@2 "
+    "NCG@3 AUC GAUC Hits@2 AvgGrade@2"
+)
 
 
 @pytest.mark.parametrize("name", PROMOTED.split())

@@ -260,6 +260,19 @@ VALUES = [
     (LIST, "Accuracy", (3 + 1 + 1) / (3 * 3)),
     (LIST, "Accuracy@4", (2 + 0) / (2 * 2)),
     (LIST, "Accuracy(rel=3)", 1 / 5),
+    # relevant at 1, 4, 5 and one missed; others at 2, 3, 6 and one missed
+    (LIST, "AUC", (4 + 2 + 2 + 0.5) / 16),
+    (LIST, "AUC(ties='lost')", (4 + 2 + 2) / 16),
+    (LIST, "AUC(over='retrieved')", (3 + 1 + 1) / 9),
+    (TIED, "AUC", (1 / 2 + 0) / 2),  # half of the tie, and the other one is below
+    (TIED, "GAUC(ties='lost')", 0),
+    (LIST, "RankingLoss", 1 - (4 + 2 + 2) / 16),
+    (TIED, "CoverageError", 3),
+    (LIST, "CoverageError(rel=2)", 5),
+    (LIST, "CoverageError", 8),
+    (LIST, "NCG@4", (2 + 1) / (3 + 2 + 1 + 1)),
+    (LIST, "Hits@4", 2),
+    (LIST, "AvgGrade@4", (2 + 1) / 4),
 ]
 
 

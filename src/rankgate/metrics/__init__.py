@@ -19,6 +19,7 @@ from rankgate.metrics.declare import Metric
 from rankgate.metrics.experimental import BinG, G, Yaap
 from rankgate.metrics.fallout import FallOut
 from rankgate.metrics.fmeasure import F
+from rankgate.metrics.grades import NCG, AvgGrade, Hits
 from rankgate.metrics.holes import JudgedAt, NumUnjudged, Unjudged
 from rankgate.metrics.inferred import infAP
 from rankgate.metrics.interpolated import IPrec, IPrec11
@@ -31,6 +32,7 @@ from rankgate.metrics.prefixes import RnDCG, nDCGRel
 from rankgate.metrics.rbp import RBP, RBPResid
 from rankgate.metrics.recall import R, Success
 from rankgate.metrics.reciprocal import RR
+from rankgate.metrics.roc import AUC, GAUC, CoverageError, RankingLoss
 from rankgate.metrics.scaled import SDCG
 from rankgate.metrics.sets import SetAP, SetF, SetP, SetR, SetRelP
 from rankgate.metrics.utility import Utility
@@ -39,24 +41,30 @@ __all__ = [
     "AP",
     "AR",
     "ARR",
+    "AUC",
     "CATALOGUE",
     "CG",
     "DCG",
     "ERR",
+    "GAUC",
     "GMAP",
     "LRAP",
+    "NCG",
     "OPA",
     "RBP",
     "RR",
     "SDCG",
     "Accuracy",
+    "AvgGrade",
     "BinG",
     "Bpref",
     "Compat",
+    "CoverageError",
     "F",
     "FallOut",
     "G",
     "GMBpref",
+    "Hits",
     "IPrec",
     "IPrec11",
     "JudgedAt",
@@ -71,6 +79,7 @@ __all__ = [
     "Q",
     "R",
     "RBPResid",
+    "RankingLoss",
     "RelP",
     "RnDCG",
     "Rprec",

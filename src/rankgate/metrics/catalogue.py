@@ -17,6 +17,7 @@ from rankgate.metrics.dcg import CG, DCG, nDCG
 from rankgate.metrics.experimental import BinG, G, Yaap
 from rankgate.metrics.fallout import FallOut
 from rankgate.metrics.fmeasure import F
+from rankgate.metrics.grades import NCG, AvgGrade, Hits
 from rankgate.metrics.holes import JudgedAt, NumUnjudged, Unjudged
 from rankgate.metrics.inferred import infAP
 from rankgate.metrics.interpolated import IPrec, IPrec11
@@ -28,6 +29,7 @@ from rankgate.metrics.prefixes import RnDCG, nDCGRel
 from rankgate.metrics.rbp import RBP, RBPResid
 from rankgate.metrics.recall import R, Success
 from rankgate.metrics.reciprocal import RR
+from rankgate.metrics.roc import AUC, GAUC, CoverageError, RankingLoss
 from rankgate.metrics.scaled import SDCG
 from rankgate.metrics.sets import SetAP, SetF, SetP, SetR, SetRelP
 from rankgate.metrics.utility import Utility
@@ -53,6 +55,9 @@ CATALOGUE: tuple[Metric, ...] = (
     Unjudged,
     CG,
     DCG,
+    NCG,
+    Hits,
+    AvgGrade,
     IPrec,
     IPrec11,
     RelP,
@@ -70,6 +75,10 @@ CATALOGUE: tuple[Metric, ...] = (
     Accuracy,
     LRAP,
     OPA,
+    AUC,
+    GAUC,
+    RankingLoss,
+    CoverageError,
     FallOut,
     nDCGRel,
     RnDCG,

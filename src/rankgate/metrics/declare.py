@@ -37,6 +37,8 @@ class Metric:
         low: the least value there can be.
         high: the greatest value, None where there is no bound.
         aggregate: how the values of many queries become one.
+        weight: what each query weighs where they become a ``weighted`` mean: with the
+            parameters of the kernel, ``(T,)``.
         higher_is_better: the direction of improvement.
         source: the paper or tool that defines it.
         sees: what can change its value.
@@ -56,7 +58,8 @@ class Metric:
     at: str | None = "cutoff"
     low: float = 0.0
     high: float | None = 1.0
-    aggregate: Literal["mean", "sum", "geometric"] = "mean"
+    aggregate: Literal["mean", "sum", "geometric", "weighted"] = "mean"
+    weight: Callable[..., Floats] | None = None
     higher_is_better: bool = True
     source: str = ""
     sees: str = ""
@@ -121,6 +124,15 @@ class Metric:
             UsageError: a required parameter is bound nowhere.
         """
         return self.kernel(judged, **self.bound(defaults))
+
+    def weigh(self, judged: Judged, defaults: Mapping[str, Any] | None = None) -> Floats | None:
+        """What each query of a block weighs in the mean, ``(T,)``; None where all weigh the same.
+
+        Args:
+            judged: the block.
+            defaults: as in ``compute``.
+        """
+        return self.weight(judged, **self.bound(defaults)) if self.weight else None
 
     def decompose(self, judged: Judged, defaults: Mapping[str, Any] | None = None) -> Steps | None:
         """The values of a block document by document; None where they are no such sum.

@@ -1,4 +1,4 @@
-"""Groups of equal scores: what stands above a document if it comes last among its equals."""
+"""Groups of equal scores: what stands above a document, first or last among its equals."""
 
 import numpy as np
 
@@ -17,4 +17,20 @@ def through(judged: Judged, rows: Flags) -> Counts:
     last = np.where(ends, columns, columns[-1])
     until = np.minimum.accumulate(last[:, ::-1], axis=-1)[:, ::-1]
     found: Counts = np.take_along_axis(np.cumsum(rows, axis=-1), until, axis=-1)
+    return found
+
+
+def before(judged: Judged, rows: Flags) -> Counts:
+    """How many of some rows have a higher score than each document, ``(T, J)``.
+
+    Args:
+        judged: the block.
+        rows: ``(T, J)``, the rows to count.
+    """
+    columns = np.arange(rows.shape[-1])
+    starts = np.append(
+        np.ones((len(rows), 1), bool), judged.first[:, 1:] != judged.first[:, :-1], -1
+    )
+    start = np.maximum.accumulate(np.where(starts, columns, 0), axis=-1)
+    found: Counts = np.take_along_axis(np.cumsum(rows, axis=-1) - rows, start, axis=-1)
     return found

@@ -166,11 +166,12 @@ RelP = Metric(
     relative_precision,
     title="Precision at k over the best precision at k that the query allows.",
     formula="RelP@k = |relevant at ranks ≤ k| / min(k, R)",
-    aliases=("relative_precision",),
+    aliases=("relative_precision", "R_cap", "capped_recall", "calibrated_recall"),
     trec=("relative_P",),
     steps=relative_precision_steps,
     source=_TREC,
-    sees="how many of the relevant documents that fit into k places are there",
+    sees="how many of the relevant documents that fit into k places are there; recall over what k "
+    "places can hold is the same number",
     blind_to="the order within the first k and the grades above rel",
 )
 Rprec = Metric(

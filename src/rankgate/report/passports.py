@@ -94,7 +94,9 @@ def _values(passport: Passport) -> str:
     low = "no lower bound" if passport.low is None else f"from {passport.low:g}"
     high = "no upper bound" if passport.high is None else f"to {passport.high:g}"
     better = "higher is better" if passport.higher_is_better else "lower is better"
-    joint = {"mean": "mean", "sum": "sum", "geometric": "geometric mean"}[passport.aggregate]
+    joint = {"geometric": "geometric mean", "weighted": "weighted mean"}.get(
+        passport.aggregate, passport.aggregate
+    )
     comma = " " if passport.low is not None and passport.high is not None else ", "
     return f"{low}{comma}{high}; {better}; {joint} over queries"
 

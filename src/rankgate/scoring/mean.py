@@ -73,7 +73,12 @@ def _rounded(values: NDArray[np.float64], how: Convention) -> NDArray[np.float64
 
 
 def mean(
-    values: NDArray[np.float64], why: NDArray[np.int8], job: Job, *, unknown: int = 0
+    values: NDArray[np.float64],
+    why: NDArray[np.int8],
+    job: Job,
+    *,
+    unknown: int = 0,
+    weight: NDArray[np.float64] | None = None,
 ) -> float:
     """One number for many queries, added in query order as trec_eval does.
 
@@ -85,6 +90,7 @@ def mean(
         why: ``(T,)``, as ``filled`` gives them.
         job: whose values they are.
         unknown: queries of the run without judgments.
+        weight: ``(T,)``, what each query weighs where the metric says so.
     """
     out = np.zeros(len(values), bool)
     for reason, value in _stand_ins(job.how).items():
@@ -93,6 +99,8 @@ def mean(
     left = values[~out]
     if not len(left):
         return float("nan")
+    if job.metric.aggregate == "weighted" and weight is not None:
+        return _weighted(left, weight[~out])
     total = float(np.cumsum(left)[-1])
     if job.metric.aggregate == "sum":
         return total
@@ -100,3 +108,9 @@ def mean(
     if job.metric.aggregate == "geometric":
         return float(np.exp(np.cumsum(np.log(np.maximum(left, _LEAST)))[-1] / count))
     return total / count
+
+
+def _weighted(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    """The mean with weights; undefined where nothing has any."""
+    whole = float(np.cumsum(weight)[-1])
+    return float(np.cumsum(values * weight)[-1]) / whole if whole > 0 else float("nan")

@@ -166,7 +166,13 @@ def summed_up(
             retrieved=facts.retrieved[counted],
             job=job,
         )
-        means[job.label] = mean(values[job.label], why[job.label], job, unknown=facts.unknown)
+        means[job.label] = mean(
+            values[job.label],
+            why[job.label],
+            job,
+            unknown=facts.unknown,
+            weight=found.weight[counted],
+        )
         if job.how.no_hits is not None and not found.hit[counted].any():
             means[job.label] = job.how.no_hits
     counts = Counts(

@@ -61,16 +61,18 @@ class Values:
         lacking: ``(T,)``, whether the query has no relevant document at the job's level;
             False where the convention takes the value away for another reason.
         hit: ``(T,)``, whether one stands within the cutoff; noted where the convention asks.
+        weight: ``(T,)``, what the query weighs in the mean.
     """
 
     value: NDArray[np.float64]
     lacking: NDArray[np.bool_]
     hit: NDArray[np.bool_]
+    weight: NDArray[np.float64]
 
     @classmethod
     def of(cls, T: int) -> Values:
         """Nothing yet."""
-        return cls(np.full(T, np.nan), np.zeros(T, bool), np.zeros(T, bool))
+        return cls(np.full(T, np.nan), np.zeros(T, bool), np.zeros(T, bool), np.ones(T))
 
 
 @dataclass
@@ -143,6 +145,8 @@ class Tally:
                     hits = level.hits(job.level, dict(job.metric.given).get("cutoff"))
                     values.hit[codes] = hits.any(axis=-1)
                 value = self._computed(job, level, codes)
+                if (weight := job.metric.weigh(level, job.defaults)) is not None:
+                    values.weight[codes] = weight
                 if job.how.forced:
                     value, unseen = _forced(value, level, job)
                     values.lacking[codes] &= ~unseen

@@ -70,7 +70,8 @@ class Passport:
         low: the least value, None where there is no bound.
         high: the greatest value.
         higher_is_better: the direction of improvement.
-        aggregate: how queries become one number: ``mean``, ``sum`` or ``geometric``.
+        aggregate: how queries become one number: ``mean``, ``sum``, ``geometric`` or
+            ``weighted``.
         aliases: other names.
         trec: the names that trec_eval gives it.
         source: the paper or tool that defines it.
