@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PARQUET = b"PAR1"
 ARROW = b"ARROW1"
+_RANX = {"q_id", "doc_id", "score"}
 _BATCH = 1_000_000
 # Polars panics over some damaged files, which is no Exception
 _BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -42,8 +43,11 @@ def read(source: Source) -> Contents:
         InputError: a damaged file, no such columns, or as of the readers.
     """
     scan = _scan(source)
-    names = scan.collect_schema().names()
-    table = tables.table_of(names)
+    schema = scan.collect_schema()
+    names = schema.names()
+    # ranx calls a grade a score too, and has it as a whole number
+    ranx = set(names) == _RANX and schema["score"].is_integer()
+    table = tables.table_of(names, "qrels" if ranx else None)
     if table is None:
         problem = f"the columns {', '.join(names[:10])} are those of no known table."
         raise InputError(problem, source=source.label)
@@ -164,5 +168,8 @@ FORMAT = Format(
     holds=tables.HOLDS,
     loses=tables.LOSES,
     streams=True,
-    detail="Columns as of csv; ids are strings, categories or whole numbers. Null is unrated.",
+    detail=(
+        "Columns as of csv; ids are strings, categories or whole numbers. Null is unrated. Columns "
+        "q_id, doc_id and score, as ranx writes them, are judgments if the scores are integers."
+    ),
 )

@@ -32,6 +32,7 @@ TABLE = (
     # name of the format, its file in this folder, how such files begin (see `_beginnings`)
     ("parquet", "parquet", "binary"),
     ("arrow", "arrow", "binary"),
+    ("ranx-lz4", "ranx_lz4", "binary"),
     ("quepid-book", "quepid_book", "json"),
     ("quepid-case", "quepid_case", "json"),
     ("quepid-snapshot", "quepid_snapshot", "json"),
@@ -48,6 +49,7 @@ TABLE = (
     ("rankquest", "rankquest", "json"),
     ("searchtweak", "searchtweak", "json"),
     ("beir", "beir", "json header"),
+    ("ranx", "ranx", "json"),
     ("jsonl", "jsonl", "json"),
     ("quepid-book-csv", "quepid_book_csv", "comma"),
     ("quepid-detail", "quepid_detail", "comma"),
@@ -152,8 +154,9 @@ def _beginnings(head: bytes) -> tuple[str, ...]:
     """How a file begins, the most particular first.
 
     ``binary``: with bytes that no text has; ``json``: with a brace or a bracket; ``labels``: a
-    ``qid:`` or ``query:`` is in the first lines, or a 1: is second; ``comma``: a comma is in the first line;
-    ``header``: a comma, semicolon, bar or tab is; ``text``: anything else.
+    ``qid:`` or ``query:`` is in the first lines, or ``1:`` begins the second word; ``comma``: a
+    comma is in the first line; ``header``: a comma, semicolon, bar or tab is; ``text``: anything
+    else.
     """
     text = head.removeprefix(_BOM).lstrip()
     if re.search(_CONTROL, head[:_LOOKED_AT]) or text.startswith((b"PAR1", b"ARROW1")):

@@ -22,41 +22,46 @@ if TYPE_CHECKING:
 _BATCH = 2_000_000
 
 
-def qrels_of(table: Any, name: str = "qrels") -> Qrels:  # noqa: ANN401 - whatever holds a table
+def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels:  # noqa: ANN401
     """Judgments from ``{query_id: {doc_id: grade}}`` or a frame.
+
+    Args:
+        table: the table.
+        name: what to call the judgments.
+        label: what errors call their origin; the name if not given.
 
     Raises:
         InputError: not such a table, ids that are not strings, grades that are no numbers.
     """
-    frame = _frame(table, "grade", name)
-    return Qrels(frame, name=name, unjudged=tuple(_empty(table)), place=Place(name))
+    frame = _frame(table, "grade", label or name)
+    return Qrels(frame, name=name, unjudged=tuple(_empty(table)), place=Place(label or name))
 
 
-def run_of(table: Any, name: str = "run") -> Run:  # noqa: ANN401 - whatever holds a table
+def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:  # noqa: ANN401
     """A run from ``{query_id: {doc_id: score}}`` or a frame.
 
-    A query with an empty dictionary is one that returned nothing.
+    A query with an empty dictionary is one that returned nothing. Arguments as of `qrels_of`.
 
     Raises:
         InputError: not such a table, ids that are not strings, scores that are no numbers.
     """
-    rankings = None
+    rankings, label = None, label or name
     if _is_dict(table):
-        _refuse_flat(table, "score", name)
-        rankings = Rankings.of(table, name)
-    frame = None if rankings else _frame(table, "score", name)
+        _refuse_flat(table, "score", label)
+        rankings = Rankings.of(table, label)
+    frame = None if rankings else _frame(table, "score", label)
     if frame is not None:
-        refuse_holes(frame, "score", Place(name))
+        refuse_holes(frame, "score", Place(label))
     empty = _empty(table)
     states = {"query_id": empty, "state": ["zero"] * len(empty)}
     queries = pl.DataFrame(states, schema={"query_id": pl.String, "state": pl.String})
 
     def pieces() -> Iterator[pl.DataFrame]:
-        rows = _frame(table, "score", name) if frame is None else frame
+        rows = _frame(table, "score", label) if frame is None else frame
         yield from rows.iter_slices(_BATCH)
 
     known = queries if empty else None
-    return Run(name, pieces, rankings=rankings, queries=known, place=Place(name))
+    return Run(name, pieces, rankings=rankings, queries=known, place=Place(label))
 
 
 def _empty(table: Any) -> list[str]:  # noqa: ANN401
@@ -102,7 +107,7 @@ def _from_dict(table: Mapping[str, Mapping[str, float]], number: str, label: str
     values = chain.from_iterable(row.values() for row in rows)
     try:
         numbers = np.fromiter(values, np.float64, int(lengths.sum()))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"a {number} is not a number: {error}.", source=label) from None
     try:
         queries = pl.Series("query_id", list(table), dtype=pl.String)

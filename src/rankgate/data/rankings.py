@@ -57,7 +57,7 @@ class Rankings:
         values = chain.from_iterable(row.values() for row in rows)
         try:
             scores = np.fromiter(values, np.float64, int(lengths.sum()))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"a score is not a number: {error}.", source=label) from None
         if finite and not (real := np.isfinite(scores)).all():
             place = int(np.argmin(real))

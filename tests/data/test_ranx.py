@@ -1,0 +1,178 @@
+"""ranx's files: JSON, LZ4 and Parquet. The packed samples were made with cbor2 5.7 and lz4 4.4."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankgate.data import Contents, cbor, contents_of, read_qrels, read_run
+from rankgate.data.formats import detected, named
+from rankgate.data.qrels import Qrels, Scale
+from rankgate.data.run import Run
+from rankgate.data.source import Source
+from rankgate.errors import InputError, MissingExtraError
+
+QRELS = {"q1": {"d1": 2, "d2": -1, "d300": 300}}
+RUN = {"q1": {"d1": 1.5, "d2": 2.0}}
+PLAIN = {  # cbor2.dumps
+    "a1627131a36264310262643220646433303019012c": QRELS,
+    "a1627131a2626431fb3ff8000000000000626432fb4000000000000000": RUN,
+}
+PACKED = bytes.fromhex(  # lz4.frame.compress twice, of QRELS
+    "04224d1868402c000000000000003c2b0000008204224d18684015000100f00f3615000080a1627131a362643102"
+    "62643220646433303019012c0000000000000000"
+)
+RANXHUB = bytes.fromhex(  # {"metadata": {"run": {"name": "bm25"}}, "run": {"q1": {"d1": 1.5}}}
+    "04224d18684046000000000000004b440000008204224d1868402f000100f110302f000080a2686d657461646174"
+    "61a16372756ea1646e616d6564626d32350f00f005627131a1626431fb3ff80000000000000000000000000000"
+)
+ROWS = [("q1", "d1", 2.0), ("q1", "d2", -1.0), ("q1", "d300", 300.0)]
+
+
+def held(data, name=None):
+    return contents_of(Source(None, data), name)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (b'{"q1": {"d1": 2, "d2": 0}}', "qrels"),
+        (b'{\n  "q1": {\n    "d1": 2.0\n  }\n}', "runs"),
+        (b'\xef\xbb\xbf{"q0": {}, "q1": {"d1": -1, "d2": 1e-3}}', "runs"),
+    ],
+)
+def test_whole_numbers_are_judgments_and_others_a_run(text, part):
+    assert detected(Source(None, text))[0].name == "ranx"
+    assert held(text).parts == (part,)
+
+
+def test_either_can_be_asked_for(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text('{"q1": {"d1": 2}, "q2": {}}')
+    assert read_run(path).table.rows() == [("q1", "d1", 2.0)]
+    assert read_run(path).queries.rows() == [("q2", "zero")]
+    assert read_qrels(path).unjudged == ("q2",)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b'{"q1": {"d1": "x"}}', "'d1' of query 'q1' has a string, where"),
+        (b'{"q1": {"d1": true}}', "has true, where"),
+        (b'{"q1": {"": 1}}', "where an id and a number"),
+        (b'{"q1": [1]}', "query 'q1' has a list, where documents are needed"),
+        (b'{"q1": {"d1": 1' + b"0" * 400 + b"}}", "not a number"),
+        (b'{"q1": {"d1": 1e999}}', "not a finite number"),
+        (b"{}", "no judgments"),
+    ],
+)
+def test_other_values_are_refused(text, words):
+    with pytest.raises(InputError, match=words):
+        held(text, "ranx")
+
+
+def test_packed_files():
+    fmt, reason = detected(Source(None, PACKED))
+    assert (fmt.name, reason) == ("ranx-lz4", "it begins as LZ4 does")
+    assert held(PACKED).qrels.table.rows() == ROWS
+    assert held(RANXHUB).runs[0].table.rows() == [("q1", "d1", 1.5)]
+
+
+def test_packed_files_cut_off_or_damaged():
+    for end in range(len(PACKED)):
+        with pytest.raises(InputError):
+            held(PACKED[:end], "ranx-lz4")
+    broken = PACKED[:40] + b"\xff" * 8 + PACKED[48:]
+    with pytest.raises(InputError, match=r"damaged|no CBOR|no judgments|ends too early"):
+        held(broken, "ranx-lz4")
+
+
+def test_a_packed_bomb_has_a_limit():
+    import lz4.frame  # noqa: PLC0415 - of this test only
+
+    bomb = lz4.frame.compress(lz4.frame.compress(bytes(400 << 20)))
+    assert len(bomb) < 1 << 20
+    with pytest.raises(InputError, match="more than 256 MB when it is unpacked"):
+        held(bomb, "ranx-lz4")
+
+
+def test_without_lz4_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "lz4.frame", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'rankgate\[ranx\]'"):
+        held(PACKED)
+
+
+@pytest.mark.parametrize(("data", "value"), PLAIN.items())
+def test_cbor_as_another_program_writes_it(data, value):
+    assert cbor.decoded(bytes.fromhex(data), "") == value
+    assert b"".join(cbor.encoded(value)).hex() == data
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [  # RFC 8949, appendix A
+        ("1903e8", 1000),
+        ("1b000000e8d4a51000", 1000000000000),
+        ("3903e7", -1000),
+        ("f93e00", 1.5),
+        ("fa47c35000", 100000.0),
+        ("fb3ff199999999999a", 1.1),
+        ("f4", False),
+        ("f6", None),
+        ("62c3bc", "ü"),
+        ("83010203", [1, 2, 3]),
+        ("9f018202039f0405ffff", [1, [2, 3], [4, 5]]),
+        ("bf61610161629f0203ffff", {"a": 1, "b": [2, 3]}),
+    ],
+)
+def test_cbor_of_the_standard(data, value):
+    assert cbor.decoded(bytes.fromhex(data), "") == value
+
+
+@pytest.mark.parametrize(
+    "data", ["", "a1", "62ff", "62c328", "ff", "c000", "1c", "a10102", "a2616101616102", "0101",
+             "bb" + "ff" * 8, "81" * 100, "9f", "f8ff"],
+)  # fmt: skip
+def test_cbor_that_is_none(data):
+    with pytest.raises(InputError, match="no CBOR as ranx writes it"):
+        cbor.decoded(bytes.fromhex(data), "")
+
+
+NUMBERS = st.one_of(st.integers(-(2**63), 2**64 - 1), st.floats(allow_nan=False))
+
+
+@given(st.dictionaries(st.text(), st.dictionaries(st.text(), NUMBERS)))
+def test_cbor_comes_back(table):
+    assert cbor.decoded(b"".join(cbor.encoded(table)), "") == table
+
+
+def test_parquet_as_ranx_writes_it(tmp_path):
+    table = pl.DataFrame({"q_id": ["q1", "q1"], "doc_id": ["a", "b"], "score": [2, 0]})
+    table.write_parquet(tmp_path / "qrels.parquet")
+    assert contents_of(tmp_path / "qrels.parquet").qrels.table.rows() == [
+        ("q1", "a", 2.0),
+        ("q1", "b", 0.0),
+    ]
+    table.cast({"score": pl.Float64}).write_parquet(tmp_path / "run.parquet")
+    assert contents_of(tmp_path / "run.parquet").parts == ("runs",)
+
+
+@pytest.mark.parametrize("name", ["ranx", "ranx-lz4"])
+def test_both_come_back_and_losses_are_told(name):
+    table = pl.DataFrame({"query_id": ["1", "1"], "doc_id": ["ä", "b"], "grade": [3.0, 0.0]})
+    out = io.BytesIO()
+    qrels = Qrels(table, unjudged=("2",), scale=Scale(0, 3))
+    lost = named(name).write(Contents(qrels=qrels), out)
+    assert [loss.what for loss in lost] == ["scale of the grades"]
+    back = held(out.getvalue(), name).qrels
+    assert (back.table.rows(), back.unjudged) == (table.rows(), ("2",))
+    rows = pl.DataFrame({"query_id": ["1"], "doc_id": ["b"], "score": [0.1]})
+    out = io.BytesIO()
+    lost = named(name).write(Contents(runs=(Run("r", lambda: iter([rows]), tag="t"),)), out)
+    assert [loss.what for loss in lost] == ["tag of a run"]
+    assert held(out.getvalue(), name).runs[0].table.rows() == rows.rows()
