@@ -112,7 +112,7 @@ def test_names_in_the_page_are_escaped(run, place):
 def test_a_saved_baseline_needs_no_run(run, place):
     assert run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR").code == 0
     (place / "old.run").unlink()
-    told = run("gate", "qrels.txt", "main", "worse.run", "--record", "--format", "json")
+    told = run("gate", "qrels.txt", "main", "worse.run", "--format", "json")
     assert told.code == 1
     assert json.loads(told.out)["looks"] == 1
     (shown,) = json.loads(run("baseline", "show", "main", "--format", "json").out)["baselines"]
@@ -210,3 +210,43 @@ def test_pairs_of_cast(run, shared, pair, code):
     place = shared / "cast2021"
     runs = [place / "runs" / f"org_{name}.run.gz" for name in pair]
     assert run("gate", place / "trec-cast-qrels-docs.2021.qrel.gz", *runs).code == code
+
+
+def looks(run, name, *more):
+    told = run("gate", "qrels.txt", "main", f"{name}.run", "--format", "json", *more)
+    return json.loads(told.out)["looks"]
+
+
+def test_every_look_is_logged_and_the_same_run_is_the_same_look(run, place):
+    run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR")
+    kept = (place / "rankgate/baselines/main.json").read_bytes()
+    assert [looks(run, name) for name in ("same", "worse", "same", "unclear")] == [1, 2, 1, 3]
+    lines = (place / "rankgate/baselines/main.looks.jsonl").read_text().splitlines()
+    assert [json.loads(line)["verdict"] for line in lines] == [
+        "pass", "fail", "pass", "inconclusive",
+    ]  # fmt: skip
+    assert (place / "rankgate/baselines/main.json").read_bytes() == kept
+    assert looks(run, "old", "--no-record") == 4
+    assert looks(run, "old", "--no-record") == 4
+
+
+def test_a_look_that_was_cut_short_is_none_and_a_damaged_one_is_told(run, place):
+    run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR")
+    looks(run, "same")
+    log = place / "rankgate/baselines/main.looks.jsonl"
+    log.write_bytes(log.read_bytes() + b'{"at": "2026-')
+    assert looks(run, "worse") == 2
+    assert len(log.read_text().splitlines()) == 2
+    log.write_text("{}\n")
+    told = run("gate", "qrels.txt", "main", "same.run")
+    assert told.code == 2
+    assert "main.looks.jsonl:1: no look at a baseline" in told.err
+
+
+def test_judged_anew_the_looks_begin_anew(run, place):
+    run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR")
+    looks(run, "same")
+    with (place / "qrels.txt").open("a") as stream:
+        stream.write("q0 0 x1 0\n")
+    run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR", "--force")
+    assert looks(run, "worse") == 1

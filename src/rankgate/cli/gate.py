@@ -41,7 +41,12 @@ from rankgate.services.gate import gate
     help="A further run of the baseline's own system: what differs is noise, and a "
     "margin below it is refused. May be given several times.",
 )
-@click.option("--record", is_flag=True, help="Log this look in the saved baseline.")
+@click.option(
+    "--record/--no-record",
+    default=True,
+    show_default=True,
+    help="Log this look beside the saved baseline.",
+)
 @options.metrics_from
 @options.form(*FORMS)
 @options.output
@@ -73,7 +78,7 @@ def command(  # noqa: PLR0917 - click passes them by name
 
     \b
     rankgate gate qrels.txt old.run new.run
-    rankgate gate qrels.txt main new.run --policy rankgate.toml --record --format markdown
+    rankgate gate qrels.txt main new.run --policy rankgate.toml --format markdown
     rankgate gate qrels.txt main new.run --also junit=gate.xml --also html=gate.html
     """  # noqa: D301 - click needs the character that \b makes
     refuse_clashes((qrels, baseline, candidate), output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -27,18 +27,11 @@ class Baseline:
         name: of the baseline.
         side: the system as it was scored.
         noise: by metric, the largest difference that the system showed against itself.
-        looks: every look that was recorded: ``at``, ``candidate``, ``sha256``, ``policy``,
-            ``verdict``.
     """
 
     name: str
     side: Side
     noise: Mapping[str, float] = field(default_factory=dict)
-    looks: tuple[Mapping[str, str], ...] = ()
-
-    def looked(self, look: Mapping[str, str]) -> Baseline:
-        """The same with one look more."""
-        return replace(self, looks=(*self.looks, dict(look)))
 
 
 def dumped(baseline: Baseline) -> str:
@@ -54,7 +47,6 @@ def dumped(baseline: Baseline) -> str:
         "depth": side.depth,
         "tags": list(side.tags),
         "noise": dict(baseline.noise),
-        "looks": [dict(look) for look in baseline.looks],
     }
     lines = [f"  {json.dumps(key)}: {_line(value)},\n" for key, value in head.items()]
     queries = ",\n".join(f"    {json.dumps(q)}: {_line(v)}" for q, v in _by_query(side).items())
@@ -76,7 +68,7 @@ def loaded(path: Path) -> Baseline:
         problem = f"not a saved baseline of version {SCHEMA_VERSION}; save it anew."
         raise InputError(problem, source=label)
     try:
-        return Baseline(told["name"], _side(told), told["noise"], tuple(told["looks"]))
+        return Baseline(told["name"], _side(told), told["noise"])
     except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
         problem = f"a saved baseline that was damaged ({type(error).__name__}: {error}); save anew."
         raise InputError(problem, source=label) from None

@@ -29,7 +29,6 @@ def decide(
     holes: Mapping[str, Hole] | None = None,
     noise: Mapping[str, float] | None = None,
     looks: int = 0,
-    logged: bool = True,
     today: str = "",
     drift: Drift | None = None,
 ) -> Verdict:
@@ -46,7 +45,6 @@ def decide(
         noise: by metric, the difference that the system shows against itself.
         looks: how often these queries were looked at, this time included; 0 where they are not
             pinned.
-        logged: whether this look is written down.
         today: the day, for exceptions that expire.
         drift: what changed since the baseline was saved; None where it was not saved.
 
@@ -64,7 +62,7 @@ def decide(
     )  # fmt: skip
     _refuse(policy, evidence)
     ended = tuple(Ended(rule, RULES[rule.kind].decide(rule, evidence)) for rule in policy.rules)
-    notes = (*_notes(policy, evidence, looks, logged=logged), *comparison.warnings)
+    notes = (*_notes(policy, evidence, looks), *comparison.warnings)
     return Verdict(
         verdict(ended),
         ended,
@@ -109,7 +107,7 @@ def _refuse(policy: Policy, evidence: Evidence) -> None:
             )
 
 
-def _notes(policy: Policy, evidence: Evidence, looks: int, *, logged: bool) -> list[str]:
+def _notes(policy: Policy, evidence: Evidence, looks: int) -> list[str]:
     share, tests = evidence.alpha, evidence.tests
     rules = "rule that infers" if tests == 1 else f"{tests} rules that infer"
     control = (
@@ -125,8 +123,6 @@ def _notes(policy: Policy, evidence: Evidence, looks: int, *, logged: bool) -> l
             f"look {looks} at these queries: whoever tunes against one set long enough passes by "
             'chance; draw fresh queries, or say looks = "correct" in the policy'
         )
-    if looks and not logged:
-        told.append("this look was not logged; say --record where it counts")
     return told
 
 

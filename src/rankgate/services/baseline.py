@@ -13,11 +13,12 @@ import polars as pl
 
 from rankgate.data.target import replacing
 from rankgate.errors import UsageError
+from rankgate.gate import looks
 from rankgate.gate.baseline import Baseline, dumped, is_baseline, loaded
 from rankgate.services.side import Scorer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rankgate.data.comparison import Side
     from rankgate.scoring import Convention
@@ -32,6 +33,15 @@ class Saved:
 
     path: Path
     baseline: Baseline
+
+    @property
+    def looks(self) -> tuple[Mapping[str, str], ...]:
+        """Every look at it that was logged.
+
+        Raises:
+            InputError: a log that was damaged, with its line.
+        """
+        return looks.logged(looks.beside(self.path))
 
     def to_dict(self) -> dict[str, Any]:
         """What a reader wants to know of it, without its queries."""
@@ -54,7 +64,7 @@ class Saved:
             "depth": told.side.depth,
             "means": {metric: means.get(metric) for metric in told.side.metrics},
             "noise": dict(told.noise),
-            "looks": [dict(look) for look in told.looks],
+            "looks": [dict(look) for look in self.looks],
         }
 
 
@@ -99,7 +109,7 @@ def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> 
     if any(side.qrels_sha256 != base.qrels_sha256 for side in sides):
         raise UsageError(f"{name} was scored by other judgments; save it anew first.")
     floor = {metric: spread(metric, sides) for metric in base.metrics}
-    told = Baseline(saved.baseline.name, base, floor, saved.baseline.looks)
+    told = Baseline(saved.baseline.name, base, floor)
     return write(told, saved.path)
 
 
@@ -149,16 +159,21 @@ def write(baseline: Baseline, path: Path) -> Saved:
     return Saved(path, baseline)
 
 
-def record(saved: Saved, candidate: Side, policy: str, verdict: str) -> Saved:
-    """Log a look: when, at what, and how it ended."""
+def record(saved: Saved, candidate: Side, policy: str, verdict: str) -> None:
+    """Log a look: when, at what, and how it ended.
+
+    Raises:
+        OSError: the log cannot be written.
+    """
     look = {
         "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "candidate": candidate.name,
         "sha256": candidate.sha256,
+        "qrels_sha256": candidate.qrels_sha256,
         "policy": policy,
         "verdict": verdict,
     }
-    return write(saved.baseline.looked(look), saved.path)
+    looks.add(looks.beside(saved.path), look)
 
 
 def path_of(name: str, folder: Path = FOLDER) -> Path:

@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.errors import UsageError
 from rankgate.gate.decide import decide, stale
 from rankgate.gate.declare import Drift
+from rankgate.gate.looks import place
 from rankgate.gate.policy import default, found, read
 from rankgate.services import baseline as baselines
 from rankgate.services.compare import Rules, compared
@@ -40,7 +41,7 @@ def gate(
     *,
     tags: str | Path | pl.DataFrame | None = None,
     noise: Sequence[Any] = (),
-    record: bool = False,
+    record: bool = True,
     extra: Sequence[Metric] = (),
     folder: Path = Path(),
     today: str | None = None,
@@ -56,7 +57,8 @@ def gate(
             ``pyproject.toml`` in the folder, else the default policy.
         tags: a file or a frame of tags; without it the policy's.
         noise: further runs of the baseline's system, from which the noise floor is measured.
-        record: log this look in the saved baseline.
+        record: log this look beside the saved baseline; where that cannot be written, the verdict
+            says so.
         extra: metrics that can be named beside those of the house.
         folder: where the project is; saved baselines are below it.
         today: the day, for exceptions that expire; as 2026-01-31.
@@ -69,9 +71,6 @@ def gate(
     say = on_progress or (lambda _: None)
     rules, kept = _policy(policy, folder), folder / baselines.FOLDER
     saved = baselines.pinned(str(baseline), kept) if isinstance(baseline, str | Path) else None
-    if record and saved is None:
-        raise UsageError("--record logs a look in a saved baseline, and this one is a run; save "
-                         "it first: rankgate baseline save NAME QRELS RUN.")  # fmt: skip
     metrics = rules.metrics or DEFAULT_METRICS
     say("scoring the candidate")
     scorer = Scorer.of(
@@ -86,18 +85,29 @@ def gate(
     way = Way(interval=_interval(rules), level=1 - rules["alpha"], power=rules["power"],
               seed=rules["seed"])  # fmt: skip
     (told,) = compared(base, other, Rules(way, unequal=rules["unequal"], slices=()))
-    looks = len(saved.baseline.looks) + 1 if saved else 0
+    looks = place(saved.looks, other.sha256, other.qrels_sha256) if saved else 0
     verdict = decide(
         told, rules,
         holes=_holes(scorer, base, other, rules),
         noise=_noise(saved, scorer, base, noise, rules),
-        looks=looks, logged=record or saved is None,
+        looks=looks,
         today=today or datetime.now(UTC).strftime("%Y-%m-%d"),
         drift=_drift(base, other) if saved else None,
     )  # fmt: skip
-    if record and saved:
-        baselines.record(saved, other, rules.source, verdict.verdict)
-    return verdict
+    return _logged(verdict, saved, other, record=record) if saved else verdict
+
+
+def _logged(verdict: Verdict, saved: Saved, candidate: Side, *, record: bool) -> Verdict:
+    """The verdict, its look on disk; or with a note that it is not."""
+    why = "as it was asked"
+    if record:
+        try:
+            baselines.record(saved, candidate, verdict.policy, verdict.verdict)
+        except OSError as error:
+            why = f"{error.strerror}: {error.filename}"
+        else:
+            return verdict
+    return replace(verdict, notes=(*verdict.notes, f"this look was not logged ({why})"))
 
 
 def _policy(policy: str | Path | Policy | None, folder: Path) -> Policy:
