@@ -178,6 +178,17 @@ def sample(holds):
     return whole.only(*holds)
 
 
+def grades_of(contents, losses, *before):
+    """The grades by the texts of queries, with their blanks, whatever a format calls them."""
+    names = {}
+    for each in (contents, *before):
+        if each.queries is not None:
+            names |= dict(each.queries.select("query_id", "text").rows())
+    blanks = any("blanks" in loss.what for loss in losses)
+    called = {(names.get(q, q), d): g for q, d, g in contents.qrels.table.rows()}
+    return {(q.replace("_", " ") if blanks else q, d): g for (q, d), g in called.items()}
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_format_that_writes_judgments_reads_them_back(name):
     """A format without judgments is tested where it is read."""
@@ -187,10 +198,8 @@ def test_every_format_that_writes_judgments_reads_them_back(name):
         pytest.skip(f"{name} holds {', '.join(fmt.holds)}")
     data, losses = written(contents, name)
     back = contents_of(Source(None, data), name)
-    blanks = [loss for loss in losses if "blanks" in loss.what]
-    found = {(q.replace("_", " ") if blanks else q, d): g for q, d, g in back.qrels.table.rows()}
     expected = {(q, d): g for q, d, g in contents.qrels.table.rows()}
-    assert found == expected, losses
+    assert grades_of(back, losses) == expected, losses
     assert written(contents, name)[0] == data, "the same contents are the same bytes"
 
 
@@ -200,12 +209,13 @@ def test_judgments_survive_any_two_formats(first, second):
     contents = sample(("qrels",))
     if not all("qrels" in named(name).holds for name in (first, second)):
         pytest.skip("one of them holds no judgments")
+    if "quepid-snapshot" in {first, second}:
+        pytest.skip("a snapshot needs a run")
     data, losses = written(contents, first)
     middle = contents_of(Source(None, data), first)
     data, more = written(middle, second)
     back = contents_of(Source(None, data), second)
-    blanks = [loss for loss in (*losses, *more) if "blanks" in loss.what]
-    found = {(q.replace("_", " ") if blanks else q, d): g for q, d, g in back.qrels.table.rows()}
+    found = grades_of(back, (*losses, *more), middle)
     assert found == {(q, d): g for q, d, g in contents.qrels.table.rows()}
 
 

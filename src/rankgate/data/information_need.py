@@ -35,8 +35,12 @@ def read(source: Source) -> Contents:
     Raises:
         InputError: an empty or repeated query, with its line.
     """
-    found = sheet.sheet(source, _COLUMNS, filled=("query_id", "information_need")[:1])
+    found = sheet.sheet(source, _COLUMNS, filled=("query_id",))
     rows = found.rows
+    if "information_need" not in rows.columns:
+        names = ", ".join(found.others)[:200]
+        problem = f"no column information_need among query, {names}."
+        raise InputError(problem, source=source.label, line=1)
     again = ~rows["query_id"].is_first_distinct()
     if again.any():
         row = int(again.arg_max() or 0)

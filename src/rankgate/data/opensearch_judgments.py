@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data import opensearch
-from rankgate.data.carried import by_query, lost, own, put, texts
+from rankgate.data.called import by_text
+from rankgate.data.carried import by_query, lost, own, put
 from rankgate.data.collected import Judged
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss, Note
@@ -75,19 +76,18 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     if contents.qrels is None and rest:
         put(out, rest)
         return lost(contents, _NAME)
-    qrels, text = contents.judgments(""), texts(contents)
+    contents, called = by_text(contents)
+    qrels = contents.judgments("")
     head = rest or {"name": qrels.name, "description": "", "type": _TYPES[0]}
     entries = [
         {
-            "query": text.get(query, query),
+            "query": query,
             "ratings": [{"docId": doc, "rating": _shown(grade)} for doc, grade in grades.items()],
         }
         for query, grades in by_query(qrels).items()
     ]
     put(out, {**head, _LISTS[0]: entries})
-    called = [query for query, shown in text.items() if shown != query]
-    more = Loss.of("ids of queries, which are called by their texts", called)
-    return (*lost(contents, _NAME, "qrels", "unjudged"), *more)
+    return (*lost(contents, _NAME, "qrels", "unjudged"), *called)
 
 
 def _shown(grade: float) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.data import sheet
+from rankgate.data.called import by_text
 from rankgate.data.carried import lost
 from rankgate.data.collected import resolved
 from rankgate.data.columns import ALIASES
@@ -89,6 +90,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: there are neither ratings nor judgments.
     """
+    contents, called = by_text(contents)
     ratings = contents.ratings
     if ratings is None:
         judged = contents.judgments("").table.select(*_PAIR, "grade")
@@ -115,6 +117,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     corrected = [" ".join(row) for row in again.select(*_PAIR, "rater").unique().iter_rows()]
     return (
         *lost(contents, _NAME, *kept),
+        *called,
         *rating_losses(contents, ()),
         *Loss.of("pairs that a rater rated more than once, of which the last is kept", corrected),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.data import sheet
+from rankgate.data.called import by_text
 from rankgate.data.format import Format, Loss
 from rankgate.data.rating_sheet import judged, pool_losses, pool_of
 
@@ -44,6 +45,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: there are no judgments.
     """
+    contents, called = by_text(contents)
     rows = pool_of(contents).with_columns(sheet.grade())
     sheet.write(
         rows.rename({"query_id": "query", "doc_id": "docid", "grade": "rating"}), out, last=False
@@ -51,6 +53,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     guarded = rows.filter(pl.any_horizontal(pl.col(_PAIR).str.contains(r"^ [-=+@]")))
     return (
         *pool_losses(contents, "quepid-csv"),
+        *called,
         *Loss.of("ids whose first blank is read as a guard", guarded["query_id"].to_list()),
     )
 

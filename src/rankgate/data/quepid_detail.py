@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.data import sheet, tables
+from rankgate.data.called import by_text
 from rankgate.data.carried import lost, own
 from rankgate.data.collected import documents_of, ranked
 from rankgate.data.contents import Contents
@@ -138,6 +139,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     """
     if not contents.runs:
         contents.judgments("")
+    contents, called = by_text(contents)
     case = own(contents, _NAME).get("case", {})
     rows = with_fields(rows_of(contents), contents.documents).with_columns(
         sheet.grade(), *(pl.lit(case.get(name), pl.String).alias(name) for name in _CASE)
@@ -156,7 +158,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     fields = [name for name in rows.columns if name not in _HEAD]
     sheet.write(rows.select(*_HEAD, *fields), out)
     found = lost(contents, _NAME, "qrels", "unjudged", "runs", "documents", runs=1)
-    return (*found, *score_losses(contents))
+    return (*found, *called, *score_losses(contents))
 
 
 def score_losses(contents: Contents) -> tuple[Loss, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankgate.data.called import by_text
 from rankgate.data.carried import by_query, lost, put
 from rankgate.data.collected import Judged
 from rankgate.data.contents import Contents
@@ -50,9 +51,10 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: there are no judgments.
     """
+    contents, called = by_text(contents)
     grades = by_query(contents.judgments(""))
     put(out, {"queries": [{"query": query, "ratings": found} for query, found in grades.items()]})
-    return lost(contents, _NAME, "qrels", "unjudged")
+    return (*lost(contents, _NAME, "qrels", "unjudged"), *called)
 
 
 FORMAT = Format(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data import sheet
+from rankgate.data.called import by_text
 from rankgate.data.carried import lost, own
 from rankgate.data.collected import documents_of
 from rankgate.data.contents import Contents
@@ -74,6 +75,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     """
     if not contents.runs:
         contents.ranking("")
+    contents, called = by_text(contents)
     parts, account = [], []
     for run in contents.runs:
         alone = Contents(runs=(run,))
@@ -89,7 +91,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     )
     fields = [name for name in rows.columns if name not in _HEAD]
     sheet.write(rows.select(*_HEAD, *fields), out, crlf=True)
-    return (*lost(contents, _NAME, "runs", "documents"), *account)
+    return (*lost(contents, _NAME, "runs", "documents"), *called, *account)
 
 
 FORMAT = Format(

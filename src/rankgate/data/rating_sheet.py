@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.data import sheet, tables
+from rankgate.data.called import by_text
 from rankgate.data.carried import lost, lost_columns
 from rankgate.data.contents import Contents
 from rankgate.data.repeated import once
@@ -84,9 +85,10 @@ def plain(
     Raises:
         InputError: there are no judgments.
     """
+    contents, called = by_text(contents)
     rows = pool_of(contents).with_columns(sheet.grade()).select(**names)
     out.write(rows.write_csv(quote_style="necessary").encode())
-    return pool_losses(contents, owner)
+    return (*pool_losses(contents, owner), *called)
 
 
 def pool_losses(contents: Contents, name: str) -> tuple[Loss, ...]:

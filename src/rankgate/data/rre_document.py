@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.carried import by_query, lost, own, put, texts
+from rankgate.data.called import by_text
+from rankgate.data.carried import by_query, lost, own, put
 from rankgate.data.collected import Judged
 from rankgate.data.contents import Contents
 from rankgate.data.format import Loss, Note
@@ -170,8 +171,8 @@ def write(
     Raises:
         InputError: there are no judgments.
     """
-    grades = by_query(contents.judgments(""))
-    kept, text = own(contents, NAME), texts(contents)
+    contents, called = by_text(contents)
+    grades, kept = by_query(contents.judgments("")), own(contents, NAME)
     head, shape = kept.get("head", _HEAD), kept.get("shape", "queries")
     topics: list[dict[str, Any]] = []
     flat: list[dict[str, Any]] = []
@@ -194,13 +195,10 @@ def write(
                 topics.append({"around": group["topic"], "groups": []})
             topics[-1]["groups"].append(new)
     for query in (query for query in grades if query not in done):
-        holders = {"placeholders": {_TEXT: text.get(query, query)}}
-        row = {**holders, "relevant_documents": relevant(grades[query])}
-        flat.append(row)
+        holders = {"placeholders": {_TEXT: query}}
+        flat.append({**holders, "relevant_documents": relevant(grades[query])})
     put(out, {**head, **_shaped(topics, flat, shape)})
-    called = [query for query in grades if text.get(query, query) != query]
-    more = Loss.of("ids of queries, which are called by their texts", called)
-    return (*lost(contents, NAME, "qrels", "unjudged"), *more)
+    return (*lost(contents, NAME, "qrels", "unjudged"), *called)
 
 
 def _shaped(topics: list[dict[str, Any]], flat: list[dict[str, Any]], shape: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.data.called import by_text
 from rankgate.data.carried import lost, lost_columns, put
 from rankgate.data.collected import Judged
 from rankgate.data.contents import Contents
@@ -81,6 +82,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: there are no judgments.
     """
+    contents, called = by_text(contents)
     qrels = contents.judgments("")
     table = contents.documents
     placed = table is not None and {*_PAIR, "position"} <= set(table.columns)
@@ -100,7 +102,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     kept = ("qrels", "documents") if placed else ("qrels",)
     columns_lost = lost_columns("documents", table if placed else None, (*_PAIR, "position"))
     account = Loss.of("grades beyond two decimals", rounded)
-    return (*lost(contents, _NAME, *kept), *columns_lost, *account)
+    return (*lost(contents, _NAME, *kept), *called, *columns_lost, *account)
 
 
 FORMAT = Format(
