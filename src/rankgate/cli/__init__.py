@@ -25,6 +25,8 @@ COMMANDS = {
     "conventions": "List the conventions, or read what one chooses.",
     "trec_eval": "trec_eval itself: the same options, the same output.",
     "metrics": "List the metrics, or read one's passport.",
+    "pool": "List what to judge, from the lists of several systems.",
+    "reusability": "Tell what runs lose when they are left out of the pool.",
     "resolve": "Make judgments of the ratings of several raters.",
     "agree": "Tell how far raters agree, and what looks wrong.",
     "validate": "Find all that is wrong with judgments and runs, and how to mend it.",

@@ -1,0 +1,66 @@
+"""Runs as ranked lists, whether or not anything was judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.data import read_run
+from rankgate.data.qrels import Qrels
+from rankgate.errors import UsageError
+from rankgate.judging.pool import RANKS
+from rankgate.scoring.index import Index
+from rankgate.scoring.tops import tops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rankgate.data import Run
+    from rankgate.scoring import Convention
+
+_NOBODY = "\x1f"  # no document has this id
+
+
+def systems_of(runs: Sequence[Any]) -> list[Run]:
+    """Runs with names that differ: equal ones get a number.
+
+    Raises:
+        InputError: a run that cannot be read.
+        UsageError: no run.
+    """
+    if not runs:
+        raise UsageError("no run; give at least one.")
+    told, taken = [], dict[str, int]()
+    for i, each in enumerate(runs, 1):
+        run = read_run(each, None if isinstance(each, str | Path) else f"run{i}")
+        count = taken[run.name] = taken.get(run.name, 0) + 1
+        told.append(run if count == 1 else replace(run, name=f"{run.name}#{count}"))
+    return told
+
+
+def ranked(
+    runs: Sequence[Run],
+    depth: int,
+    how: Convention,
+    on_progress: Callable[[str], None] | None = None,
+) -> pl.DataFrame:
+    """The first documents of every query of every run, in the order that the convention makes.
+
+    Returns:
+        the columns of `RANKS`.
+    """
+    parts = [pl.DataFrame(schema=RANKS)]
+    for run in runs:
+        if on_progress:
+            on_progress(run.name)
+        queries = run.table.select(pl.col("query_id").unique()).with_columns(
+            pl.lit(_NOBODY).alias("doc_id"), pl.lit(0.0).alias("grade")
+        )
+        if queries.is_empty():
+            continue
+        told = tops(run, Index.of(Qrels(queries)), how, depth)
+        parts.append(told.select(pl.lit(run.name).alias("system"), "query_id", "doc_id", "rank"))
+    return pl.concat(parts)

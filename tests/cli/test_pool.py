@@ -1,0 +1,74 @@
+"""``rankgate pool`` and ``rankgate reusability``, as a person calls them."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def runs(tmp_path):
+    one, two = tmp_path / "old.run", tmp_path / "new.run"
+    one.write_text("1 Q0 =a 1 9 x\n1 Q0 b 2 8 x\n2 Q0 m 1 3 x\n")
+    two.write_text("1 Q0 b 1 9 x\n1 Q0 c 2 8 x\n2 Q0 m 1 3 x\n")
+    return one, two
+
+
+def test_a_pool_says_why_and_runs_no_formula(run, runs):
+    done = run("pool", *runs, "--depth", 2)
+    assert done.out.splitlines() == [
+        "query,document,why,best_rank,systems,stratum,inclusion,query_inclusion,batch",
+        "1,b,rank 1 of new; in 2 of 2 systems,1,2,,1.0,1.0,1",
+        "2,m,rank 1 of new; in 2 of 2 systems,1,2,,1.0,1.0,1",
+        "1, =a,rank 1 of old; in 1 of 2 systems,1,1,,1.0,1.0,1",
+        "1,c,rank 2 of new; in 1 of 2 systems,2,1,,1.0,1.0,1",
+    ]
+    assert done.err == (
+        "pool of 2 runs, depth 2: 4 documents; 0 of them judged already; 4 to judge, of 2\n"
+        "  queries, by rank, seed 0\n"
+    )
+
+
+def test_blind_says_nothing_of_systems(run, runs):
+    head, *rows = run("pool", *runs, "--depth", 2, "--blind", "--seed", 1).out.splitlines()
+    assert head == "query,document,batch"
+    assert sorted(rows) == ["1, =a,1", "1,b,1", "1,c,1", "2,m,1"]
+
+
+def test_a_sample_with_its_rest(run, runs, tmp_path):
+    rest = tmp_path / "rest.qrels"
+    done = run("pool", *runs, "--strata", "1:1,2:0.5", "--rest", rest, "--format", "json")
+    told = json.loads(done.out)
+    assert told["made_by"]["strata"] == "1:1,2:0.5"
+    lines = [f"{row['query_id']} 0 {row['doc_id']} -1\n" for row in told["rest"]]
+    assert rest.read_text() == "".join(lines)
+    assert len(told["documents"]) + len(lines) == 4
+
+
+def test_queries_by_frequency(run, runs, tmp_path):
+    sizes = tmp_path / "sizes.csv"
+    sizes.write_text("query_id,frequency\n1,99\n2,1\n")
+    done = run("pool", *runs, "--queries", 1, "--query-sampling", "pps", "--sizes", sizes)
+    assert {row.split(",")[0] for row in done.out.splitlines()[1:]} == {"1"}
+    assert "0.99" in done.out
+
+
+def test_what_cannot_be(run, runs):
+    assert run("pool", *runs, "--strata", "many").code == 2
+    done = run("pool", *runs, "--order", "influence")
+    assert (done.code, "give --qrels" in done.err) == (2, True)
+    done = run("pool", *runs, "--queries", 1, "--query-sampling", "pps")
+    assert (done.code, "give sizes" in done.err) == (2, True)
+
+
+def test_reusability_in_every_form(run, runs, tmp_path):
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("1 0 =a 1\n1 0 c 1\n2 0 m 1\n")
+    words = ("reusability", qrels, *runs, "-m", "RR@2", "--depth", 2)
+    text = run(*words).out
+    assert "RR@2: mean loss" in text
+    assert max(map(len, text.splitlines())) <= 80
+    rows = json.loads(run(*words, "--format", "json").out)["runs"]
+    # old: RR 1 of query 1; without =a nothing that it has is relevant
+    assert (rows[0]["value"], rows[0]["without"]) == (1.0, 0.5)
+    assert run(*words, "--format", "csv").out.startswith("run,metric,unique,unique_relevant")
+    assert "| run" in run(*words, "--format", "markdown").out

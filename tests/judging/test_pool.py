@@ -1,0 +1,176 @@
+"""Pools and samples: orders counted by hand, probabilities met by many draws."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankgate.errors import UsageError
+from rankgate.judging.pool import ORDERS, RANKS, in_order, moved_to_front, pooled, shuffled
+from rankgate.judging.sampling import queries_drawn, sampled, strata_of
+
+SYSTEMS = ["A", "B", "C"]
+LISTS = {"A": ["x", "y", "z"], "B": ["y", "x", "w"], "C": ["x", "v", "y"]}
+
+
+def ranks_of(lists, query="q"):
+    rows = [
+        (system, query, document, rank)
+        for system, documents in lists.items()
+        for rank, document in enumerate(documents, 1)
+    ]
+    return pl.DataFrame(rows, schema=RANKS, orient="row")
+
+
+def ordered(name, lists=LISTS, known=(), rel=1):
+    ranks = ranks_of(lists)
+    placed = ORDERS[name].place(ranks, pooled(ranks, SYSTEMS), SYSTEMS, dict(known), rel)
+    return in_order(placed)["doc_id"].to_list()
+
+
+def test_every_document_once_with_the_reason():
+    told = pooled(ranks_of(LISTS), SYSTEMS)
+    assert told.select("doc_id", "best_rank", "systems").rows() == [
+        ("v", 2, 1), ("w", 3, 1), ("x", 1, 3), ("y", 1, 3), ("z", 3, 1),
+    ]  # fmt: skip
+    assert told["why"][0] == "rank 2 of C; in 1 of 3 systems"
+    # x: ranks 1, 2, 1; v: rank 2 of C alone
+    worth = {1: 1.0, 2: 1 / math.log2(3), 3: 0.5}
+    by_hand = {
+        "x": np.std([worth[1], worth[2], worth[1]]),
+        "v": np.std([0, 0, worth[2]]),
+        "w": np.std([0, worth[3], 0]),
+    }
+    found = dict(told.select("doc_id", "disagreement").iter_rows())
+    assert {name: found[name] for name in by_hand} == pytest.approx(by_hand)
+
+
+def test_by_rank_many_systems_come_first():
+    assert ordered("rank") == ["x", "y", "v", "w", "z"]
+
+
+def test_by_disagreement():
+    assert ordered("disagreement")[0] == "v"  # rank 2 of one, in neither of the others
+    assert ordered("disagreement")[-1] == "x"  # everybody has it first or second
+
+
+def test_move_to_front_stays_with_the_system_that_proves_right():
+    lists = [["a", "b", "c", "d"], ["x", "y", "z"]]
+    # a relevant, b relevant, c not: the turn goes over; x not: both have lost one, A goes on
+    assert moved_to_front(lists, {"a": 1, "b": 2, "c": 0, "x": 0}) == [
+        "a", "b", "c", "x", "d", "y", "z",
+    ]  # fmt: skip
+    # nothing is known: one of each in turn
+    assert moved_to_front(lists, {}) == ["a", "x", "b", "y", "c", "z", "d"]
+    # a document of both lists is asked once, and only its first system pays for it
+    assert moved_to_front([["a", "b"], ["a", "c"]], {"a": 0}) == ["a", "c", "b"]
+
+
+def test_a_higher_bound_of_relevance():
+    lists = {"A": ["a", "b"], "B": ["x", "y"], "C": []}
+    known = {("q", "a"): 1.0}
+    assert ordered("move-to-front", lists, known) == ["a", "b", "x", "y"]
+    assert ordered("move-to-front", lists, known, rel=2) == ["a", "x", "b", "y"]
+
+
+def test_shuffled_keeps_queries_together_and_batches_apart():
+    rows = [(f"q{i % 4}", f"d{i}", 1 + i // 20) for i in range(40)]
+    table = pl.DataFrame(rows, schema=["query_id", "doc_id", "batch"], orient="row")
+    told = shuffled(table, 3)
+    assert told.sort("doc_id").equals(table.sort("doc_id"))
+    assert told["batch"].to_list() == [1] * 20 + [2] * 20
+    for _, part in told.group_by("batch", maintain_order=True):
+        assert len(part["query_id"].rle()) == 4
+    assert told.equals(shuffled(table, 3))
+    assert not told.equals(shuffled(table, 4))
+
+
+def pool_of(sizes):
+    """A pool with so many documents at each rank."""
+    rows = [("q", f"d{rank}-{i}", rank) for rank, size in enumerate(sizes, 1) for i in range(size)]
+    return pl.DataFrame(rows, schema=["query_id", "doc_id", "best_rank"], orient="row")
+
+
+def test_a_sample_has_the_size_and_the_chances_it_says():
+    pool = pool_of([3, 5, 8, 8, 7, 4])
+    told, rest = sampled(pool, strata_of("1:1,3:0.5,5:0.1"), 0)
+    # 3 of 3; round(.5 * 13) = 7 of 13; round(.1 * 15) = 2 of 15, as halves go up; rank 6 is out
+    assert Counter(told["stratum"]) == {"1-1": 3, "2-3": 7, "4-5": 2}
+    assert dict(told.select("stratum", "inclusion").unique().iter_rows()) == pytest.approx(
+        {"1-1": 1.0, "2-3": 7 / 13, "4-5": 2 / 15}
+    )
+    assert len(rest) == 31 - 12
+    assert not set(rest["doc_id"]) & set(told["doc_id"])
+
+
+def test_estimates_weighed_by_inclusion_are_unbiased():
+    """Relevant documents of the pool from samples (Horvitz and Thompson 1952)."""
+    rng = np.random.default_rng(7)
+    pool = pool_of([10, 20, 30, 40]).with_columns(
+        (pl.lit(pl.Series(rng.random(100))) < 1 / pl.col("best_rank")).alias("relevant")
+    )
+    found = []
+    for seed in range(400):
+        told, _ = sampled(pool, strata_of("1:1,2:0.5,4:0.2"), seed)
+        found.append((told["relevant"] / told["inclusion"]).sum())
+    error = np.std(found) / math.sqrt(len(found))
+    assert np.mean(found) == pytest.approx(pool["relevant"].sum(), abs=4 * error)
+    assert np.std(found) > 0
+
+
+@pytest.mark.parametrize("words", ["10", "10:0", "10:2", "10:1,5:0.5", "a:1", ""])
+def test_no_strata(words):
+    with pytest.raises(UsageError, match="is no stratum"):
+        strata_of(words)
+
+
+SIZES = {"a": 60.0, "b": 20.0, "c": 10.0, "d": 5.0, "e": 4.0, "f": 1.0}
+
+
+def test_chances_in_proportion_to_size():
+    """a is more than a third of all: certain; the others share two places, b first."""
+    told = queries_drawn(list(SIZES), 3, "pps", SIZES)
+    # a is certain (3 * 60/100 >= 1); of the other 40: b has 2 * 20/40 = 1, certain too
+    expected = {"a": 1, "b": 1} | {q: SIZES[q] / 20 for q in "cdef"}
+    seen = Counter()
+    for seed in range(2000):
+        one = queries_drawn(list(SIZES), 3, "pps", SIZES, seed)
+        assert len(one) == 3
+        seen.update(one["query_id"])
+        for query, chance in one.select("query_id", "query_inclusion").iter_rows():
+            assert chance == pytest.approx(expected[query])
+    for query, chance in expected.items():
+        assert seen[query] / 2000 == pytest.approx(chance, abs=0.045), query
+    assert told.equals(queries_drawn(list(SIZES), 3, "pps", SIZES))
+
+
+def test_head_torso_and_tail():
+    sizes = {"head": 30.0, **{f"t{i}": 6.0 for i in range(5)}, **{f"z{i}": 1.0 for i in range(30)}}
+    told = queries_drawn(list(sizes), 9, "stratified", sizes, 1)
+    by = {s: len(part) for (s,), part in told.group_by("query_stratum")}
+    assert by == {"head": 1, "torso": 4, "tail": 4}
+    chances = dict(told.select("query_stratum", "query_inclusion").unique().iter_rows())
+    assert chances == pytest.approx({"head": 1.0, "torso": 4 / 5, "tail": 4 / 30})
+
+
+def test_each_alike():
+    seen = Counter()
+    for seed in range(1000):
+        seen.update(queries_drawn(list("abcd"), 1, seed=seed)["query_id"])
+    assert all(abs(count - 250) < 70 for count in seen.values())
+
+
+@pytest.mark.parametrize(
+    ("count", "kind", "sizes", "told"),
+    [
+        (7, "random", None, "7 queries of 6"),
+        (2, "pps", None, "how often each query is asked"),
+        (2, "pps", {"a": 1.0}, "query 'b' has no size above 0 .5 such"),
+        (1, "stratified", SIZES | {"a": 30.0, "b": 30.0}, "cannot be of"),
+    ],
+)
+def test_samples_that_cannot_be(count, kind, sizes, told):
+    with pytest.raises(UsageError, match=told):
+        queries_drawn(list(SIZES), count, kind, sizes)

@@ -1,0 +1,109 @@
+"""Pools of real runs, and what leaving runs out costs, counted by hand."""
+
+import math
+
+import pytest
+
+from rankgate.data import read_qrels
+from rankgate.data.qrels import Qrels
+from rankgate.errors import UsageError
+from rankgate.services.holes import holes
+from rankgate.services.pool import pool
+from rankgate.services.reusability import reusability
+
+A = {"1": {"a": 3.0, "b": 2.0, "c": 1.0}, "2": {"m": 1.0}}
+B = {"1": {"b": 3.0, "d": 2.0, "a": 1.0}}
+
+
+def test_what_is_judged_already_is_left_out():
+    told = pool([A, B], depth=2, qrels={"1": {"b": 1, "z": 1}, "2": {"m": -1}})
+    assert told.table.select("query_id", "doc_id", "best_rank").rows() == [
+        ("1", "a", 1), ("2", "m", 1), ("1", "d", 2),
+    ]  # fmt: skip
+    assert dict(told.counts) == {
+        "pool": 4, "sampled": 4, "judged": 1, "to_judge": 3, "queries": 2,
+    }  # fmt: skip
+
+
+def test_batches_and_a_blind_order():
+    told = pool([A, B], depth=3, batch=2, shuffle=True, seed=5)
+    assert told.table["batch"].to_list() == [1, 1, 2, 2, 3]
+    assert told.table.equals(pool([A, B], depth=3, batch=2, shuffle=True, seed=5).table)
+
+
+def test_influence_needs_a_comparison():
+    with pytest.raises(UsageError, match="needs the judgments so far and two runs"):
+        pool([A, B], order="influence")
+
+
+def test_left_out_by_hand():
+    """Only A has c, only B has d; nDCG@3 of a perfect list of two relevant ones is 1."""
+    qrels = {"1": {"a": 1, "c": 1, "d": 0}}
+    told = reusability(qrels, {"A": A, "B": B}.values(), ["nDCG@3", "R@3"], depth=3)
+    rows = {(row["run"], row["metric"]): row for row in told.table.iter_rows(named=True)}
+    ideal = 1 + 1 / math.log2(3)
+    first = rows["run1", "nDCG@3"]
+    assert first["value"] == pytest.approx((1 + 1 / 2) / ideal)
+    assert first["without"] == pytest.approx(1.0)  # a alone is relevant, and first
+    assert (first["unique"], first["unique_relevant"]) == (1, 1)
+    assert rows["run1", "R@3"]["loss"] == 0
+    second = rows["run2", "nDCG@3"]
+    assert (second["unique"], second["unique_relevant"], second["loss"]) == (1, 0, 0)
+    assert (first["rank"], second["rank_without"]) == (1, 2)
+
+
+@pytest.fixture(scope="module")
+def covid(shared):
+    place = shared / "trec-covid-r1"
+    return place / "qrels.covid-round1.txt", sorted((place / "runs").glob("*.gz"))
+
+
+def hidden(qrels, kept):
+    return Qrels(qrels.table.join(kept, on=["query_id", "doc_id"], how="semi"), name="some")
+
+
+def test_move_to_front_finds_more_relevant_documents_than_depth(covid):
+    """Of the same number of ratings, revealed in batches of 100; the rest is hidden."""
+    path, runs = covid
+    truth = read_qrels(path)
+    found = {}
+    for order in ("rank", "move-to-front"):
+        known = truth.table.head(0)
+        for _ in range(6):
+            judged = Qrels(known, unjudged=("1",)) if known.is_empty() else Qrels(known)
+            told = pool(runs[:6], depth=30, order=order, qrels=judged)
+            asked = told.table.select("query_id", "doc_id").join(
+                truth.table, on=["query_id", "doc_id"], maintain_order="left"
+            )
+            known = known.vstack(asked.head(100))
+        found[order] = (len(known), int((known["grade"] > 0).sum()))
+    assert found["rank"][0] == found["move-to-front"][0] == 600
+    assert found["move-to-front"][1] > 1.05 * found["rank"][1]
+
+
+@pytest.mark.slow
+def test_judge_next_settles_a_comparison_with_fewer_ratings_than_depth(covid):
+    """Half of the judgments are hidden, and revealed 25 at a time in either order."""
+    path, runs = covid
+    truth = read_qrels(path)
+    by_name = {run.name.split(".")[0]: run for run in runs}
+    base, other = by_name["Technion-RRF"], by_name["OHSU_RUN2"]
+    start = truth.table.sort("doc_id").gather_every(2)
+    needed = {}
+    for order in ("influence", "rank"):
+        known, count = start, 0
+        while count < 600:
+            judged = Qrels(known, name="some")
+            told = holes(judged, base, other, ["nDCG@10"], draws=100)
+            if told.metrics["flip"][0] <= 0.02 and told.metrics["delta"][0] > 0:
+                break
+            asked = pool([base, other], order=order, qrels=judged).table
+            step = asked.select("query_id", "doc_id").join(
+                truth.table, on=["query_id", "doc_id"], maintain_order="left"
+            ).head(25)  # fmt: skip
+            if step.is_empty():
+                break
+            known, count = known.vstack(step), count + len(step)
+        needed[order] = count
+    assert needed["influence"] > 0, needed
+    assert needed["influence"] < needed["rank"]
