@@ -40,7 +40,8 @@ def _levels(cells: Sequence[Any]) -> str:
     missed = sum(not c.holds for c in held)
     return (
         "## False alarms of tests\n\nShare of p ≤ .05 where nothing differs; 10,000 replications a "
-        "cell. Under random signs the t-test and the randomization test should lie within 4 and "
+        "cell. Under random signs, and where one system's topics are split into halves that are "
+        "paired at random (A/A), the t-test and the randomization test should lie within 4 and "
         f"6 %: {len(held) - missed} of {len(held)} cells do (a miss is marked ✘). Wilcoxon's and "
         "the sign test answer another question and reject skewed differences whose mean is 0; the "
         "bootstrap shift test rejects too often for few queries.\n\n"
