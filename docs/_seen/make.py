@@ -46,7 +46,8 @@ def pages() -> Iterator[tuple[Path, str]]:
             facts = services.convention_facts(name)
             texts[f"conventions-show-{name}"] = conventions.render(facts, "text", width)
         texts["conventions-axes"] = conventions.render_axes(services.axis_facts(), "text", width)
-        texts["metrics-nDCG"] = passports.render(services.passport("nDCG"), "text")
+        texts["metrics-nDCG"] = passports.render(services.passport("nDCG"), "text", width)
+        texts["metrics"] = passports.render_all(services.passports(), "text", width)
         for name, text in texts.items():
             yield HERE / f"{name}.{width}.txt", text
             yield HERE / f"{name}.{width}.ansi", painted(text)

@@ -43,10 +43,7 @@ def test_the_worked_example_in_full(run, headphones):
         "   4  stand         1     1    0.0000        0.0000  12.9165  rank 3\n"
         "\n"
         "formula      nDCG@k = DCG@k / IDCG@k,   DCG@k = Σ_{i≤k} g(gradeᵢ) / log₂(i + 1)\n"
-        "parameters   cutoff=3, gain='exp', discount='shifted', ideal='judged',\n"
-        "               depth='cutoff', levels='truncated', term_digits=None,\n"
-        "               ties='broken', negative='taken', single='taken', least=0,\n"
-        "               highest=None\n"
+        "parameters   cutoff=3, gain='exp', levels='truncated'\n"
         "value        DCG@3 = 7.0000 + 1.8928 + 0.5000 = 9.3928\n"
         "             IDCG@3 = 7.0000 + 4.4165 + 1.5000 = 12.9165\n"
         "             nDCG(gain='exp')@3 = 9.3928 / 12.9165 = 0.7272\n"
@@ -56,6 +53,19 @@ def test_the_worked_example_in_full(run, headphones):
         f"convention   trec ({CONVENTIONS['trec'].hash})\n"
     )
     assert (ended.code, ended.err) == (0, "")
+
+
+def test_every_parameter_is_told_if_asked_for(run, headphones):
+    words = ("explain", *headphones, "--query", "headphones", "-m")
+    usual = run(*words, "RR").out
+    assert "parameters" not in usual
+    told = run(*words, "RR", "--all-parameters").out
+    assert "parameters   rel=1, cutoff=None, target='relevant', offset=0\n" in told
+    assert "target" in run(*words, "RR", "--all-parameters", "--format", "markdown").out
+    listed = json.loads(run(*words, "RR", "--format", "json").out)
+    assert listed["parameters"] == listed["usual"]
+    other = json.loads(run(*words, "RR@3", "--format", "json").out)
+    assert other["parameters"] == {**other["usual"], "cutoff": 3}
 
 
 def test_json_keeps_every_digit(run, headphones):

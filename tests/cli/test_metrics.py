@@ -1,10 +1,15 @@
 """``rankgate metrics``: the catalogue and one passport."""
 
 import json
+import re
 
 import pytest
 
 from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.report.as_text import wide
+from rankgate.report.passports import render
+from rankgate.scoring import CONVENTIONS
+from rankgate.services import passport
 
 
 def test_every_metric_is_listed_within_80_columns(run):
@@ -22,14 +27,6 @@ def test_a_passport_in_full(run):
         "The gain a document for a reader who goes on to the next with probability p.\n"
         "\n"
         "formula      RBP = (1 − p) · Σ_i p^(i−1) · g(gradeᵢ)\n"
-        "parameters   p = 0.8: a number from 0 to 1\n"
-        "             rel = 1: a number\n"
-        "             gain = binary: binary or scaled or linear or exp, or a map such as\n"
-        "               {1: 1, 2: 3}\n"
-        "             cutoff = None: a whole number of at least 1, written @cutoff\n"
-        "             max_grade = None: a number of at least 0\n"
-        "             ties = broken: broken or averaged\n"
-        "             horizon = None: a whole number of at least 1\n"
         "values       from 0, no upper bound; higher is better; mean over queries\n"
         "sees         relevance weighted by how likely a reader gets that far; it needs\n"
         "               no ideal, so new judgments never lower it\n"
@@ -39,9 +36,33 @@ def test_a_passport_in_full(run):
         "also called  rank_biased_precision\n"
         "trec_eval    rbp\n"
         "source       Moffat & Zobel, ACM TOIS 27(1), 2008, doi:10.1145/1416950.1416952\n"
+        "\n"
+        "parameters, and what they are unasked\n"
+        "  p          0.8     a number from 0 to 1\n"
+        "  rel        1       a number\n"
+        "  gain       binary  binary or scaled or linear or exp, or a map such as {1: 1,\n"
+        "                       2: 3}\n"
+        "  cutoff     None    a whole number of at least 1, written @cutoff\n"
+        "  max_grade  None    a number of at least 0\n"
+        "  ties       broken  broken or averaged\n"
+        "  horizon    None    a whole number of at least 1\n"
+        "\n"
     )
-    assert conventions.startswith("  trec, trec9, ")
-    assert "gain='scaled'; where it has no value: 0" in " ".join(conventions.split())
+    lines = conventions.splitlines()
+    assert lines[1].split() == ["none", "empty"]
+    assert lines[2].split() == ["parameters", "relevant", "list"]
+    assert [line.split() for line in lines if "searchtweak" in line]
+    assert any(line.split()[:3] == ["gain='scaled'", "0", "0"] for line in lines)
+
+
+@pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)
+@pytest.mark.parametrize("width", [80, 160])
+def test_a_passport_stays_within_its_width(metric, width):
+    text = render(passport(metric.name), "text", width)
+    assert max(map(wide, text.splitlines())) <= width
+    assert not any(line != line.rstrip() for line in text.splitlines())
+    names = [name for name in CONVENTIONS if re.search(rf"(?<![\w-]){name}(?![\w-])", text)]
+    assert names == list(CONVENTIONS)
 
 
 @pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)

@@ -38,7 +38,7 @@ def test_no_page_is_left_over(pages):
 @pytest.mark.parametrize("width", seen.WIDTHS)
 def test_no_line_is_wider_than_the_page(pages, width):
     texts = {path: text for path, text in pages.items() if path.name.endswith(f"{width}.txt")}
-    assert len(texts) == 8
+    assert len(texts) == 9
     for path, text in texts.items():
         assert max(map(wide, text.splitlines())) <= width, path.name
         assert not any(line != line.rstrip() for line in text.splitlines()), path.name

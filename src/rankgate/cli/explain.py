@@ -24,6 +24,11 @@ from rankgate.report.explanation import FORMS, render
     show_default=True,
     help="Show at most this many documents of each list, those that matter first.",
 )
+@click.option(
+    "--all-parameters",
+    is_flag=True,
+    help="Tell every parameter of the metric, not only those that are other than usual.",
+)
 @options.form(*FORMS)
 @options.output
 def command(  # noqa: PLR0917 - click passes them by name
@@ -34,6 +39,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     metrics_from: str | None,
     convention: services.Convention,
     depth: int,
+    all_parameters: bool,  # noqa: FBT001 - a flag of the command line
     form: str,
     output: str | None,
 ) -> None:
@@ -45,4 +51,4 @@ def command(  # noqa: PLR0917 - click passes them by name
     refuse_clashes((qrels, run), output)
     extra = services.metrics_from(metrics_from)
     result = services.explain(qrels, run, query, metric, convention, depth=depth, extra=extra)
-    deliver(render(result, form), output)
+    deliver(render(result, form, every=all_parameters), output)

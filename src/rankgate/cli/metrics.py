@@ -7,7 +7,7 @@ import click
 from rankgate import services
 from rankgate.cli import options
 from rankgate.cli.places import deliver
-from rankgate.cli.terminal import styled
+from rankgate.cli.terminal import styled, width
 from rankgate.report.passports import FORMS, render, render_all
 
 
@@ -23,6 +23,6 @@ def command(name: str | None, metrics_from: str | None, form: str) -> None:
     """  # noqa: D301 - click needs the character that \b makes
     extra = services.metrics_from(metrics_from)
     if name is None:
-        deliver(render_all(services.passports(extra), form))
+        deliver(render_all(services.passports(extra), form, width()))
     else:
-        deliver(styled(render(services.passport(name, extra), form), form))
+        deliver(styled(render(services.passport(name, extra), form, width()), form))

@@ -23,13 +23,19 @@ _TIES = {
 _LEAST = 25  # cells that a document's id is never shortened below: ids are there to be found
 
 
-def render(told: Explanation, form: str) -> str:
-    """The explanation in one of `FORMS`, ending with a newline."""
-    return FORMS[form](told)
+def render(told: Explanation, form: str, *, every: bool = False) -> str:
+    """The explanation in one of `FORMS`, ending with a newline.
+
+    Args:
+        told: the explanation.
+        form: the name of the form.
+        every: all parameters, also those that are as usual; JSON has them in any case.
+    """
+    return FORMS[form](told, every)
 
 
-def _text(told: Explanation) -> str:
-    facts = _facts(told)
+def _text(told: Explanation, every: bool) -> str:  # noqa: FBT001 - as every form takes it
+    facts = _facts(told, every=every)
     width = max(map(len, facts))
     value = column([told.value])[0]
     query, run = printable(told.query_id), printable(told.run)
@@ -41,18 +47,19 @@ def _text(told: Explanation) -> str:
     return "\n".join(parts)
 
 
-def _markdown(told: Explanation) -> str:
+def _markdown(told: Explanation, every: bool) -> str:  # noqa: FBT001 - as above
     word = as_markdown.escaped
     value = column([told.value])[0]
     title = f"**{word(told.metric)} = {value}** for query {word(told.query_id)} of run"
     parts = [f"{title} {word(told.run)}"]
     for heading, grid in _tables(told):
         parts += [word(heading), as_markdown.table(grid)]
-    listed = [f"- {label}: {word(line)}" for label, ls in _facts(told).items() for line in ls]
+    facts = _facts(told, every=every)
+    listed = [f"- {label}: {word(line)}" for label, lines in facts.items() for line in lines]
     return "\n\n".join([*parts, "\n".join(listed)]) + "\n"
 
 
-def _json(told: Explanation) -> str:
+def _json(told: Explanation, every: bool) -> str:  # noqa: ARG001, FBT001 - as above
     return as_json.dumped(told.to_dict())
 
 
@@ -130,9 +137,13 @@ def _narrow(grid: Grid) -> str:
     return as_text.table(Grid(grid.head, rows, grid.left))
 
 
-def _facts(told: Explanation) -> dict[str, list[str]]:
+def _facts(told: Explanation, *, every: bool) -> dict[str, list[str]]:
     """What stands below the tables, by its label."""
-    bound = ", ".join(f"{key}={value!r}" for key, value in told.parameters.items())
+    bound = ", ".join(
+        f"{key}={value!r}"
+        for key, value in told.parameters.items()
+        if every or key not in told.usual or value != told.usual[key]
+    )
     facts = {
         "formula": [told.formula] if told.formula else [],
         "parameters": [bound] if bound else [],

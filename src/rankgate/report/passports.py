@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rankgate.report import as_json, as_text
+from rankgate.report import as_json
+from rankgate.report.as_text import WIDTH
+from rankgate.report.paragraphs import beside, indented, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,37 +18,44 @@ FORMS = ("text", "json")
 """The forms of passports, by the name that ``--format`` takes."""
 
 _SCHEMA_VERSION = 1
+_USUAL = "as usual"
+_HEAD = (("", "none", "empty"), ("parameters", "relevant", "list"))
+_MOST_BOUND = 28  # columns of 80 that the parameters of a convention take beside the rest
 
 
-def render_all(passports: Iterable[Passport], form: str) -> str:
+def render_all(passports: Iterable[Passport], form: str, width: int = WIDTH) -> str:
     """Every metric in one of `FORMS`."""
     if form == "json":
         listed = [each.to_dict() for each in passports]
         return as_json.dumped({"schema_version": _SCHEMA_VERSION, "metrics": listed})
     named = [(_spelled(each), _entry(each)) for each in passports]
-    width = max(len(name) for name, _ in named)
-    return "".join(as_text.labelled(name, lines, width) for name, lines in named)
+    widths = [max(len(name) for name, _ in named)]
+    return "".join(beside([name], lines, widths, width) for name, lines in named)
 
 
-def render(passport: Passport, form: str) -> str:
+def render(passport: Passport, form: str, width: int = WIDTH) -> str:
     """One metric in one of `FORMS`."""
     if form == "json":
         return as_json.dumped({"schema_version": _SCHEMA_VERSION, **passport.to_dict()})
     facts = {
-        "formula": [passport.formula],
-        "parameters": [_parameter(each, passport.at) for each in passport.parameters],
-        "values": [_values(passport)],
-        "sees": [passport.sees],
-        "blind to": [passport.blind_to],
-        "also called": [", ".join(passport.aliases)],
-        "trec_eval": [", ".join(passport.trec)],
-        "source": [passport.source],
-        "conventions": _conventions(passport.conventions),
+        "formula": passport.formula,
+        "values": _values(passport),
+        "sees": passport.sees,
+        "blind to": passport.blind_to,
+        "also called": ", ".join(passport.aliases),
+        "trec_eval": ", ".join(passport.trec),
+        "source": passport.source,
     }
-    width = max(map(len, facts))
-    known = ((label, lines) for label, lines in facts.items() if any(lines))
-    told = [as_text.labelled(label, lines, width) for label, lines in known]
-    return f"{_spelled(passport)}\n{passport.title}\n\n{''.join(told)}"
+    widths = [max(map(len, facts))]
+    known = ((label, line) for label, line in facts.items() if line)
+    told = "".join(beside([label], [line], widths, width) for label, line in known)
+    parts = [
+        "\n".join([_spelled(passport), *wrapped(passport.title, width), ""]),
+        told,
+        _parameters(passport, width),
+        _conventions(passport.conventions, width),
+    ]
+    return "\n".join(part for part in parts if part)
 
 
 def _spelled(passport: Passport) -> str:
@@ -66,12 +75,24 @@ def _entry(passport: Passport) -> list[str]:
     return [passport.title, f"({'; '.join(told)})"] if told else [passport.title]
 
 
-def _parameter(facts: ParameterFacts, at: str | None) -> str:
-    default = "required" if facts.required else f"= {facts.default}"
-    told = [_takes(facts)]
-    if facts.name == at:
-        told.append(f"written @{facts.name}")
-    return f"{facts.name} {default}: {', '.join(told)}"
+def _parameters(passport: Passport, width: int) -> str:
+    """One row a parameter: its name, what it is unasked, what it may be."""
+    if not passport.parameters:
+        return ""
+    named = [
+        (each.name, "required" if each.required else f"{each.default}")
+        for each in passport.parameters
+    ]
+    widths = [max(len(words[i]) for words in named) for i in (0, 1)]
+    rows = (
+        beside(words, [_takes(each) + _written(each, passport.at)], widths, width - 2)
+        for words, each in zip(named, passport.parameters, strict=True)
+    )
+    return f"parameters, and what they are unasked\n{indented(''.join(rows))}"
+
+
+def _written(facts: ParameterFacts, at: str | None) -> str:
+    return f", written @{facts.name}" if facts.name == at else ""
 
 
 def _takes(facts: ParameterFacts) -> str:
@@ -101,18 +122,22 @@ def _values(passport: Passport) -> str:
     return f"{low}{comma}{high}; {better}; {joint} over queries"
 
 
-def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _conventions(conventions: Mapping[str, Mapping[str, Any]], width: int) -> str:
     """What each convention does with this metric; those that do the same stand together."""
-    told: dict[str, list[str]] = {}
+    told: dict[tuple[str, ...], list[str]] = {}
     for name, how in conventions.items():
-        bound = [_bound(key, value) for key, value in how["parameters"].items()]
-        empty = (
-            "where it has no value: "
-            f"{_empty(how['without_relevant'])} for lack of relevant documents, "
-            f"{_empty(how['nothing_retrieved'])} for an empty list"
-        )
-        told.setdefault("; ".join([*bound, empty]), []).append(name)
-    return [f"{', '.join(names)}: {what}" for what, names in told.items()]
+        bound = ", ".join(_bound(key, value) for key, value in how["parameters"].items())
+        values = (_empty(how[kind]) for kind in ("without_relevant", "nothing_retrieved"))
+        told.setdefault((bound or _USUAL, *values), []).append(name)
+    most = _MOST_BOUND * width // WIDTH
+    widths = [max((len(key[0]) for key in told if len(key[0]) <= most), default=0)]
+    widths += [max(len(key[i]) for key in (*_HEAD, *told)) for i in (1, 2)]
+    rows = [beside(line, [""], widths, width - 2) for line in _HEAD]
+    for (bound, *empty), names in told.items():
+        fits = len(bound) <= widths[0]
+        rows += [] if fits else [f"{bound}\n"]
+        rows.append(beside([bound if fits else "", *empty], [", ".join(names)], widths, width - 2))
+    return f"conventions\n{indented(''.join(rows))}"
 
 
 def _bound(key: str, value: object) -> str:
@@ -122,4 +147,5 @@ def _bound(key: str, value: object) -> str:
 
 
 def _empty(value: float | str) -> str:
+    """The value that stands in, or what is done instead."""
     return value if isinstance(value, str) else f"{value:g}"

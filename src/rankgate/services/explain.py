@@ -125,6 +125,7 @@ def _explained(case: _Case, judgments: Qrels, scores: Scores) -> Explanation:
         convention=case.how.to_dict(),
         ties=case.own.ties,
         parameters=_parameters(case),
+        usual=_usual(case),
         value=value,
         why=why,
         rows=_rows(ranked, shown, marks),
@@ -164,10 +165,13 @@ def _value(scores: Scores, case: _Case) -> tuple[float | None, str]:
     return known(scores.values[case.label][row]), REASONS[scores.why[case.label][row]]
 
 
+def _usual(case: _Case) -> dict[str, Any]:
+    return {name: each.default for name, each in case.metric.parameters.items()}
+
+
 def _parameters(case: _Case) -> dict[str, Any]:
     """What the kernel was called with, defaults among it."""
-    plain = {name: each.default for name, each in case.metric.parameters.items()}
-    return plain | case.metric.bound(case.defaults)
+    return _usual(case) | case.metric.bound(case.defaults)
 
 
 def _cutoff(case: _Case) -> float:

@@ -103,6 +103,7 @@ class Explanation:
         convention: name, hash and axes.
         ties: how the convention orders equal scores.
         parameters: everything that the metric was computed with.
+        usual: what those are where neither the metric nor the convention says anything.
         value: None where it is undefined.
         why: why the value is undefined or stands in, empty where it does neither: ``missing``,
             ``no relevant``, ``nothing retrieved``.
@@ -132,6 +133,7 @@ class Explanation:
     convention: Mapping[str, Any]
     ties: str
     parameters: Mapping[str, Any]
+    usual: Mapping[str, Any]
     value: float | None
     why: str
     rows: tuple[Row, ...]
