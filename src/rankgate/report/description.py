@@ -94,7 +94,7 @@ def _judgments(told: Judgments) -> list[tuple[str, str]]:
     shown = [f"{grade:g}: {count:,}" for grade, count in told.grades[:_GRADES]]
     more = [f"… {len(told.grades):,} different ones"] if len(told.grades) > _GRADES else []
     without = (
-        f"; {told.without_positive:,} queries without a positive grade"
+        f"; queries without a positive grade: {told.without_positive:,}"
         if told.without_positive
         else ""
     )
@@ -113,7 +113,7 @@ def _run(told: Ranking) -> list[tuple[str, str]]:
     held = f"{told.rows:,} rows of {told.documents:,} documents for {told.queries:,} queries"
     return [
         ("run", f"{printable(told.name)}{tag}: {held}{_spread(told.per_query)}"),
-        ("scores", f"{scores}; {told.tied:,} rows tied with the one above"),
+        ("scores", f"{scores}; rows tied with the one above: {told.tied:,}"),
         ("content", told.sha256),
     ]
 

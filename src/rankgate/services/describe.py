@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -246,11 +247,12 @@ def _holes(held: list[Contents], cutoff: int) -> tuple[Holes, ...]:
     label = f"Judged@{cutoff}"
     told = []
     for qrels in sets:
-        known = qrels.table["query_id"].unique()
+        known = set(qrels.table["query_id"].unique())
         for run in runs:
-            both = int(run.table["query_id"].unique().is_in(known.implode()).sum())
+            both = known & set(run.table["query_id"].unique())
             share = None
             if both:
-                share = float(evaluate(qrels, run, label).runs[0].means[label])
-            told.append(Holes(qrels.name, run.name, cutoff, share, both))
+                values = evaluate(qrels, run, label).runs[0].per_query(label)
+                share = fmean(values[query] or 0.0 for query in sorted(both))
+            told.append(Holes(qrels.name, run.name, cutoff, share, len(both)))
     return tuple(told)

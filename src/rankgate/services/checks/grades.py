@@ -68,8 +68,8 @@ def _fractions(found: Judged) -> Iterator[Found]:
     if len(grades):
         count = int(grades["len"].sum())
         yield Found(
-            f"{counted(count, 'grade')} that are not whole ({_told(grades['grade'])}): trec_eval "
-            "and its like cut them off at the point",
+            f"{counted(count, 'grade')} with a fraction ({_told(grades['grade'])}): trec_eval and "
+            "its like cut fractions off",
             count,
             "nothing needs to be done here; round them for tools that read whole grades",
             row=_first(found, pl.col("grade") != pl.col("grade").round()),
@@ -88,7 +88,7 @@ def _outside(found: Judged) -> Iterator[Found]:
     if len(grades):
         count = int(grades["len"].sum())
         yield Found(
-            f"{counted(count, 'grade')} ({_told(grades['grade'])}) that are not on the scale from "
+            f"{counted(count, 'grade')} ({_told(grades['grade'])}) not on the scale from "
             f"{scale.lowest:g} to {scale.highest:g}",
             count,
             "mend the grades, or the scale that is said of them",

@@ -31,20 +31,20 @@ def _empty(found: Judged) -> Iterator[Found]:
 
 def _twice(found: Judged) -> Iterator[Found]:
     table = found.table.with_row_index("row").filter(pl.col("doc_id").is_not_null())
-    again = table.filter(~pl.struct(PAIR).is_first_distinct())
+    key = [*PAIR, *(["subtopic"] if "subtopic" in table.columns else [])]
+    again = table.filter(~pl.struct(key).is_first_distinct())
     if again.is_empty():
         return
-    pairs = table.join(again.select(PAIR).unique(), on=PAIR, how="semi").group_by(PAIR)
+    pairs = table.join(again.select(key).unique(), on=key, how="semi").group_by(key)
     differ = int((pairs.agg(n=pl.col("grade").n_unique())["n"] > 1).sum())
     subtopics = "iteration" in again.columns and table["iteration"].n_unique() > 1
     mend = (
-        "the second column differs, as in judgments by subtopic: keep one subtopic a file, or the "
-        "highest grade of each document"
+        "the second column differs, as in judgments by subtopic: read them --from trec-subtopics"
         if subtopics
         else "remove all but one of them; rankgate resolve does that for ratings of several people"
     )
     yield Found(
-        f"{counted(len(again), 'row')} judge a document again for the same query, "
+        f"{counted(len(again), 'row')} judging a document again for the same query, "
         f"{counted(differ, 'document')} with another grade",
         len(again),
         mend,
@@ -61,7 +61,8 @@ def _no_number(found: Judged) -> Iterator[Found]:
     if len(rows):
         written = rows["written"] if "written" in rows.columns else rows["grade"]
         yield Found(
-            f"{counted(len(rows), 'grade')} that are no finite numbers ({some(written.unique())})",
+            f"no finite number for a grade in {counted(len(rows), 'row')} "
+            f"({some(written.unique().sort())})",
             len(rows),
             "write a number such as 2, or leave the row out where there is no grade",
             _pair(rows),

@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.data import delimited, formats
 from rankgate.data.ahead import ahead
 from rankgate.data.columns import graded, shaped
+from rankgate.data.contents import Contents
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import SCHEMA, Run
@@ -42,7 +43,7 @@ def part_of(as_: str | None) -> Part | None:
 
 
 def subject(
-    given: Any,  # noqa: ANN401 - a path, judgments, a run, a frame, a dict of dicts
+    given: Any,  # noqa: ANN401 - a path, contents, judgments, a run, a frame
     from_: str | None = None,
     as_: Part | None = None,
     scale: Scale | None = None,
@@ -92,15 +93,19 @@ def _read(
     if plain:
         return _of_rows(told, place, plain, scale), None
     try:
-        contents = formats.contents_of(place, found.name, as_)
-        ranked = tuple(_ranked(run) for run in contents.runs)
+        return _holding(told, formats.contents_of(place, found.name, as_), scale), None
     except InputError as problem:
         plain = unchecked(place, found) if found.name == "trec" or told.bytes.separator else None
         if plain is None or (as_ and plain.part != as_):
             raise
         return _of_rows(told, place, plain, scale), problem
+
+
+def _holding(told: Subject, contents: Contents, scale: Scale | None) -> Subject:
+    """With everything that a reader made of the file."""
     judged = _judged(contents.qrels, scale) if contents.qrels else None
-    return replace(told, contents=contents, judged=judged, ranked=ranked), None
+    ranked = tuple(_ranked(run) for run in contents.runs)
+    return replace(told, contents=contents, judged=judged, ranked=ranked)
 
 
 def _of_rows(told: Subject, place: Source, plain: Unchecked, scale: Scale | None) -> Subject:
@@ -123,6 +128,8 @@ def _ranked(run: Run) -> Ranked:
 
 def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  # noqa: ANN401
     """Tables in memory; frames with anybody's names for columns."""
+    if isinstance(given, Contents):
+        return _holding(Subject("in memory", "memory", "", _NOTHING), given, scale)
     if isinstance(given, Qrels):
         return Subject(given.name, "memory", "", _NOTHING, judged=_judged(given, scale))
     if isinstance(given, Run):

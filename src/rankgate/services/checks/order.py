@@ -144,7 +144,7 @@ def _single(found: Ranked) -> Iterator[Found]:
     if near.any():
         first, second = _two(found, int(near.argmax()))
         yield Found(
-            f"{counted(int(near.sum()), 'score')} that differ from the one before only beyond "
+            f"{counted(int(near.sum()), 'score')} different from the one before only beyond "
             "single precision: trec_eval up to 9.0.8 takes them for ties",
             int(near.sum()),
             "nothing needs to be done here; --convention trec9 gives what those versions give",

@@ -45,7 +45,7 @@ def _twice(found: Ranked) -> Iterator[Found]:
     if len(again):
         query, document = again.select(PAIR).row(0)
         yield Found(
-            f"{counted(len(again), 'row')} rank a document again for the same query",
+            f"{counted(len(again), 'row')} ranking a document again for the same query",
             len(again),
             "keep the best of them; chunks of a document become one row with their highest score",
             f"query {query}, document {document}",
@@ -61,7 +61,7 @@ def _no_number(found: Ranked) -> Iterator[Found]:
     written = bad["written"] if "written" in bad.columns else bad["score"]
     query, document = bad.select(PAIR).row(0)
     yield Found(
-        f"{counted(len(rows), 'score')} that are no finite numbers "
+        f"no finite number for a score in {counted(len(rows), 'row')} "
         f"({some(written.fill_null('empty').unique().sort())})",
         len(rows),
         "look where the system computes them (0/0, log 0); write finite numbers or leave the "

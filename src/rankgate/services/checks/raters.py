@@ -56,8 +56,8 @@ def _outside(found: Ratings) -> Iterator[Found]:
     if len(table):
         values = table["grade"].unique().sort()
         yield Found(
-            f"{counted(len(table), 'rating')} ({some(f'{value:g}' for value in values)}) that are "
-            f"not on the scale from {scale.lowest:g} to {scale.highest:g}",
+            f"{counted(len(table), 'rating')} ({some(f'{value:g}' for value in values)}) not "
+            f"on the scale from {scale.lowest:g} to {scale.highest:g}",
             len(table),
             "mend them, or say with rankgate resolve --transform what they become",
             row=int(table["row"][0]),

@@ -91,8 +91,9 @@ class Ranked:
         starts = np.cumsum(lengths) - lengths
         rows = np.arange(len(queries))
         if queries.gather(starts).n_unique() < len(starts):
-            first = pl.int_range(pl.len()).first().over("query_id")
-            codes = queries.to_frame("query_id").select(first).to_series().to_numpy()
+            first = pl.col("row").min().over("query_id")
+            numbered = queries.to_frame("query_id").with_row_index("row")
+            codes = numbered.select(first)["row"].cast(pl.Int64).to_numpy()
             rows = np.argsort(codes, kind="stable")
             starts = np.flatnonzero(np.diff(codes[rows], prepend=-1))
         return rows, starts

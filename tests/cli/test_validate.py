@@ -1,0 +1,179 @@
+"""``rankgate validate`` and ``rankgate describe``, as a person calls them."""
+
+import json
+
+import pytest
+
+from rankgate.services.checks import CHECKS
+
+
+@pytest.fixture
+def wrong(tmp_path):
+    """Judgments with two errors and a note."""
+    place = tmp_path / "wrong.qrels"
+    place.write_text("1 0 a 1\n1 0 a 2\n1 0 b nan\n1 0 c -1\n")
+    return place
+
+
+def test_errors_exit_with_2_and_all_are_told(run, wrong):
+    done = run("validate", wrong)
+    assert done.code == 2
+    assert not done.err
+    assert done.out == (
+        f"{wrong}: read as trec, 4 judgments\n"
+        "error    line 2: 1 row judging a document again for the same query, 1 document\n"
+        "           with another grade [judged-twice]\n"
+        "         example: query 1, document a\n"
+        "         mend: remove all but one of them; rankgate resolve does that for\n"
+        "           ratings of several people\n"
+        "error    line 3: no finite number for a grade in 1 row (nan) [no-grade]\n"
+        "         example: query 1, document b\n"
+        "         mend: write a number such as 2, or leave the row out where there is no\n"
+        "           grade\n"
+        "note     line 4: 1 negative grade (-1): in the pool, never relevant; tools\n"
+        "           differ over whether such a document is judged [negative-grade]\n"
+        "         mend: see to it that they mean spam or unjudged, and are not part of\n"
+        "           the scale\n"
+        "\n"
+        "2 errors, 1 note\n"
+    )
+
+
+def test_warnings_exit_with_0(run, small):
+    qrels, ranking = small
+    done = run("validate", ranking, "--against", qrels)
+    assert done.code == 0
+    assert "1 of 4 judged queries is not in the run [queries-in-common]" in done.out
+    assert "1 of 4 queries of the run without judgments" in done.out
+    assert "without a document of a positive grade" in done.out.replace("\n", " ").replace("  ", "")
+    assert done.out.endswith("2 warnings, 2 notes\n")
+    assert max(len(line) for line in done.out.splitlines() if line[0:1] != "/") <= 80
+
+
+def test_nothing_wrong(run, tmp_path):
+    place = tmp_path / "q.qrels"
+    place.write_text("1 0 a 1\n1 0 b 0\n")
+    assert run("validate", place).out == (
+        f"{place}: read as trec, 2 judgments\n  nothing to tell\n\n"
+        "no errors, no warnings, nothing to note\n"
+    )
+
+
+def test_for_programs(run, wrong):
+    done = run("validate", wrong, "--format", "json")
+    assert done.code == 2
+    told = json.loads(done.out)
+    assert told["schema_version"] == 1
+    assert told["valid"] is False
+    assert told["counts"] == {"error": 2, "warning": 0, "note": 1}
+    assert told["files"][0]["format"] == "trec"
+    assert told["problems"][0] == {
+        "check": "judged-twice",
+        "severity": "error",
+        "file": str(wrong),
+        "line": 2,
+        "what": "1 row judging a document again for the same query, 1 document with another grade",
+        "count": 1,
+        "example": "query 1, document a",
+        "mend": "remove all but one of them; rankgate resolve does that for ratings of several "
+        "people",
+    }
+
+
+def test_for_pages(run, wrong):
+    page = run("validate", wrong, "--format", "markdown").out.splitlines()
+    assert page[0] == "| severity | check | where | what | example | mend |"
+    assert page[-1] == "2 errors, 1 note"
+    assert f"{wrong}:2".replace("_", "\\_") in page[2]
+
+
+@pytest.mark.parametrize(
+    "content", [b"\x00\x01\x02\x03" * 99, b"", b"{", b"1 0 \xff 1\n", b"x,y\n1"]
+)
+def test_what_cannot_be_read_is_an_error_in_the_list(run, tmp_path, content):
+    place = tmp_path / "x"
+    place.write_bytes(content)
+    done = run("validate", place, "--format", "json")
+    assert done.code == 2
+    assert json.loads(done.out)["problems"][0]["check"] == "unreadable"
+
+
+def test_no_such_file_among_others(run, small, tmp_path):
+    done = run("validate", small[0], tmp_path / "none", small[1])
+    assert done.code == 2
+    assert "no such file; check the path [unreadable]" in done.out
+    assert "bm25.run: read as trec, 8 ranked documents" in done.out
+
+
+def test_judgments_are_needed_to_hold_against(run, small):
+    done = run("validate", small[1], "--against", small[1])
+    assert done.code == 2
+    assert "no judgments in it to hold the others against" in done.out
+
+
+def test_the_list_has_every_check(run):
+    told = run("validate", "--list").out
+    assert [check.name for check in CHECKS] == [
+        line.split()[0] for line in told.splitlines() if line[0] != " "
+    ]
+    listed = json.loads(run("validate", "--list", "--format", "json").out)["checks"]
+    assert listed[0] == {
+        "name": "byte-order-mark",
+        "severity": "note",
+        "needs": "bytes",
+        "title": "The file begins with a byte order mark.",
+    }
+    assert run("validate", "--list", "--format", "markdown").out.startswith("| check |")
+
+
+def test_something_is_needed(run):
+    done = run("validate")
+    assert done.code == 2
+    assert "give at least one, or --list" in done.err
+
+
+def test_standard_input_and_format(run):
+    done = run("validate", "-", stdin=b"1 0 a 1\n1 0 a 1\n")
+    assert "standard input: read as trec, 2 judgments" in done.out
+    done = run("validate", "-", "--from", "csv", stdin=b"1 0 a 1\n")
+    assert done.code == 2
+    assert "nFDG" not in run("validate", "-", "--from", "nFDG", stdin=b"1").out
+
+
+def test_three_columns_may_be_said_to_be_a_run(run):
+    lines = b"1 a 3\n1 b 2\n"
+    assert "2 judgments" in run("validate", "-", stdin=lines).out
+    assert "2 ranked documents" in run("validate", "-", "--as", "run", stdin=lines).out
+
+
+def test_describe(run, small):
+    qrels, ranking = small
+    done = run("describe", qrels, ranking, "-k", "2")
+    assert done.code == 0
+    out = done.out
+    assert "judgments  7 of 5 documents for 4 queries; a query has 1 to 3, the middle" in out
+    assert "grades     0: 2, 1: 3, 2: 1, 3: 1; queries without a positive grade: 1" in out
+    assert "8 rows of 7 documents for 4 queries" in out
+    assert "2 to 9; rows tied with the one above: 1" in out
+    # of two places, query 1 has a (and u, tied with b), 2 has x (and y), 3 has z and nothing more
+    assert "bm25  small            3     66.7%" in out
+    assert "documents in common" in out
+
+
+def test_describe_for_programs(run, small):
+    told = json.loads(run("describe", *small, "--format", "json").out)
+    assert told["schema_version"] == 1
+    first, second = told["files"]
+    assert first["judgments"]["grades"] == [[0.0, 2], [1.0, 3], [2.0, 1], [3.0, 1]]
+    assert second["runs"][0]["tag"] == "bm25"
+    assert told["overlaps"][0]["queries"] == [4, 4, 3]
+    assert told["overlaps"][0]["documents"] == [5, 7, 5]
+    assert len(first["sha256"]) == len(first["judgments"]["sha256"]) == 64
+    page = run("describe", *small, "--format", "markdown").out
+    assert page.count("| file |") == 3
+
+
+def test_describe_stops_at_what_cannot_be_read(run, wrong):
+    done = run("describe", wrong)
+    assert done.code == 2
+    assert f"{wrong}:3: grade 'nan' is not a finite number" in done.err

@@ -1,0 +1,284 @@
+"""Every check finds what it is for, and is silent where that is not there."""
+
+from __future__ import annotations
+
+import random
+
+import polars as pl
+import pytest
+
+from rankgate.data.contents import Contents
+from rankgate.data.qrels import Scale
+from rankgate.data.ratings import Ratings
+from rankgate.data.told import Note
+from rankgate.services.checks import CHECKS
+from rankgate.services.validate import checks, validate
+
+CSV = "query_id,doc_id,grade\n"
+RUN = "1 Q0 a 1 9 x\n1 Q0 b 2 8 x\n"
+QRELS = "1 0 a 1\n1 0 b 0\n"
+
+
+def qrels(*grades, query="1"):
+    """Judgments of one query, a line a grade."""
+    return "".join(f"{query} 0 d{i} {grade}\n" for i, grade in enumerate(grades))
+
+
+def ranked(*scores, query="1"):
+    """The list of one query, a line a score."""
+    return "".join(f"{query} Q0 d{i} {i + 1} {score} x\n" for i, score in enumerate(scores))
+
+
+def numbered(name, rule):
+    """Twelve queries, each with its own two documents, under other numbers."""
+    return "".join(name(rule(q), f"d{q}.{i}", i) for q in range(1, 13) for i in (1, 2))
+
+
+def a_judgment(query, doc, _):
+    return f"{query} 0 {doc} 1\n"
+
+
+def a_row(query, doc, i):
+    return f"{query} Q0 {doc} {i} {9 - i} x\n"
+
+
+def against_the_grades(best):
+    """Twelve queries whose lists have the grades 0, 1, 2 from the top, or the other way."""
+    order = [0, 1, 2] if best == "last" else [2, 1, 0]
+    judged = [f"{q} 0 d{i} {order[i]}\n" for q in range(12) for i in range(3)]
+    lists = [f"{q} Q0 d{i} {i + 1} {9 - i} x\n" for q in range(12) for i in range(3)]
+    return "".join(lists), "".join(judged)
+
+
+def drawn(seeds):
+    """A query a seed, with thirty grades drawn by it."""
+    return "".join(
+        f"{query} 0 d{query}.{i} {grade}\n"
+        for query, seed in enumerate(seeds)
+        for i, grade in enumerate(random.Random(seed).choices([0, 1, 2], k=30))
+    )
+
+
+# check, a file with it, one without, (severity, line, count) of the finding
+OF_ONE_FILE = [
+    ("byte-order-mark", "\ufeff" + QRELS, QRELS, ("note", 1, 1)),
+    ("line-ends", QRELS.replace("\n", "\r\n"), QRELS, ("note", 1, 2)),
+    ("apostrophe-guard", CSV + "q,a,1\n'=q,a,1\n", CSV + "it's,a,1\n", ("warning", 3, 1)),
+    ("blank-guard", CSV + " -q,a,1\n", CSV + "a -q,a,1\n", ("warning", 2, 1)),
+    ("formula", CSV + "=1+1,a,1\n@x,b,1\n", CSV + "-5,a,1\n+1.5,b,1\n", ("note", 2, 2)),
+    ("unreadable", QRELS + "1 0 c\n", QRELS, ("error", 3, 1)),
+    ("empty-id", CSV + "q,a,1\n,b,1\n", CSV + "q,a,1\nr,,\n", ("error", 3, 1)),
+    ("judged-twice", QRELS + "1 0 a 1\n1 0 a 2\n", QRELS + "2 0 a 1\n", ("error", 3, 2)),
+    ("no-grade", QRELS + "1 0 c nan\n1 0 d two\n", QRELS, ("error", 3, 2)),
+    ("unrated", CSV + "q,a,1\nq,b,\n", CSV + "q,a,1\nq,b,0\n", ("note", 3, 1)),
+    ("query-unjudged", CSV + "q,a,1\nr,,\n", CSV + "q,a,1\nq,b,\n", ("note", None, 1)),
+    ("without-positive", QRELS + "2 0 a 0\n", QRELS, ("warning", 3, 1)),
+    ("negative-grade", qrels(1, -1, -2), qrels(1, 0), ("note", 2, 2)),
+    ("huge-grade", qrels(1, 11, 100), qrels(1, 10), ("warning", 3, 2)),
+    ("fraction", qrels(1, 2.67), qrels(1, 2), ("note", 2, 1)),
+    ("uneven-scale", qrels(0, 1, 10, 100), qrels(0, 1, 3), ("warning", 4, 4)),
+    ("reversed-scale", qrels(1, 2, 2, 3, 3), qrels(1, 1, 2, 3), ("note", 1, 1)),
+    ("one-grade", qrels(1, 1), qrels(1, 0), ("note", None, 2)),
+    ("stray-grade", qrels(*[0, 1] * 60, 3), qrels(*[0, 1] * 60, 2), ("warning", 121, 1)),
+    (
+        "copied-judgments",
+        qrels(0, 1, 0) + qrels(0, 1, 0, query=2),
+        qrels(0, 1, 0) + qrels(0, 1, 1, query=2),
+        ("warning", 4, 2),
+    ),
+    ("copied-grades", drawn([1, 2, 3, 2]), drawn([1, 2, 3, 4]), ("note", 91, 2)),
+    ("query-twins", CSV + "Fender,a,1\nfender,a,1\n", CSV + "Fender,a,1\nfend,a,1\n",
+     ("note", None, 2)),
+    ("empty-doc", "query_id,doc_id,score\nq,,1\n", "query_id,doc_id,score\nq,a,1\n",
+     ("error", 2, 1)),
+    ("ranked-twice", RUN + "1 Q0 a 3 7 x\n", RUN + "2 Q0 a 1 7 x\n", ("error", 3, 1)),
+    ("no-score", RUN + "1 Q0 c 3 nan x\n1 Q0 d 4 - x\n", RUN, ("error", 3, 2)),
+    (
+        "short-lists",
+        "".join(ranked(3, 2, 1, query=q) for q in "abc") + ranked(3, 2, query="d"),
+        "".join(ranked(3, 2, 1, query=q) for q in "abcd"),
+        ("note", 10, 1),
+    ),
+    ("rank-order", "1 Q0 a 1 8 x\n1 Q0 b 2 9 x\n1 Q0 c 3 7 x\n", RUN, ("warning", 2, 1)),
+    ("file-order", ranked(3, 4, 2), ranked(4, 3, 2), ("note", 2, 1)),
+    ("rising-scores", ranked(1, 2, 3), ranked(3, 2, 1), ("warning", 2, 2)),
+    ("all-tied", ranked(1, 1, 1), ranked(2, 1, 1), ("warning", 1, 1)),
+    ("ties", ranked(3, 2, 2, 2), ranked(3, 2, 1), ("note", 3, 2)),
+    ("single-precision", ranked(1.00000002, 1.00000001), ranked(1.1, 1.0), ("note", 2, 1)),
+]  # fmt: skip
+
+# check, run, judgments that go badly with it, judgments that go well, (severity, line, count)
+OF_BOTH = [
+    ("queries-spelled", RUN + "2 Q0 a 1 1 x\n", "01 0 a 1\n2 0 b 1\n", QRELS, ("warning", None, 1)),
+    ("queries-spelled", "q1 Q0 a 1 9 x\n", "Q1 0 a 1\n", "q1 0 a 1\n", ("error", None, 1)),
+    (
+        "documents-spelled",
+        "1 Q0 A1 1 9 x\n1 Q0 b 2 8 x\n",
+        "1 0 a1 1\n1 0 b 1\n",
+        "1 0 a2 1\n1 0 b 1\n",
+        ("warning", None, 1),
+    ),
+    ("queries-in-common", RUN, "2 0 a 1\n", "1 0 a 1\n", ("error", None, 1)),
+    ("queries-in-common", RUN, QRELS + "2 0 a 1\n", QRELS, ("warning", None, 1)),
+    ("documents-in-common", RUN, "1 0 c 1\n", "1 0 a 1\n", ("error", None, 1)),
+    (
+        "numbering",
+        numbered(a_row, lambda q: q + 1),
+        numbered(a_judgment, lambda q: q),
+        numbered(a_judgment, lambda q: q + 1),
+        ("warning", None, 12),
+    ),
+    (
+        "grades-against-ranks",
+        against_the_grades("last")[0],
+        against_the_grades("last")[1],
+        against_the_grades("first")[1],
+        ("warning", None, 12),
+    ),
+]
+
+
+@pytest.fixture
+def found(tmp_path):
+    """What is found in some texts, by the name of the check."""
+
+    def look(text, against=None, **options):
+        paths = []
+        for name, content in (("file", text), ("against", against)):
+            if content is not None:
+                paths.append(tmp_path / name)
+                paths[-1].write_bytes(content.encode())
+        told = validate(*paths, **options)
+        return {each.check: each for each in reversed(told.problems)}
+
+    return look
+
+
+@pytest.mark.parametrize(("name", "bad", "good", "told"), OF_ONE_FILE)
+def test_one_file(found, name, bad, good, told):
+    assert name not in found(good)
+    problem = found(bad)[name]
+    assert (problem.severity, problem.line, problem.count) == told
+    assert problem.what
+
+
+@pytest.mark.parametrize("case", OF_BOTH, ids=lambda case: case[0])
+def test_a_run_against_judgments(found, case):
+    name, run, bad, good, told = case
+    assert name not in found(run, good)
+    problem = found(run, bad)[name]
+    assert (problem.severity, problem.line, problem.count) == told
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [("a1 ", "a1"), ("'=x", "=x"), ("A1", "a1"), ("cafe\u0301", "caf\u00e9"), ("7.0", "7"),
+     ("MED-010", "MED-10")],
+)  # fmt: skip
+def test_ids_in_other_spellings(found, ours, theirs):
+    """Blanks, guards, case, Unicode, numbers that went through a float, zeros."""
+    run = f"query_id,doc_id,score\n1,{theirs},2\n1,b,1\n"
+    told = found(run, f'{CSV}1,"{ours}",1\n1,b,1\n')["documents-spelled"]
+    assert told.example == f"{ours!r} in the judgments, {theirs!r} in the run"
+
+
+def test_runs_among_each_other(tmp_path):
+    texts = {"deep": ranked(3, 2, 1) + ranked(3, 2, 1, query=2), "flat": ranked(3, 2)}
+    paths = []
+    for name, text in texts.items():
+        paths.append(tmp_path / name)
+        paths[-1].write_text(text)
+    told = {each.check: each for each in validate(paths).problems}
+    assert "flat at 2, deep at 3" in told["depths"].what
+    assert told["run-queries"].example == "flat lacks query 2"
+    assert not validate([paths[0], paths[0]]).problems
+
+
+def test_a_file_of_queries(found):
+    """As many queries as judged ones: counted through in one file, in the other not."""
+    judged = "".join(f"{q} 0 d 1\n{q} 0 e 0\n" for q in (1, 2, 3))
+    told = found("query_id,text\n1,a\n2,b\n4,c\n", judged)["query-file"]
+    assert "numbered differently" in told.what
+    assert "3 = 4" in told.mend
+    told = found("query_id,text\n1,a\n2,b\n", judged)["query-file"]
+    assert "numbered differently" not in told.what
+    assert "query-file" not in found("query_id,text\n1,a\n2,b\n3,c\n", judged)
+
+
+def test_the_scale_of_grades(found):
+    told = found(qrels(0, 3, 4), scale="0..3")["outside-scale"]
+    assert (told.severity, told.line, told.count) == ("error", 3, 1)
+    assert "outside-scale" not in found(qrels(0, 3), scale="0..3")
+    assert found(qrels(0, 2), scale="0,1,10,100")["outside-scale"].line == 2
+
+
+def rated(*rows, scale=None):
+    names = ["query_id", "doc_id", "rater", "grade"]
+    return Contents(ratings=Ratings(pl.DataFrame(rows, names, orient="row"), scale=scale))
+
+
+OF_RATINGS = [
+    (
+        "copied-ratings",
+        rated(*((f"q{i}", "d", rater, i % 3) for i in range(20) for rater in "ab")),
+        rated(*((f"q{i}", "d", r, i % 3 + (r == "b" and i == 7)) for i in range(20) for r in "ab")),
+        20,
+    ),
+    (
+        "rated-again",
+        rated(("q", "d", "a", 1), ("q", "d", "a", 2)),
+        rated(("q", "d", "a", 1), ("q", "d", "b", 2)),
+        1,
+    ),
+    ("rating-untold", rated(("q", "d", "a", None)), rated(("q", "d", "a", 0)), 1),
+    (
+        "rating-outside",
+        rated(("q", "d", "a", 4), scale=Scale(0, 3)),
+        rated(("q", "d", "a", 3), scale=Scale(0, 3)),
+        1,
+    ),
+    ("rated-only", Contents(notes=(Note("documents that are rated only", 2),)), Contents(), 2),
+    ("seen", Contents(notes=(Note("doublets", 3, ("x",)),)), Contents(), 3),
+]
+
+
+@pytest.mark.parametrize(("name", "bad", "good", "count"), OF_RATINGS)
+def test_ratings_and_what_readers_saw(name, bad, good, count):
+    assert name not in {each.check for each in validate(good).problems}
+    assert {each.check: each.count for each in validate(bad).problems}[name] == count
+
+
+def test_every_check_is_tested_here():
+    others = {"depths", "run-queries", "query-file", "outside-scale"}
+    tested = {case[0] for case in [*OF_ONE_FILE, *OF_BOTH, *OF_RATINGS]} | others
+    assert tested == {check.name for check in CHECKS}
+    assert len(CHECKS) == len({check.name for check in CHECKS})
+
+
+def test_a_clean_pair_has_nothing_to_tell(found):
+    assert not found(RUN, QRELS)
+
+
+def test_checks_say_what_they_look_for():
+    for check in checks():
+        assert check.title.endswith("."), check.name
+
+
+def test_subtopics_are_seen_in_what_stands_twice(found):
+    told = found("1 1 a 1\n1 2 a 1\n1 1 b 0\n", from_="trec")["judged-twice"]
+    assert "subtopic" in told.mend
+    told = found("1 1 a 1\n1 2 a 1\n1 1 a 0\n", from_="trec-subtopics")["unreadable"]
+    assert told.line == 3
+
+
+def test_rows_of_a_query_may_stand_apart(found):
+    apart = "1 Q0 a 1 9 x\n2 Q0 a 1 9 x\n1 Q0 b 2 8 x\n2 Q0 b 2 9.5 x\n"
+    told = found(apart)["rank-order"]
+    assert (told.line, told.count) == (4, 1)
+    ties = found("1 Q0 a 1 9 x\n2 Q0 a 1 9 x\n1 Q0 b 2 8 x\n1 Q0 c 3 9 x\n2 Q0 b 2 8 x\n")["ties"]
+    assert (ties.line, ties.count) == (4, 1)
+
+
+def test_gains_beyond_all_numbers(found):
+    assert "no number" in found(qrels(0, 2000))["huge-grade"].what
+    assert "1.3e+30" in found(qrels(0, 100))["huge-grade"].what

@@ -1,0 +1,98 @@
+"""Descriptions in figures that are counted by hand here."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+import rankgate
+from rankgate.data import read_qrels, read_run
+from rankgate.data.contents import Contents
+from rankgate.errors import UsageError
+from rankgate.services.describe import describe
+
+QRELS = {"q": {"a": 3, "b": 0, "c": 0}, "r": {"a": 0}}
+RUN = {"q": {"a": 2.0, "x": 2.0, "b": 1.0}, "s": {"a": 1.0}}
+
+
+def test_judgments():
+    (told,) = describe(QRELS, as_="qrels").files
+    found = told.judgments
+    assert (found.queries, found.judgments, found.documents) == (2, 4, 3)
+    assert found.grades == ((0.0, 3), (3.0, 1))
+    assert found.without_positive == 1
+    assert (found.per_query.least, found.per_query.median, found.per_query.most) == (1, 2.0, 3)
+    assert found.sha256 == read_qrels(QRELS).sha256
+    assert (told.format, told.sha256) == ("memory", "")
+
+
+def test_runs():
+    (told,) = describe(RUN, as_="run").files
+    (found,) = told.runs
+    assert (found.queries, found.rows, found.documents, found.tied) == (2, 4, 3, 1)
+    assert (found.lowest, found.highest) == (1.0, 2.0)
+    assert found.sha256 == read_run(RUN).sha256
+
+
+def test_what_is_in_common_and_what_is_judged():
+    told = describe([read_qrels(QRELS), read_run(RUN)], cutoff=3)
+    (both,) = told.overlaps
+    assert both.queries == (2, 2, 1)
+    assert both.documents == (3, 3, 2)
+    (holes,) = told.holes
+    assert (holes.judged, holes.queries, holes.cutoff) == (pytest.approx(2 / 3), 1, 3)
+
+
+def test_nothing_in_common_has_no_share():
+    (holes,) = describe([read_qrels(QRELS), read_run({"z": {"a": 1.0}})]).holes
+    assert (holes.judged, holes.queries) == (None, 0)
+
+
+def test_a_file_has_its_own_hash(tmp_path):
+    place = tmp_path / "q"
+    place.write_text("1 0 a 1\n")
+    (told,) = describe(place).files
+    assert told.sha256 == hashlib.sha256(b"1 0 a 1\n").hexdigest()
+    assert told.bytes == 8
+    spaced = tmp_path / "r"
+    spaced.write_text("1  0  a  1\r\n")
+    (other,) = describe(str(spaced)).files
+    assert other.sha256 != told.sha256
+    assert other.judgments.sha256 == told.judgments.sha256
+
+
+def test_ratings(tmp_path):
+    place = tmp_path / "ratings.csv"
+    place.write_text("query_id,doc_id,rater,grade\nq,a,ann,1\nq,a,bob,2\nq,b,ann,\n")
+    found = describe(place).files[0].ratings
+    assert (found.ratings, found.raters, found.queries) == (3, 2, 1)
+    assert (found.pairs, found.shared, found.ungraded) == (2, 1, 1)
+
+
+def test_parts_without_figures(tmp_path):
+    place = tmp_path / "queries.csv"
+    place.write_text("query_id,text\nq,a\nr,b\n")
+    told = describe(place).files[0]
+    assert (told.queries, told.judgments, told.runs) == (2, None, ())
+    held = Contents(qrels=read_qrels(QRELS))
+    assert describe(held).files[0].judgments.queries == 2
+
+
+def test_what_cannot_be_described():
+    with pytest.raises(UsageError, match="give at least one"):
+        describe([])
+    with pytest.raises(UsageError, match="as_='qrels' or as_='run'"):
+        describe(QRELS)
+    with pytest.raises(UsageError, match="not as 'queries'"):
+        describe(QRELS, as_="queries")
+
+
+def test_in_a_notebook():
+    told = rankgate.describe([read_qrels({"<q>": {"<b>": 1}}, name="<i>"), read_run(RUN)])
+    assert "<i>" not in told._repr_html_()
+    assert "judged@10" in told._repr_html_()
+    found = rankgate.validate({"<q>": {"<b>": 1.0, "c": 1.0}}, as_="run")
+    assert "&lt;q&gt;" in found._repr_html_()
+    assert "<q>" not in found._repr_html_()
+    assert "no errors" in rankgate.validate(QRELS | {"r": {"a": 1}}, as_="qrels")._repr_html_()
