@@ -130,3 +130,10 @@ def test_features_are_a_loss_elsewhere(tmp_path):
     assert ("fields that only svmlight knows", ("features",)) in [
         (loss.what, loss.examples) for loss in lost
     ]
+
+
+def test_real_features(shared):
+    for name, rows, queries in (("train", 3005, 201), ("test", 768, 50)):
+        table = contents_of(shared / f"lightgbm-lambdarank/rank.{name}.gz").qrels.table
+        assert (len(table), table["query_id"].n_unique()) == (rows, queries)
+        assert (table["grade"].min(), table["grade"].max()) == (0, 4)

@@ -10,6 +10,7 @@ import polars as pl
 
 from rankgate.data.format import Loss
 from rankgate.data.json_text import dumped, whole
+from rankgate.data.qrels import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from rankgate.data.contents import Contents
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
+
+
+_PAIR = ["query_id", "doc_id"]
 
 
 def by_query(qrels: Qrels) -> dict[str, dict[str, float]]:
@@ -33,6 +37,33 @@ def by_query(qrels: Qrels) -> dict[str, dict[str, float]]:
     for query in qrels.unjudged:
         found.setdefault(query, {})
     return found
+
+
+def pooled_by_query(contents: Contents) -> dict[str, dict[str, float | None]]:
+    """As `by_query`, with the documents that belong to a query and have no grade: None.
+
+    Raises:
+        InputError: there are no judgments.
+    """
+    grades = by_query(contents.judgments(""))
+    found: dict[str, dict[str, float | None]] = {q: {**known} for q, known in grades.items()}
+    for query, document in unrated(contents).iter_rows():
+        found.setdefault(query, {})[document] = None
+    return found
+
+
+def by_pair(contents: Contents) -> bool:
+    """Whether the documents are told for each query, so that they are a pool for it."""
+    return contents.documents is not None and {*_PAIR} <= set(contents.documents.columns)
+
+
+def unrated(contents: Contents) -> pl.DataFrame:
+    """The pairs of query and document, in the order of documents, that are not judged."""
+    documents, qrels = contents.documents, contents.qrels
+    if documents is None or not by_pair(contents):
+        return pl.DataFrame(schema=dict.fromkeys(_PAIR, pl.String))
+    pairs = documents.select(_PAIR).unique(maintain_order=True)
+    return pairs if qrels is None else pairs.join(qrels.table, _PAIR, "anti", maintain_order="left")
 
 
 def ranking_by_query(run: Run) -> dict[str, list[tuple[str, float]]]:
@@ -82,8 +113,13 @@ def lost(contents: Contents, name: str, *kept: str, runs: int | None = None) -> 
         runs: how many runs it writes; all if not given.
     """
     others = {owner: value for owner, value in contents.extra.items() if owner != name}
-    found = list(replace(contents, extra=others).losses(*kept, runs=runs))
-    qrels = contents.qrels
+    documents, qrels = contents.documents, contents.qrels
+    bare = documents is not None and set(documents.columns) == {*_PAIR}
+    left = replace(contents, extra=others, documents=None if bare else documents)
+    found = list(left.losses(*kept, runs=runs))
+    if qrels and "documents" not in kept:
+        pairs = (f"{query} {document}" for query, document in unrated(contents).iter_rows())
+        found += Loss.of("pairs without a grade", pairs)
     if qrels is None or "qrels" not in kept:
         return tuple(found)
     if qrels.scale and "scale" not in kept:
@@ -91,7 +127,8 @@ def lost(contents: Contents, name: str, *kept: str, runs: int | None = None) -> 
         found.append(Loss("scale of the grades", 1, (shown,)))
     if "unjudged" not in kept:
         found += Loss.of("queries without judgments", qrels.unjudged)
-    return tuple(found)
+    columns = [name for name in qrels.table.columns if name not in SCHEMA]
+    return (*found, *Loss.of("columns of judgments", columns))
 
 
 def lost_columns(what: str, table: pl.DataFrame | None, kept: Iterable[str]) -> tuple[Loss, ...]:

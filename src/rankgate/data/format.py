@@ -36,6 +36,7 @@ class Format:
         read_run: reads a run, lazily if it can be long; as ``read_qrels``.
         holds: the parts of `Contents` that it can hold, by name.
         loses: what it cannot hold, in words, for the table of formats.
+        columns: those columns of judgments that it holds and few formats do, as ``subtopic``.
         streams: whether a run is written while it is read, however long it is.
     """
 
@@ -50,4 +51,5 @@ class Format:
     read_run: Callable[[Source], Run] | None = None
     holds: tuple[str, ...] = ("qrels",)
     loses: str = ""
+    columns: tuple[str, ...] = ()
     streams: bool = False

@@ -64,6 +64,9 @@ TABLE = (
     ("quepid-ltr", "quepid_ltr", "labels"),
     ("tsv", "tsv", "header"),
     ("csv", "delimited", "header"),
+    ("ntcir", "ntcir", "text"),
+    ("prels", "prels", "text"),
+    ("trec-subtopics", "trec_subtopics", "text"),
     ("trec", "trec", "text"),
 )
 """Every format, the most particular first; the file has the format as ``FORMAT``."""
@@ -209,15 +212,15 @@ def read_qrels(table: Any, name: str | None = None, from_: str | None = None) ->
         from_: the name of the file's format; found by looking into it if not given.
 
     Raises:
-        InputError: what is wrong, with file and line.
+        InputError: what is wrong, with file and line; judgments by subtopic.
         DuplicateError: a document judged twice for one query.
         UsageError: no such format.
     """
     if isinstance(table, Qrels):
-        return table
+        return _of_documents(table)
     if isinstance(table, str | Path):
         place, found = opened(table, from_)
-        return _qrels(place, found or detected(place)[0])
+        return _of_documents(_qrels(place, found or detected(place)[0]))
     return memory.qrels_of(table, name or "qrels")
 
 
@@ -236,6 +239,17 @@ def read_run(table: Any, name: str | None = None, from_: str | None = None) -> R
         place, found = opened(table, from_)
         return _run(place, found or detected(place)[0])
     return memory.run_of(table, name or "run")
+
+
+def _of_documents(qrels: Qrels) -> Qrels:
+    """Judgments with one grade a document, as metrics take them."""
+    if qrels.by_subtopic:
+        problem = (
+            "judgments by subtopic, where one grade a document is needed; write each document's "
+            "highest grade with rankgate convert --from trec-subtopics --to trec."
+        )
+        raise InputError(problem, source=qrels.place.label)
+    return qrels
 
 
 def _qrels(place: Source, found: Format) -> Qrels:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 """The columns every set of judgments has."""
 
+OPTIONAL = {"subtopic": pl.String, "inclusion": pl.Float64, "stratum": pl.String}
+"""The columns that some have: what of a query the grade is about; the probability with which the
+document was drawn to be judged, and from which stratum."""
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -32,11 +36,12 @@ class Scale:
 
 @dataclass(frozen=True)
 class Qrels:
-    """A set of judgments, at most one grade per query and document.
+    """A set of judgments, at most one grade per query and document, or per subtopic of a query.
 
     Attributes:
         table: ``query_id``, ``doc_id`` (strings) and ``grade`` (Float64; a negative grade means
-            that the document was in the pool and was not judged).
+            that the document was in the pool and was not judged); and of the columns in
+            ``OPTIONAL`` those that are known.
         name: what to call the set.
         scale: the grades that were possible, where the source says so.
         unjudged: queries that were asked about and have no judgments at all.
@@ -44,8 +49,9 @@ class Qrels:
         place: where the rows come from.
 
     Raises:
-        InputError: no rows, a missing id or grade, a grade that is not finite.
-        DuplicateError: a document judged twice for one query.
+        InputError: no rows, a missing id or grade, a grade that is not finite, a probability
+            that is not between 0 and 1.
+        DuplicateError: a document judged twice for one query, or for one subtopic of it.
     """
 
     table: pl.DataFrame
@@ -59,12 +65,44 @@ class Qrels:
         if self.table.is_empty() and not self.unjudged:
             raise InputError("there are no judgments in it.", source=self.place.label)
         refuse_holes(self.table, "grade", self.place)
-        refuse_duplicates(self.table, pairs_of(self.table), word="judged", place=self.place)
+        keyed = _keyed(self.table) if self.by_subtopic else self.table
+        refuse_duplicates(keyed, pairs_of(keyed), word="judged", place=self.place)
+        if "inclusion" in self.table.columns:
+            _refuse_improbable(self.table["inclusion"], self.place)
+
+    @property
+    def by_subtopic(self) -> bool:
+        """Whether a document may have several grades for one query, one for each subtopic."""
+        return "subtopic" in self.table.columns
+
+    def by_document(self) -> Qrels:
+        """The same with one grade a document: the highest of its subtopics."""
+        if not self.by_subtopic:
+            return self
+        pair = ["query_id", "doc_id"]
+        table = self.table.group_by(pair, maintain_order=True).agg(pl.col("grade").max())
+        return replace(self, table=table, place=Place(self.place.label))
 
     @cached_property
     def sha256(self) -> str:
         """A hash of the canonical table: the same for the same judgments in any file."""
-        return digest(self.table.select(*SCHEMA).sort("query_id", "doc_id"))
+        others = [name for name in OPTIONAL if name in self.table.columns]
+        subtopic = [name for name in others if name == "subtopic"]
+        return digest(self.table.select(*SCHEMA, *others).sort("query_id", "doc_id", *subtopic))
+
+
+def _keyed(table: pl.DataFrame) -> pl.DataFrame:
+    """Queries with their subtopics as ids of queries, as duplicates are told by them."""
+    query = pl.format("{} (subtopic {})", "query_id", pl.col("subtopic").fill_null("none"))
+    return table.select(query.alias("query_id"), "doc_id")
+
+
+def _refuse_improbable(column: pl.Series, place: Place) -> None:
+    wrong = ~((column > 0) & (column <= 1)).fill_null(value=True)
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        problem = f"probability {column[row]} of being drawn is not above 0 and at most 1."
+        raise InputError(problem, source=place.label, line=place.line(row))
 
 
 def refuse_holes(table: pl.DataFrame, number: str, place: Place, first_row: int = 0) -> None:

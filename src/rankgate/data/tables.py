@@ -180,13 +180,19 @@ def chosen(contents: Contents, holds: Sequence[str] = HOLDS) -> tuple[str, tuple
     return part, tuple(lost)
 
 
-def qrels_losses(qrels: Qrels) -> Iterator[Loss]:
-    """What judgments have beside query, document and grade."""
+def qrels_losses(qrels: Qrels, kept: Sequence[str] = ()) -> Iterator[Loss]:
+    """What judgments have beside query, document and grade.
+
+    Args:
+        qrels: the judgments.
+        kept: the other columns that are written.
+    """
     if qrels.scale:
         told = f"{qrels.scale.lowest:g} to {qrels.scale.highest:g}"
         yield Loss("scale of grades", 1, (told,))
     yield from Loss.of("queries without judgments", qrels.unjudged)
-    others = [name for name in qrels.table.columns if name not in {"query_id", "doc_id", "grade"}]
+    known = {"query_id", "doc_id", "grade", *kept}
+    others = [name for name in qrels.table.columns if name not in known]
     yield from Loss.of("columns of judgments", others)
 
 

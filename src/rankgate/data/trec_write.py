@@ -11,7 +11,7 @@ from rankgate.data.format import Loss
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import BinaryIO
 
     from rankgate.data.contents import Contents
@@ -44,6 +44,28 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     for frame in frames:
         table = held.fitted(frame)
         table.write_csv(out, include_header=False, separator=" ", quote_style="never")
+    return (*lost, *held.losses())
+
+
+def judgments(
+    contents: Contents, out: BinaryIO, fields: Sequence[str | pl.Expr], kept: Sequence[str] = ()
+) -> tuple[Loss, ...]:
+    """The judgments in fields of their own, between blanks.
+
+    Args:
+        contents: what is written.
+        out: where to.
+        fields: the columns of a line, from those of the judgments.
+        kept: the columns among them that few judgments have.
+
+    Raises:
+        InputError: there are none, or two ids that would become one.
+    """
+    qrels = contents.judgments("")
+    held = _Held()
+    table = held.fitted(qrels.table).select(fields)
+    table.write_csv(out, include_header=False, separator=" ", quote_style="never")
+    lost = (*contents.losses("qrels"), *tables.qrels_losses(qrels, kept))
     return (*lost, *held.losses())
 
 
@@ -88,7 +110,8 @@ class _Held:
         self._note_queries(frame["query_id"], fitted["query_id"])
         changed = frame["doc_id"] != fitted["doc_id"]
         if changed.any():
-            both = fitted.select("query_id", "doc_id")
+            keys = [name for name in ("query_id", "doc_id", "subtopic") if name in frame.columns]
+            both = fitted.select(keys)
             if both.is_duplicated().any():
                 row = int(both.is_duplicated().arg_max() or 0)
                 raise _merged("doc_id", frame["doc_id"][row], fitted["doc_id"][row])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rankgate.data import formats
 from rankgate.data.contents import WORDS, Contents
-from rankgate.data.format import Loss, Note  # noqa: TC001 - callers name the types of a result
+from rankgate.data.format import Loss, Note
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run, ScatteredError
 from rankgate.data.target import replacing, suffix_of
@@ -97,6 +97,8 @@ def convert(
     writer = _writer(target, to)
     label, reader, reason, contents, lost = _read(source, from_, as_)
     _refuse_unheld(contents, writer, label)
+    contents, flat = _flattened(contents, writer)
+    lost += flat
     counts: dict[str, int] = {}
     lost += _written(contents, target, writer, counts)
     return Conversion(
@@ -188,6 +190,17 @@ def _refuse_unheld(contents: Contents, writer: Format, label: str) -> None:
         there = ", ".join(part for part in contents.parts if part != "extra") or "nothing"
         problem = f"there is {there} in it, and {writer.name} holds {', '.join(writer.holds)}"
         raise InputError(f"{problem}; choose another format.", source=label)
+
+
+def _flattened(contents: Contents, writer: Format) -> tuple[Contents, tuple[Loss, ...]]:
+    """Judgments with one grade a document, if the format has no place for subtopics."""
+    qrels = contents.qrels
+    if qrels is None or not qrels.by_subtopic or {"subtopic"} <= {*writer.columns}:
+        return contents, ()
+    flat = qrels.by_document()
+    told = "judgments by subtopic; each document is written with its highest grade"
+    examples = tuple(" ".join(map(str, row)) for row in qrels.table.head(3).rows())
+    return replace(contents, qrels=flat), (Loss(told, len(qrels.table), examples),)
 
 
 def _written(

@@ -1,0 +1,176 @@
+"""Judgments that look like TREC's: labels, samples, subtopics."""
+
+from __future__ import annotations
+
+import io
+
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate.data import Contents, contents_of, read_qrels
+from rankgate.data.formats import detected, named
+from rankgate.data.qrels import Qrels, Scale
+from rankgate.data.source import Source
+from rankgate.errors import DuplicateError, InputError
+from rankgate.services import convert
+
+# NTCIR-2's sample page; the fourth field is the binary judgment
+LETTERS = b"0001\tC\tgakkai-0000010176\t0\n0001\tA\tgakkai-0000010187\t1\n0002\tB\tgakkai-1\t0\n"
+LEVELS = b"0001 clueweb12-1 L0\n0001 clueweb12-2 L2\n"
+PRELS = b"1 GX000-00 1 2 0.25\n1 GX000-01 0 0 0\n2 GX000-00 -1 1 1.0\n"
+SUBTOPICS = b"51 2 d1 1\n51 3 d1 2\n51 0 d2 0\n"
+
+
+def read(data, name=None):
+    return contents_of(Source(None, data), name)
+
+
+def again(name, data):
+    out = io.BytesIO()
+    lost = named(name).write(read(data, name), out)
+    return out.getvalue(), lost
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (LETTERS, "ntcir"),
+        (LEVELS, "ntcir"),
+        (PRELS, "prels"),
+        (SUBTOPICS, "trec-subtopics"),
+        (b"1 0 a 1\n1 0 b 0\n", "trec"),
+        (b"1 A a 1\n1 0 b 0\n", "trec"),
+        (b"1 0 C 1\n", "trec"),
+        (b"1 7 a 1\n1 8 b 0\n", "trec"),  # strata or iterations, as far as anyone can see
+        (b"1 a 1 7 0.5\n", "trec"),
+    ],
+)
+def test_which_is_which(data, name):
+    assert detected(Source(None, data))[0].name == name
+
+
+def test_the_name_of_a_file_can_say_subtopics(tmp_path):
+    path = tmp_path / "wt.diversity.qrels"
+    path.write_text("51 2 d1 1\n51 3 d2 1\n")
+    assert detected(Source(path)) == (
+        named("trec-subtopics"),
+        "lines of 4 fields, and the file's name has 'diversity' in it",
+    )
+
+
+def test_letters_are_grades():
+    qrels = read(LETTERS).qrels
+    assert qrels.table.rows() == [
+        ("0001", "gakkai-0000010176", 0.0),
+        ("0001", "gakkai-0000010187", 2.0),
+        ("0002", "gakkai-1", 1.0),
+    ]
+    assert qrels.scale == Scale(0.0, 3.0, ((3.0, "S"), (2.0, "A"), (1.0, "B"), (0.0, "C")))
+    assert read(b"1 a S\n").qrels.table.rows() == [("1", "a", 3.0)]
+    assert read(LEVELS).qrels.table["grade"].to_list() == [0.0, 2.0]
+
+
+def test_labels_are_written_with_their_level():
+    assert again("ntcir", LEVELS) == (LEVELS, ())
+    data, lost = again("ntcir", LETTERS)
+    assert data.splitlines()[1] == b"0001 gakkai-0000010187 L2"
+    assert [loss.what for loss in lost] == ["scale of grades"]
+    table = pl.DataFrame({"query_id": ["1"], "doc_id": ["a"], "grade": [0.5]})
+    with pytest.raises(InputError, match=r"grade 0.5, where NTCIR has whole numbers"):
+        named("ntcir").write(Contents(qrels=Qrels(table)), io.BytesIO())
+
+
+def test_probabilities_are_kept_and_none_is_null():
+    found = read(PRELS)
+    assert found.qrels.table.columns == ["query_id", "doc_id", "grade", "inclusion", "stratum"]
+    assert found.qrels.table.rows() == [
+        ("1", "GX000-00", 1.0, 0.25, "2"),
+        ("1", "GX000-01", 0.0, None, "0"),
+        ("2", "GX000-00", -1.0, 1.0, "1"),
+    ]
+    told = [(note.what, note.count, note.examples) for note in found.notes]
+    assert told == [("documents that were chosen without a probability", 1, ("1 GX000-01",))]
+    data, lost = again("prels", PRELS)
+    assert (read(data, "prels").qrels.table.rows(), lost) == (found.qrels.table.rows(), ())
+
+
+def test_judgments_without_probabilities_are_told():
+    table = pl.DataFrame({"query_id": ["1"], "doc_id": ["a"], "grade": [2.0]})
+    out = io.BytesIO()
+    lost = named("prels").write(Contents(qrels=Qrels(table)), out)
+    assert out.getvalue() == b"1 a 2 0 1.0\n"
+    assert [(loss.what, loss.count) for loss in lost] == [
+        ("probabilities that are not known, written as 1", 1)
+    ]
+
+
+def test_subtopics_are_kept(tmp_path):
+    qrels = read(SUBTOPICS).qrels
+    assert qrels.table.rows() == [
+        ("51", "d1", 1.0, "2"),
+        ("51", "d1", 2.0, "3"),
+        ("51", "d2", 0.0, "0"),
+    ]
+    assert qrels.by_document().table.rows() == [("51", "d1", 2.0), ("51", "d2", 0.0)]
+    assert again("trec-subtopics", SUBTOPICS) == (SUBTOPICS, ())
+    path = tmp_path / "x.qrels"
+    path.write_bytes(SUBTOPICS)
+    found = convert(path, tmp_path / "y.csv")
+    assert read_qrels(tmp_path / "y.csv").table.rows() == [("51", "d1", 2.0), ("51", "d2", 0.0)]
+    assert [(loss.what, loss.count) for loss in found.losses] == [
+        ("judgments by subtopic; each document is written with its highest grade", 3)
+    ]
+    assert convert(path, tmp_path / "z.txt", to="trec-subtopics").losses == ()
+    assert (tmp_path / "z.txt").read_bytes() == SUBTOPICS
+
+
+def test_metrics_want_one_grade_a_document(tmp_path):
+    path = tmp_path / "x.qrels"
+    path.write_bytes(SUBTOPICS)
+    for qrels in (path, read(SUBTOPICS).qrels):
+        with pytest.raises(InputError, match="judgments by subtopic, where one grade a document"):
+            rankgate.evaluate(qrels, {"51": {"d1": 1.0}})
+
+
+def test_the_same_judgments_have_the_same_hash():
+    plain = read(b"1 0 a 1\n1 0 b 0\n").qrels
+    assert plain.sha256 == read(b"1 0 b 0\n1 0 a 1\n").qrels.sha256
+    other = read(SUBTOPICS.replace(b"51 3", b"51 4"), "trec-subtopics").qrels
+    turned = b"".join(reversed(SUBTOPICS.splitlines(keepends=True)))
+    assert read(turned).qrels.sha256 == read(SUBTOPICS).qrels.sha256 != other.sha256
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "line", "words"),
+    [
+        ("ntcir", b"1 a L2\n1 b X\n", 2, "'X' is no label"),
+        ("ntcir", b"1 a L2\n1 b\n", 2, "2 fields, expected 3"),
+        ("ntcir", b"1 0 a 1\n", 1, "4 fields, where a label such as A should be the second"),
+        ("ntcir", b"1 a\n", 1, "2 fields, expected 3"),
+        ("prels", b"1 a 1 0 0.5\n1 b 1 0 x\n", 2, "'x' is not a number"),
+        ("prels", b"1 a 1 0 0.5\n1 b 1 0 1.5\n", 2, "probability 1.5 of being drawn is not"),
+        ("prels", b"1 a 1 0 0.5\n1 b 1 0 -1\n", 2, "probability -1.0 of being drawn is not"),
+        ("prels", b"1 0 a 1\n", 1, "4 fields, expected 5"),
+        ("trec-subtopics", b"1 0 a 1\n1 0 a x\n", 2, "'x' is not a number"),
+        ("trec-subtopics", b"1 a 1\n", 1, "3 fields, expected 4"),
+    ],
+)
+def test_wrong_lines_are_named(name, data, line, words):
+    with pytest.raises(InputError, match=words) as error:
+        read(data, name)
+    assert error.value.line == line
+
+
+def test_a_subtopic_judged_twice():
+    told = r"document 'a' is judged twice for query '1 \(subtopic 2\)' \(first on line 1\)"
+    with pytest.raises(DuplicateError, match=told) as error:
+        read(b"1 2 a 1\n1 3 a 1\n1 2 a 0\n", "trec-subtopics")
+    assert error.value.line == 3
+
+
+def test_real_judgments_by_subtopic(shared):
+    folder = shared / "web-diversity-2009-2010"
+    for year, rows, topics in (("2009", 27_964, 50), ("2010", 9_006, 48)):
+        table = contents_of(folder / year / f"{year}.diversity.qrels.gz").qrels.table
+        assert (len(table), table["query_id"].n_unique()) == (rows, topics)
