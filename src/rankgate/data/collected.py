@@ -102,10 +102,12 @@ class Judged:
         place = Place(self.label)
         return Qrels(once, name, scale=scale, unjudged=without, place=place), notes
 
-    def unrated(self) -> list[list[str]]:
-        """The pairs that have no grade."""
-        rows = zip(self._queries, self._documents, self._grades, strict=True)
-        return [[query, document] for query, document, grade in rows if grade is None]
+    def pool(self) -> pl.DataFrame | None:
+        """All pairs of query and document, where some of them have no grade; None otherwise."""
+        if None not in self._grades:
+            return None
+        columns = zip(_PAIR, (self._queries, self._documents), strict=True)
+        return pl.DataFrame(dict(columns)).unique(maintain_order=True)
 
     def _tell_apart(self) -> None:
         first: dict[tuple[str, str], tuple[float, str]] = {}

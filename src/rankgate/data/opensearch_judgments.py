@@ -61,6 +61,7 @@ def read(source: Source) -> Contents:
     rest = {name: value for name, value in found.items() if name not in _LISTS}
     return Contents(
         qrels=qrels,
+        documents=judged.pool(),
         extra={_NAME: {"list": rest}},
         notes=(*notes, *Note.of("entries of a query that has one before, merged", merged)),
     )

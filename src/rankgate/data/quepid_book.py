@@ -191,8 +191,13 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     name = contents.ratings.name if contents.ratings else contents.judgments("").name
     put(out, {**_head(contents, kept.get("book"), name), "query_doc_pairs": pairs})
     reasons = _other_reasons(contents)
+    shown = {query for query, _ in (*raw, *found, *every)}
+    alone = [
+        query for query in (contents.qrels.unjudged if contents.qrels else ()) if query not in shown
+    ]
     return (
-        *lost(contents, _NAME, "qrels", "ratings", "queries", "documents", "scale"),
+        *lost(contents, _NAME, "qrels", "ratings", "queries", "documents", "scale", "unjudged"),
+        *Loss.of("queries without judgments", alone),
         *lost_columns("queries", contents.queries, ("query_id", "text", *NOTED)),
         *rating_losses(contents, ("comment", "reason")),
         *Loss.of("reasons for having no grade, written as unrateable", reasons),

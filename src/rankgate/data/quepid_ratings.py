@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.data.called import by_text
-from rankgate.data.carried import by_query, lost, put
+from rankgate.data.carried import pooled_by_query, put
 from rankgate.data.collected import Judged
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss
 from rankgate.data.json_keys import matching
 from rankgate.data.json_text import document
 from rankgate.data.json_walk import an_id, an_object, inside, whole_object
+from rankgate.data.rating_sheet import pool_losses
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -42,7 +43,7 @@ def read(source: Source) -> Contents:
         for doc, grade in an_object(query, "ratings", where, source.label).items():
             judged.add(text, doc, grade, f"{where}.ratings.{doc}", "")
     qrels, notes = judged.qrels(source.stem)
-    return Contents(qrels=qrels, notes=notes)
+    return Contents(qrels=qrels, documents=judged.pool(), notes=notes)
 
 
 def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -52,9 +53,9 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
         InputError: there are no judgments.
     """
     contents, called = by_text(contents)
-    grades = by_query(contents.judgments(""))
+    grades = pooled_by_query(contents)
     put(out, {"queries": [{"query": query, "ratings": found} for query, found in grades.items()]})
-    return (*lost(contents, _NAME, "qrels", "unjudged"), *called)
+    return (*pool_losses(contents, _NAME), *called)
 
 
 FORMAT = Format(

@@ -61,7 +61,7 @@ def read(source: Source) -> Contents:
         qrels=qrels,
         runs=(replace(run, tag=title if isinstance(title, str) else None),),
         queries=noted(rows),
-        documents=documents,
+        documents=judged.pool() if documents is None else documents,
         values=_values(found, called, source),
         extra={_NAME: extra},
         notes=(*notes, *seen, *Note.of("queries whose documents are not in it", without)),

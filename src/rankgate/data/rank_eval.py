@@ -67,6 +67,7 @@ def read(source: Source) -> Contents:
     extra = {"request": rest, "requests": raw, "indices": indices}
     return Contents(
         qrels=qrels,
+        documents=judged.pool(),
         queries=pl.DataFrame(rows, schema={"query_id": pl.String, "text": pl.String})
         if worded
         else None,

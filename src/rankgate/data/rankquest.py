@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.carried import by_query, lost, lost_columns, own, put, text_of, texts
+from rankgate.data.carried import (
+    by_pair,
+    lost,
+    lost_columns,
+    own,
+    pooled_by_query,
+    put,
+    text_of,
+    texts,
+)
 from rankgate.data.collected import Judged
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss
@@ -63,7 +72,7 @@ def read(source: Source) -> Contents:
     return Contents(
         qrels=qrels,
         queries=pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)) if rows else None,
-        documents=shown if shown["label"].null_count() < len(shown) else None,
+        documents=shown if shown["label"].null_count() < len(shown) else judged.pool(),
         extra={_NAME: {"cases": raw}} if raw else {},
         notes=notes,
     )
@@ -89,7 +98,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: there are no judgments.
     """
-    grades, text = by_query(contents.judgments("")), texts(contents)
+    grades, text = pooled_by_query(contents), texts(contents)
     raw, labels = own(contents, _NAME).get("cases", {}), _labels(contents.documents)
     cases = []
     for query in dict.fromkeys([*(query for query in raw if query in grades), *grades]):
@@ -103,7 +112,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
         case = before.get("case", new)
         cases.append({**case, "ratings": ratings})
     put(out, cases)
-    kept = ["qrels", "unjudged", "queries", *(["documents"] if labels else [])]
+    kept = ["qrels", "unjudged", "queries", *(["documents"] if by_pair(contents) else [])]
     mine = (
         () if not raw else tuple(contents.queries.columns if contents.queries is not None else ())
     )
@@ -111,7 +120,9 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
         *lost(contents, _NAME, *kept),
         *lost_columns("queries", contents.queries, ("query_id", "text", *mine)),
         *lost_columns(
-            "documents", contents.documents if labels else None, ("query_id", "doc_id", "label")
+            "documents",
+            contents.documents if by_pair(contents) else None,
+            ("query_id", "doc_id", "label"),
         ),
     )
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from rankgate.data import sheet, tables
 from rankgate.data.called import by_text
-from rankgate.data.carried import lost, lost_columns
+from rankgate.data.carried import by_pair, lost, lost_columns, unrated
 from rankgate.data.contents import Contents
 from rankgate.data.repeated import once
 
@@ -55,13 +55,7 @@ def pool_of(contents: Contents) -> pl.DataFrame:
     """All rows of a sheet of ratings: judgments, documents without one, queries without any."""
     qrels = contents.judgments("")
     rated = qrels.table.select(*_PAIR, "grade")
-    parts = [rated]
-    documents = contents.documents
-    if documents is not None and set(_PAIR) <= set(documents.columns):
-        unrated = (
-            documents.select(_PAIR).unique(maintain_order=True).join(rated, on=_PAIR, how="anti")
-        )
-        parts.append(unrated.with_columns(pl.lit(None, pl.Float64).alias("grade")))
+    parts = [rated, unrated(contents).with_columns(pl.lit(None, pl.Float64).alias("grade"))]
     seen = pl.concat(parts)["query_id"].unique().implode()
     empty = pl.DataFrame({"query_id": list(qrels.unjudged)}, schema={"query_id": pl.String})
     empty = empty.filter(~pl.col("query_id").is_in(seen))
@@ -93,8 +87,7 @@ def plain(
 
 def pool_losses(contents: Contents, name: str) -> tuple[Loss, ...]:
     """What a sheet of ratings loses: documents of all queries, and the fields of documents."""
-    documents = contents.documents
-    by_query = documents is not None and set(_PAIR) <= set(documents.columns)
-    kept = ("qrels", "unjudged", "documents") if by_query else ("qrels", "unjudged")
-    columns = lost_columns("documents", documents, _PAIR) if by_query else ()
-    return (*lost(contents, name, *kept), *columns)
+    if not by_pair(contents):
+        return lost(contents, name, "qrels", "unjudged")
+    columns = lost_columns("documents", contents.documents, _PAIR)
+    return (*lost(contents, name, "qrels", "unjudged", "documents"), *columns)

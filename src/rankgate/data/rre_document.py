@@ -95,6 +95,7 @@ def read(source: Source) -> Contents:
     more = Note.of("queries whose words are asked before with other judgments, numbered", again)
     return Contents(
         qrels=qrels,
+        documents=judged.pool(),
         extra={NAME: {"head": head, "groups": groups, "shape": shape}},
         notes=(*notes, *more),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.data.called import by_text
-from rankgate.data.carried import lost, lost_columns, put
+from rankgate.data.carried import by_pair, lost, lost_columns, pooled_by_query, put
 from rankgate.data.collected import Judged
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss
@@ -83,26 +83,40 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
         InputError: there are no judgments.
     """
     contents, called = by_text(contents)
-    qrels = contents.judgments("")
     table = contents.documents
-    placed = table is not None and {*_PAIR, "position"} <= set(table.columns)
-    positions: dict[tuple[str, str], str] = {}
-    if table is not None and placed:
-        columns = (table[name].to_list() for name in (*_PAIR, "position"))
-        positions = {(q, d): p for q, d, p in zip(*columns, strict=True) if p and p.isdigit()}
+    positions = _positions(table)
     rows, rounded = [], []
-    for query, doc, grade in qrels.table.select(*_PAIR, "grade").iter_rows():
-        short = whole(round(grade, 2))
-        if short != grade:
-            rounded.append(f"{query} {doc} {grade:g}")
-        at = positions.get((query, doc))
-        row = {"grade": short, "keyword": query, "position": int(at) if at else None, "doc": doc}
-        rows.append(row if at else {key: row[key] for key in ("grade", "keyword", "doc")})
+    for query, grades in pooled_by_query(contents).items():
+        for doc, grade in grades.items():
+            short = None if grade is None else whole(round(grade, 2))
+            rounded += [] if short == grade else [f"{query} {doc} {grade:g}"]
+            at = positions.get((query, doc))
+            place = {"position": int(at)} if at else {}
+            rows.append({"grade": short, "keyword": query, **place, "doc": doc})
     put(out, rows)
-    kept = ("qrels", "documents") if placed else ("qrels",)
-    columns_lost = lost_columns("documents", table if placed else None, (*_PAIR, "position"))
-    account = Loss.of("grades beyond two decimals", rounded)
-    return (*lost(contents, _NAME, *kept), *called, *columns_lost, *account)
+    in_pool = by_pair(contents)
+    kept = ("qrels", "documents") if in_pool else ("qrels",)
+    return (
+        *lost(contents, _NAME, *kept, "unjudged"),
+        *called,
+        *lost_columns("documents", table if in_pool else None, (*_PAIR, "position")),
+        *Loss.of("queries without judgments", _alone(contents)),
+        *Loss.of("grades beyond two decimals", rounded),
+    )
+
+
+def _positions(table: pl.DataFrame | None) -> dict[tuple[str, str], str]:
+    """The position of each document for a query, where it is told."""
+    if table is None or not {*_PAIR, "position"} <= set(table.columns):
+        return {}
+    rows = table.select(*_PAIR, "position").iter_rows()
+    return {(query, doc): at for query, doc, at in rows if at and at.isdigit()}
+
+
+def _alone(contents: Contents) -> list[str]:
+    """The queries that have neither a judgment nor a document."""
+    pooled = pooled_by_query(contents)
+    return [query for query, documents in pooled.items() if not documents]
 
 
 FORMAT = Format(

@@ -1,0 +1,107 @@
+"""A sample of every product's format: known for what it is, and the same after a round trip."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from rankgate.data import contents_of
+from rankgate.data.formats import detected, named
+from rankgate.data.source import Source, source
+
+SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())
+NAMES = [path.name for path in SAMPLES]
+REFUSED = {"rank-eval-response.json", "opensearch-experiment.results.json"}  # of what runs answer
+
+BOM = b"\xef\xbb\xbf"
+
+
+def format_of(path):
+    return path.name.split(".", 1)[0]
+
+
+def written(contents, name):
+    out = io.BytesIO()
+    losses = named(name).write(contents, out)
+    return out.getvalue(), losses
+
+
+def tables(contents):
+    """Everything that is held, as plain values."""
+    qrels, ratings = contents.qrels, contents.ratings
+    parts = {
+        "qrels": qrels and (sorted(qrels.table.rows()), qrels.unjudged, qrels.scale),
+        "ratings": ratings and (ratings.table.rows(), ratings.scale),
+        "runs": [
+            (run.table.rows(), run.tag, None if run.queries is None else run.queries.rows())
+            for run in contents.runs
+        ],
+    }
+    for name in ("queries", "documents", "values"):
+        table = getattr(contents, name)
+        parts[name] = None if table is None else (table.columns, table.rows())
+    return parts
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=NAMES)
+def test_samples_are_known_by_what_they_hold(path):
+    """Whatever the file is called."""
+    found, reason = detected(Source(None, path.read_bytes()))
+    assert found.name == format_of(path)
+    assert reason
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=NAMES)
+@pytest.mark.parametrize("change", ["bom", "crlf", "cr at the end", "gzip"])
+def test_marks_and_line_ends_change_nothing(path, change, tmp_path):
+    import gzip  # noqa: PLC0415 - of this test only
+
+    data = path.read_bytes().replace(b"\r\n", b"\n")
+    changed = {
+        "bom": data if data.startswith(BOM) else BOM + data,
+        "crlf": data.replace(b"\n", b"\r\n"),
+        "cr at the end": data.rstrip(b"\n"),
+        "gzip": gzip.compress(data),
+    }[change]
+    place = tmp_path / (path.name + (".gz" if change == "gzip" else ""))
+    place.write_bytes(changed)
+    assert detected(source(place))[0].name == format_of(path)
+    assert tables(contents_of(place)) == tables(contents_of(path))
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=NAMES)
+def test_what_is_written_in_the_same_format_is_read_as_before(path):
+    """Losses are told of nothing that the format has itself."""
+    name, contents = format_of(path), contents_of(path)
+    if path.name in REFUSED:
+        assert named(name).write is None or not contents.extra
+        return
+    data, losses = written(contents, name)
+    assert losses == (), path.name
+    back = contents_of(Source(path, data), name)
+    assert tables(back) == tables(contents)
+    assert written(back, name)[0] == data
+
+
+@pytest.mark.parametrize("path", [path for path in SAMPLES if path.suffix == ".json"], ids=str)
+def test_documents_come_back_with_all_that_is_theirs(path):
+    """Templates, placeholders, settings, comments: whatever nobody needs to evaluate."""
+    if path.name in REFUSED:
+        pytest.skip("an answer, which is not written")
+    data, _ = written(contents_of(path), format_of(path))
+    assert keys(json.loads(data)) == keys(json.loads(path.read_bytes()))
+
+
+def keys(value, path=()):
+    """The paths of all values, with those values that are no objects or lists."""
+    if isinstance(value, dict):
+        return {each for key, inside in value.items() for each in keys(inside, (*path, key))}
+    if isinstance(value, list):
+        return {each for inside in value for each in keys(inside, (*path, "[]"))}
+    try:
+        return {(*path, str(float(value)))}  # 3 is 3.0 and "3.000"
+    except (TypeError, ValueError):
+        return {(*path, json.dumps(value))}
