@@ -42,7 +42,7 @@ def read(source: Source) -> Contents:
     Raises:
         InputError: a damaged file, no such columns, or as of the readers.
     """
-    scan = _scan(source)
+    scan = scanned(source)
     schema = scan.collect_schema()
     names = schema.names()
     # ranx calls a grade a score too, and has it as a whole number
@@ -61,7 +61,7 @@ def read(source: Source) -> Contents:
         pl.col(theirs).cast(pl.Float64 if ours in table.numbers else pl.String).alias(ours)
         for ours, theirs in table.kept.items()
     ]
-    return tables.contents_of(table, _collected(scan.select(columns), source), source.stem, place)
+    return tables.contents_of(table, collected(scan.select(columns), source), source.stem, place)
 
 
 def read_qrels(source: Source) -> Qrels:
@@ -80,12 +80,12 @@ def read_run(source: Source) -> Run:
     Raises:
         InputError: a damaged file, a missing column.
     """
-    scan = shaped(_scan(source), "score", source.label)
+    scan = shaped(scanned(source), "score", source.label)
     place = Place(source.label)
 
     def pieces() -> Iterator[pl.DataFrame]:
-        for begin in range(0, _collected(scan.select(pl.len()), source).item(), _BATCH):
-            frame = _collected(scan.slice(begin, _BATCH), source)
+        for begin in range(0, collected(scan.select(pl.len()), source).item(), _BATCH):
+            frame = collected(scan.slice(begin, _BATCH), source)
             refuse_holes(frame, "score", place)
             yield frame
 
@@ -121,10 +121,15 @@ def batches(contents: Contents, part: str) -> pl.LazyFrame:
 
 
 def _judged(source: Source) -> pl.DataFrame:
-    return _collected(shaped(_scan(source), "grade", source.label), source)
+    return collected(shaped(scanned(source), "grade", source.label), source)
 
 
-def _scan(source: Source) -> pl.LazyFrame:
+def scanned(source: Source) -> pl.LazyFrame:
+    """The columns of a Parquet or Arrow file, not read yet.
+
+    Raises:
+        InputError: a damaged file.
+    """
     scan = pl.scan_parquet if source.head(4) == PARQUET else pl.scan_ipc
     plain = None if source.content is not None or _packed(source) else source.path
     try:
@@ -141,7 +146,12 @@ def _packed(source: Source) -> bool:
         return raw.read(4) not in (PARQUET, ARROW[:4])
 
 
-def _collected(frame: pl.LazyFrame, source: Source) -> pl.DataFrame:
+def collected(frame: pl.LazyFrame, source: Source) -> pl.DataFrame:
+    """The rows of what `scanned` gave.
+
+    Raises:
+        InputError: a damaged file, a column that holds what it should not.
+    """
     try:
         return frame.collect(engine="streaming")
     except _BROKEN as error:

@@ -1,0 +1,116 @@
+"""From what users did to judgments: which interactions make an item relevant to a user."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from rankgate.data.qrels import Qrels
+from rankgate.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.data.interactions import Interactions
+
+Repeats = Literal["max", "last", "first", "sum", "mean"]
+"""What several interactions of one user with one item are worth together."""
+
+Grades = Literal["binary", "value"]
+"""What a grade is: 1 from the threshold on and 0 below it, or the worth itself."""
+
+_TOGETHER = {
+    "max": pl.col("worth").max(),
+    "last": pl.col("worth").last(),
+    "first": pl.col("worth").first(),
+    "sum": pl.col("worth").sum(),
+    "mean": pl.col("worth").mean(),
+}
+
+
+@dataclass(frozen=True)
+class Truth:
+    """How interactions become grades.
+
+        worth = weight(kind) · value;   grade = 1 if together(worths) ≥ threshold else 0
+
+    Attributes:
+        weights: what one interaction of a kind weighs; where any are given, the kinds that are
+            not named do not count. A kind of weight 0 is a sign against: its grade is 0.
+        threshold: the least worth that is relevant; 0 or less takes every pair for relevant.
+        repeats: what several interactions of a user with an item are worth.
+        grades: ``binary``, or the worth itself (``value``), 0 where it is below the threshold.
+    """
+
+    weights: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    threshold: float = 0.0
+    repeats: Repeats = "max"
+    grades: Grades = "binary"
+
+    def __post_init__(self) -> None:
+        if self.repeats not in _TOGETHER:
+            raise UsageError(f"repeats='{self.repeats}'; choose {', '.join(_TOGETHER)}.")
+        if self.grades not in {"binary", "value"}:
+            raise UsageError(f"grades='{self.grades}'; choose binary or value.")
+        if not all(math.isfinite(w) for w in (*self.weights.values(), self.threshold)):
+            raise UsageError("weights and the threshold must be finite numbers.")
+
+    def to_dict(self) -> dict[str, object]:
+        """The rule in plain values."""
+        plain = replace(self, weights={})  # a mapping that cannot change cannot be copied either
+        return {**asdict(plain), "weights": dict(self.weights)}
+
+
+def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels:
+    """Judgments from a log, one for each user and item, the user's items in time order.
+
+    A pair below the threshold is judged with grade 0; a pair that is not in the log is unjudged.
+
+    Args:
+        log: the interactions, in order of time for each user.
+        rule: how they become grades.
+        name: what to call the judgments; as the log if not given.
+
+    Raises:
+        InputError: no interaction is of a kind that counts.
+        UsageError: a weight for a kind that the log has not.
+
+    >>> from rankgate.data.logs import read_interactions
+    >>> log = read_interactions(pl.DataFrame(
+    ...     {"user": ["u", "u", "u"], "item": ["a", "b", "a"], "rating": [2.0, 5.0, 4.0]}))
+    >>> truth(log, Truth(threshold=4, repeats="last")).table.rows()
+    [('u', 'a', 1.0), ('u', 'b', 1.0)]
+    >>> truth(log, Truth(threshold=4, repeats="first")).table.rows()
+    [('u', 'a', 0.0), ('u', 'b', 1.0)]
+    """
+    rule = rule or Truth()
+    rows = _weighed(log, rule)
+    together = _TOGETHER[rule.repeats].alias("worth")
+    pairs = rows.group_by("query_id", "doc_id", maintain_order=True).agg(together)
+    relevant = pl.col("worth") >= rule.threshold
+    if rule.weights:
+        relevant &= pl.col("worth") != 0
+    worth = pl.lit(1.0) if rule.grades == "binary" else pl.col("worth")
+    grade = pl.when(relevant).then(worth).otherwise(0.0).alias("grade")
+    table = pairs.select("query_id", "doc_id", grade)
+    return Qrels(table, name=name or log.name, made_by=rule.to_dict(), place=log.place)
+
+
+def _weighed(log: Interactions, rule: Truth) -> pl.DataFrame:
+    """The interactions that count, each with its worth."""
+    if not rule.weights:
+        return log.table.with_columns(pl.col("value").alias("worth"))
+    kinds = log.table["kind"].unique().sort().to_list()
+    for kind in rule.weights:
+        if kind not in kinds:
+            known = ", ".join(kinds[:10])
+            raise UsageError(f"no interaction is of the kind '{kind}'; there are {known}.")
+    rows = log.table.filter(pl.col("kind").is_in(list(rule.weights)))
+    if rows.is_empty():
+        raise InputError("no interaction is of a kind that counts.", source=log.place.label)
+    weight = pl.col("kind").replace_strict(dict(rule.weights), return_dtype=pl.Float64)
+    return rows.with_columns((pl.col("value") * weight).alias("worth"))

@@ -1,0 +1,180 @@
+"""Logs of interactions: every format, mixed units of time, ground truth by stated rules."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+
+from rankgate.data.logs import LOGS, read_interactions
+from rankgate.data.truth import Truth, truth
+from rankgate.errors import InputError, UsageError
+
+ROWS = [("1", "10", 5.0, 881250949), ("1", "20", 3.0, 891717742), ("2", "10", 1.0, 878887116)]
+AT = [row[3] * 1_000_000 for row in ROWS]
+
+
+def written(form, folder):
+    place = folder / {"parquet": "log.parquet"}.get(form, "log.txt")
+    if form == "parquet":
+        names = ["user_id", "item_id", "rating", "timestamp"]
+        pl.DataFrame(ROWS, schema=names, orient="row").write_parquet(place)
+        return place
+    texts = {
+        "csv": ["userId,movieId,rating,timestamp", *(f"{u},{i},{v},{t}" for u, i, v, t in ROWS)],
+        "tsv": ["item\tuser\ttime\trating", *(f"{i}\t{u}\t{t}\t{v}" for u, i, v, t in ROWS)],
+        "jsonl": [
+            f'{{"user": "{u}", "item": {i}, "rating": {v}, "ts": {t}}}' for u, i, v, t in ROWS
+        ],
+        "recbole": [
+            "user_id:token\titem_id:token\trating:float\ttimestamp:float",
+            *(f"{u}\t{i}\t{v}\t{t}" for u, i, v, t in ROWS),
+        ],
+        "movielens-100k": [f"{u}\t{i}\t{v:.0f}\t{t}" for u, i, v, t in ROWS],
+        "movielens-1m": [f"{u}::{i}::{v:.0f}::{t}" for u, i, v, t in ROWS],
+        "milliseconds": ["user,item,value,at", *(f"{u},{i},{v},{t}000" for u, i, v, t in ROWS)],
+        "dates": [
+            "user,item,value,at",
+            *(f"{u},{i},{v},{datetime.fromtimestamp(t, UTC).isoformat()}" for u, i, v, t in ROWS),
+        ],
+    }
+    place.write_text("\n".join(texts[form]) + "\n")
+    return place
+
+
+FORMS = ("csv", "tsv", "jsonl", "recbole", "movielens-100k", "movielens-1m", "parquet",
+         "milliseconds", "dates")  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_format_gives_the_same_log(form, tmp_path):
+    log = read_interactions(written(form, tmp_path))
+    expected = [(u, i, at, "interaction", v) for (u, i, v, _), at in zip(ROWS, AT, strict=True)]
+    assert log.table.rows() == expected
+
+
+def test_lists_are_in_the_order_of_time(tmp_path):
+    place = tmp_path / "train.txt.gz"
+    place.write_bytes(gzip.compress(b"b: x y\na:z\nb: x\n"))
+    log = read_interactions(place)
+    assert log.unit == "place"
+    assert log.table.select("query_id", "doc_id", "at").rows() == [
+        ("a", "z", 1_000_000), ("b", "x", 1_000_000), ("b", "y", 2_000_000), ("b", "x", 3_000_000),
+    ]  # fmt: skip
+
+
+def test_the_real_lists_have_the_rows_of_their_index(shared):
+    place = shared / "amazon-beauty-selfrec"
+    train, test = (read_interactions(place / f"{part}.txt.gz") for part in ("train", "test"))
+    assert train.table["query_id"].n_unique() == 22_363
+    assert len(test.table) == 22_363  # the last item of each
+    with gzip.open(place / "train.txt.gz", "rt") as lines:
+        assert len(train.table) == sum(len(line.partition(":")[2].split()) for line in lines)
+
+
+def test_columns_can_be_named(tmp_path):
+    place = tmp_path / "log.csv"
+    place.write_text("who,what,how\na,x,click\n")
+    columns = {"query_id": "who", "doc_id": "what", "kind": "how"}
+    assert read_interactions(place, columns).table["kind"].to_list() == ["click"]
+    with pytest.raises(InputError, match=r"log.csv:1: no column for the user or query among who"):
+        read_interactions(place)
+    with pytest.raises(InputError, match="no column 'wer' among who, what, how"):
+        read_interactions(place, {"query_id": "wer"})
+    with pytest.raises(UsageError, match="a log has no column 'user'"):
+        read_interactions(place, {"user": "who"})
+
+
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [
+        (["1700000000", "1700000001", "1700000000123"],
+         r"log.csv:4: time 1700000000123 looks like milliseconds, .* seconds \(1 of 3 rows differ"),
+        (["1700000000", "1700000001", "0"], "log.csv:4: time 0 looks like bare numbers"),
+        (["1700000000", "2024-01-01", "1700000001"], "log.csv:3: time '2024-01-01' is a date"),
+        (["2024-01-01", "gestern", "2024-01-01"], "log.csv:3: time 'gestern' is no point in time"),
+        (["20240131120000"] * 3, "after the year 2100 in milliseconds"),
+        (["1700000000", "", "1700000001"], "log.csv:3: the time is empty"),
+    ],
+)  # fmt: skip
+def test_mixed_or_impossible_times_are_refused(times, told, tmp_path):
+    place = tmp_path / "log.csv"
+    place.write_text("user,item,at\n" + "".join(f"u,i{k},{t}\n" for k, t in enumerate(times)))
+    with pytest.raises(InputError, match=told):
+        read_interactions(place)
+
+
+def test_the_unit_can_be_said():
+    log = read_interactions(pl.DataFrame({"user": ["u"], "item": ["i"], "at": [5.5]}), unit="ms")
+    assert log.table["at"].to_list() == [5500]
+
+
+def test_equal_rows_count_once_or_each():
+    frame = pl.DataFrame({"user": ["u", "u", "u"], "item": ["i", "i", "j"], "at": [7, 7, 8]})
+    once = read_interactions(frame)
+    assert (len(once.table), once.repeated) == (2, 1)
+    assert len(read_interactions(frame, same="each").table) == 3
+
+
+def test_missing_ids_and_values_name_their_line(tmp_path):
+    place = tmp_path / "log.csv"
+    place.write_text("user,item,rating\nu,i,5\n,i,4\n")
+    with pytest.raises(InputError, match=r"log.csv:3: query_id is empty"):
+        read_interactions(place)
+    place.write_text("user,item,rating\nu,i,5\nu,j,viel\n")
+    with pytest.raises(InputError, match=r"log.csv:3: value 'viel'"):
+        read_interactions(place)
+    with pytest.raises(InputError, match=r"there are no interactions in it"):
+        read_interactions(pl.DataFrame({"user": [], "item": []}))
+
+
+LOG = pl.DataFrame(
+    {
+        "user": ["u", "u", "u", "u", "v"],
+        "item": ["a", "b", "a", "c", "a"],
+        "event": ["view", "buy", "buy", "return", "view"],
+        "time": [1, 2, 3, 4, 5],
+        "value": [1.0, 1.0, 1.0, 1.0, 1.0],
+    }
+)
+
+
+def test_kinds_weigh_and_those_without_weight_do_not_count():
+    found = truth(read_interactions(LOG), Truth({"buy": 2, "view": 0.5, "return": 0}, threshold=1))
+    assert found.table.rows() == [
+        ("u", "a", 1.0), ("u", "b", 1.0), ("u", "c", 0.0), ("v", "a", 0.0),
+    ]  # fmt: skip
+    only = truth(read_interactions(LOG), Truth({"buy": 1}, threshold=1))
+    assert only.table.rows() == [("u", "b", 1.0), ("u", "a", 1.0)]
+    assert only.made_by["weights"] == {"buy": 1}
+    with pytest.raises(UsageError, match="no interaction is of the kind 'click'; there are buy"):
+        truth(read_interactions(LOG), Truth({"click": 1}))
+
+
+@pytest.mark.parametrize(
+    ("repeats", "grade"), [("max", 2.0), ("last", 2.0), ("first", 0.5), ("sum", 2.5),
+                           ("mean", 1.25)],
+)  # fmt: skip
+def test_repeats_become_one_grade_by_the_rule(repeats, grade):
+    rule = Truth({"buy": 2, "view": 0.5}, repeats=repeats, grades="value")
+    assert truth(read_interactions(LOG), rule).table.row(0) == ("u", "a", grade)
+
+
+def test_a_rating_below_the_threshold_is_judged_and_not_relevant():
+    ratings = pl.DataFrame({"user": ["u"] * 2, "item": ["a", "b"], "rating": [3.0, 4.0]})
+    assert truth(read_interactions(ratings), Truth(threshold=4)).table["grade"].to_list() == [0, 1]
+    rule = Truth(threshold=4, grades="value")
+    assert truth(read_interactions(ratings), rule).table["grade"].to_list() == [0, 4]
+
+
+def test_wrong_rules_are_refused():
+    with pytest.raises(UsageError, match="repeats='all'; choose max"):
+        Truth(repeats="all")
+    with pytest.raises(UsageError, match="choose binary or value"):
+        Truth(grades="stars")
+
+
+def test_every_format_has_its_name():
+    assert len({each.name for each in LOGS}) == len(LOGS)
