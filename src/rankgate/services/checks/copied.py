@@ -26,7 +26,7 @@ def _same(found: Judged) -> Iterator[Found]:
     listed = _lists(found, _WHOLE).filter(pl.col("n") >= _ENOUGH)
     yield from _told(
         listed.filter(pl.col("key").is_duplicated()),
-        "the very documents and grades of another: they look copied",
+        "the very documents and grades of another: copied, or one question twice",
         "judge each for itself, or make one query of them: each counts as one more",
     )
 

@@ -97,10 +97,12 @@ def _outside(found: Judged) -> Iterator[Found]:
 
 
 def _uneven(found: Judged) -> Iterator[Found]:
-    """Grades whose steps differ widely are gains."""
+    """Whole grades whose steps differ widely are gains; fractions are of no scale of steps."""
     grades = found.grades.filter(pl.col("grade") >= 0)["grade"]
     steps = grades.diff().drop_nulls()
-    if len(grades) < _FEW or float(steps.max()) < _APART * float(steps.min()):  # type: ignore[arg-type]
+    if len(grades) < _FEW or (grades != grades.round()).any():
+        return
+    if float(steps.max()) < _APART * float(steps.min()):  # type: ignore[arg-type]
         return
     told = " (ESCI's: exact, substitute, complement, irrelevant)" if {*grades} <= _ESCI else ""
     yield Found(
@@ -129,7 +131,7 @@ def _reversed(found: Judged) -> Iterator[Found]:
 
 
 def _one(found: Judged) -> Iterator[Found]:
-    if len(found.grades) == 1 and found.grades["len"][0] > 1:
+    if len(found.grades) == 1 and found.grades["len"][0] > 1 and found.grades["grade"][0] > 0:
         count, grade = int(found.grades["len"][0]), found.grades["grade"][0]
         yield Found(
             f"all {counted(count, 'judgment')} have grade {grade:g}: nothing is known to be "
@@ -185,7 +187,7 @@ CHECKS = (
         "reversed-scale", "note", "qrels",
         "No grade is 0 and the lowest is the rarest, as where 1 is best.", _reversed,
     ),
-    Check("one-grade", "note", "qrels", "All judgments have the same grade.", _one),
+    Check("one-grade", "note", "qrels", "All judgments have the same positive grade.", _one),
     Check(
         "stray-grade", "warning", "qrels",
         "The highest grade hardly occurs, and the one below it not at all.", _stray,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankgate.errors import InputError
 
 _RATED_ONLY = "rated only"
-_TOLD_ELSEWHERE = ("without a grade", "without judgments")  # by the checks of judgments
+_TOLD_ELSEWHERE = "without judgments"  # by the checks of judgments
 
 
 def _unreadable(found: InputError) -> Iterator[Found]:

@@ -1,0 +1,286 @@
+"""Every real file of judgments, runs and ratings: known, read, described, its traps found."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from rankgate.services.describe import describe
+from rankgate.services.validate import validate
+
+PACK = "qrels-pack/qrels."
+BROAD = {0: 1853, 1: 238, 2: 105, 3: 1472}
+ESCI = {0: 1086, 1: 305, 10: 1898, 100: 3389}
+WEB = {-2: 1431, 0: 18665, 1: 4018, 2: 1077, 3: 138}
+
+# file: format, queries, judgments or grades with their counts, as the index of the data has them
+JUDGMENTS = {
+    "cranfield/cranqrel.trec.txt": ("trec", 225, {0: 225, 1: 1611, 3: 1}),
+    "cranfield/cranqrel.graded.trec.txt": ("trec", 225, {0: 225, 1: 363, 2: 734, 3: 387, 4: 128}),
+    "cranfield/smart/cranqrel": ("trec", 225, {-1: 225, 1: 128, 2: 387, 3: 734, 4: 363}),
+    "cacm/qrels.cacm.txt": ("trec", 52, {1: 796}),
+    "trec-covid-r1/qrels.covid-round1.txt": ("trec", 30, {0: 6339, 1: 1115, 2: 1237}),
+    "dl20-doc/qrels.dl20-doc.txt.gz": ("trec", 45, {0: 7331, 1: 1187, 2: 315, 3: 265}),
+    "cast2021/trec-cast-qrels-docs.2021.qrel.gz": (
+        "trec", 158, {0: 13829, 1: 2072, 2: 1710, 3: 1007, 4: 716},
+    ),
+    "web-diversity-2009-2010/2009/2009.diversity.qrels.gz": ("trec-subtopics", 50, 27964),
+    "web-diversity-2009-2010/2010/2010.diversity.qrels.gz": ("trec-subtopics", 48, {1: 9006}),
+    "web-diversity-2009-2010/2010/qrels.web.51-100.txt.gz": ("trec", 48, WEB),
+    f"{PACK}beir-v1.0.0-nfcorpus.test.txt.gz": ("trec", 323, 12334),
+    f"{PACK}beir-v1.0.0-scifact.test.txt.gz": ("trec", 300, 339),
+    f"{PACK}beir-v1.0.0-fiqa.test.txt.gz": ("trec", 648, 1706),
+    f"{PACK}beir-v1.0.0-arguana.test.txt.gz": ("trec", 1406, 1406),
+    f"{PACK}beir-v1.0.0-webis-touche2020.test.txt.gz": ("trec", 49, 932),
+    f"{PACK}dl19-passage.txt.gz": ("trec", 43, 9260),
+    f"{PACK}dl19-doc.txt.gz": ("trec", 43, 16258),
+    f"{PACK}dl20-passage.txt.gz": ("trec", 54, 11386),
+    f"{PACK}dl21-passage.txt.gz": ("trec", 53, 10828),
+    f"{PACK}msmarco-passage.dev-subset.txt.gz": ("trec", 6980, 7437),
+    f"{PACK}adhoc.401-450.txt.gz": ("trec", 50, 86830),
+    f"{PACK}web.51-100.txt.gz": ("trec", 48, WEB),
+    f"{PACK}core17.txt.gz": ("trec", 50, 30030),
+    f"{PACK}bright-biology.txt.gz": ("trec", 103, 372),
+    f"{PACK}microblog2011.txt.gz": ("trec", 49, 60129),
+    "rag25-human-vs-llm/qrels.rag25.test.txt.gz": (
+        "trec", 22, {0: 3619, 1: 1499, 2: 3760, 3: 1318, 4: 88},
+    ),
+    "rag25-human-vs-llm/qrels.rag25.test-umbrela2.txt.gz": (
+        "trec", 22, {0: 2524, 1: 2399, 2: 3790, 3: 1263, 4: 308},
+    ),
+    "esci-us/esci_us_judgments.json.gz": ("opensearch-judgments", 150, ESCI),
+    "esci-us/art_judgments.llm.json.gz": ("opensearch-judgments", 27, 1080),
+    "chorus-electronics/Chorus_Electronics_basic.csv": ("quepid-csv", 2, 207),
+    "chorus-electronics/Broad_Query_Set_rated.csv": ("quepid-csv", 135, BROAD),
+    "tmdb-title-judgments/title_judgments.txt": (
+        "quepid-ltr", 40, {0: 1098, 1: 162, 2: 33, 3: 51, 4: 46},
+    ),
+    "lightgbm-lambdarank/rank.train.gz": ("svmlight", 201, 3005),
+    "lightgbm-lambdarank/rank.test.gz": ("svmlight", 50, 768),
+    "products/chorus/Broad_Query_Set_rated.csv": ("quepid-csv", 135, BROAD),
+    "products/chorus/chorus_demo_rre.json": ("rre-array", 2, 207),
+    "products/dashboards-srw/judgments_example.csv": ("quepid-csv", 1, 3),
+    "products/opensearch-srw/esci_us_judgments.json": ("opensearch-judgments", 150, ESCI),
+    "products/opensearch-srw/ImportJudgments.json": ("opensearch-judgments", 4, 40),
+    "products/quaerite/movie_judgments_train.csv": ("quaerite", 48, None),
+    "products/quepid/haystack_rating_party_case.json": ("quepid-case", 137, None),
+    "products/rankquest/movie-quotes-test-cases.json": ("rankquest", 9, None),
+    "products/rre/ratings_example_es.json": ("rre", 6, {3: 9}),
+    "products/rre/ratings_example_solr.json": ("rre", 5, {3: 8}),
+}  # fmt: skip
+
+# folder or file: queries, documents of the longest list
+RUNS = {
+    "cranfield/runs": (225, 100),
+    "cacm/runs": (64, None),
+    "trec-covid-r1/runs": (30, None),
+    "dl20-doc/runs": (199, 100),
+    "cast2021/runs": (None, None),
+    "web-diversity-2009-2010/2009/runs": (50, None),
+    "web-diversity-2009-2010/2010/runs": (None, None),
+}
+
+
+def named(problems):
+    return {each.check: each for each in problems}
+
+
+@pytest.mark.parametrize("file", JUDGMENTS)
+def test_judgments_are_what_the_index_says(shared, file):
+    format_, queries, counts = JUDGMENTS[file]
+    (told,) = describe(shared / file).files
+    found = told.judgments
+    assert (told.format, found.queries) == (format_, queries)
+    assert told.reason
+    assert found.judgments == sum(count for _, count in found.grades)
+    if isinstance(counts, dict):
+        assert dict(found.grades) == counts
+    elif counts:
+        assert found.judgments == counts
+
+
+@pytest.mark.parametrize("file", JUDGMENTS)
+def test_no_real_judgments_have_an_error(shared, file):
+    told = validate(shared / file)
+    assert told.valid, [each for each in told.problems if each.severity == "error"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", RUNS)
+def test_runs_are_what_the_index_says(shared, folder):
+    """Queries and depth by the index; the rows are the lines of the file."""
+    queries, depth = RUNS[folder]
+    for file in sorted((shared / folder).iterdir()):
+        (told,) = describe(file).files
+        (run,) = told.runs
+        lines = gzip.decompress(file.read_bytes()).decode().split("\n")
+        assert told.format == "trec"
+        assert run.rows == sum(bool(line.strip()) for line in lines)
+        assert queries in {None, run.queries}
+        assert depth in {None, run.per_query.most}
+        assert validate(file).valid
+
+
+def test_runs_of_trec_covid_know_most_of_their_tops(shared):
+    """Judged@10 as ir_measures printed it, for every run."""
+    folder = shared / "trec-covid-r1"
+    lines = (folder / "expected" / "ir_measures.main.csv").read_text().splitlines()
+    column = lines[0].split(",").index("Judged@10")
+    printed = {line.split(",")[0]: float(line.split(",")[column]) for line in lines[1:]}
+    runs = sorted((folder / "runs").iterdir())[:4]
+    for each in describe([folder / "qrels.covid-round1.txt", *runs]).holes:
+        assert each.judged == pytest.approx(printed[each.run], abs=1e-9)
+
+
+def test_a_book_s_ratings(shared):
+    """2,420 pairs, 137 queries, 1,942 judgements, 13 judges, 562 pairs judged twice, all alike."""
+    book = shared / "products" / "quepid" / "haystack_rating_party_book.json"
+    found = describe(book).files[0].ratings
+    assert (found.ratings, found.raters, found.queries, found.shared) == (1942, 13, 137, 562)
+    problems = validate(book).problems
+    assert named(problems)["copied-ratings"].count == 562
+    seen = [each.count for each in problems if each.check == "seen"]
+    assert 2420 - found.pairs in seen
+
+
+def test_a_snapshot_has_a_run_and_judgments(shared):
+    file = shared / "products" / "quepid" / "haystack_rating_party_snapshot_no-vector.json"
+    held = json.loads(file.read_text())
+    (told,) = describe(file).files
+    assert told.format == "quepid-snapshot"
+    assert told.runs[0].rows == sum(map(len, held["docs"].values()))
+    assert told.judgments.judgments == sum(len(query["ratings"]) for query in held["queries"])
+
+
+def test_metric_stores(shared):
+    """7 days x 4 configurations x 20 queries x 3 metrics."""
+    file = shared / "products" / "osqe" / "srw_metrics_sample_data.ndjson"
+    assert describe(file).files[0].values == 7 * 4 * 20 * 3
+
+
+@pytest.fixture
+def original(shared, tmp_path):
+    """Cranfield's bm25 run under the numbers of the query file, and the file of queries."""
+    lines = (shared / "cranfield" / "queries.renumbered.tsv").read_text().splitlines()
+    rows = [line.split("\t") for line in lines]
+    number = {position: original for position, original, _ in rows}
+    run = gzip.decompress((shared / "cranfield" / "runs" / "bm25.run.gz").read_bytes()).decode()
+    fields = [line.split(" ", 1) for line in run.splitlines()]
+    place, queries = tmp_path / "bm25.run", tmp_path / "queries.tsv"
+    place.write_text("".join(f"{number[query]} {rest}\n" for query, rest in fields))
+    queries.write_text("query_id\ttext\n" + "".join(f"{n}\t{text}\n" for _, n, text in rows))
+    return place, queries
+
+
+def test_cranfield_s_queries_are_numbered_differently(shared, original):
+    """The trap: joined by the ids, 73 topics have no results and MAP is 0.006 instead of 0.29."""
+    run, queries = original
+    qrels = shared / "cranfield" / "cranqrel.trec.txt"
+    found = named(validate(run, qrels).problems)
+    assert "numbered differently" in found["numbering"].what
+    assert "3 = 4, 4 = 8" in found["numbering"].mend
+    assert found["numbering"].severity == "warning"
+    assert any(each.count == 73 for each in validate(run, qrels).problems)
+    told = named(validate(queries, qrels).problems)["query-file"]
+    assert "from 1 to 225" in told.what
+    assert "from 1 to 365" in told.what
+    assert "3 = 4, 4 = 8" in told.mend
+
+
+def test_cranfield_s_own_run_is_numbered_like_its_judgments(shared):
+    folder = shared / "cranfield"
+    found = named(validate(folder / "runs" / "bm25.run.gz", folder / "cranqrel.trec.txt").problems)
+    assert "numbering" not in found
+    assert found["stray-grade"].line == 316
+
+
+def test_cranfield_s_scale_begins_with_the_best(shared):
+    """Code 1 is a complete answer, 4 of minimum interest."""
+    folder = shared / "cranfield"
+    found = named(validate(folder / "runs" / "bm25.run.gz", folder / "smart" / "cranqrel").problems)
+    assert found["reversed-scale"].severity == "note"
+    assert found["grades-against-ranks"].severity == "warning"
+    assert found["negative-grade"].count == 225
+
+
+def test_no_other_real_run_stands_against_its_grades(shared):
+    pairs = {
+        "trec-covid-r1/qrels.covid-round1.txt": "trec-covid-r1/runs/bm25_baseline.gz",
+        "dl20-doc/qrels.dl20-doc.txt.gz": "dl20-doc/runs/BIT.UA-run1.txt.gz",
+        "cast2021/trec-cast-qrels-docs.2021.qrel.gz": "cast2021/runs/org_convdr.run.gz",
+        "cacm/qrels.cacm.txt": "cacm/runs/bm25.run.gz",
+    }
+    for qrels, run in pairs.items():
+        found = named(validate(shared / run, shared / qrels).problems)
+        assert not {"grades-against-ranks", "numbering"} & set(found), run
+
+
+def test_esci_s_gains_are_no_grades(shared):
+    found = named(validate(shared / "esci-us" / "esci_us_judgments.json.gz").problems)
+    assert found["huge-grade"].count == 3389
+    assert "2^100 = 1.3e+30" in found["huge-grade"].what
+    assert "0, 1, 10, 100" in found["uneven-scale"].what
+    assert "ESCI" in found["uneven-scale"].what
+
+
+def test_quaerite_s_byte_order_mark(shared):
+    file = shared / "products" / "quaerite" / "movie_judgments_train.csv"
+    found = named(validate(file).problems)
+    assert found["byte-order-mark"].line == 1
+    assert describe(file).files[0].judgments.queries == 48
+
+
+def test_chorus_s_empty_ratings_are_unrated(shared):
+    file = shared / "products" / "chorus" / "Broad_Query_Set_unrated.csv"
+    lines = file.read_text().splitlines()[1:]
+    empty = sum(line.endswith(",") for line in lines if line)
+    told = validate(file)
+    assert told.valid
+    assert {empty, 134} <= {each.count for each in told.problems}
+    found = describe(file).files[0].judgments
+    assert (found.queries, found.unjudged, found.judgments) == (1, 134, 6)
+
+
+VARIANTS = [
+    "cacm/qrels.cacm.txt",
+    "chorus-electronics/Chorus_Electronics_basic.csv",
+    "products/quaerite/movie_judgments_train.csv",
+    "tmdb-title-judgments/title_judgments.txt",
+    "products/rankquest/movie-quotes-test-cases.json",
+]
+
+
+@pytest.mark.parametrize("file", VARIANTS)
+def test_marks_and_line_ends_are_told_and_change_nothing(shared, tmp_path, file):
+    plain = (shared / file).read_bytes().replace(b"\r\n", b"\n").removeprefix(b"\xef\xbb\xbf")
+    places = [tmp_path / "plain", tmp_path / "marked"]
+    places[0].write_bytes(plain)
+    places[1].write_bytes(b"\xef\xbb\xbf" + plain.replace(b"\n", b"\r\n"))
+    first, second = describe(places).files
+    assert first.judgments.sha256 == second.judgments.sha256
+    assert first.format == second.format
+    found = [named(validate(place).problems) for place in places]
+    assert not {"byte-order-mark", "line-ends"} & set(found[0])
+    assert {"byte-order-mark", "line-ends"} <= set(found[1])
+
+
+def test_documents_that_are_only_rated_are_told(tmp_path):
+    """As a snapshot of Quepid has them: appended as they are rated, not retrieved."""
+    snapshot = {
+        "id": 1, "name": "s", "time": "2024-04-23T00:00:00.000Z",
+        "docs": {"7": [
+            {"id": "a", "explain": None, "rated_only": False, "fields": {}},
+            {"id": "b", "explain": None, "rated_only": True, "fields": {}},
+        ]},
+        "queries": [{"query_id": 7, "query_text": "q", "ratings": {"a": 1, "b": 3}}],
+        "scores": [],
+    }  # fmt: skip
+    place = tmp_path / "snapshot.json"
+    place.write_text(json.dumps(snapshot))
+    assert named(validate(place).problems)["rated-only"].count == 1
+    assert describe(place).files[0].runs[0].rows == 1
+    snapshot["docs"]["7"].pop()
+    place.write_text(json.dumps(snapshot))
+    assert "rated-only" not in named(validate(place).problems)
