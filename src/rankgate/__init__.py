@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rankgate.errors import InputError, RankgateError, UsageError
     from rankgate.metrics.custom import metric
     from rankgate.notebook import (
+        Admitted,
         Blindness,
         Bridge,
         Comparisons,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         Reconciliation,
         Validation,
         Verdict,
+        admit,
         blindspots,
         compare,
         convention,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Admitted",
     "Blindness",
     "Bridge",
     "Comparisons",
@@ -71,6 +74,7 @@ __all__ = [
     "UsageError",
     "Validation",
     "Verdict",
+    "admit",
     "blindspots",
     "compare",
     "convention",
@@ -89,6 +93,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Admitted": "rankgate.notebook",
+    "admit": "rankgate.notebook",
     "Descriptions": "rankgate.notebook",
     "Validation": "rankgate.notebook",
     "describe": "rankgate.notebook",

@@ -37,6 +37,7 @@ GOOD = {
             "latency": 'quantile = "p99"\nmax_ms = 200',
             "unseen": 'at_most = 0.5\ntier = "info"',
             "drift": "queries = 0.1\njudgments = false",
+            "admitted": "file = 'admission.json'",
         }.items()
     ),
 }
@@ -80,7 +81,7 @@ def test_a_policy_is_checked_and_told(tmp_path):
     place = tmp_path / "ours.toml"
     place.write_text(GOOD["every kind"])
     told = CliRunner().invoke(program, ["policy", str(place)]).output
-    assert "12 rules" in told
+    assert "13 rules" in told
     assert re.search(
         r"per_query +per_query-4 \(block\)\n +metric AP, max_drop 0.2, at_most 3", told
     )

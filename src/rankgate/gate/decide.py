@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankgate.data.comparison import Comparison
-    from rankgate.gate.declare import Drift, Hole, Status
+    from rankgate.gate.declare import Admission, Drift, Hole, Status
     from rankgate.gate.policy import Policy
 
 MANY_LOOKS = 20
@@ -31,6 +31,7 @@ def decide(
     looks: int = 0,
     today: str = "",
     drift: Drift | None = None,
+    admissions: Mapping[str, Admission] | None = None,
 ) -> Verdict:
     """How every rule ends, and what that makes of the whole.
 
@@ -47,6 +48,7 @@ def decide(
             pinned.
         today: the day, for exceptions that expire.
         drift: what changed since the baseline was saved; None where it was not saved.
+        admissions: by file, how the judges ended that it tells of.
 
     Raises:
         UsageError: a margin below the noise floor; a slice that no query has.
@@ -59,6 +61,7 @@ def decide(
     evidence = Evidence(
         comparison, alpha, max(1, len(inferring)), policy["power"], policy["interval"],
         noise or {}, holes or {}, policy["flip"], today, drift,
+        admissions or {},
     )  # fmt: skip
     _refuse(policy, evidence)
     ended = tuple(Ended(rule, RULES[rule.kind].decide(rule, evidence)) for rule in policy.rules)

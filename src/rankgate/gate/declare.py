@@ -150,6 +150,21 @@ class Drift:
 
 
 @dataclass(frozen=True)
+class Admission:
+    """How a judge ended that was held against people (``rankgate admit``).
+
+    Attributes:
+        verdict: pass, fail or inconclusive.
+        judge: its name.
+        sha256: of its judgments.
+    """
+
+    verdict: str
+    judge: str
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What rules look at.
 
@@ -164,6 +179,7 @@ class Evidence:
         flip: the probability of a flip above which nothing is decided.
         today: the day, as 2026-01-31, for exceptions that expire.
         drift: what changed since the baseline was saved; None where it was not saved.
+        admissions: by file, how the judges ended that it tells of.
     """
 
     comparison: Comparison
@@ -176,6 +192,7 @@ class Evidence:
     flip: float = 0.1
     today: str = ""
     drift: Drift | None = None
+    admissions: Mapping[str, Admission] = field(default_factory=dict)
 
     def queries(self, metric: str, slice_: str | None) -> pl.DataFrame:
         """The queries of one metric, worst first, of a slice."""

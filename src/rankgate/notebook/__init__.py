@@ -1,5 +1,6 @@
 """The verbs for Python: each calls one service and returns its result, ready to be looked at."""
 
+from rankgate.notebook.admission import Admitted, admit
 from rankgate.notebook.blindness import Blindness, blindspots
 from rankgate.notebook.comparison import Comparisons, compare
 from rankgate.notebook.conversion import Conversion, convert
@@ -13,6 +14,7 @@ from rankgate.notebook.rules import Convention, Conventions, convention, convent
 from rankgate.notebook.validation import Validation, validate
 
 __all__ = [
+    "Admitted",
     "Blindness",
     "Bridge",
     "Comparisons",
@@ -27,6 +29,7 @@ __all__ = [
     "Reconciliation",
     "Validation",
     "Verdict",
+    "admit",
     "blindspots",
     "compare",
     "convention",

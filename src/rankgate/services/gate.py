@@ -15,6 +15,7 @@ from rankgate.gate.declare import Drift
 from rankgate.gate.looks import place
 from rankgate.gate.policy import default, found, read
 from rankgate.services import baseline as baselines
+from rankgate.services.admissions import admissions
 from rankgate.services.compare import Rules, compared
 from rankgate.services.evaluate import DEFAULT_METRICS
 from rankgate.services.holes import holes_of
@@ -93,6 +94,7 @@ def gate(
         looks=looks,
         today=today or datetime.now(UTC).strftime("%Y-%m-%d"),
         drift=_drift(base, other) if saved else None,
+        admissions=admissions(rules),
     )  # fmt: skip
     return _logged(verdict, saved, other, record=record) if saved else verdict
 

@@ -1,6 +1,7 @@
 """The kinds of rules; a new one is a file and a line here."""
 
 from rankgate.gate.rules import (
+    admitted,
     documents,
     drift,
     floor,
@@ -28,6 +29,7 @@ RULES = {
         latency.KIND,
         unseen.KIND,
         drift.KIND,
+        admitted.KIND,
     )
 }
 """Every kind of rule, by name."""

@@ -1,0 +1,167 @@
+"""Judges held against people: figures by hand, published data, the gate that asks for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankgate.cli import main
+from rankgate.data import Qrels, read_qrels
+from rankgate.errors import InputError
+from rankgate.services.admit import DEMANDS, admit
+from rankgate.services.gate import gate
+
+
+def made(grades, name="qrels"):
+    """Judgments from rows of grades, a row a query."""
+    rows = [
+        (f"q{i:02}", f"d{j:02}", float(grade))
+        for i, row in enumerate(grades)
+        for j, grade in enumerate(row)
+    ]
+    return Qrels(pl.DataFrame(rows, schema=["query_id", "doc_id", "grade"], orient="row"), name)
+
+
+@pytest.fixture
+def people():
+    return np.random.default_rng(3).integers(0, 4, (40, 10))
+
+
+def ends(told):
+    return {each.name: each.status for each in told.admission.demands}
+
+
+def test_who_says_what_people_say_is_admitted(people):
+    told = admit(made(people), made(people))
+    assert (told.status, told.admission.verdict) == (0, "pass")
+    assert told.admission.agreement.coefficients["alpha, ordinal"].value == pytest.approx(1)
+    assert (told.admission.bias.mean, told.admission.pairs) == (0, 400)
+
+
+def test_who_draws_grades_is_refused(people):
+    drawn = np.random.default_rng(4).permuted(people.ravel()).reshape(people.shape)
+    told = admit(made(people), made(drawn))
+    assert told.status == 1
+    assert ends(told) == {"pairs": "pass", "agreement": "fail", "bias": "pass"}
+
+
+def test_who_is_generous_is_refused_by_the_bias(people):
+    told = admit(made(people), made(people + 1))
+    assert ends(told)["bias"] == "fail"
+    assert told.admission.bias.mean == pytest.approx(1)
+    assert told.admission.bias.grades["bias"].to_list() == [1, 1, 1, 1]
+
+
+def test_few_pairs_decide_nothing(people):
+    told = admit(made(people[:5]), made(people[:5]))
+    assert (told.status, ends(told)["pairs"]) == (3, "inconclusive")
+
+
+def test_pairs_that_one_alone_judged_do_not_count(people):
+    told = admit(made(people), made(people[:, :4]))
+    assert told.admission.pairs == 160
+    with pytest.raises(InputError, match="no pair is judged in qrels too"):
+        admit(made(people), Qrels(pl.DataFrame({"query_id": "x", "doc_id": "y", "grade": 1.0})))
+
+
+def test_the_order_of_systems_under_a_judge_who_turns_grades_round():
+    # documents 0, 1 and 2 of each query have grades 2, 1, 0; each system puts another one first
+    people = np.tile([2, 1, 0], (40, 1))
+    runs = [
+        {f"q{i:02}": {f"d{j:02}": 1.0 + (j == best) for j in range(3)} for i in range(40)}
+        for best in range(3)
+    ]
+    told = admit(made(people), made(2 - people), runs, ["DCG@1"])
+    (order,) = told.admission.orders
+    assert (order.tau, order.flips, order.lost, order.reversed, order.pairs) == (-1, 3, 0, 3, 3)
+    assert told.admission.systems["people"].to_list() == [2, 1, 0]
+    assert told.admission.systems["judge"].to_list() == [0, 1, 2]
+    assert ends(told)["order by DCG@1"] == "fail"
+
+
+def test_people_and_a_language_model_at_trec(shared):
+    place = shared / "rag25-human-vs-llm"
+    told = admit(
+        place / "qrels.rag25.test.txt.gz", place / "qrels.rag25.test-umbrela2.txt.gz", samples=200
+    )
+    found = told.admission
+    assert (found.pairs, found.queries) == (10_284, 22)
+    marginals = found.bias.confusion.group_by("judge").agg(pl.col("pairs").sum()).sort("judge")
+    assert marginals["pairs"].to_list() == [2524, 2399, 3790, 1263, 308]
+    assert found.bias.grades["pairs"].to_list() == [3619, 1499, 3760, 1318, 88]
+    mean = (np.array([2524, 2399, 3790, 1263, 308]) @ range(5)) / 10_284
+    ours = (np.array([3619, 1499, 3760, 1318, 88]) @ range(5)) / 10_284
+    gap = found.bias.confusion.select(
+        ((pl.col("judge") - pl.col("people")) * pl.col("pairs")).sum() / pl.col("pairs").sum()
+    ).item()
+    assert gap == pytest.approx(mean - ours)
+    assert ends(told)["agreement"] == "pass"
+
+
+def simulated(qrels, confusion, seed):
+    """Judgments with every grade redrawn from the row of people's grade."""
+    rng = np.random.default_rng(seed)
+    grades = qrels.table["grade"].to_numpy()
+    drawn = [float(rng.choice(3, p=confusion[int(grade)])) if grade >= 0 else grade
+             for grade in grades]  # fmt: skip
+    return replace(qrels, table=qrels.table.with_columns(pl.Series("grade", drawn)), name="model")
+
+
+@pytest.mark.slow
+def test_the_order_of_sixteen_systems_under_a_simulated_judge(shared):
+    """rag25's model on TREC-COVID's three grades: 0 is 0, 1 and 2 are 1, 3 and 4 are 2."""
+    place = shared / "rag25-human-vs-llm"
+    two = [read_qrels(place / f"qrels.rag25.{name}.txt.gz").table
+           for name in ("test", "test-umbrela2")]  # fmt: skip
+    both = two[0].join(two[1], on=["query_id", "doc_id"])
+    three = np.zeros((3, 3))
+    for one, other in both.select("grade", "grade_right").iter_rows():
+        three[(int(one) + 1) // 2, (int(other) + 1) // 2] += 1
+    confusion = three / three.sum(axis=1, keepdims=True)
+    covid = shared / "trec-covid-r1"
+    qrels = read_qrels(covid / "qrels.covid-round1.txt")
+    runs = sorted((covid / "runs").iterdir())
+    told = admit(qrels, simulated(qrels, confusion, 0), runs, ["nDCG@10"], samples=200)
+    (order,) = told.admission.orders
+    assert order.pairs == 120
+    assert 0.5 < order.tau < 1  # noise of single grades hardly moves means over thirty topics
+    assert order.reversed == 0
+    assert told.admission.verdict == "fail"
+    assert ends(told)["bias"] == "fail" or ends(told)["order by nDCG@10"] == "fail"
+
+
+def test_a_gate_can_ask_for_it(people, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, grades in (("people", people), ("model", people), ("other", people % 3)):
+        rows = made(grades).table.iter_rows()
+        lines = [f"{query} 0 {doc} {grade:g}\n" for query, doc, grade in rows]
+        (tmp_path / f"{name}.txt").write_text("".join(lines))
+    (tmp_path / "rankgate.toml").write_text(
+        '[[rules]]\nid = "judge"\nkind = "admitted"\nfile = "admission.json"\n'
+    )
+    words = ["admit", "people.txt", "model.txt", "--format", "json", "-o", "admission.json"]
+    monkeypatch.setattr("sys.argv", ["rankgate", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == ""
+    run = {f"q{i:02}": {"d00": 1.0} for i in range(40)}
+    told = {name: gate(f"{name}.txt", run, run).rules[0].outcome for name in ("model", "other")}
+    assert told["model"].status == "pass"
+    assert told["other"].status == "inconclusive"
+    assert "tells of other judgments of model" in told["other"].reason
+    verdict = json.loads((tmp_path / "admission.json").read_text())
+    (tmp_path / "admission.json").write_text(json.dumps(verdict | {"verdict": "fail"}))
+    assert gate("model.txt", run, run).verdict == "fail"
+    (tmp_path / "admission.json").write_text("[]")
+    with pytest.raises(InputError, match=r"admission\.json: no admission"):
+        gate("model.txt", run, run)
+
+
+def test_demands_are_asked(people):
+    told = admit(made(people), made(people), demands=replace(DEMANDS, pairs=500))
+    assert told.status == 3
