@@ -60,7 +60,7 @@ def test_every_parameter_is_told_if_asked_for(run, headphones):
     usual = run(*words, "RR").out
     assert "parameters" not in usual
     told = run(*words, "RR", "--all-parameters").out
-    assert "parameters   rel=1, cutoff=None, target='relevant', offset=0\n" in told
+    assert "parameters   cutoff=None, rel=1, target='relevant', offset=0\n" in told
     assert "target" in run(*words, "RR", "--all-parameters", "--format", "markdown").out
     listed = json.loads(run(*words, "RR", "--format", "json").out)
     assert listed["parameters"] == listed["usual"]

@@ -37,10 +37,8 @@ ROWS_OF = {
     "note": 94,
     "leaf": 97,
 }
-OUTSIDE = (
-    "2.11-0106",  # coverage of a catalogue: no judgments, and not a mean over queries
-    "2.3-0136",  # a misprint taken at its word: DCG over itself
-)
+ELSEWHERE = ("2.11-0106",)  # coverage of a catalogue, in test_rows_lists
+OUTSIDE = ("2.3-0136",)  # a misprint taken at its word: DCG over itself
 SPELLED = {
     "DCG@3 [log2]": "DCG(base=2)@3",
     "DCG@3 [natural log]": "DCG@3",
@@ -57,7 +55,7 @@ def table():
 
 
 ROWS = table()
-HERE = [row for row in ROWS if row["id"] not in OUTSIDE]
+HERE = [row for row in ROWS if row["id"] not in (*OUTSIDE, *ELSEWHERE)]
 
 
 def parsed(text, sign):
@@ -98,4 +96,4 @@ def test_the_convention_gives_what_the_tool_gives(row):
 
 def test_no_row_is_missing():
     assert Counter(row["convention"] for row in ROWS) == ROWS_OF
-    assert len(ROWS) - len(HERE) == len(OUTSIDE)
+    assert len(ROWS) - len(HERE) == len(OUTSIDE) + len(ELSEWHERE)

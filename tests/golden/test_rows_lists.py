@@ -1,0 +1,107 @@
+"""Rows of the table that are about lists as a whole, or about two runs: no metric of judgments.
+
+Their families name them as ``ELSEWHERE``; here each is computed from the row itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankgate.data import read_run
+from rankgate.metrics.lists import (
+    coverage,
+    entropy,
+    gini,
+    items_shown,
+    personalization,
+)
+from rankgate.metrics.names import parse
+from rankgate.scoring import CONVENTIONS
+from rankgate.scoring.lists import listed
+from rankgate.services import evaluate
+from rankgate.stats.paired import student
+
+TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"
+
+pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason="the table is not beside us")
+
+
+EACH = replace(CONVENTIONS["trec"], duplicates="each")  # RecBole's example shows an item twice
+
+
+def run_of(row):
+    """The run of a row: a frame, as an item may stand in a list twice."""
+    rows = []
+    for ranking in row["run"].split(";"):
+        query, _, items = ranking.partition(":")
+        pairs = (item.rpartition("@") for item in items.split(","))
+        rows += [(query, doc, float(score)) for doc, _, score in pairs]
+    return pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+
+
+def lists(row, catalogue):
+    return listed(read_run(run_of(row)), EACH, 10, catalogue=catalogue)
+
+
+def p_of_identical_runs(row):
+    """30 queries with the content of the row, the same run twice."""
+    ((ours, grades),) = {"1": {"a": 1, "b": 0}}.items()
+    assert row["qrels"] == f"{ours}:" + ",".join(f"{d}={g}" for d, g in grades.items())
+    qrels = {str(i): grades for i in range(30)}
+    one = run_of(row)
+    run = pl.concat([one.with_columns(pl.lit(query).alias("query_id")) for query in qrels])
+    values = evaluate(qrels, run, [parse("RR")]).runs[0].values["RR"]
+    return student(values - values).p_value[0]
+
+
+COMPUTED = {
+    "2.10-0007": lambda row: entropy(lists(row, 4), base=math.e) / items_shown(lists(row, 4)),
+    "2.10-0008": lambda row: entropy(lists(row, 4), base=math.e),
+    "2.10-0009": lambda row: entropy(lists(row, 4)),
+    "2.10-0010": lambda row: gini(lists(row, 4)),
+    "2.10-0013": p_of_identical_runs,
+    "2.10-0019": lambda row: round(100 * coverage(lists(row, [*"abcdefghijk"])), 2),
+    "2.10-0020": lambda row: personalization(lists(row, None)),
+    "2.11-0106": lambda row: coverage(lists(row, 4).first(2)),
+}
+"""How each row is computed; RecBole divides entropy by the number of items shown."""
+
+OTHERWISE = {
+    "2.10-0013": (1.0, "nothing differs at all: p is 1, and not undefined"),
+    "2.10-0020": (math.nan, "one list has no pair: undefined, and not infinite"),
+}
+"""Rows where the tool errs, and what we give."""
+
+
+def table():
+    if not TABLE.is_file():
+        return []
+    with TABLE.open(newline="") as lines:
+        return [row for row in csv.DictReader(lines) if row["id"] in COMPUTED]
+
+
+ROWS = table()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+def test_a_row_is_what_the_tool_gives(row):
+    got = COMPUTED[row["id"]](row)
+    want = OTHERWISE[row["id"]][0] if row["id"] in OTHERWISE else float(row["value"])
+    assert got == pytest.approx(want, rel=0, abs=1e-9, nan_ok=True)
+
+
+def test_what_we_give_otherwise_is_otherwise():
+    theirs = {row["id"]: float(row["value"]) for row in ROWS}
+    for each, (ours, _) in OTHERWISE.items():
+        assert not np.array_equal(theirs[each], ours, equal_nan=True)
+
+
+def test_no_row_is_missing():
+    assert {row["id"] for row in ROWS} == COMPUTED.keys()
