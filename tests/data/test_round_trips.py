@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankgate.data import Contents, contents_of
 from rankgate.data.formats import FORMATS, named
-from rankgate.data.qrels import Qrels, Scale
+from rankgate.data.qrels import SCHEMA, Qrels, Scale
 from rankgate.data.ratings import Ratings
 from rankgate.data.run import Run
 from rankgate.data.source import Source
@@ -185,7 +185,7 @@ def grades_of(contents, losses, *before):
         if each.queries is not None:
             names |= dict(each.queries.select("query_id", "text").rows())
     blanks = any("blanks" in loss.what for loss in losses)
-    called = {(names.get(q, q), d): g for q, d, g in contents.qrels.table.rows()}
+    called = {(names.get(q, q), d): g for q, d, g in contents.qrels.table.select(*SCHEMA).rows()}
     return {(q.replace("_", " ") if blanks else q, d): g for (q, d), g in called.items()}
 
 
