@@ -1,0 +1,172 @@
+"""UMBRELA: what it is asked, what it says, and that a failure is no grade of 0."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import polars as pl
+import pytest
+
+from rankgate.data import Contents, contents_of
+from rankgate.data.formats import detected, named
+from rankgate.data.qrels import Qrels
+from rankgate.data.source import Source
+from rankgate.errors import DuplicateError, InputError
+
+FLEA, LIFE = "how long is life cycle of flea", "The life cycle of a flea can last 20 days."
+
+
+def lines(*values):
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
+def said(judgment, status, passage=LIFE, **more):
+    return {
+        "model": "gpt-4o",
+        "query": FLEA,
+        "passage": passage,
+        "prompt": "...",
+        "prediction": f"##final score: {judgment}",
+        "judgment": judgment,
+        "result_status": status,
+        **more,
+    }
+
+
+ANSWERS = lines(said(3, 1), said(0, 0, "second"), said(0, 1, "third", reasoning="off topic"))
+REQUESTS = lines(
+    {
+        "query": {"text": FLEA, "qid": "1037798"},
+        "candidates": [
+            {"doc": {"segment": LIFE, "url": "x"}, "docid": "7065735"},
+            {"doc": {"segment": "b"}, "docid": 2},
+        ],
+    },
+    {"query": "fleas", "candidates": ["one text", "another"]},
+    {"query": {"text": "none", "qid": 3}, "candidates": []},
+)
+
+
+def read(data, name=None):
+    return contents_of(Source(None, data), name)
+
+
+def again(name, contents):
+    out = io.BytesIO()
+    lost = named(name).write(contents, out)
+    return out.getvalue(), lost
+
+
+def test_a_failure_is_no_grade():
+    fmt, reason = detected(Source(None, ANSWERS))
+    assert (fmt.name, reason) == (
+        "umbrela",
+        "the first line is an object with query, passage and judgment",
+    )
+    found = read(ANSWERS)
+    assert found.qrels.table.rows() == [(FLEA, LIFE, 3.0), (FLEA, "third", 0.0)]
+    table = found.ratings.table.select("doc_id", "rater", "grade", "reason", "comment")
+    assert table.rows() == [
+        (LIFE, "gpt-4o", 3.0, None, None),
+        ("second", "gpt-4o", None, "the answer could not be read (result_status 0)", None),
+        ("third", "gpt-4o", 0.0, None, "off topic"),
+    ]
+    assert [(n.what, n.count, n.examples) for n in found.notes] == [
+        ("answers that could not be read, left unrated and not 0", 1, ("line 2",))
+    ]
+
+
+def test_ids_where_there_are_some():
+    found = read(lines(said(2, 1, qid="q1", docid="d1")))
+    assert found.qrels.table.rows() == [("q1", "d1", 2.0)]
+    assert found.queries.rows() == [("q1", FLEA)]
+    assert found.documents.rows() == [("d1", LIFE)]
+
+
+def test_answers_come_back_as_they_were():
+    data, lost = again("umbrela", read(ANSWERS))
+    assert [json.loads(line) for line in data.splitlines()] == [
+        json.loads(line) for line in ANSWERS.splitlines()
+    ]
+    assert lost == ()
+    value = said(2, 1, qid="q1", docid="d1")
+    data, lost = again("umbrela", read(lines(value)))
+    assert (json.loads(data), lost) == (value, ())
+
+
+def test_several_answers_for_a_pair_are_ratings_only():
+    found = read(lines(said(3, 1), said(2, 1)))
+    assert found.qrels is None
+    assert found.ratings.table["grade"].to_list() == [3.0, 2.0]
+
+
+def test_grades_of_another_scale_are_refused():
+    table = pl.DataFrame({"query_id": ["1"], "doc_id": ["a"], "grade": [4.0]})
+    with pytest.raises(InputError, match="grade 4, where UMBRELA has 0, 1, 2 and 3"):
+        again("umbrela", Contents(qrels=Qrels(table)))
+
+
+def test_requests_are_a_run_with_texts():
+    assert detected(Source(None, REQUESTS))[1] == "an object with query and candidates"
+    found = read(REQUESTS)
+    assert found.runs[0].table.rows() == [
+        ("1037798", "7065735", -1.0),
+        ("1037798", "2", -2.0),
+        ("fleas", "one text", -1.0),
+        ("fleas", "another", -2.0),
+    ]
+    assert found.runs[0].queries.rows() == [("3", "zero")]
+    assert found.queries.rows() == [("1037798", FLEA), ("3", "none")]
+    assert found.documents.sort("doc_id").rows(named=True) == [
+        {"doc_id": "2", "text": "b", "url": None},
+        {"doc_id": "7065735", "text": LIFE, "url": "x"},
+    ]
+
+
+def test_scores_order_where_all_are_given():
+    value = {"query": "q", "candidates": [{"docid": "a", "score": 1}, {"docid": "b", "score": "2"}]}
+    assert read(lines(value)).runs[0].table["score"].to_list() == [1.0, 2.0]
+    del value["candidates"][1]["score"]
+    assert read(lines(value)).runs[0].table["score"].to_list() == [-1.0, -2.0]
+
+
+def test_requests_come_back():
+    first = read(REQUESTS)
+    data, lost = again("umbrela-requests", first)
+    assert [loss.what for loss in lost] == ["states of queries"]
+    second = read(data)
+    assert second.runs[0].table.rows() == first.runs[0].table.rows()
+    assert json.loads(data.splitlines()[0])["candidates"][0] == {
+        "doc": {"segment": LIFE, "url": "x"},
+        "docid": "7065735",
+        "score": -1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("umbrela", {"query": "q", "judgment": 1}, "no text of the passage"),
+        ("umbrela", {"query": "", "passage": "p", "judgment": 1}, "no text of the query"),
+        ("umbrela", {"query": "q", "passage": "p", "judgment": "x"}, "is not a finite number"),
+        ("umbrela", [1], "a list, where an object"),
+        ("umbrela-requests", {"query": "q"}, "'candidates' is null, where a list"),
+        ("umbrela-requests", {"query": 1.5, "candidates": []}, "the query 1.5 is no id"),
+        ("umbrela-requests", {"query": "q", "candidates": [{}]}, "docid null is no id"),
+        ("umbrela-requests", {"query": {"text": [1]}, "candidates": []}, "is a list, where"),
+    ],
+)
+def test_wrong_lines_are_named(name, value, words):
+    good = json.loads((ANSWERS if name == "umbrela" else REQUESTS).splitlines()[0])
+    with pytest.raises(InputError, match=words) as error:
+        read(lines(good, value), name)
+    assert error.value.line == 2 or "line 2" in str(error.value)
+
+
+def test_a_candidate_or_a_query_twice():
+    with pytest.raises(DuplicateError, match="candidate 'a' stands twice for query 'q'"):
+        read(lines({"query": "q", "candidates": ["a", "a"]}))
+    with pytest.raises(InputError, match="query 'q' stands in a line before") as error:
+        read(lines(*[{"query": "q", "candidates": ["a"]}] * 2))
+    assert error.value.line == 2
