@@ -189,6 +189,15 @@ def test_cranfield_s_queries_are_numbered_differently(shared, original):
     assert "3 = 4, 4 = 8" in told.mend
 
 
+@pytest.mark.parametrize("file", ["cran.qry.xml", "smart/cran.qry"])
+def test_cranfield_s_own_file_of_queries(shared, file):
+    folder = shared / "cranfield"
+    told = named(validate(folder / file, folder / "cranqrel.trec.txt").problems)["query-file"]
+    assert "the judgments count them through from 1 to 225" in told.what
+    assert "365" in told.what
+    assert "3 = " in told.mend
+
+
 def test_cranfield_s_own_run_is_numbered_like_its_judgments(shared):
     folder = shared / "cranfield"
     found = named(validate(folder / "runs" / "bm25.run.gz", folder / "cranqrel.trec.txt").problems)

@@ -178,7 +178,9 @@ def _in_memory(given: Any, as_: Part | None) -> Contents:  # noqa: ANN401 - as o
 
 
 def _stored(place: Source) -> tuple[int, str]:
-    """Size and hash of the bytes as they are stored."""
+    """Size and hash of the bytes as they are stored; a folder has neither."""
+    if place.path is not None and place.path.is_dir():
+        return 0, ""
     total, size = hashlib.sha256(), 0
     with place.raw() as stream:
         while piece := stream.read(1 << 20):

@@ -64,7 +64,9 @@ def subject(
     told = Subject(str(given), "?", "", _NOTHING)
     try:
         place, found = formats.opened(given, from_)
-        told = replace(told, label=place.label, bytes=Bytes(place.head(_LOOKED_AT)))
+        folder = place.path is not None and place.path.is_dir()
+        begins = _NOTHING if folder else Bytes(place.head(_LOOKED_AT))
+        told = replace(told, label=place.label, bytes=begins)
         reason = "it was named"
         if found is None:
             found, reason = formats.detected(place)
