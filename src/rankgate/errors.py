@@ -19,9 +19,13 @@ class RankgateError(Exception):
 
 
 class InputError(RankgateError):
-    """Data that cannot be read; names the file and, where there is one, the line."""
+    r"""Data that cannot be read; names the file and, where there is one, the line.
+
+    Ends of lines in what is quoted from the data are shown as ``\n``, so that it is one line.
+    """
 
     def __init__(self, problem: str, *, source: str = "", line: int | None = None) -> None:
+        problem = problem.replace("\n", "\\n").replace("\r", "\\r")
         self.problem = problem
         self.source = source
         self.line = line

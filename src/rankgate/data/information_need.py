@@ -37,7 +37,7 @@ def read(source: Source) -> Contents:
     """
     found = sheet.sheet(source, _COLUMNS, filled=("query_id",))
     rows = found.rows
-    if "information_need" not in rows.columns:
+    if "information_need" in found.absent:
         names = ", ".join(found.others)[:200]
         problem = f"no column information_need among query, {names}."
         raise InputError(problem, source=source.label, line=1)

@@ -50,8 +50,7 @@ def read(source: Source) -> Contents:
         DuplicateError: a document rated twice for one query.
     """
     found = sheet.sheet(source, _COLUMNS, numbers=("position", "grade"), filled=("query_id",))
-    missing = [name for name in _COLUMNS if name not in found.rows.columns]
-    rows = found.rows.with_columns(pl.lit(None).alias(name) for name in missing)
+    rows = found.rows
     qrels, notes = tables.judgments(rows.select(*_PAIR, "grade"), source.stem, found.place)
     there = rows.filter(pl.col("doc_id").is_not_null())
     run, more = retrieved(there, rows["query_id"], source.stem, source.label)

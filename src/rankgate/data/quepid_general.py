@@ -50,8 +50,7 @@ def read(source: Source) -> Contents:
         InputError: a score that is no number, a date that is none, an empty or repeated query.
     """
     found = sheet.sheet(source, _COLUMNS, numbers=("value",), filled=("query_id",))
-    missing = [name for name in _COLUMNS if name not in found.rows.columns]
-    rows = found.rows.with_columns(pl.lit(None).alias(name) for name in missing)
+    rows = found.rows
     twice = rows["query_id"].is_duplicated()
     if twice.any():
         row = int((~rows["query_id"].is_first_distinct()).arg_max() or 0)

@@ -45,8 +45,7 @@ def read(source: Source) -> Contents:
         InputError: a position that is no number, an empty query; with the line.
     """
     found = sheet.sheet(source, _COLUMNS, numbers=("position",), filled=("query_id",))
-    missing = [name for name in _COLUMNS if name not in found.rows.columns]
-    rows = found.rows.with_columns(pl.lit(None).alias(name) for name in missing)
+    rows = found.rows
     runs: list[Run] = []
     notes: list[Note] = []
     known: dict[str, Any] = {}

@@ -12,7 +12,7 @@ from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss
 from rankgate.data.json_keys import have, matching
 from rankgate.data.json_text import document
-from rankgate.data.json_walk import a_text, an_id, an_object, inside, whole_object
+from rankgate.data.json_walk import a_text, an_id, an_object, each, inside, whole_object
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def read(source: Source) -> Contents:
             indices[doc] = a_text(rating, "_index", at, label)
             judged.add(query, doc, rating.get("rating"), at, "rating")
     rest = {key: value for key, value in found.items() if key != "requests"}
+    list(each(rest.get("templates") or [], "templates", label))  # or it cannot be written
     qrels, notes = judged.qrels(source.stem)
     worded = any(row["text"] != row["query_id"] for row in rows)
     extra = {"request": rest, "requests": raw, "indices": indices}
@@ -113,7 +114,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
         ]
         requests.append({**raw.get(query, new), "ratings": rated})
     rest = dict(kept.get("request", {"metric": _METRIC}))
-    templates = list(rest.pop("templates", []))
+    templates = list(rest.pop("templates", None) or [])
     if any(query not in raw for query in grades) and not any(
         t.get("id") == "query" for t in templates
     ):

@@ -41,8 +41,7 @@ def judged(
     """
     required = [ours for ours in columns if ours == "query_id"]
     found = sheet.sheet(source, columns, numbers=("grade",), filled=required, guard=guard)
-    missing = [ours for ours in (*_PAIR, "grade") if ours not in found.rows.columns]
-    rows = found.rows.with_columns(pl.lit(None).alias(name) for name in missing)
+    rows = found.rows
     single, place, repeated = once(rows.select(*_PAIR, "grade"), found.place, last=last)
     qrels, notes = tables.judgments(single, source.stem, place)
     documents = rows.filter(pl.col("doc_id").is_not_null()).select(*_PAIR, *found.others)

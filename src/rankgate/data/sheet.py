@@ -13,7 +13,7 @@ from rankgate.data.place import Place
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import BinaryIO
 
     from rankgate.data.source import Source
@@ -29,11 +29,13 @@ class Sheet:
     Attributes:
         rows: the wanted columns under our names, then all others under theirs.
         others: the names of the columns that nobody wanted.
+        absent: those of our names that no column was found of; they are null.
         place: where the rows stand.
     """
 
     rows: pl.DataFrame
     others: tuple[str, ...]
+    absent: tuple[str, ...]
     place: Place
 
 
@@ -46,7 +48,7 @@ def sheet(
     source: Source,
     wanted: Mapping[str, tuple[str, ...]],
     *,
-    numbers: Iterable[str] = (),
+    numbers: Sequence[str] = (),
     filled: Iterable[str] = (),
     guard: bool = True,
 ) -> Sheet:
@@ -55,8 +57,8 @@ def sheet(
     Args:
         source: the file; a byte order mark, ``\\r\\n`` and a missing last newline are fine.
         wanted: for each of our columns the names it may have, in lower case; a column that no
-            name is found of is left out.
-        numbers: those of ours that hold numbers.
+            name is found of is null.
+        numbers: those that hold numbers, of ours or of others.
         filled: those of ours that may not be empty; another column's empty field is null.
         guard: take away the blank that stands before ``-``, ``=``, ``+`` or ``@``.
 
@@ -74,7 +76,7 @@ def sheet(
     }
     used = {*kept.values()}
     others = {
-        name if name not in kept else f"{name} (column)": name
+        name if name not in wanted else f"{name} (column)": name
         for name in header.names
         if name and name not in used
     }
@@ -85,16 +87,20 @@ def sheet(
             problem = f"no column {shown} among {', '.join(header.names)[:200]}."
             raise InputError(problem, source=source.label, line=1)
     empty = frozenset(every) - frozenset(filled)
-    layout = records.Layout(header, every, frozenset(numbers) & frozenset(kept), empty)
+    layout = records.Layout(header, every, frozenset(numbers) & frozenset(every), empty)
     schema = {name: pl.Float64 if name in layout.numbers else pl.String for name in every}
     rows = pl.concat([pl.DataFrame(schema=schema), *records.frames(source, layout)])
+    absent = tuple(ours for ours in wanted if ours not in kept)
+    types = {ours: pl.Float64 if ours in {*numbers} else pl.String for ours in absent}
+    rows = rows.with_columns(pl.lit(None, types[ours]).alias(ours) for ours in absent)
     if guard:
         text = pl.col(pl.String)
         unguarded = text.str.slice(1)
         rows = rows.with_columns(
             pl.when(text.str.contains(_GUARDED)).then(unguarded).otherwise(text)
         )
-    return Sheet(rows, tuple(others), Place(source.label, partial(records.line_of, source, header)))
+    place = Place(source.label, partial(records.line_of, source, header))
+    return Sheet(rows, tuple(others), absent, place)
 
 
 def _refuse_twins(names: tuple[str, ...], source: Source) -> None:

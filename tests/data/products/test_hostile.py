@@ -1,0 +1,168 @@
+"""Products' files that were damaged: read as far as they make sense, or one error, no traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankgate.data.formats import contents_of, detected, named
+from rankgate.data.source import Source
+from rankgate.errors import RankgateError
+
+SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())
+DOCUMENTS = [path for path in SAMPLES if path.suffix == ".json"]
+SHEETS = [path for path in SAMPLES if path.suffix != ".json"]
+
+VALUES = [
+    None, True, False, 0, -1, 2.5, 10**30, "", " ", "x", "3", "1e999", "\x00", "2024-13-45", [],
+    {}, [[]], [None], [1, "a"], {"": None}, {"a": {"b": []}}, {"gain": "x"}, "Ã©\n\"'",
+]  # fmt: skip
+CELLS = [
+    "", " ", '"', '""', "x", "-1", "=1+1", " =1", "1e999", "nan", "1_0", "\x00", "\r", '"a\nb"',
+    "a,b", "é", "0x1", "\ufeff", "'", "٣", "9" * 400,
+]  # fmt: skip
+
+
+def name_of(path):
+    return path.name.split(".", 1)[0]
+
+
+def endured(name, data):
+    """Read, look at everything, write again: only deliberate errors may come out, in one line."""
+    fmt = named(name)
+    try:
+        contents = fmt.read(Source(None, data))
+        for run in contents.runs:
+            _ = run.table
+        if fmt.write and contents.parts:
+            out = io.BytesIO()
+            fmt.write(contents, out)
+            fmt.read(Source(None, out.getvalue()))
+    except RankgateError as error:
+        assert str(error).strip()  # noqa: PT017 - the error is one of two good ends
+        assert "\n" not in str(error)  # noqa: PT017 - as above
+    with contextlib.suppress(RankgateError):
+        detected(Source(None, data))
+
+
+def places(value, path=()):
+    """The paths of all values."""
+    yield path
+    if isinstance(value, dict | list):
+        every = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, inside in every:
+            yield from places(inside, (*path, key))
+
+
+def changed(value, path, new):
+    """The document with another value at a path; without it where that is ``...``."""
+    if not path:
+        return None if new is ... else new
+    whole = value.copy()
+    if len(path) == 1 and new is ...:
+        del whole[path[0]]
+    else:
+        whole[path[0]] = changed(value[path[0]], path[1:], new)
+    return whole
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_any_value_of_a_document_may_be_wrong_or_missing(path):
+    document = json.loads(path.read_bytes())
+    for count, where in enumerate(places(document)):
+        for new in (*some(VALUES, count), ...):
+            data = json.dumps(changed(document, where, new)).encode()
+            endured(name_of(path), data)
+
+
+def some(every, count):
+    """A few of many, other ones each time."""
+    return [every[(5 * count + step) % len(every)] for step in range(5)]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@given(data=st.data())
+def test_two_values_of_a_document_may_be_wrong(path, data):
+    """`HYPOTHESIS_PROFILE=thorough` tries more of them."""
+    document = json.loads(path.read_bytes())
+    for _ in range(2):
+        where = data.draw(st.sampled_from(list(places(document))))
+        document = changed(document, where, data.draw(st.sampled_from([*VALUES, ...])))
+        if not isinstance(document, dict | list):
+            break
+    endured(name_of(path), json.dumps(document).encode())
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_a_key_twice_is_an_error_with_its_line(path):
+    """Nobody can say which of the two was meant."""
+    lines = path.read_text().split("\n")
+    keyed = [at for at, line in enumerate(lines) if line.strip().endswith(",") and '": ' in line]
+    twice = [at for at in keyed if not line_of_bracket(lines[at])][:20]
+    assert twice
+    for at in twice:
+        text = "\n".join([*lines[: at + 1], lines[at], *lines[at + 1 :]])
+        with pytest.raises(RankgateError, match="stands twice in one object") as error:
+            named(name_of(path)).read(Source(None, text.encode()))
+        assert error.value.line == at + 2
+
+
+def line_of_bracket(line):
+    return any(sign in line.split('": ', 1)[1] for sign in "{}[]")
+
+
+@pytest.mark.parametrize("path", SHEETS, ids=lambda path: path.name)
+def test_any_cell_may_be_wrong(path):
+    text = path.read_text(encoding="utf-8")
+    separator = " " if path.suffix == ".txt" else ","
+    lines = text.split("\n")
+    for row, line in enumerate(lines):
+        cells = line.split(separator)
+        for column in range(len(cells)):
+            for new in some(CELLS, 20 * row + column):
+                broken = separator.join([*cells[:column], new, *cells[column + 1 :]])
+                data = "\n".join([*lines[:row], broken, *lines[row + 1 :]])
+                endured(name_of(path), data.encode())
+        for fewer in (cells[:-1], [*cells, "x"], []):
+            data = "\n".join([*lines[:row], separator.join(fewer), *lines[row + 1 :]])
+            endured(name_of(path), data.encode())
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+@given(data=st.data())
+def test_files_may_be_cut_off_anywhere(path, data):
+    whole = path.read_bytes()
+    endured(name_of(path), whole[: data.draw(st.integers(0, len(whole)))])
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_half_a_document_is_an_error_with_its_line(path):
+    whole = path.read_bytes()
+    half = whole[: len(whole) // 2]
+    with pytest.raises(RankgateError) as error:
+        contents_of(Source(None, half), name_of(path))
+    assert error.value.line
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("coding", ["latin-1", "utf-16", "utf-32", "cp037"])
+def test_other_codings_are_an_error(path, coding):
+    text = path.read_text(encoding="utf-8-sig").replace("a", "ä")
+    with pytest.raises(RankgateError) as error:
+        contents_of(Source(None, text.encode(coding)), name_of(path))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_a_document_may_not_be_too_deep(path):
+    deep = "[" * 100 + "]" * 100
+    text = path.read_text().replace("null", deep)
+    document = text if deep in text else text.replace("\n", f'\n "x": {deep},\n', 1)
+    with pytest.raises(RankgateError, match="brackets inside each other"):
+        contents_of(Source(None, document.encode()), name_of(path))
