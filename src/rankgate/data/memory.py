@@ -1,4 +1,4 @@
-"""Tables that are in memory already: dicts of dicts, Polars, pandas and Arrow frames."""
+"""Tables that are in memory already: dicts of dicts, arrays, Polars, pandas and Arrow frames."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.data import arrays
 from rankgate.data.columns import shaped
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, refuse_holes
@@ -23,7 +24,7 @@ _BATCH = 2_000_000
 
 
 def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels:  # noqa: ANN401
-    """Judgments from ``{query_id: {doc_id: grade}}`` or a frame.
+    """Judgments from ``{query_id: {doc_id: grade}}``, a frame, or an array (see `arrays`).
 
     Args:
         table: the table.
@@ -33,18 +34,22 @@ def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels
     Raises:
         InputError: not such a table, ids that are not strings, grades that are no numbers.
     """
+    if _is_array(table):
+        return arrays.qrels_of(table, name)
     frame = _frame(table, "grade", label or name)
     return Qrels(frame, name=name, unjudged=tuple(_empty(table)), place=Place(label or name))
 
 
 def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:  # noqa: ANN401
-    """A run from ``{query_id: {doc_id: score}}`` or a frame.
+    """A run from ``{query_id: {doc_id: score}}``, a frame, or an array (see `arrays`).
 
     A query with an empty dictionary is one that returned nothing. Arguments as of `qrels_of`.
 
     Raises:
         InputError: not such a table, ids that are not strings, scores that are no numbers.
     """
+    if _is_array(table):
+        return arrays.run_of(table, name)
     rankings, label = None, label or name
     if _is_dict(table):
         _refuse_flat(table, "score", label)
@@ -73,6 +78,11 @@ def _refuse_flat(table: Mapping[str, Any], number: str, label: str) -> None:
     if not all(map(_is_dict, table.values())):
         problem = f"not a dict of dicts; expected {{query_id: {{doc_id: {number}}}}}."
         raise InputError(problem, source=label)
+
+
+def _is_array(table: object) -> bool:
+    """Whether something is an array or a sparse matrix, and no frame."""
+    return not hasattr(table, "__arrow_c_stream__") and arrays.is_array(table)
 
 
 def _is_dict(table: object) -> bool:
