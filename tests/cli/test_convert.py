@@ -60,6 +60,8 @@ def test_a_file_is_not_converted_into_itself(run, small):
     ended = run("convert", small[0], small[0], "--to", "csv")
     assert ended.code == 2
     assert "would replace an input" in ended.err
+    ended = run("convert", f"trec:{small[0]}", small[0], "--to", "csv")
+    assert (ended.code, "would replace an input" in ended.err) == (2, True)
     ended = run("convert", small[0], "-", "--to", "csv", "--format", "json")
     assert ended.code == 2
 

@@ -243,3 +243,27 @@ def test_duplicates_in_long_runs_have_their_line(tmp_path):
     with pytest.raises(DuplicateError) as error:
         list(read_run(path).batches())
     assert error.value.line == 4322
+
+
+def test_a_table_that_declares_too_many_rows(tmp_path, monkeypatch):
+    """A few bytes can declare any number of rows; they are counted before they are read."""
+    from rankgate.data import arrow  # noqa: PLC0415 - of this test only
+
+    rows = [("1", str(i % 7), 1.0) for i in range(1000)]
+    path = saved(tmp_path, parquet(rows))
+    monkeypatch.setattr(arrow, "VALUES", 2999)
+    with pytest.raises(InputError, match="1000 rows of 3 columns, where 2999 values are read"):
+        read_qrels(path)
+    monkeypatch.setattr(arrow, "VALUES", 3000)
+    with pytest.raises(DuplicateError):
+        read_qrels(path)
+
+
+def test_a_query_with_too_many_documents(tmp_path, monkeypatch):
+    from rankgate.data import run  # noqa: PLC0415 - of this test only
+
+    lines = b"".join(b"1 Q0 %d 1 1.0 t\n" % i for i in range(1001))
+    path = saved(tmp_path, lines)
+    monkeypatch.setattr(run, "_DOCUMENTS", 1000)
+    with pytest.raises(InputError, match="more than 1000 documents for one query"):
+        list(read_run(path).batches())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.errors import UsageError
+from rankgate.services.formats import without_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,10 +22,13 @@ _PIECE = 1 << 15
 def refuse_clashes(inputs: Sequence[str], output: str | None = None) -> None:
     """Check that standard input is read once, and that the output can be and hits no input.
 
+    An input may be ``NAME:PATH``, where the name is of a format.
+
     Raises:
         UsageError: what clashes, and how to say it otherwise.
     """
-    if list(inputs).count("-") > 1:
+    places = [without_format(each) for each in inputs]
+    if places.count("-") > 1:
         raise UsageError("'-' stands for two inputs, and standard input is read once; name a file.")
     if output in (None, "-"):
         return
@@ -33,7 +37,7 @@ def refuse_clashes(inputs: Sequence[str], output: str | None = None) -> None:
         raise UsageError(f"{output}: a folder, where -o needs a file.")
     if not place.parent.is_dir():
         raise UsageError(f"{output}: there is no folder {place.parent}; make it first.")
-    for each in inputs:
+    for each in places:
         if place.exists() and Path(each).exists() and place.samefile(each):
             raise UsageError(f"{output}: -o would replace an input; name another file.")
 

@@ -27,6 +27,10 @@ PARQUET = b"PAR1"
 ARROW = b"ARROW1"
 _RANX = {"q_id", "doc_id", "score"}
 _BATCH = 1_000_000
+
+VALUES = 100_000_000
+"""Rows times columns that are read whole at most; a few kilobytes can declare any number."""
+
 # Polars panics over some damaged files, which is no Exception
 _BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
@@ -61,7 +65,8 @@ def read(source: Source) -> Contents:
         pl.col(theirs).cast(pl.Float64 if ours in table.numbers else pl.String).alias(ours)
         for ours, theirs in table.kept.items()
     ]
-    return tables.contents_of(table, collected(scan.select(columns), source), source.stem, place)
+    rows = collected(_bounded(scan.select(columns), source), source)
+    return tables.contents_of(table, rows, source.stem, place)
 
 
 def read_qrels(source: Source) -> Qrels:
@@ -121,7 +126,19 @@ def batches(contents: Contents, part: str) -> pl.LazyFrame:
 
 
 def _judged(source: Source) -> pl.DataFrame:
-    return collected(shaped(scanned(source), "grade", source.label), source)
+    return collected(_bounded(shaped(scanned(source), "grade", source.label), source), source)
+
+
+def _bounded(frame: pl.LazyFrame, source: Source) -> pl.LazyFrame:
+    """The same, if it declares no more values than are read whole."""
+    rows = collected(frame.select(pl.len()), source).item()
+    columns = len(frame.collect_schema())
+    if rows * columns > VALUES:
+        problem = (
+            f"{rows} rows of {columns} columns, where {VALUES} values are read at most; split it."
+        )
+        raise InputError(problem, source=source.label)
+    return frame
 
 
 def scanned(source: Source) -> pl.LazyFrame:

@@ -281,7 +281,14 @@ def opened(path: str | Path | Source, from_: str | None) -> tuple[Source, Format
     """The source of a path, and the format if ``from_`` or ``NAME:PATH`` names one."""
     if isinstance(path, Source):
         return path, named(from_) if from_ else None
+    name, rest = prefixed(path)
+    asked = from_ or name
+    return source(rest), named(asked) if asked else None
+
+
+def prefixed(path: str | Path) -> tuple[str | None, str | Path]:
+    """The name of a format and the path of ``NAME:PATH``; no name and the path of any other."""
     before, colon, rest = str(path).partition(":")
     if colon and rest and any(before == known for known, _, _ in TABLE) and not Path(path).exists():
-        return source(rest), named(from_ or before)
-    return source(path), named(from_) if from_ else None
+        return before, rest
+    return None, path

@@ -31,6 +31,10 @@ Duplicates = Literal["error", "first", "last", "each", "place"]
 or the first row counts, and the others hold their places for nothing."""
 
 
+_DOCUMENTS = 16_000_000
+"""Documents of one query at most: they are held together."""
+
+
 class ScatteredError(Exception):
     """A query's rows stand apart in the file; no message for a user: the whole is read instead."""
 
@@ -108,6 +112,9 @@ class Run:
             starts = starts_of(frame["query_id"])
             end = len(frame) if last else int(starts[-1]) if len(starts) else 0
             rest = frame.slice(end)
+            if len(rest) > _DOCUMENTS:
+                problem = f"more than {_DOCUMENTS} documents for one query; no ranking is so long."
+                raise InputError(problem, source=self.place.label)
             if not end:
                 continue
             batch = frame.head(end)
