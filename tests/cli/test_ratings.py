@@ -102,3 +102,18 @@ def test_quepids_book(run, shared):
     book = shared / "products" / "quepid" / "haystack_rating_party_book.json"
     told = run("agree", book).out
     assert "all 562 pairs with two grades or more agree perfectly" in told
+
+
+def test_what_other_raters_would_have_said_of_two_runs(run, tmp_path):
+    rows = [f"q{i},{doc},{r},{g}" for i in range(12) for doc, gs in (("a", "10"), ("b", "12"))
+            for r, g in zip("xy", gs, strict=True)]  # fmt: skip
+    (tmp_path / "ratings.csv").write_text("\n".join(["query,document,rater,grade", *rows]) + "\n")
+    for name, docs in (("old", "ab"), ("new", "ba")):
+        lines = [f"q{i} Q0 {d} {r} {3 - r} t\n" for i in range(12) for r, d in enumerate(docs, 1)]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    words = ["agree", tmp_path / "ratings.csv", tmp_path / "old.run", tmp_path / "new.run"]
+    told = run(*words, "-m", "DCG@1", "--rule", "mean", "--draws", "20")
+    assert told.code == 0
+    assert "new against old by other raters, drawn 20 times (seed 0, mean)" in told.out
+    assert "+1.0000" in told.out
+    assert run(*words[:3]).code == 2

@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
+from rankgate import services  # noqa: TC001 - as the other commands have it
 from rankgate.cli import options
 from rankgate.cli.places import deliver, refuse_clashes
+from rankgate.cli.progress import Progress
 from rankgate.cli.terminal import styled, width
+from rankgate.errors import UsageError
 from rankgate.report.agreement import FORMS, render
 from rankgate.services.agree import agree
+from rankgate.services.rerated import DRAWS, rerated
 
 
 @click.command("agree")
 @click.argument("ratings", type=click.Path())
+@click.argument("baseline", type=click.Path(), required=False)
+@click.argument("candidate", type=click.Path(), required=False)
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="METRIC",
+    default=("nDCG@10",),
+    show_default=True,
+    help="Under which BASELINE and CANDIDATE are compared; may be given several times.",
+)
+@options.convention
+@click.option(
+    "--rule",
+    default="majority",
+    show_default=True,
+    help="How several grades become one for that (see rankgate resolve).",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(min=1),
+    default=DRAWS,
+    show_default=True,
+    help="Sets of raters that are drawn for that.",
+)
 @options.scale
 @options.samples
 @options.seed
@@ -21,6 +53,12 @@ from rankgate.services.agree import agree
 @options.output
 def command(  # noqa: PLR0917 - click passes them by name
     ratings: str,
+    baseline: str | None,
+    candidate: str | None,
+    metrics: tuple[str, ...],
+    convention: services.Convention,
+    rule: str,
+    draws: int,
     scale: str | None,
     samples: int,
     seed: int,
@@ -30,12 +68,23 @@ def command(  # noqa: PLR0917 - click passes them by name
 ) -> None:
     """Measure how far the raters in RATINGS agree; say what looks wrong first.
 
-    RATINGS has a row a rating: query, document, rater, grade. Corrections are later rows.
+    RATINGS has a row a rating: query, document, rater, grade. Corrections are later rows. With
+    two runs it also tells how often another set of raters would have reversed their comparison.
 
     \b
     rankgate agree ratings.csv
     rankgate agree book.json --scale 0..3 --format json
+    rankgate agree ratings.csv old.run new.run -m nDCG@10
     """  # noqa: D301 - click needs the character that \b makes
-    refuse_clashes((ratings,), output)
+    if baseline and not candidate:
+        raise UsageError("a comparison takes two runs: rankgate agree RATINGS BASELINE CANDIDATE.")
+    refuse_clashes((ratings, *(run for run in (baseline, candidate) if run)), output)
     told = agree(ratings, scale=scale, samples=samples, seed=seed, from_=from_)
+    if baseline and candidate:
+        with Progress(draws) as progress:
+            effect = rerated(
+                ratings, baseline, candidate, metrics, convention, rule=rule, draws=draws, seed=seed,
+                from_=from_, on_progress=progress,
+            )  # fmt: skip
+        told = replace(told, effect=effect)
     deliver(styled(render(told, form, width(output)), form, output), output)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.report import as_csv, as_json, as_markdown
 from rankgate.report.as_text import WIDTH, fitted
+from rankgate.report.figures import interval, signed
 from rankgate.report.grid import Grid, printable
 from rankgate.report.numbers import UNDEFINED
 from rankgate.report.paragraphs import wrapped
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.services.agree import Agreed
+    from rankgate.services.rerated import Rerated
 
 FORMS = ("text", "json", "csv", "markdown")
 """The forms of agreement, by the name that ``--format`` takes."""
@@ -58,7 +60,21 @@ def grids(told: Agreed) -> list[tuple[str, Grid]]:
         (_first("queries, least agreement first", found.queries), _queries(found.queries)),
         ("by month", _periods(found.periods)),
     ]
+    if told.effect:
+        tables.append(_effect(told.effect))
     return [(heading, grid) for heading, grid in tables if grid.rows]
+
+
+def _effect(told: Rerated) -> tuple[str, Grid]:
+    """What raters do to the difference of two systems."""
+    rows = tuple(
+        (each.metric, signed(each.delta), interval(each.low, each.high), f"{each.reversed:.0%}")
+        for each in told.effects
+    )
+    head = ("metric", "delta", "95% of other raters", "reversed")
+    names = f"{printable(told.candidate)} against {printable(told.baseline)}"
+    words = f"{names} by other raters, drawn {told.draws} times (seed {told.seed}, {told.rule})"
+    return words, Grid(head, rows)
 
 
 def _title(told: Agreed, width: int) -> str:

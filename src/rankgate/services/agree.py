@@ -13,6 +13,8 @@ from rankgate.judging.scales import scale_of
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.services.rerated import Rerated
+
 SCHEMA_VERSION = 1
 
 
@@ -25,12 +27,14 @@ class Agreed:
         alarms: what looks wrong, the gravest first.
         samples: replicates of each interval.
         seed: of the replicates.
+        effect: what raters do to a comparison; None where no runs were given.
     """
 
     found: Agreements
     alarms: tuple[Alarm, ...]
     samples: int
     seed: int
+    effect: Rerated | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -49,6 +53,7 @@ class Agreed:
             "samples": self.samples,
             "seed": self.seed,
             **{name: _rows(getattr(found, name)) for name in _TABLES},
+            "effect": self.effect.to_dict() if self.effect else None,
         }
 
 
