@@ -37,7 +37,9 @@ if TYPE_CHECKING:
         Explanation,
         Finding,
         Hidden,
+        Pipeline,
         Reconciliation,
+        Split,
         Validation,
         Verdict,
         admit,
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
         gate,
         holes,
         reconcile,
+        split,
+        stages,
         validate,
     )
 
@@ -69,8 +73,10 @@ __all__ = [
     "Finding",
     "Hidden",
     "InputError",
+    "Pipeline",
     "RankgateError",
     "Reconciliation",
+    "Split",
     "UsageError",
     "Validation",
     "Verdict",
@@ -89,10 +95,14 @@ __all__ = [
     "read_qrels",
     "read_run",
     "reconcile",
+    "split",
+    "stages",
     "validate",
 ]
 
 _HOMES = {
+    "Pipeline": "rankgate.notebook",
+    "stages": "rankgate.notebook",
     "Admitted": "rankgate.notebook",
     "admit": "rankgate.notebook",
     "Descriptions": "rankgate.notebook",
@@ -103,6 +113,8 @@ _HOMES = {
     "Finding": "rankgate.notebook",
     "Reconciliation": "rankgate.notebook",
     "reconcile": "rankgate.notebook",
+    "Split": "rankgate.notebook",
+    "split": "rankgate.notebook",
     "Convention": "rankgate.notebook",
     "Conventions": "rankgate.notebook",
     "convention": "rankgate.notebook",

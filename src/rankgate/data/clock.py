@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
 
-from rankgate.data.moment import moment
+from rankgate.data.moment import moment, stamp
+from rankgate.data.place import Place
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from rankgate.data.place import Place
 
 Unit = Literal["s", "ms", "us", "ns", "date", "order", "place", "none"]
 """What a time was written in: a count since 1970, a date, a bare number that only orders rows, a
@@ -63,6 +63,30 @@ def instants(raw: pl.Series, place: Place, unit: Unit | None = None) -> tuple[pl
         )
         raise InputError(problem, source=place.label, line=place.line(row))
     return _dates(raw, place), "date"
+
+
+def instant(text: str, unit: Unit) -> int:
+    """One time that somebody names, in microseconds: a date, or a number in a log's own unit.
+
+    Raises:
+        InputError: it is neither.
+
+    >>> instant("2024-01-01", "s") == instant("1704067200", "s")
+    True
+    """
+    at, _ = instants(pl.Series([text]), Place("the cut"), None if unit == "date" else unit)
+    return int(at[0])
+
+
+def shown(at: int, unit: Unit) -> str:
+    """A time as people read it: a date, or the bare number.
+
+    >>> shown(1_704_067_200_000_000, "s"), shown(7_000_000, "order")
+    ('2024-01-01T00:00:00Z', '7')
+    """
+    if unit in {"order", "place"}:
+        return f"{at / 1e6:g}" if at % 1_000_000 else str(at // 1_000_000)
+    return stamp(datetime.fromtimestamp(at / 1e6, UTC)) or ""
 
 
 def _counted(

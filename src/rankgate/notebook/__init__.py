@@ -9,8 +9,10 @@ from rankgate.notebook.evaluation import Evaluation, evaluate
 from rankgate.notebook.explanation import Explanation, explain
 from rankgate.notebook.gating import Verdict, gate
 from rankgate.notebook.hidden import Hidden, holes
+from rankgate.notebook.pipeline import Pipeline, stages
 from rankgate.notebook.reconciliation import Bridge, Finding, Reconciliation, reconcile
 from rankgate.notebook.rules import Convention, Conventions, convention, conventions
+from rankgate.notebook.splitting import Split, split
 from rankgate.notebook.validation import Validation, validate
 
 __all__ = [
@@ -26,7 +28,9 @@ __all__ = [
     "Explanation",
     "Finding",
     "Hidden",
+    "Pipeline",
     "Reconciliation",
+    "Split",
     "Validation",
     "Verdict",
     "admit",
@@ -41,5 +45,7 @@ __all__ = [
     "gate",
     "holes",
     "reconcile",
+    "split",
+    "stages",
     "validate",
 ]

@@ -1,0 +1,40 @@
+"""Options of the form NAME=VALUE that may be given several times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+T = TypeVar("T")
+
+
+def pairs(given: Sequence[str], option: str, read: Callable[[str], T]) -> dict[str, T]:
+    """The names with their values.
+
+    Args:
+        given: as they were written.
+        option: what errors call the option.
+        read: makes a value of its word.
+
+    Raises:
+        UsageError: no ``=``, a name twice, or a value that cannot be read.
+
+    >>> pairs(["buy=1", "view=0.1"], "--weight", float)
+    {'buy': 1.0, 'view': 0.1}
+    """
+    found: dict[str, T] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or not name or not value:
+            raise UsageError(f"{option} {each}: write it as NAME=VALUE.")
+        if name in found:
+            raise UsageError(f"{option}: {name} is given twice.")
+        try:
+            found[name] = read(value)
+        except ValueError:
+            raise UsageError(f"{option} {each}: '{value}' is no number.") from None
+    return found

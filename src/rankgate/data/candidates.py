@@ -1,0 +1,101 @@
+"""The items that a system may put into a user's list: all, all unseen ones, or a sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.run import starts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from rankgate.data.qrels import Qrels
+
+CANDIDATES = ("unseen", "all", "sampled")
+"""The sets of candidates; unseen is all but what the user had in training."""
+
+WARNING = (
+    "metrics on sampled candidates can put systems into another order than the exact ones "
+    "(Krichene & Rendle, KDD 2020); never compare the two."
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sample of candidates: for each user the relevant items, and negatives that were drawn.
+
+    Attributes:
+        table: ``query_id`` and ``doc_id``.
+        negatives: how many were to be drawn for each user.
+        short: users with fewer items to draw from, who got all of them.
+        seed: of the draw.
+    """
+
+    table: pl.DataFrame
+    negatives: int
+    short: int
+    seed: int
+
+    @property
+    def mark(self) -> str:
+        """What every figure on such candidates is marked with."""
+        return f"sampled({self.negatives})"
+
+
+def sample(qrels: Qrels, log: pl.DataFrame, negatives: int, seed: int = 0) -> Sample:
+    """Draw items that a user never had, without replacement, each as likely as any other.
+
+    Args:
+        qrels: what is predicted; each user's judged items are candidates.
+        log: all interactions, of training and of the test: an item that the user had in any part
+            is not drawn.
+        negatives: how many to draw for each user.
+        seed: of the draw.
+    """
+    items = log["doc_id"].unique().sort()
+    judged = qrels.table.select("query_id", "doc_id")
+    users = judged["query_id"].unique().sort()
+    had = pl.concat([log.select("query_id", "doc_id"), judged]).unique()
+    drawn, short = [], 0
+    rng = np.random.default_rng(seed)
+    for codes in _had(had, users, items):
+        free = len(items) - len(codes)
+        short += free < negatives
+        drawn.append(_drawn(len(items), codes, min(negatives, free), rng))
+    lengths = np.fromiter(map(len, drawn), np.int64, len(drawn))
+    picked = np.concatenate([np.zeros(0, np.int64), *drawn])
+    frame = pl.DataFrame(
+        {
+            "query_id": users.gather(np.repeat(np.arange(len(users)), lengths)),
+            "doc_id": items.gather(picked),
+        }
+    )
+    table = pl.concat([judged, frame]).sort("query_id", "doc_id")
+    return Sample(table, negatives, short, seed)
+
+
+def _had(had: pl.DataFrame, users: pl.Series, items: pl.Series) -> Iterator[NDArray[np.int64]]:
+    """For each user the sorted codes of the items that the user had."""
+    known = had.filter(pl.col("query_id").is_in(users.implode())).sort("query_id", "doc_id")
+    codes = items.search_sorted(known["doc_id"]).to_numpy().astype(np.int64)
+    starts = starts_of(known["query_id"])
+    ends = np.append(starts[1:], len(known))
+    inside = known["doc_id"].is_in(items.implode()).to_numpy()  # an item of the test alone has none
+    for begin, end in zip(starts, ends, strict=True):
+        yield codes[begin:end][inside[begin:end]]
+
+
+def _drawn(
+    size: int, had: NDArray[np.int64], many: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """So many of the items that are not had: places among the free ones, turned into codes."""
+    places = np.sort(rng.choice(size - len(had), many, replace=False, shuffle=False))
+    free_before = had - np.arange(len(had))  # free items before each that is had
+    codes: NDArray[np.int64] = places + np.searchsorted(free_before, places, side="right")
+    return codes

@@ -1,0 +1,110 @@
+"""A split log in words: how large each part is, what the parts share, what to beware of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.report import as_json, as_markdown
+from rankgate.report.as_text import WIDTH, fitted
+from rankgate.report.grid import Grid, printable
+from rankgate.report.paragraphs import beside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rankgate.services.split import Fold, Split
+
+FORMS = ("text", "json", "markdown")
+"""The forms of a split, by the name that ``--format`` takes."""
+
+_DRAWN = frozenset({"leave-one-out", "random", "cold-users", "cold-items"})
+
+
+def render(told: Split, form: str, width: int = WIDTH) -> str:
+    """A split in one of `FORMS`."""
+    if form == "json":
+        return as_json.dumped(told.to_dict())
+    grid = parts(told)
+    table = as_markdown.table(grid) if form == "markdown" else fitted(grid, width)
+    rows = [*_facts(told), *(("beware" if not at else "", line)
+                             for at, line in enumerate(told.warnings))]  # fmt: skip
+    if form == "markdown":
+        lines = [f"- {label or 'beware'}: {as_markdown.escaped(line)}" for label, line in rows]
+        return "\n".join([table, "", *lines]) + "\n"
+    room = [max(len(label) for label, _ in rows)]
+    told_rows = "".join(beside([label], [line], room, width) for label, line in rows)
+    return f"{_title(told)}\n\n{table}\n\n{told_rows}"
+
+
+def parts(told: Split) -> Grid:
+    """Every part of every fold, a row each."""
+    many = len(told.folds) > 1
+    clock = any(part.first for fold in told.folds for part in fold.parts)
+    rows = []
+    for number, fold in enumerate(told.folds, 1):
+        for part in fold.parts:
+            name = f"{number} {part.name}" if many else part.name
+            counts = [f"{n:,}" for n in (part.rows, part.users, part.items)]
+            times = [_short(part.first), _short(part.last)] if clock else []
+            rows.append((name, *counts, *times))
+    head = ("part", "interactions", "users", "items", *(("first", "last") if clock else ()))
+    return Grid(head, tuple(rows))
+
+
+def _title(told: Split) -> str:
+    plan = told.plan
+    how = {"leave-last": f"{plan.last} of each user", "windows": f"{plan.windows} folds"}
+    share = how.get(plan.way, "" if plan.way == "leave-one-out" or plan.cut is not None
+                    else f"{plan.share:.0%}")  # fmt: skip
+    seed = f", seed {plan.seed}" if plan.way in _DRAWN or "sampled" in told.candidates else ""
+    return f"{printable(told.log)} split by {plan.way}{', ' if share else ''}{share}{seed}"
+
+
+def _facts(told: Split) -> list[tuple[str, str]]:
+    rows = [("judgments", _truth(told)), ("candidates", _candidates(told))]
+    if told.repeated:
+        rows.append(("left out", f"{told.repeated:,} rows that were equal to another"))
+    return [*rows, ("shared", _shared(told))]
+
+
+def _truth(told: Split) -> str:
+    rule = told.rule
+    count = _sum(told, lambda fold: len(fold.judgments.table))
+    relevant = _sum(told, lambda fold: int((fold.judgments.table["grade"] > 0).sum()))
+    weights = ", ".join(f"{kind} {weight:g}" for kind, weight in rule.weights.items())
+    weighed = f"; kinds weigh {weights}" if weights else ""
+    return (
+        f"{count:,} of the test, {relevant:,} relevant: worth {rule.threshold:g} or more"
+        f"{weighed}; the {rule.repeats} of repeats; grades {rule.grades}"
+    )
+
+
+def _candidates(told: Split) -> str:
+    words = {"unseen": "all items but those the user had in training", "all": "all items"}
+    if told.candidates in words:
+        return words[told.candidates]
+    short = _sum(told, lambda fold: fold.sample.short if fold.sample else 0)
+    fewer = f"; {short:,} users had fewer to draw from" if short else ""
+    return f"{told.candidates}: each user's judged items and negatives that were drawn{fewer}"
+
+
+def _shared(told: Split) -> str:
+    leaks = [fold.leaks for fold in told.folds]
+    sums = [
+        (sum(each.users_only_test for each in leaks), "users only in the test"),
+        (sum(each.items_only_test for each in leaks), "items only in the test"),
+        (sum(each.users_only_train for each in leaks), "users only in training"),
+        (sum(each.pairs_again for each in leaks), "pairs of the test in training too"),
+        (sum(each.ahead for each in leaks), "rows of training not before the first of the test"),
+        (sum(each.same_time for each in leaks), "users with one time on both sides"),
+    ]
+    return "; ".join(f"{count:,} {what}" for count, what in sums if count) or "nothing"
+
+
+def _sum(told: Split, of: Callable[[Fold], int]) -> int:
+    return sum(of(fold) for fold in told.folds)
+
+
+def _short(time: str) -> str:
+    """A time to the second, dates of midnight without it."""
+    return time.removesuffix("T00:00:00Z")

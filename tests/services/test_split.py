@@ -1,0 +1,234 @@
+"""Splits: sizes, order of time, what leaks, candidates; the same bytes for the same seed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankgate
+from rankgate.cli import rankgate as program
+from rankgate.data.candidates import sample
+from rankgate.data.logs import read_interactions
+from rankgate.data.qrels import Qrels
+from rankgate.data.splits import WAYS, Plan, masks_of
+from rankgate.errors import InputError, UsageError
+from rankgate.services.split import Truth, split
+
+ROWS = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.sampled_from("uvwxyz"), st.integers(1, 40)),
+    min_size=8, max_size=40, unique=True,
+)  # fmt: skip
+
+
+def log_of(rows):
+    return read_interactions(pl.DataFrame(rows, schema=["user", "item", "time"], orient="row"))
+
+
+LOG = log_of([(u, f"{u}{k}", 10 * k + at) for at, u in enumerate("pqr") for k in range(1, 6)])
+
+
+@given(ROWS, st.sampled_from(sorted(WAYS)), st.integers(0, 3))
+def test_parts_share_no_row_and_the_future_stays_out(rows, way, seed):
+    log = log_of(rows)
+    try:
+        folds = masks_of(log, Plan(way, seed=seed))
+    except InputError:
+        return  # so few rows that a part is empty
+    at, users = log.table["at"].to_numpy(), log.table["query_id"].to_numpy()
+    items = log.table["doc_id"].to_numpy()
+    for train, test in folds:
+        assert not (train & test).any()
+        if way != "windows":
+            assert (train | test).all()
+        if way in {"global", "windows"}:
+            assert at[train].max() < at[test].min()
+        if way in {"user", "leave-last"}:
+            for user in set(users[test]):
+                mine = users == user
+                assert at[mine & train].max() <= at[mine & test].min()
+        if way == "cold-users":
+            assert not set(users[train]) & set(users[test])
+        if way == "cold-items":
+            assert not set(items[train]) & set(items[test])
+
+
+def test_the_sizes_are_those_that_were_asked_for():
+    def tested(**plan):
+        ((_, test),) = masks_of(LOG, Plan(**plan))
+        return LOG.table.filter(pl.Series(test))["doc_id"].to_list()
+
+    assert tested(way="leave-last") == ["p5", "q5", "r5"]
+    assert tested(way="leave-last", last=2) == ["p4", "p5", "q4", "q5", "r4", "r5"]
+    assert tested(way="user", share=0.4) == ["p4", "p5", "q4", "q5", "r4", "r5"]
+    assert tested(way="global", share=0.2) == ["p5", "q5", "r5"]  # times 50, 51, 52
+    assert tested(way="global", cut=51_000_000) == ["q5", "r5"]
+    assert len(tested(way="random", share=0.4)) == 6
+    assert sorted(doc[0] for doc in tested(way="leave-one-out")) == ["p", "q", "r"]
+    assert len({doc[0] for doc in tested(way="cold-users", share=0.3)}) == 1
+
+
+def test_windows_follow_each_other():
+    folds = masks_of(LOG, Plan("windows", share=0.4, windows=2))
+    tested = [LOG.table.filter(pl.Series(test))["doc_id"].to_list() for _, test in folds]
+    assert [sorted(part) for part in tested] == [["p4", "q4", "r4"], ["p5", "q5", "r5"]]
+    assert [int(train.sum()) for train, _ in folds] == [9, 12]
+
+
+def test_a_user_of_one_interaction_is_learned_from():
+    log = log_of([("a", "x", 1), ("b", "x", 2), ("b", "y", 3)])
+    told = split(log, Plan("leave-last"))
+    assert told.folds[0].test.table["query_id"].to_list() == ["b"]
+    assert told.folds[0].leaks.users_only_train == 1
+
+
+def test_what_leaks_is_counted_and_told():
+    log = log_of([("a", "x", 1), ("a", "y", 9), ("b", "x", 2), ("b", "z", 3), ("c", "w", 4),
+                  ("c", "w", 5), ("d", "x", 6), ("d", "y", 6)])  # fmt: skip
+    told = split(log, Plan("leave-last"), candidates="all")
+    fold = told.folds[0]
+    assert [(part.rows, part.users, part.items) for part in fold.parts] == [(4, 4, 2), (4, 4, 3)]
+    leaks = fold.leaks
+    assert (leaks.users_only_test, leaks.items_only_test) == (0, 2)  # y and z
+    assert leaks.pairs_again == 1  # c had w before
+    assert leaks.same_time == 1  # d has two at 6
+    assert leaks.ahead == 2  # c's at 4 and d's at 6 are not before b's at 3
+    assert any("later than some" in line for line in told.warnings)
+    assert split(log, Plan("global")).folds[0].leaks.ahead == 0
+
+
+def test_what_a_user_had_is_no_ground_truth_of_unseen_items():
+    log = log_of([("c", "w", 4), ("c", "w", 5), ("d", "x", 6), ("d", "y", 7)])
+    assert split(log, Plan("leave-last")).folds[0].judgments.table.rows() == [("d", "y", 1.0)]
+    every = split(log, Plan("leave-last"), candidates="all").folds[0].judgments.table
+    assert every.rows() == [("c", "w", 1.0), ("d", "y", 1.0)]
+    again = log_of([("c", "w", 4), ("c", "w", 5)])
+    with pytest.raises(InputError, match="every pair of the test is in training too"):
+        split(again, Plan("leave-last"))
+
+
+def test_validation_lies_between_training_and_test():
+    fold = split(LOG, Plan("leave-last", validation=True)).folds[0]
+    assert fold.validation.table["doc_id"].to_list() == ["p4", "q4", "r4"]
+    assert fold.tuning.table["doc_id"].to_list() == ["p4", "q4", "r4"]
+    assert len(fold.train.table) == 9
+    sizes = [part.rows for part in split(LOG, Plan("global", validation=True)).folds[0].parts]
+    assert sizes == [9, 3, 3]
+
+
+def test_ways_that_need_times_refuse_logs_without():
+    bare = read_interactions(pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"]}))
+    for way, told in (("global", "times that hold for all users"), ("leave-last", "times")):
+        with pytest.raises(UsageError, match=f"{way} needs {told}, and log has none"):
+            split(bare, Plan(way))
+    assert len(split(bare, Plan("random", share=0.5)).folds[0].test.table) == 1
+    with pytest.raises(InputError, match="leaves nothing to learn from"):
+        split(log_of([("a", "x", 1), ("b", "y", 1)]), Plan("global"))
+
+
+@given(st.integers(0, 5), st.integers(1, 6))
+def test_drawn_candidates_are_new_to_the_user_and_none_stands_twice(seed, many):
+    qrels = Qrels(
+        pl.DataFrame({"query_id": ["p", "q"], "doc_id": ["p5", "q5"], "grade": [1.0] * 2})
+    )
+    drawn = sample(qrels, LOG.table, many, seed)
+    table = drawn.table
+    assert not table.is_duplicated().any()
+    negatives = table.join(qrels.table, on=["query_id", "doc_id"], how="anti")
+    assert len(negatives) == 2 * many
+    assert len(negatives.join(LOG.table, on=["query_id", "doc_id"])) == 0
+    assert drawn.mark == f"sampled({many})"
+
+
+def test_every_free_item_is_as_likely():
+    qrels = Qrels(pl.DataFrame({"query_id": ["p"], "doc_id": ["p5"], "grade": [1.0]}))
+    counts = pl.concat(
+        [sample(qrels, LOG.table, 3, seed).table for seed in range(600)]
+    ).filter(~pl.col("doc_id").str.starts_with("p"))["doc_id"].value_counts()["count"]  # fmt: skip
+    assert len(counts) == 10  # the items of q and r
+    expected = 600 * 3 / 10
+    assert np.abs(counts.to_numpy() - expected).max() < 5 * np.sqrt(expected * 0.7)
+
+
+def test_too_few_to_draw_from_is_told():
+    told = split(LOG, Plan("leave-last"), candidates="sampled", negatives=99)
+    assert told.candidates == "sampled(99)"
+    assert told.folds[0].sample.short == 3
+    assert told.folds[0].judgments.name == "test.sampled-99"
+    assert any("Krichene" in line for line in told.warnings)
+
+
+def test_the_same_seed_draws_the_same_whatever_the_order_of_the_file():
+    shuffled = log_of([row[:3] for row in LOG.table.with_columns(pl.col("at") // 1_000_000)
+                       .sample(fraction=1, shuffle=True, seed=3).rows()])  # fmt: skip
+    for way in ("random", "leave-one-out", "cold-users", "cold-items"):
+        one, two = (split(log, Plan(way, seed=7)).folds[0].test.table for log in (LOG, shuffled))
+        assert one.equals(two)
+        assert not one.equals(split(LOG, Plan(way, seed=9)).folds[0].test.table), way
+
+
+def test_wrong_plans_are_refused():
+    for plan, told in (
+        ({"way": "holdout"}, "no split is called 'holdout'; choose global"),
+        ({"share": 1.0}, "share=1; it must lie between 0 and 1"),
+        ({"last": 0}, "must be 1 or more"),
+        ({"way": "windows", "validation": True}, "leave validation out"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            Plan(**plan)
+    with pytest.raises(UsageError, match="choose unseen, all, sampled"):
+        split(LOG, candidates="none")
+
+
+def test_the_command_writes_parts_that_read_back(tmp_path):
+    rows = [(f"u{u}", f"i{(u + k) % 7}", 1 + k % 5, 1_700_000_000 + 100 * k + u)
+            for u in range(6) for k in range(6)]  # fmt: skip
+    place = tmp_path / "log.csv"
+    pl.DataFrame(rows, schema=["user", "item", "rating", "time"], orient="row").write_csv(place)
+    into = tmp_path / "parts"
+    words = ["split", str(place), "--into", str(into), "--threshold", "4", "--candidates",
+             "sampled", "--negatives", "2", "--format", "json"]  # fmt: skip
+    told = CliRunner().invoke(program, words)
+    assert told.exit_code == 0, told.output
+    found = json.loads(told.stdout)
+    assert json.loads((into / "split.json").read_text()) == found
+    assert found["candidates"] == "sampled(2)"
+    train = read_interactions(into / "train.csv")
+    assert len(train.table) == found["folds"][0]["parts"][0]["rows"]
+    assert train.unit == "date"
+    qrels = rankgate.read_qrels(into / "test.sampled-2.qrels.csv")
+    assert len(qrels.table) == found["folds"][0]["judgments"]
+    before = {path.name: path.read_bytes() for path in into.iterdir()}
+    CliRunner().invoke(program, words)
+    assert before == {path.name: path.read_bytes() for path in into.iterdir()}
+
+
+def test_the_command_by_windows_and_by_a_cut(tmp_path):
+    place = tmp_path / "log.csv"
+    LOG.table.with_columns((pl.col("at") // 1_000_000).alias("at")).write_csv(place)
+    run = CliRunner().invoke(
+        program, ["split", str(place), "--way", "windows", "--share", "0.4", "--windows", "2",
+                  "--into", str(tmp_path / "w"), "--to", "parquet"],
+    )  # fmt: skip
+    assert run.exit_code == 0, run.output
+    assert (tmp_path / "w" / "2" / "train.parquet").is_file()
+    assert "1 train" in run.stdout
+    cut = CliRunner().invoke(program, ["split", str(place), "--cut", "51", "--format", "markdown"])
+    assert "| test | 2 | 2 | 2 | 51 | 52 |" in cut.stdout
+    wrong = CliRunner().invoke(program, ["split", str(place), "--weight", "buy"])
+    assert wrong.exit_code
+    assert "write it as NAME=VALUE" in str(wrong.exception)
+
+
+def test_in_python(tmp_path):
+    told = rankgate.split(LOG, "leave-last", validation=True)
+    assert told.qrels.table["doc_id"].to_list() == ["p5", "q5", "r5"]
+    assert "<table>" in told._repr_html_()
+    assert "train.csv" in told.write(tmp_path)
+    assert told.report().startswith("log split by leave-last, 1 of each user")
+    assert told.rule == Truth()
