@@ -1,0 +1,136 @@
+"""``rankgate stages``: what each stage of a ranking gains, and where most is lost."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate import services
+from rankgate.cli import options
+from rankgate.cli.places import deliver, refuse_clashes
+from rankgate.cli.progress import Progress
+from rankgate.cli.terminal import styled, width
+from rankgate.errors import UsageError
+from rankgate.report.stages import FORMS, render
+from rankgate.services.compare import UNEQUAL
+from rankgate.services.paired import METHODS, TESTS, Way
+from rankgate.services.stages import CORRECTIONS, DEPTH, METRICS, stages
+
+
+@click.command("stages")
+@options.qrels
+@options.runs
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="METRIC",
+    default=METRICS,
+    help=f"A metric such as nDCG@10; may be given several times. Without it: {', '.join(METRICS)}.",
+)
+@options.metrics_from
+@options.convention
+@click.option(
+    "--target",
+    metavar="METRIC",
+    help="The metric whose ceiling is told; without it the first nDCG with a cutoff.",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    default=DEPTH,
+    show_default=True,
+    help="How many documents of a stage are the candidates of the next.",
+)
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="GRADE=NAME",
+    help="What a grade is called, as in 3=Exact; may be given several times.",
+)
+@click.option(
+    "--test",
+    type=click.Choice(list(TESTS)),
+    default="t",
+    show_default=True,
+    help="Behind p; t and randomization keep their level on ranking metrics.",
+)
+@click.option(
+    "--interval",
+    type=click.Choice(METHODS),
+    default="t",
+    show_default=True,
+    help="How the interval of the difference is made.",
+)
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option(
+    "--correction",
+    type=click.Choice(CORRECTIONS),
+    default="holm",
+    show_default=True,
+    help="Of p over all steps and metrics.",
+)
+@click.option(
+    "--resamples",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    help="Of tests and intervals that draw.",
+)
+@options.seed
+@click.option(
+    "--unequal",
+    type=click.Choice(UNEQUAL),
+    default="refuse",
+    show_default=True,
+    help="What queries are that one of two stages lacks: a reason to stop; as the "
+    "convention has a missing query; left out of both.",
+)
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    qrels: str,
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    metrics_from: str | None,
+    convention: services.Convention,
+    target: str | None,
+    depth: int,
+    labels: tuple[str, ...],
+    test: str,
+    interval: str,
+    level: float,
+    correction: str,
+    resamples: int,
+    seed: int,
+    unequal: str,
+    form: str,
+    output: str | None,
+) -> None:
+    """Follow a ranking through its stages: one RUN after each, the first retrieval first.
+
+    Tells what each step changes, the ceiling that its candidates leave to any reranker, documents
+    that came and went, the labels of the first documents, and the bottleneck.
+
+    \b
+    rankgate stages qrels.txt bm25.run dense.run rrf.run rerank.run
+    rankgate stages qrels.txt rrf.run rerank.run --depth 50 --label 3=Exact --label 2=Substitute
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes((qrels, *runs), output)
+    named = dict(map(_label, labels))
+    with Progress(len(runs) + 1) as progress:
+        told = stages(
+            qrels, list(runs), metrics, convention, target=target, depth=depth, labels=named,
+            way=Way(test, interval, level, resamples=resamples, seed=seed), correction=correction,
+            unequal=unequal, extra=services.metrics_from(metrics_from), on_progress=progress,
+        )  # fmt: skip
+    deliver(styled(render(told, form, width(output)), form, output), output)
+
+
+def _label(said: str) -> tuple[float, str]:
+    grade, _, name = said.partition("=")
+    try:
+        return float(grade), name.strip() or grade
+    except ValueError:
+        raise UsageError(f"--label {said}: say GRADE=NAME, as in 3=Exact.") from None

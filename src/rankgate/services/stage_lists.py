@@ -1,0 +1,107 @@
+"""What the lists of stages hold: documents that came and went, and grades among the first."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rankgate.data.comparison import Side
+
+MOST_GRADES = 8
+"""More grades than these are told as relevant and not relevant only."""
+
+_UNEVEN = 0.05
+
+_MOVES: dict[str, Any] = {
+    "stage": pl.String, "k": pl.Int64, "documents": pl.Int64, "new": pl.Int64, "gone": pl.Int64,
+    "relevant": pl.Int64, "gained": pl.Int64, "lost": pl.Int64,
+}  # fmt: skip
+_MIX: dict[str, Any] = {
+    "stage": pl.String, "grade": pl.Float64, "label": pl.String, "count": pl.Int64,
+    "share": pl.Float64,
+}  # fmt: skip
+
+
+def moves(sides: Sequence[Side], cutoffs: Sequence[int]) -> pl.DataFrame:
+    """How many documents, and relevant ones, each stage has, brought and lost.
+
+    Args:
+        sides: the stages, in order.
+        cutoffs: among how many of the first documents.
+
+    Returns:
+        ``stage``, ``k``, ``documents``, ``new`` and ``gone`` (against the stage before),
+        ``relevant`` (a grade above 0), ``gained`` and ``lost`` of these; over all queries. The
+        first stage has nothing before it: null.
+    """
+    rows = []
+    for k in cutoffs:
+        before: pl.DataFrame | None = None
+        for side in sides:
+            own = side.lists.filter(pl.col("rank") <= k)
+            row = {"stage": side.name, "k": k, "documents": len(own), "relevant": _relevant(own)}
+            if before is not None:
+                new = own.join(before, on=["query_id", "doc_id"], how="anti")
+                gone = before.join(own, on=["query_id", "doc_id"], how="anti")
+                row |= {"new": len(new), "gone": len(gone)}
+                row |= {"gained": _relevant(new), "lost": _relevant(gone)}
+            rows.append({name: row.get(name) for name in _MOVES})
+            before = own
+    return pl.DataFrame(rows, schema=_MOVES)
+
+
+def mix(sides: Sequence[Side], k: int, labels: Mapping[float, str]) -> pl.DataFrame:
+    """The share of each grade among the first k documents of all queries.
+
+    Args:
+        sides: the stages.
+        k: the cutoff.
+        labels: the names of grades.
+
+    Returns:
+        ``stage``, ``grade`` (null: unjudged; above and below 0 only where there are more than
+        `MOST_GRADES`), ``label``, ``count``, ``share`` of the documents shown; the best first.
+    """
+    tops = [side.lists.filter(pl.col("rank") <= k)["grade"] for side in sides]
+    grades = sorted({g for top in tops for g in top.drop_nulls().to_list()}, reverse=True)
+    many = len(grades) > MOST_GRADES
+    if many:
+        tops = [(top > 0).cast(pl.Float64) for top in tops]
+        grades = [1.0, 0.0]
+        labels = {1.0: "relevant", 0.0: "not relevant"}
+    rows = []
+    for side, top in zip(sides, tops, strict=True):
+        for grade in (*grades, None):
+            count = int(top.null_count() if grade is None else (top == grade).sum())
+            label = "unjudged" if grade is None else labels.get(grade, f"grade {grade:g}")
+            share = count / len(top) if len(top) else None
+            rows.append({
+                "stage": side.name, "grade": grade, "label": label, "count": count, "share": share,
+            })  # fmt: skip
+    return pl.DataFrame(rows, schema=_MIX)
+
+
+def kinds_of(moved: pl.DataFrame, depth: int, count: int) -> tuple[str, ...]:
+    """A stage that has a document that the one before lacks is no mere reranker of it."""
+    new = moved.filter(pl.col("k") == depth)["new"].fill_null(1).to_list()
+    return tuple("retrieves" if new[i] else "reranks" for i in range(count))
+
+
+def uneven(mixed: pl.DataFrame, k: int) -> list[str]:
+    """A sentence for each step between lists of which one is judged much less far."""
+    holes = mixed.filter(pl.col("label") == "unjudged").select("stage", "share").rows()
+    return [
+        f"of the first {k} documents {one:.0%} are unjudged at {before} and {two:.0%} at {after}: "
+        f"they count as worthless, so {before if one > two else after} may look worse than it is."
+        for (before, one), (after, two) in pairwise(holes)
+        if one is not None and two is not None and abs(one - two) > _UNEVEN
+    ]
+
+
+def _relevant(lists: pl.DataFrame) -> int:
+    return int((lists["grade"] > 0).sum())

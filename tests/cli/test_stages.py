@@ -1,0 +1,78 @@
+"""``rankgate stages``: forms, widths, what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "search-stages"
+STAGES = ("bm25", "dense", "rrf", "rerank")
+WORDS = ("-m", "nDCG@5", "-m", "R@10", "--depth", "10", "--label", "3=Exact")
+
+
+@pytest.fixture
+def data(monkeypatch):
+    monkeypatch.chdir(EXAMPLE)
+    monkeypatch.setenv("COLUMNS", "80")
+    return ["qrels.txt", *(f"{name}.run" for name in STAGES)]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "csv", "latex"])
+def test_every_form_has_every_stage(run, data, form):
+    told = run("stages", *data, *WORDS, "--format", form)
+    assert told.code == 0, told.err
+    assert all(name in told.out for name in STAGES)
+
+
+def test_the_text_fits_and_says_the_bottleneck_first(run, data):
+    lines = run("stages", *data, *WORDS).out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[2].startswith("The bottleneck now is")
+    assert any("Exact" in line for line in lines)
+
+
+def test_json_adds_up(run, data):
+    told = json.loads(run("stages", *data, *WORDS, "--format", "json").out)
+    assert told["schema_version"] == 1
+    assert [each["name"] for each in told["stages"]] == list(STAGES)
+    end = told["ceilings"][-1]["value"]
+    assert sum(row["lost"] for row in told["losses"]) == pytest.approx(told["best"] - end)
+    assert all(row["value"] <= row["ceiling"] + 1e-12 for row in told["ceilings"])
+
+
+def test_csv_is_the_stage_table(run, data):
+    rows = list(csv.DictReader(io.StringIO(run("stages", *data, *WORDS, "--format", "csv").out)))
+    assert [row["stage"] for row in rows if row["metric"] == "R@10"] == list(STAGES)
+    assert len({row["mean"] for row in rows if row["metric"] == "R@10"}) == 3  # the last two equal
+
+
+def test_same_inputs_same_bytes(run, data):
+    words = (*data, *WORDS, "--test", "randomization", "--resamples", "500", "--format", "json")
+    assert run("stages", *words).out == run("stages", *words).out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--label", "Exact"), "say GRADE=NAME"),
+        (("--target", "nDCG@50", "--depth", "10"), "--depth 50"),
+        (("--target", "bpref"), "not known"),
+    ],
+)
+def test_what_is_wrong_is_said(run, data, words, said):
+    told = run("stages", *data, *words)
+    assert told.code == 2
+    assert said in told.err
+
+
+def test_hostile_names_stay_words(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text("q 0 a 1\nq 0 b 0\n")
+    (tmp_path / "x|<b>*.run").write_text("q Q0 a 1 2 t\nq Q0 b 2 1 t\n")
+    told = run("stages", "qrels.txt", "x|<b>*.run", "--format", "markdown")
+    assert told.code == 0
+    assert "| x\\|\\<b>\\* |" in told.out

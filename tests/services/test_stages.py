@@ -1,0 +1,288 @@
+"""Stages: ceilings by trying every order, losses that add up, steps as scipy and statsmodels."""
+
+from __future__ import annotations
+
+from itertools import pairwise, permutations
+from math import log2
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+import rankgate
+from rankgate.errors import UsageError
+
+LABELS = {3: "Exact", 2: "Substitute", 1: "Complement", 0: "Irrelevant"}
+
+
+def ndcg(order, grades, k):
+    def dcg(gains):
+        return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains[:k], start=1))
+
+    best = dcg(sorted((max(g, 0) for g in grades.values()), reverse=True))
+    return dcg([max(grades.get(doc, 0), 0) for doc in order]) / best if best else 0.0
+
+
+def ranked(order):
+    return {doc: float(len(order) - place) for place, doc in enumerate(order)}
+
+
+def row(table, **where):
+    for name, value in where.items():
+        table = table.filter(pl.col(name) == value)
+    return table.row(0, named=True)
+
+
+@st.composite
+def pipelines(draw):
+    """Judgments with holes, a retrieval of up to five documents, and what a reranker keeps."""
+    qrels, first, second = {}, {}, {}
+    for query in ("q1", "q2", "q3"):
+        docs = "abcdefg"
+        qrels[query] = {
+            doc: draw(st.integers(-1, 3)) for doc in docs if draw(st.booleans()) or doc == "a"
+        }
+        found = draw(st.permutations(docs))[: draw(st.integers(1, 5))]
+        kept = draw(st.permutations(found))[: draw(st.integers(1, len(found)))]
+        first[query], second[query] = ranked(found), ranked(kept)
+    return qrels, first, second
+
+
+@given(pipelines(), st.sampled_from([1, 2, 3]))
+def test_no_order_of_the_candidates_is_better_than_the_ceiling(data, k):
+    qrels, *runs = data
+    told = rankgate.stages(qrels, runs, [f"nDCG@{k}"], depth=5)
+    best = [ndcg(list(grades), grades, 7) and 1.0 for grades in qrels.values()]
+    tops, values = [], []
+    for run in runs:
+        tops.append([
+            max(ndcg(order, qrels[query], k) for order in permutations(run[query]))
+            for query in qrels
+        ])  # fmt: skip
+        values.append([ndcg(list(run[query]), qrels[query], k) for query in qrels])
+    assert told.best == pytest.approx(np.mean(best))
+    assert told.ceilings["ceiling"].to_list() == pytest.approx([np.mean(top) for top in tops])
+    assert told.ceilings["value"].to_list() == pytest.approx([np.mean(v) for v in values])
+    assert told.kinds == ("retrieves", "reranks")
+    parts = [np.mean(best) - np.mean(tops[0]), np.mean(tops[0]) - np.mean(tops[1]),
+             np.mean(tops[1]) - np.mean(values[1])]  # fmt: skip
+    assert told.losses["why"].to_list() == ["retrieval", "cut", "order"]
+    assert told.losses["lost"].to_list() == pytest.approx(parts)
+    assert told.losses["lost"].sum() == pytest.approx(np.mean(best) - np.mean(values[1]))
+
+
+@pytest.mark.parametrize(
+    "metric", ["nDCG(gain='exp')@3", "DCG@3", "ERR@3", "nERR@3", "RBP(p=0.8)@3", "RR@3", "AP@3",
+               "P@3", "R@3", "F@3", "Success@3", "NCG@3", "CG@3"]
+)  # fmt: skip
+@settings(max_examples=15)
+@given(data=pipelines())
+def test_the_ceiling_of_every_metric_that_may_be_a_target(metric, data):
+    qrels, first, _ = data
+    told = rankgate.stages(qrels, [first], [metric], target=metric, depth=5)
+    every = {
+        f"{query}:{place}": (qrels[query], ranked(order))
+        for query, documents in first.items()
+        for place, order in enumerate(permutations(documents))
+    }
+    values = rankgate.evaluate(
+        {name: grades for name, (grades, _) in every.items()},
+        {name: run for name, (_, run) in every.items()},
+        [metric],
+    ).values
+    best = dict.fromkeys(qrels, 0.0)
+    for name, value in values.select("query_id", "value").iter_rows():
+        query = name.partition(":")[0]
+        best[query] = max(best[query], value)
+    assert told.ceilings["ceiling"][0] == pytest.approx(np.mean(list(best.values())))
+
+
+def systems(count, rows=30):
+    """Judgments of ten documents, and systems that order them with less and less noise."""
+    rng = np.random.default_rng(5)
+    qrels = {
+        f"q{i:02d}": {f"d{j}": int(rng.integers(0, 4)) for j in range(10)} for i in range(rows)
+    }
+    runs = {
+        f"s{n}": {
+            query: {doc: grade + rng.normal(0, 6 / (n + 1)) for doc, grade in grades.items()}
+            for query, grades in qrels.items()
+        }
+        for n in range(count)
+    }
+    return qrels, runs
+
+
+def test_steps_are_scipys_and_corrected_over_all_of_them():
+    qrels, runs = systems(4)
+    told = rankgate.stages(qrels, runs, ["nDCG@5", "RR@10"])
+    raw, delta = [], []
+    values = rankgate.evaluate(qrels, runs, ["nDCG@5", "RR@10"]).values
+    for before, after in pairwise(runs):
+        for metric in ("nDCG@5", "RR@10"):
+            own = values.filter(pl.col("metric") == metric).sort("query_id")
+            one, two = (
+                own.filter(pl.col("run") == name)["value"].to_numpy() for name in (before, after)
+            )
+            raw.append(stats.ttest_rel(two, one).pvalue)
+            delta.append((two - one).mean())
+    assert told.steps["delta"].to_list() == pytest.approx(delta)
+    assert told.steps["p_raw"].to_list() == pytest.approx(raw)
+    assert told.steps["p_value"].to_list() == pytest.approx(multipletests(raw, method="holm")[1])
+    assert told.steps.select("stage", "against").row(2) == ("s2", "s1")
+    assert told.correction == "holm over 6 tests"
+
+
+def test_means_are_those_of_evaluate():
+    qrels, runs = systems(3)
+    told = rankgate.stages(qrels, runs, ["RR@10", "nDCG@5", "P@3"])
+    means = rankgate.evaluate(qrels, runs, ["RR@10", "nDCG@5", "P@3"]).means
+    for name, *values in means.rows():
+        own = told.means.filter(pl.col("stage") == name)
+        assert own["mean"].to_list() == pytest.approx(values)
+
+
+def test_documents_that_came_and_went_are_counted():
+    qrels = {"q": {"a": 3, "b": 1, "c": 0, "e": 2}}
+    first = {"q": ranked(["a", "c", "b"])}
+    second = {"q": ranked(["e", "a", "x"])}
+    told = rankgate.stages(qrels, {"one": first, "two": second}, ["nDCG@2"], depth=3)
+    assert row(told.moves, stage="two", k=3) == {
+        "stage": "two", "k": 3, "documents": 3, "new": 2, "gone": 2, "relevant": 2, "gained": 1,
+        "lost": 1,
+    }  # fmt: skip
+    assert row(told.moves, stage="two", k=2)["lost"] == 0  # a stays, and c is not relevant
+    assert row(told.moves, stage="one", k=3)["gained"] is None
+    assert told.kinds == ("retrieves", "retrieves")
+
+
+def test_labels_of_the_first_documents():
+    qrels = {"q1": {"a": 3, "b": 1, "c": -2}, "q2": {"a": 3, "b": 0}}
+    run = {"q1": ranked(["a", "c", "x", "b"]), "q2": ranked(["b"])}
+    told = rankgate.stages(qrels, {"s": run}, ["nDCG@3"], labels={**LABELS, 3: "Exact"})
+    shares = dict(told.mix.select("label", "count").rows())
+    assert shares == {"Exact": 1, "Irrelevant": 1, "unjudged": 2}  # -2 was in the pool, unjudged
+    assert told.mix["share"].sum() == pytest.approx(1)
+
+
+def test_many_grades_are_told_as_two():
+    qrels = {"q": {f"d{i}": i / 10 for i in range(20)}}
+    told = rankgate.stages(qrels, [{"q": ranked([f"d{i}" for i in range(10)])}], ["nDCG@10"])
+    assert dict(told.mix.select("label", "count").rows()) == {
+        "relevant": 9, "not relevant": 1, "unjudged": 0,
+    }  # fmt: skip
+
+
+def bottleneck(first, second):
+    qrels = {f"q{i}": {"a": 3, "b": 2, "c": 1, "z": 0} for i in range(20)}
+    runs = {
+        "first": {query: ranked(first) for query in qrels},
+        "second": {query: ranked(second) for query in qrels},
+    }
+    return rankgate.stages(qrels, runs, ["nDCG@3"], depth=5)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "stage", "why", "word"),
+    [
+        ("cz", "cz", "first", "retrieval", "retrieval"),
+        ("abcz", "cz", "second", "cut", "takes relevant documents out"),
+        ("abcz", "zcba", "second", "order", "the order of second"),
+        ("zcba", "zbca", "second", "order", "the order of second"),
+    ],
+)
+def test_the_bottleneck_is_where_most_is_lost(first, second, stage, why, word):
+    told = bottleneck(first, second)
+    assert (told.bottleneck.stage, told.bottleneck.why) == (stage, why)
+    assert told.bottleneck.lost == pytest.approx(told.losses["lost"].max())
+    assert word in told.sentence
+
+
+def test_the_best_ranking_has_no_bottleneck():
+    told = bottleneck("cba", "abc")
+    assert told.bottleneck is None
+    assert "Nothing is lost" in told.sentence
+
+
+def test_what_queries_cannot_tell_apart_is_said():
+    qrels = {f"q{i}": {"a": 3, "b": 1} for i in range(20)}
+    run = {
+        query: ranked(["b", "a"]) if i % 2 else ranked(["b"]) for i, query in enumerate(qrels)
+    }  # what retrieval loses in one half, the order loses in the other, nearly
+    told = rankgate.stages(qrels, [run], ["RR(rel=3)@2"], target="RR(rel=3)@2")
+    assert told.losses["lost"].to_list() == pytest.approx([0.5, 0.25])
+    assert told.bottleneck.told_apart is False
+    assert "cannot tell which of the two is more" in told.sentence
+
+
+def test_an_ideal_of_what_was_retrieved_is_told():
+    qrels, runs = systems(2)
+    told = rankgate.stages(qrels, runs, ["nDCG@5"], overrides=["nDCG.ideal=retrieved"])
+    assert "the ceiling says nothing" in told.warnings[0]
+    assert told.ceilings["ceiling"].to_list() == pytest.approx([1.0, 1.0])
+
+
+def test_a_gap_in_judgments_is_told():
+    qrels = {f"q{i}": {"a": 3} for i in range(20)}
+    one = {query: ranked(["a"]) for query in qrels}
+    two = {query: ranked(["a", "x", "y"]) for query in qrels}
+    told = rankgate.stages(qrels, {"one": one, "two": two}, ["nDCG@3"])
+    assert any("0% are unjudged at one and 67% at two" in words for words in told.warnings)
+
+
+def test_equal_names_are_told_apart():
+    qrels, runs = systems(1)
+    told = rankgate.stages(qrels, [runs["s0"], runs["s0"]], ["nDCG@5"])
+    assert len(set(told.stages)) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings_", "words"),
+    [
+        ({"metrics": ["AP"]}, "--target"),
+        ({"target": "nDCG"}, "needs a cutoff"),
+        ({"target": "nDCG@20", "depth": 10}, "--depth 20"),
+        ({"target": "Judged@10"}, "not known"),
+        ({"correction": "maxt"}, "no correction of steps"),
+    ],
+)
+def test_what_cannot_be_is_said(settings_, words):
+    qrels, runs = systems(2)
+    with pytest.raises(UsageError, match=words):
+        rankgate.stages(qrels, runs, **settings_)
+
+
+def test_no_stage_is_an_error():
+    with pytest.raises(UsageError, match="no stage"):
+        rankgate.stages({"q": {"a": 1}}, [])
+
+
+def test_a_query_that_one_stage_lacks():
+    qrels, runs = systems(2)
+    del runs["s1"]["q03"]
+    with pytest.raises(UsageError, match="s1 lacks 1 query"):
+        rankgate.stages(qrels, runs, ["nDCG@5"])
+    zero = rankgate.stages(qrels, runs, ["nDCG@5"], unequal="zero")
+    assert (zero.queries, zero.steps["n"][0]) == (30, 30)
+    assert zero.losses["lost"].sum() == pytest.approx(1 - zero.ceilings["value"][1])
+
+
+def test_the_published_stages_of_cast_2021(shared):
+    """ANCE and the BERT that puts its documents in a new order: recall stays, nDCG@3 moves."""
+    place = shared / "cast2021"
+    names = ("org_manual_bm25", "org_manual_ance", "org_manual_ance_bert")
+    told = rankgate.stages(
+        place / "trec-cast-qrels-docs.2021.qrel.gz",
+        [place / "runs" / f"{name}.run.gz" for name in names],
+        ["nDCG@3", "R@100"],
+    )
+    means = {(stage, metric): mean for stage, metric, mean, _ in told.means.rows()}
+    assert [round(means[name, "nDCG@3"], 4) for name in names] == [0.3974, 0.5300, 0.5196]
+    assert means[names[1], "R@100"] == means[names[2], "R@100"]
+    assert told.kinds == ("retrieves", "retrieves", "reranks")
+    assert told.ceilings["ceiling"][1] == told.ceilings["ceiling"][2]
+    assert (told.bottleneck.stage, told.bottleneck.why) == (names[2], "order")
