@@ -19,6 +19,19 @@ FORMS = ("table", "json", "markdown")
 
 _SCHEMA_VERSION = 1
 _ROOM = [len("warning")]
+_PAGE = """# What `rankgate validate` looks for
+
+    rankgate validate FILE... --against QRELS
+
+An error stops rankgate from reading or scoring, a warning moves numbers, a note is good to know.
+Every finding comes with file, line, count, an example and how to mend it; `--format json` has the
+same for programs. The command exits with 2 if there are errors, with 0 otherwise.
+
+What a check looks at: `failure`, why a file cannot be read; `bytes`, how it is written; `contents`,
+what its reader saw; `qrels`, `ratings` and `run`, its rows as they stand; `runs`, all runs that
+were given; `both`, a run with the judgments that it is held against; `queries`, a file of queries
+with these.
+"""
 
 
 def render(told: Validation, form: str, width: int = WIDTH) -> str:
@@ -46,7 +59,7 @@ def render_checks(facts: Sequence[CheckFacts], form: str, width: int = WIDTH) ->
         ]
         return as_json.dumped({"schema_version": _SCHEMA_VERSION, "checks": listed})
     if form == "markdown":
-        return as_markdown.table(checks(facts)) + "\n"
+        return f"{_PAGE}\n{as_markdown.table(checks(facts))}\n"
     room = [max(len(each.name) for each in facts), *_ROOM]
     return "".join(beside([each.name, each.severity], [each.title], room, width) for each in facts)
 

@@ -24,7 +24,7 @@ def _by_rank(found: Ranked) -> Iterator[Found]:
     if rank is None or not len(rank):
         return
     rows, score = found.rows, found.score
-    if ((np.diff(rank) <= 0) & found.follows).any():
+    if ((rank[1:] <= rank[:-1]) & found.follows).any():
         owner = np.repeat(np.arange(len(found.starts)), found.lengths)
         order = np.lexsort((-score, rank, owner))
         rows, rank, score = rows[order], rank[order], score[order]

@@ -35,9 +35,9 @@ def _ends(found: Bytes) -> Iterator[Found]:
     windows = found.head.count(b"\r\n")
     plain = found.head.count(b"\n") - windows
     if windows:
-        mixed = f", {plain:,} without" if plain else ""
+        mixed = f", not on {plain:,} others" if plain else ""
         yield Found(
-            f"{counted(windows, 'line')} with the end of a line as on Windows (CR LF){mixed}",
+            f"Windows line ends (CR LF) on {counted(windows, 'line')}{mixed}",
             windows,
             "nothing needs to be done here; other tools may keep the CR in the last column",
             line=1 + found.head.split(b"\r\n", 1)[0].count(b"\n"),

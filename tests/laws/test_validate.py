@@ -1,0 +1,69 @@
+"""Whatever a file holds, validate tells what reading it would say, and never falls over."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rankgate.errors import InputError
+from rankgate.report.validation import render
+from rankgate.services.describe import describe
+from rankgate.services.validate import validate
+
+HEADS = [
+    "query_id,doc_id,grade", "query,docid,rating", "query_id,doc_id,score,rank",
+    "qid\tdocno\tscore", "query_id,doc_id,rater,grade", "query_id,doc_id,rank",
+    "rating,docid,query", "query_id,text",
+]  # fmt: skip
+WORDS = ["1", "2", "a", "b", "01", "nan", "inf", "-1", "3.5", "1e400", "100", "=x", "'=y", "A", "é"]
+ENDS = ["\n", "\n", "\n", "\r\n", " \n", "\n\n"]
+
+
+@st.composite
+def lines(draw):
+    """Fields between blanks, as many in nearly every line."""
+    width = draw(st.sampled_from([2, 3, 4, 6]))
+    row = st.lists(st.sampled_from(WORDS), min_size=width, max_size=width)
+    rows = draw(st.lists(st.tuples(row, st.sampled_from(ENDS)), min_size=1, max_size=12))
+    odd = draw(st.sampled_from(["", "", "", "", "x\n"]))
+    return "".join(" ".join(fields) + end for fields, end in rows) + odd
+
+
+@st.composite
+def tables(draw):
+    """A header, and records with as many fields."""
+    head = draw(st.sampled_from(HEADS))
+    separator = "\t" if "\t" in head else ","
+    width = head.count(separator) + 1
+    row = st.lists(st.sampled_from(["", *WORDS]), min_size=width, max_size=width)
+    rows = draw(st.lists(row, max_size=12))
+    mark = draw(st.sampled_from(["", "\ufeff"]))
+    return mark + "".join(
+        f"{separator.join(fields)}\n" for fields in [head.split(separator), *rows]
+    )
+
+
+FILES = st.one_of(lines(), tables(), st.text(max_size=60))
+
+
+@given(content=FILES, against=st.one_of(st.none(), lines(), tables()))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_what_is_valid_can_be_read_and_the_other_way_round(tmp_path, content, against):
+    place, other = tmp_path / "file", tmp_path / "against"
+    place.write_bytes(content.encode())
+    told = validate(place)
+    if told.valid:
+        assert describe(place).files
+    else:
+        with pytest.raises(InputError):
+            describe(place)
+    if against is not None:
+        other.write_bytes(against.encode())
+        both = validate(place, other, scale="0..3")
+        assert {each.check for each in both.problems} >= {
+            each.check for each in told.problems if each.severity == "error"
+        }
+        told = both
+    assert all(render(told, form) for form in ("table", "json", "markdown"))
+    assert all(each.what and each.count >= 1 for each in told.problems)
