@@ -1,0 +1,37 @@
+"""Values made of single raters' grades: each way with its judgments, then its evaluation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.report import as_json
+from rankgate.report.evaluation import render
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.services.from_ratings import Part
+
+
+def render_parts(parts: Sequence[Part], form: str, *, per_query: bool = False) -> str:
+    """Every part in one of the evaluation's forms."""
+    if form == "json":
+        told = [part.to_dict(per_query=per_query) for part in parts]
+        return as_json.dumped({"schema_version": 1, "parts": told})
+    told_as = [render(part.evaluation, form, per_query=per_query) for part in parts]
+    if form == "csv":
+        heads = [each.split("\n", 1)[0] for each in told_as]
+        rest = [each.split("\n", 1)[1] for each in told_as]
+        return f"{heads[0]}\n{''.join(rest)}" if len(set(heads)) == 1 else "\n".join(told_as)
+    sign = "% " if form == "latex" else ""
+    return "\n".join(
+        f"{sign}{way(part)}\n\n{told}" for part, told in zip(parts, told_as, strict=True)
+    )
+
+
+def way(part: Part) -> str:
+    """How the judgments of a part were made."""
+    made_by = part.made_by
+    carried = f" after {made_by['transformer']}" if "transformer" in made_by else ""
+    scale = f"on the {part.way.scale} scale, " if part.way.scale else ""
+    return f"judgments of single ratings, {scale}by {made_by['rule']}{carried}"
