@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log2
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from rankgate.scoring import CONVENTIONS
 from rankgate.services import evaluate
 
 # a is best, b and c are judged, u is not; b and u are tied, and u goes first
@@ -87,3 +91,84 @@ def test_a_file_whose_lines_are_mixed(tmp_path):
     path.write_text("1 Q0 c 1 7 t\n2 Q0 v 1 1 t\n1 Q0 u 1 8 t\n1 Q0 a 1 9 t\n1 Q0 b 1 8 t\n")
     assert ends("P@3", run=path) == (1 / 3, 1 / 3, 2 / 3)
     assert ends("P@3", run=path, row=1) == (0, 0, 1 / 3)
+
+
+NAMES = [
+    *("nDCG@2", "nDCG", "AP", "AP@3", "RR@2", "P(denominator='judged')@3", "Bpref", "R@2"),
+    *("infAP", "ERR(max_grade=3)@3", "nDCG(gain='signed',ideal='known')@3", "GAUC", "Hits@2"),
+]
+WAYS = {
+    "trec": CONVENTIONS["trec"],
+    "ascending": replace(CONVENTIONS["trec"], ties="doc_id_asc"),
+    "deep": replace(CONVENTIONS["trec"], depth=2),
+    "condensed": replace(CONVENTIONS["trec"], judged_only=True),
+    "some": replace(CONVENTIONS["trec"], above=1.0, absent=2.0),
+    "left out": replace(CONVENTIONS["trec"], missing="leave_out", without_relevant=None),
+}
+DOCS = "abcdefg"
+
+
+@st.composite
+def collections(draw):
+    grades = st.sampled_from([-2, -1, 0, 1, 2, 3])
+    qrels = {
+        query: draw(st.dictionaries(st.sampled_from(DOCS), grades, max_size=5)) | {"y": 1}
+        for query in "12"
+    }
+    scores = st.sampled_from([0.5, 1.0, 2.0, 3.0, 4.0])
+    run = {"1": draw(st.dictionaries(st.sampled_from(DOCS), scores, max_size=7)) | {"z": 3.5}}
+    if draw(st.booleans()):
+        run["2"] = draw(st.dictionaries(st.sampled_from(DOCS), scores, min_size=1, max_size=7))
+    return qrels, run
+
+
+def completed(qrels, run, how, cutoff, grade):
+    """The judgments with a grade for all that stands down to a cutoff and has none."""
+    told = {query: dict(grades) for query, grades in qrels.items()}
+    for query, scores in run.items():
+        docs = [
+            doc
+            for doc, score in scores.items()
+            if (how.above is None or score > how.above) and score != how.absent
+        ]
+        docs.sort(reverse=how.ties == "doc_id_desc")
+        docs.sort(key=lambda doc, scores=scores: -scores[doc])
+        for doc in docs[: how.depth][:cutoff]:
+            if told[query].get(doc, -1) < 0:
+                told[query][doc] = grade
+    return told
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=15)
+@given(collections())
+def test_bounds_are_the_values_by_completed_judgments(way, name, collection):
+    qrels, run = collection
+    how = WAYS[way]
+    scores = evaluate(qrels, run, [name], how, bounds=True).runs[0]
+    cutoff = int(name.split("@")[1]) if "@" in name else None
+    best = max(grade for grades in qrels.values() for grade in grades.values())
+    for side, grade in ((scores.low, 0), (scores.high, best)):
+        by = completed(qrels, run, how, cutoff, grade)
+        expected = evaluate(by, run, [name], how).runs[0]
+        np.testing.assert_array_equal(side.values[name], expected.values[name])
+        np.testing.assert_equal(side.means[name], expected.means[name])
+
+
+def test_many_queries_in_any_order_of_lines(tmp_path):
+    """Runs in order, out of order, and with the lines of queries mixed, have the same bounds."""
+    rng = np.random.default_rng(7)
+    qrels = {f"q{i:02}": {f"d{j}": int(rng.integers(-1, 3)) for j in range(5)} for i in range(40)}
+    lines = [(query, f"d{j}", rng.random()) for query in qrels for j in rng.permutation(12)[:9]]
+    ordered = sorted(lines, key=lambda line: (line[0], -line[2]))
+    mixed = [lines[i] for i in rng.permutation(len(lines))]
+    found = []
+    for rows in (ordered, lines, mixed):
+        path = tmp_path / f"{len(found)}.run"
+        path.write_text("".join(f"{q} Q0 {d} 1 {s!r} t\n" for q, d, s in rows))
+        found.append(evaluate(qrels, path, ["nDCG@3", "AP", "RBP@4"], bounds=True).runs[0])
+    for other in found[1:]:
+        assert other.low.means == found[0].low.means
+        assert other.high.means == found[0].high.means
+    assert found[0].low.means != found[0].high.means

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankgate.data.run import Batch
     from rankgate.scoring.convention import Alignment
     from rankgate.scoring.index import Index
+    from rankgate.scoring.order import Order
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class Met:
         grade: ``(m,)``, their grades.
         rows: ``(n,)``, where the rows stood in the batch; None is all of them.
         unknown: queries without judgments, left out.
+        judgment: ``(m,)``, where each judgment stands in the index, as ``meet`` found them.
     """
 
     scores: NDArray[np.float64]
@@ -80,6 +82,7 @@ class Met:
     grade: NDArray[np.float64]
     rows: NDArray[np.int64] | None
     unknown: int
+    judgment: NDArray[np.int64]
 
 
 def meet(batch: Batch, index: Index) -> Met:
@@ -95,11 +98,12 @@ def meet(batch: Batch, index: Index) -> Met:
         index.grades[judgment],
         mine.rows,
         mine.unknown,
+        judgment,
     )
 
 
-def align(met: Met, how: Alignment) -> Aligned:
-    """Give the judged documents of a batch their ranks."""
+def laid_out(met: Met, how: Alignment) -> tuple[Met, Order]:
+    """The rows that count as retrieved, and their order."""
     if how.above is not None:
         met = _only(met, met.scores > how.above)
     if how.absent is not None:
@@ -110,7 +114,12 @@ def align(met: Met, how: Alignment) -> Aligned:
     elif how.precision == "float32":
         with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
             scores = scores.astype(np.float32)
-    placed = order(met.owner, scores, len(met.codes))
+    return met, order(met.owner, scores, len(met.codes))
+
+
+def align(met: Met, how: Alignment) -> Aligned:
+    """Give the judged documents of a batch their ranks."""
+    met, placed = laid_out(met, how)
     owner = met.owner[met.row]
     stand = ranks(placed, met.row, owner, met.doc_ids, how.ties)
     by = np.lexsort((stand.rank, owner))

@@ -14,27 +14,30 @@ that the run lacks, or that returned nothing, has nothing to complete.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
-from rankgate.data.qrels import SCHEMA, Qrels
+from rankgate.data.run import ScatteredError
 from rankgate.metrics.catalogue import by_name
-from rankgate.scoring.align import align, meet
+from rankgate.scoring.align import meet
+from rankgate.scoring.completion import Completed
 from rankgate.scoring.index import Index
 from rankgate.scoring.mean import mean
-from rankgate.scoring.score import score
-from rankgate.scoring.tally import Job
+from rankgate.scoring.score import SHOWN, complete, summed_up
+from rankgate.scoring.tally import Job, Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from rankgate.data.run import Run
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Batch, Duplicates, Run
     from rankgate.data.scores import Scores
     from rankgate.metrics.declare import Metric
-    from rankgate.scoring.convention import Convention
+    from rankgate.scoring.align import Met
+    from rankgate.scoring.convention import Alignment, Convention
+    from rankgate.scoring.tally import Facts, Values
 
 WITHOUT = frozenset(
     {"Judged", "Unjudged", "NumUnjudged", "NumNonrelJudgedRet", "NumQ", "NumRet", "RBPResid"}
@@ -43,34 +46,128 @@ WITHOUT = frozenset(
 them."""
 
 _Named = tuple[str, "Metric"]
-_PAIR = ["query_id", "doc_id"]
 _TAIL, _RETRIEVED = " tail", " retrieved"  # no name of a metric begins with a blank
 
 
+@dataclass
+class _Group:
+    """Metrics whose rankings are formed alike and that look equally deep, with one grade given.
+
+    Attributes:
+        how: the convention of all.
+        own: the choices that hold for these metrics.
+        cutoff: how deep they look; None is through the whole list.
+        metrics: each with its label.
+        grade: what the unjudged get.
+        best: whether that is the best grade.
+        tallies: what was computed, by how duplicates are treated.
+    """
+
+    how: Convention
+    own: Convention
+    cutoff: int | None
+    metrics: list[_Named]
+    grade: float
+    best: bool
+    tallies: dict[Duplicates, Tally] = field(default_factory=dict)
+
+    @property
+    def named(self) -> list[_Named]:
+        """All that is computed: the metrics, and what they need beside."""
+        return [*self.metrics, *_tails(self.metrics, self.how)] if self.best else self.metrics
+
+    @property
+    def rules(self) -> list[Duplicates]:
+        """The ways in which duplicates are treated."""
+        ways = (self.how.for_metric(metric).duplicates for _, metric in self.named)
+        return list(dict.fromkeys([self.how.duplicates, *ways]))
+
+    def begin(self, index: Index, rule: Duplicates) -> None:
+        """Nothing computed yet of what treats duplicates so."""
+        jobs = [Job.of(label, metric, self.how) for label, metric in self.named]
+        mine = [job for job in jobs if job.how.duplicates == rule]
+        also = [self.how.alignment] if rule == self.how.duplicates else []
+        if mine or also:
+            self.tallies[rule] = Tally.of(mine, also, index, SHOWN)
+
+    def add(self, met: Met, index: Index, rule: Duplicates, found: dict[object, Completed]) -> None:
+        """Run the kernels over a batch; what is completed alike is completed once."""
+        if rule not in self.tallies:
+            return
+        tally = self.tallies[rule]
+        for way in tally.facts:
+            key = (self.own.alignment, way, self.cutoff)
+            if key not in found:
+                found[key] = Completed.of(met, self.own.alignment, way, self.cutoff)
+            tally.index = found[key].index(index, self.grade)
+            tally.add(found[key].graded(self.grade), way)
+
+    def scored(self, run: Run, index: Index) -> Scores:
+        """The values, to RBP what lies behind the list."""
+        values: dict[str, tuple[Job, Values]] = {}
+        facts: dict[tuple[Duplicates, Alignment], Facts] = {}
+        for rule, tally in self.tallies.items():
+            tally.index = index
+            complete(tally, run, index)
+            values |= {job.label: (job, own) for some in tally.jobs.values() for job, own in some}
+            facts |= {(rule, way): each for way, each in tally.facts.items()}
+        known = facts[self.how.duplicates, self.how.alignment]
+        told = summed_up([values[label] for label, _ in self.named], known, run, index, self.how)
+        most = max(self.grade, float(index.grades.max(initial=0)))
+        return _with_tails(told, self.metrics, self.how, most) if self.best else told
+
+
 def bounded(
-    qrels: Qrels, run: Run, metrics: Sequence[_Named], how: Convention, scores: Scores
+    qrels: Qrels,
+    run: Run,
+    metrics: Sequence[_Named],
+    how: Convention,
+    scores: Scores,
+    *,
+    index: Index | None = None,
 ) -> Scores:
     """The scores with ``low`` and ``high``, for all metrics that admit bounds.
 
     Args:
         qrels: the judgments.
-        run: the run; it is read twice more, and again for every other cutoff.
+        run: the run; it is read once more, and again for every other way to treat duplicates.
         metrics: each with the label that results carry.
         how: the convention.
         scores: what ``score`` gives for these.
+        index: the judgments laid out, where that has been done.
 
     Raises:
         InputError: as ``score``.
     """
-    values: dict[bool, list[Scores]] = {False: [], True: []}
-    for own, cutoff, some in _groups(metrics, how):
-        table = _unjudged(qrels, run, own, cutoff)
-        for best, found in values.items():
-            index = Index.of(_completed(qrels, table, best_grade(qrels) if best else 0.0))
-            found.append(_scored(index, run, some, how, best=best))
-    low, high = (_joined(scores, found) for found in values.values())
+    index = Index.of(qrels) if index is None else index
+    ends = {False: 0.0, True: best_grade(qrels)}
+    groups = {
+        best: [_Group(how, *each, grade, best) for each in _groups(metrics, how)]
+        for best, grade in ends.items()
+    }
+    every = [group for some in groups.values() for group in some]
+    for rule in dict.fromkeys(rule for group in every for rule in group.rules):
+        try:
+            _over(run.batches(rule), index, rule, every)
+        except ScatteredError:  # a query came back after others: all rows at once
+            _over([run.whole(rule)], index, rule, every)
+    low, high = (
+        _joined(scores, [group.scored(run, index) for group in some]) for some in groups.values()
+    )
     plain = {label for label, metric in metrics if Job.of(label, metric, how).level <= 0}
     return replace(scores, low=_as_now(low, scores, plain), high=high)
+
+
+def _over(
+    batches: Iterable[Batch], index: Index, rule: Duplicates, groups: Sequence[_Group]
+) -> None:
+    for group in groups:
+        group.begin(index, rule)
+    for batch in batches:
+        met = meet(batch, index)
+        found: dict[object, Completed] = {}
+        for group in groups:
+            group.add(met, index, rule, found)
 
 
 def best_grade(qrels: Qrels) -> float:
@@ -97,47 +194,19 @@ def _groups(
     return [(way, cutoff, some) for (_, cutoff), (way, some) in groups.items()]
 
 
-def _unjudged(qrels: Qrels, run: Run, how: Convention, cutoff: int | None) -> pl.DataFrame:
-    """``query_id`` and ``doc_id`` of the retrieved documents that lack a grade of 0 or more."""
-    batch = run.whole(how.duplicates)
-    met = meet(batch, Index.of(qrels))
-    rows = np.arange(len(met.scores))
-    every = replace(met, row=rows, grade=np.zeros(len(rows)))  # as if all had been judged
-    placed = align(every, replace(how.alignment, judged_only=False))
-    within = placed.rank <= (cutoff or placed.rank.max(initial=0))
-    counted = batch.frame.select(_PAIR)[placed.row[within]].unique(maintain_order=True)
-    return counted.join(qrels.table.filter(pl.col("grade") >= 0), on=_PAIR, how="anti")
-
-
-def _completed(qrels: Qrels, unjudged: pl.DataFrame, grade: float) -> Qrels:
-    """The judgments with some more."""
-    graded = unjudged.with_columns(pl.lit(grade).alias("grade"))
-    kept = qrels.table.select(*SCHEMA).join(unjudged, on=_PAIR, how="anti", maintain_order="left")
-    table = pl.concat([kept, graded.select(*SCHEMA)])
-    return replace(qrels, table=table)
-
-
-def _scored(
-    index: Index, run: Run, metrics: Sequence[_Named], how: Convention, *, best: bool
-) -> Scores:
-    """The values under completed judgments, to RBP what lies behind the list."""
-    found = score(index, run, [*metrics, *_tails(metrics, how)] if best else metrics, how)
+def _with_tails(found: Scores, metrics: Sequence[_Named], how: Convention, most: float) -> Scores:
+    """To RBP what lies behind the list, all of the highest grade."""
     values, means = dict(found.values), dict(found.means)
     for label, metric in metrics:
-        if best and metric.name == "RBP":
+        if metric.name == "RBP":
             job = Job.of(label, metric, how)
-            worth = best_worth(index) if metric.bound(job.defaults).get("gain") == "linear" else 1.0
+            worth = most if metric.bound(job.defaults).get("gain") == "linear" else 1.0
             there = found.values[_RETRIEVED] > 0
             rest = np.where(there, found.values[label + _TAIL] * worth, 0)
             values[label] = values[label] + rest
             unknown = found.counts.unknown_queries
             means[label] = mean(values[label], found.why[label], job, unknown=unknown)
     return replace(found, values=values, means=means)
-
-
-def best_worth(index: Index) -> float:
-    """The highest grade of completed judgments."""
-    return float(index.grades.max(initial=0))
 
 
 def _tails(metrics: Sequence[_Named], how: Convention) -> list[_Named]:

@@ -128,7 +128,9 @@ def evaluate(
         if on_progress:
             on_progress(run.name)
         scores = score(index, run, chosen, rules)
-        scored.append(bounded(judgments, run, chosen, rules, scores) if bounds else scores)
+        scored.append(
+            bounded(judgments, run, chosen, rules, scores, index=index) if bounds else scores
+        )
     labels = tuple(label for label, _ in chosen)
     return Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored))
 
