@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -44,7 +46,23 @@ def tables(draw):
     )
 
 
-FILES = st.one_of(lines(), tables(), st.text(max_size=60))
+@st.composite
+def objects(draw):
+    """A JSON object a line."""
+    number = draw(st.sampled_from(["score", "grade"]))
+    values = st.sampled_from([1, 2.5, -1, None, "3", "x", 100])
+    more = draw(st.sampled_from([[], ["rank"]]))
+    row = st.fixed_dictionaries(
+        {
+            "query_id": st.sampled_from(["1", "2", 3]),
+            "doc_id": st.sampled_from(["a", "b", "", None]),
+        }
+        | dict.fromkeys([number, *more], values)
+    )
+    return "".join(json.dumps(each) + "\n" for each in draw(st.lists(row, min_size=1, max_size=6)))
+
+
+FILES = st.one_of(lines(), tables(), objects(), st.text(max_size=60))
 
 
 @given(content=FILES, against=st.one_of(st.none(), lines(), tables()))

@@ -279,6 +279,29 @@ def test_rows_of_a_query_may_stand_apart(found):
     assert (ties.line, ties.count) == (4, 1)
 
 
+@pytest.mark.parametrize("kind", ["parquet", "ipc", "ndjson"])
+def test_columns_have_ranks_too(tmp_path, kind):
+    """Rows of files without lines are told by their number."""
+    rows = [("1", "a", 1, 1.0), ("1", "b", 2, 2.0), ("1", "b", 3, 0.5)]
+    place = tmp_path / "run"
+    table = pl.DataFrame(rows, ["query_id", "doc_id", "rank", "score"], orient="row")
+    getattr(table, f"write_{kind}")(place)
+    told = {each.check: each for each in validate(place).problems}
+    assert {"ranked-twice", "rank-order"} <= set(told)
+    line, row = (3, "") if kind == "ndjson" else (None, " (row 3)")
+    assert told["ranked-twice"].line == line
+    assert told["ranked-twice"].example == f"query 1, document b{row}"
+
+
+def test_a_grade_is_missing_in_columns(tmp_path):
+    place = tmp_path / "qrels"
+    rows = [("1", "a", 1), ("1", "b", None), ("1", "a", 2)]
+    table = pl.DataFrame(rows, ["query_id", "doc_id", "grade"], orient="row")
+    table.write_parquet(place)
+    told = {each.check: each.severity for each in validate(place).problems}
+    assert told == {"judged-twice": "error", "unrated": "note"}
+
+
 def test_gains_beyond_all_numbers(found):
     assert "no number" in found(qrels(0, 2000))["huge-grade"].what
     assert "1.3e+30" in found(qrels(0, 100))["huge-grade"].what

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rankgate.data.format import Loss
     from rankgate.data.qrels import Qrels
     from rankgate.data.source import Source
+    from rankgate.data.tables import Table
 
 PARQUET = b"PAR1"
 ARROW = b"ARROW1"
@@ -47,12 +48,9 @@ def read(source: Source) -> Contents:
         InputError: a damaged file, no such columns, or as of the readers.
     """
     scan = scanned(source)
-    schema = scan.collect_schema()
-    names = schema.names()
-    # ranx calls a grade a score too, and has it as a whole number
-    ranx = set(names) == _RANX and schema["score"].is_integer()
-    table = tables.table_of(names, "qrels" if ranx else None)
+    table = table_in(scan)
     if table is None:
+        names = scan.collect_schema().names()
         problem = f"the columns {', '.join(names[:10])} are those of no known table."
         raise InputError(problem, source=source.label)
     if table.part == "runs":
@@ -67,6 +65,14 @@ def read(source: Source) -> Contents:
     ]
     rows = collected(_bounded(scan.select(columns), source), source)
     return tables.contents_of(table, rows, source.stem, place)
+
+
+def table_in(scan: pl.LazyFrame) -> Table | None:
+    """What the columns say; ranx calls a grade a score too, and has it as a whole number."""
+    schema = scan.collect_schema()
+    names = schema.names()
+    ranx = set(names) == _RANX and schema["score"].is_integer()
+    return tables.table_of(names, "qrels" if ranx else None)
 
 
 def read_qrels(source: Source) -> Qrels:

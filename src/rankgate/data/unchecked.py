@@ -6,14 +6,14 @@ the rows all the same: with duplicates, with numbers that are none, with the ran
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data import delimited, lines, records, tables, trec
-from rankgate.data.columns import named
+from rankgate.data import arrow, delimited, jsonl, lines, records, tables, trec
+from rankgate.data.columns import named, shaped
 from rankgate.data.place import Place
 from rankgate.errors import InputError
 
@@ -54,13 +54,18 @@ class Unchecked:
 
 
 def unchecked(source: Source, found: Format) -> Unchecked | None:
-    """The rows of a TREC, CSV or TSV file; None where it is neither judgments nor a run.
+    """The rows of a file of one table; None where it is neither judgments nor a run.
 
     Raises:
-        InputError: a line with the wrong number of fields, bytes that are no text.
+        InputError: a line with the wrong number of fields, bytes that are no text, a damaged file;
+            of JSONL also a number that is none.
     """
     if found.name == "trec":
         return _between_blanks(source)
+    if found.name == "jsonl":
+        return _objects(source)
+    if found.name in {"parquet", "arrow"}:
+        return _columns(source)
     separator = delimited.separator_of(source.head())
     return _separated(source, separator) if separator else None
 
@@ -84,9 +89,9 @@ def _between_blanks(source: Source) -> Unchecked | None:
 def _separated(source: Source, separator: str) -> Unchecked | None:
     header = records.header_in(next(source.chunks(), b""), separator)
     known = tables.table_of(header.names)
-    if known is None or known.part not in {"qrels", "runs"}:
+    part = _part(known)
+    if known is None or part is None:
         return None
-    part: Part = "qrels" if known.part == "qrels" else "run"
     kept = known.kept
     if part == "run" and "score" in kept:
         kept = kept | named(header.names, ("rank",))
@@ -99,6 +104,36 @@ def _separated(source: Source, separator: str) -> Unchecked | None:
         NUMBERS[part],
     )
     return Unchecked(part, table, Place(source.label, partial(records.line_of, source, header)))
+
+
+def _objects(source: Source) -> Unchecked | None:
+    names = jsonl.names_of(source)
+    known = tables.table_of(names)
+    part = _part(known)
+    if known is None or part is None:
+        return None
+    if "score" in known.kept and (rank := named(names, ("rank",))):
+        numbers, empty = known.numbers | {"rank"}, known.empty | {"rank"}
+        known = replace(known, kept=known.kept | rank, numbers=numbers, empty=empty)
+    table = _whole([jsonl.whole(source, known)], NUMBERS[part])
+    return Unchecked(part, table, Place(source.label, partial(jsonl.line_of, source)))
+
+
+def _columns(source: Source) -> Unchecked | None:
+    scan = arrow.scanned(source)
+    part = _part(arrow.table_in(scan))
+    if part is None:
+        return None
+    rows = shaped(scan, NUMBERS[part], source.label)
+    rank = named(scan.collect_schema().names(), ("score", "rank"))
+    if part == "run" and {*rank} == {"score", "rank"}:
+        numbers = scan.select(pl.col(rank["rank"]).cast(pl.Float64, strict=False).alias("rank"))
+        rows = pl.concat([rows, numbers], how="horizontal")
+    return Unchecked(part, arrow.collected(rows, source), Place(source.label))
+
+
+def _part(known: tables.Table | None) -> Part | None:
+    return {"qrels": "qrels", "runs": "run"}.get(known.part) if known else None  # type: ignore[return-value]
 
 
 def _numbered(quick: partial, careful: partial, number: str) -> pl.DataFrame:  # type: ignore[type-arg]

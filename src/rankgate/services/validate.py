@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankgate.data.formats import Part
     from rankgate.data.place import Place
     from rankgate.data.qrels import Scale
-    from rankgate.services.checks import Needs, Severity
+    from rankgate.services.checks import Check, Found, Needs, Severity
     from rankgate.services.checks.subject import Judged, Outline, Subject
 
 SCHEMA_VERSION = 1
@@ -226,17 +226,16 @@ def _tried(needs: Needs, given: Any, label: str, place: Place | None) -> list[Pr
     found = []
     for check in CHECKS:
         if check.needs == needs:
-            found += [
-                Problem(
-                    check.name,
-                    each.severity or check.severity,
-                    label,
-                    place.line(each.row) if place and each.row is not None else each.line,
-                    each.what,
-                    each.count,
-                    each.example,
-                    each.mend,
-                )
-                for each in check.find(given)
-            ]
+            found += [_problem(check, each, label, place) for each in check.find(given)]
     return found
+
+
+def _problem(check: Check, found: Found, label: str, place: Place | None) -> Problem:
+    """What was found, with its line; where a file has no lines the example has the row."""
+    line, example = found.line, found.example
+    if place and found.row is not None:
+        line = place.line(found.row)
+        if line is None:
+            example = f"{example} (row {found.row + 1:,})".lstrip()
+    severity = found.severity or check.severity
+    return Problem(check.name, severity, label, line, found.what, found.count, example, found.mend)

@@ -30,7 +30,8 @@ def _empty(found: Judged) -> Iterator[Found]:
 
 
 def _twice(found: Judged) -> Iterator[Found]:
-    table = found.table.with_row_index("row").filter(pl.col("doc_id").is_not_null())
+    rated = pl.col("doc_id").is_not_null() & pl.col("grade").is_not_null()
+    table = found.table.with_row_index("row").filter(rated)
     key = [*PAIR, *(["subtopic"] if "subtopic" in table.columns else [])]
     again = table.filter(~pl.struct(key).is_first_distinct())
     if again.is_empty():

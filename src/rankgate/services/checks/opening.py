@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Scale
     from rankgate.data.source import Source
 
-_PLAIN = frozenset({"trec", "csv", "tsv"})
+_PLAIN = frozenset({"trec", "csv", "tsv", "jsonl", "parquet", "arrow"})
 _LOOKED_AT = 1 << 24  # bytes: guards and line ends are looked for in these
 _NOTHING = Bytes(b"")
 
