@@ -1,0 +1,132 @@
+"""What a language model is asked: a template in a file, and the messages made of it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SYSTEM, _USER = "[system]", "[user]"
+_PLACE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+_NEEDED = ("query", "document")
+_WHOLE = (*_NEEDED, "grades")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The messages of one request.
+
+    Attributes:
+        system: what the model is; may be empty.
+        user: what it is asked.
+    """
+
+    system: str
+    user: str
+
+
+@dataclass(frozen=True)
+class Template:
+    """The words of a prompt with places for the query and the document.
+
+    A place is written ``{{query}}`` or ``{{document}}`` (all that is known of it),
+    ``{{document.title}}`` (one field) or ``{{grades}}`` (the scale, a grade a line). What is put
+    into a place is never looked through for places itself.
+
+    Attributes:
+        name: what to call it.
+        system: the words above the line ``[user]``, under the line ``[system]``.
+        user: those under ``[user]``; all words where no such line is.
+    """
+
+    name: str
+    system: str
+    user: str
+
+    @property
+    def sha256(self) -> str:
+        """Of both texts."""
+        return hashlib.sha256(f"{self.system}\x1f{self.user}".encode()).hexdigest()
+
+    def filled(
+        self,
+        query: Mapping[str, str],
+        document: Mapping[str, str],
+        grades: Mapping[float, str] | None = None,
+    ) -> Prompt:
+        """The prompt for one pair; a field that the pair lacks is empty.
+
+        Args:
+            query: what is known of the query, by name.
+            document: the same of the document.
+            grades: the scale: each grade with its label.
+        """
+        known = {"query": query, "document": document}
+        scale = "\n".join(
+            f"{grade:g}" if label == f"{grade:g}" else f"{grade:g}  {label}"
+            for grade, label in (grades or {}).items()
+        )
+
+        def put(match: re.Match[str]) -> str:
+            whose, _, field = match[1].partition(".")
+            if whose == "grades":
+                return scale
+            return known[whose].get(field, "") if field else _told(known[whose])
+
+        return Prompt(_PLACE.sub(put, self.system), _PLACE.sub(put, self.user))
+
+    @classmethod
+    def parse(cls, text: str, name: str = "template") -> Template:
+        """Read a template.
+
+        Raises:
+            InputError: a place that names nothing, or none for the query or the document; with
+                the line.
+        """
+        parts: dict[str, list[str]] = {_SYSTEM: [], _USER: []}
+        current, begun = _USER, set[str]()
+        for number, line in enumerate(text.splitlines(), 1):
+            _refuse_strange(line, name, number)
+            head = line.strip()
+            if head not in parts:
+                parts[current].append(line)
+                continue
+            if head in begun or (head == _SYSTEM and "".join(parts[_USER]).strip()):
+                problem = f"{head} stands twice or too late; [system] comes first, then [user]."
+                raise InputError(problem, source=name, line=number)
+            begun.add(head)
+            current = head
+        system, user = ("\n".join(lines).strip() for lines in parts.values())
+        found = {match[1].partition(".")[0] for match in _PLACE.finditer(f"{system}\n{user}")}
+        for needed in _NEEDED:
+            if needed not in found:
+                problem = f"no place for the {needed}; write {{{{{needed}}}}} where it belongs."
+                raise InputError(problem, source=name)
+        if not user:
+            raise InputError("nothing stands under [user]; put the question there.", source=name)
+        return cls(name, system, user)
+
+
+def _refuse_strange(line: str, name: str, number: int) -> None:
+    for match in _PLACE.finditer(line):
+        whose, dot, field = match[1].partition(".")
+        good = bool(field) and whose in _NEEDED if dot else whose in _WHOLE
+        if not good:
+            problem = (
+                f"{match[0]} names nothing; known are {{{{query}}}}, {{{{document}}}}, one of their "
+                "fields, as in {{document.title}}, and {{grades}}."
+            )
+            raise InputError(problem, source=name, line=number)
+
+
+def _told(fields: Mapping[str, str]) -> str:
+    """One field as it is; several with their names."""
+    if len(fields) == 1:
+        return next(iter(fields.values()))
+    return "\n".join(f"{name}: {value}" for name, value in fields.items())
