@@ -69,7 +69,7 @@ def many(sides: Sequence[Side], way: Way) -> Many:
     """Everything in `Many`, from sides that were scored by the same judgments."""
     names = tuple(side.name for side in sides)
     metrics = sides[0].metrics
-    matrices = {metric: _matrix(sides, metric) for metric in metrics}
+    matrices = {metric: matrix_of(sides, metric) for metric in metrics}
     resamples = min(way.resamples, 10_000)
     usable = {metric: table for metric, table in matrices.items() if len(table) > 1}
     means = {metric: table.mean(axis=0) for metric, table in usable.items()}
@@ -111,7 +111,7 @@ _RELIABLE = {
 }  # fmt: skip
 
 
-def _matrix(sides: Sequence[Side], metric: str) -> NDArray[np.float64]:
+def matrix_of(sides: Sequence[Side], metric: str) -> NDArray[np.float64]:
     """(n, S) values of the queries on which every system has one."""
     table = None
     for i, side in enumerate(sides):
