@@ -302,6 +302,14 @@ def test_a_grade_is_missing_in_columns(tmp_path):
     assert told == {"judged-twice": "error", "unrated": "note"}
 
 
+def test_bytes_that_are_no_text_have_no_line_ends(tmp_path):
+    place = tmp_path / "qrels"
+    ids = [f"\r\n{i}" for i in range(99)]
+    pl.DataFrame({"query_id": ids, "doc_id": ids, "grade": [1, 0, 2] * 33}).write_parquet(place)
+    told = {each.check for each in validate(place).problems}
+    assert told == {"without-positive"}
+
+
 def test_gains_beyond_all_numbers(found):
     assert "no number" in found(qrels(0, 2000))["huge-grade"].what
     assert "1.3e+30" in found(qrels(0, 100))["huge-grade"].what

@@ -6,6 +6,7 @@ the rows all the same: with duplicates, with numbers that are none, with the ran
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -112,10 +113,14 @@ def _objects(source: Source) -> Unchecked | None:
     part = _part(known)
     if known is None or part is None:
         return None
+    rows = None
     if "score" in known.kept and (rank := named(names, ("rank",))):
         numbers, empty = known.numbers | {"rank"}, known.empty | {"rank"}
-        known = replace(known, kept=known.kept | rank, numbers=numbers, empty=empty)
-    table = _whole([jsonl.whole(source, known)], NUMBERS[part])
+        ranked = replace(known, kept=known.kept | rank, numbers=numbers, empty=empty)
+        with suppress(InputError):  # a rank that is no number: nobody reads it otherwise
+            rows = jsonl.whole(source, ranked)
+    rows = jsonl.whole(source, known) if rows is None else rows
+    table = _whole([rows], NUMBERS[part])
     return Unchecked(part, table, Place(source.label, partial(jsonl.line_of, source)))
 
 

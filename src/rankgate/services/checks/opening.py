@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _PLAIN = frozenset({"trec", "csv", "tsv", "jsonl", "parquet", "arrow"})
 _LOOKED_AT = 1 << 24  # bytes: guards and line ends are looked for in these
 _NOTHING = Bytes(b"")
+_CONTROL = rb"[\x00-\x08\x0e-\x1f]"
 
 
 def part_of(as_: str | None) -> Part | None:
@@ -64,9 +65,7 @@ def subject(
     told = Subject(str(given), "?", "", _NOTHING)
     try:
         place, found = formats.opened(given, from_)
-        folder = place.path is not None and place.path.is_dir()
-        begins = _NOTHING if folder else Bytes(place.head(_LOOKED_AT))
-        told = replace(told, label=place.label, bytes=begins)
+        told = replace(told, label=place.label, bytes=_text(place))
         reason = "it was named"
         if found is None:
             found, reason = formats.detected(place)
@@ -79,12 +78,18 @@ def subject(
         return told, problem
 
 
+def _text(place: Source) -> Bytes:
+    """The beginning of a file of text; nothing of a folder, or of bytes that no text has."""
+    if place.path is not None and place.path.is_dir():
+        return _NOTHING
+    head = place.head(_LOOKED_AT)
+    return _NOTHING if re.search(_CONTROL, head[: 1 << 16]) else Bytes(head)
+
+
 def _separator(head: bytes) -> str | None:
     """What separates the fields of a table with a header; None for anything else."""
     text = head[: 1 << 16]
-    if re.search(rb"[\x00-\x08\x0e-\x1f]", text) or text.lstrip()[:1] in {b"{", b"["}:
-        return None
-    return delimited.separator_of(text)
+    return None if text.lstrip()[:1] in {b"{", b"["} else delimited.separator_of(text)
 
 
 def _read(
