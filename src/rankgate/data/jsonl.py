@@ -189,7 +189,7 @@ def _quick(data: bytes, table: Table) -> pl.DataFrame | None:
     schema = {theirs: _schema(table)[ours] for ours, theirs in table.kept.items()}
     try:
         frame = pl.read_ndjson(data, schema=schema)
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, OSError):  # as in records
         return None
     if not _bare(data, table, len(frame)) and (
         _ESCAPE.search(data)

@@ -200,7 +200,7 @@ def _parse(data: bytes, layout: Layout) -> pl.DataFrame | None:
         kept.append(pl.col(last))
     try:
         frame = table.select(kept).collect()
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, OSError):  # as in records
         return None
     if frame[last].null_count():
         return None

@@ -55,7 +55,7 @@ def read(source: Source) -> Contents:
         InputError: a rating that is no number, a pair that stands twice; with the line.
     """
     header = first_fields(source.head(), ",")
-    judges = [name for name in header[len(_IDS) :] if name]
+    judges = [name for name in header if name and name.lower() not in _IDS]
     wanted = {"query_id": ("query",), "doc_id": ("docid",)}
     found = sheet.sheet(source, wanted, numbers=judges, filled=wanted)
     rows = found.rows
@@ -65,9 +65,13 @@ def read(source: Source) -> Contents:
         problem = f"document '{doc}' of query '{query}' stands twice; merge the two lines."
         raise InputError(problem, source=source.label, line=found.place.line(row))
     place = pl.int_range(pl.len()).alias("row")
+    numbered = {name: f"judge {i}" for i, name in enumerate(found.others)}  # no name of ours
+    raters = dict(zip(numbered.values(), found.others, strict=True))
     long = (
-        rows.with_columns(place)
-        .unpivot(found.others, index=[*_PAIR, "row"], variable_name="rater", value_name="grade")
+        rows.rename(numbered)
+        .with_columns(place)
+        .unpivot(list(raters), index=[*_PAIR, "row"], variable_name="rater", value_name="grade")
+        .with_columns(pl.col("rater").replace(raters))
         .filter(pl.col("grade").is_not_null())
         .sort("row", maintain_order=True)
     )

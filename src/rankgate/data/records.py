@@ -212,7 +212,7 @@ def _quick(data: bytes, layout: Layout) -> pl.DataFrame | None:
     try:
         scan = pl.scan_csv(data, has_header=False, separator=separator, schema=schema)
         frame = scan.select(kept).collect()
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, OSError):  # text that begins as packed files do, too
         return None
     if not quoted and data.count(separator.encode()) != last * len(frame):
         return None
