@@ -64,6 +64,20 @@ scale = click.option(
     help="The grades that are possible: binary, graded (0 to 3), detail (1 to 10), a range such "
     "as 0..4, or a list such as 0,1,10,100.",
 )
+rating_scale = click.option(
+    "--scale",
+    metavar="SCALE",
+    default="graded",
+    show_default=True,
+    help="The grades that are possible: binary, graded (0 to 3), detail (1 to 10), a range such "
+    "as 0..4, or a list such as 0,1,10,100.",
+)
+guideline = click.option(
+    "--guideline",
+    metavar="VERSION",
+    default="",
+    help="The version of the guideline that raters follow; kept with each rating.",
+)
 from_ = click.option(
     "--from",
     "from_",
@@ -113,3 +127,20 @@ def convention(function: Callable[..., Any]) -> Callable[..., Any]:
         help="The tool whose rules the numbers follow, such as trec9, or FILE.toml with one's own.",
     )
     return named(setting(chosen))
+
+
+def texts(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--queries`` and ``--documents``: what raters read."""
+    queries = click.option(
+        "--queries",
+        type=click.Path(),
+        metavar="FILE",
+        help="Texts of the queries: query_id and text, in any format.",
+    )
+    documents = click.option(
+        "--documents",
+        type=click.Path(),
+        metavar="FILE",
+        help="Fields of the documents: doc_id, title and whatever raters need, in any format.",
+    )
+    return queries(documents(function))

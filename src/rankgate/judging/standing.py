@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 PAIR = ("query_id", "doc_id")
 
+WITHDRAWN = "withdrawn"
+"""The reason of a row without a grade that takes the rater's last word back."""
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -46,8 +49,10 @@ def standing(ratings: Ratings, slots: int | None = None) -> Standing:
         # a row without a time follows the one before it
         when = pl.col("at").forward_fill().backward_fill()
         table = table.sort(when, "row", maintain_order=True)
-    last = table.unique((*PAIR, "rater"), keep="last", maintain_order=True)
-    corrected = len(table) - len(last)
+    words = table.unique((*PAIR, "rater"), keep="last", maintain_order=True)
+    corrected = len(table) - len(words)
+    back = pl.col("grade").is_null() & pl.col("reason").eq_missing(pl.lit(WITHDRAWN))
+    last = words.filter(~back)
     if slots is None:
         return Standing(last, corrected)
     given = pl.col("grade").is_not_null()

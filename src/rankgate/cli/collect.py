@@ -1,0 +1,46 @@
+"""``rankgate collect``: the ratings in sheets that came back."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate.cli import options
+from rankgate.cli.places import deliver, refuse_clashes
+from rankgate.report.collected import FORMS, render, summary
+from rankgate.services.sheets import collect
+
+
+@click.command("collect")
+@click.argument("sheets", type=click.Path(), nargs=-1, required=True, metavar="SHEET...")
+@click.option(
+    "--pool",
+    type=click.Path(),
+    metavar="POOL",
+    help="What was given out: other documents are refused, missing ones told.",
+)
+@options.scale
+@click.option("--rater", metavar="NAME", help="Who filled them, where they do not say so.")
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    sheets: tuple[str, ...],
+    pool: str | None,
+    scale: str | None,
+    rater: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Read the ratings in SHEETs that people filled; find all that came back wrong.
+
+    Rows without a grade are unrated. Nothing is guessed: ids that became dates or lost their
+    zeros, grades that are not on the scale, rows that were added, a rater who rates a document
+    twice, end the command with the line.
+
+    \b
+    rankgate collect sheets/*.csv --pool pool.csv -o ratings.jsonl
+    rankgate agree ratings.jsonl
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes((*sheets, *((pool,) if pool else ())), output)
+    told = collect(sheets, pool=pool, scale=scale, rater=rater)
+    deliver(render(told, form), output)
+    click.echo(summary(told), err=True, nl=False)

@@ -1,0 +1,169 @@
+"""Spreadsheets as rows of cells, each with its line: CSV as text, XLSX as the program left it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING
+
+from rankgate.data.source import source
+from rankgate.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import BinaryIO
+
+    from rankgate.data.source import Source
+
+Cell = str | float | bool | datetime | date | time | None
+"""What a cell holds; of a CSV file always text."""
+
+_ZIP = b"PK\x03\x04"
+_SEPARATORS = ",;\t"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: its line (1 is the header's) and its cells by the names of their columns."""
+
+    line: int
+    cells: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A sheet: what to call it, the names of its columns in lower case, and its rows."""
+
+    label: str
+    names: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def read(path: str | Path) -> Cells:
+    """The cells of a CSV or XLSX file; which it is, is seen in its first bytes.
+
+    Empty rows are passed over. XLSX is read from its first sheet.
+
+    Raises:
+        InputError: a file that cannot be read as either, two columns of one name, a row with
+            more cells than the header.
+        MissingExtraError: XLSX without the extra ``xlsx``.
+    """
+    place = source(path)
+    data = place.everything()
+    lines = _of_xlsx(data, place) if data.startswith(_ZIP) else _of_csv(data, place)
+    head = next(iter(lines), None)
+    if head is None:
+        raise InputError("the sheet is empty; see whether it was saved.", source=place.label)
+    names = tuple("" if cell is None else str(cell).strip().lower() for cell in head[1])
+    twins = [name for i, name in enumerate(names) if name and name in names[:i]]
+    if twins:
+        problem = f"two columns are called '{twins[0]}'; rename one of them."
+        raise InputError(problem, source=place.label, line=head[0])
+    rows = [
+        Row(line, _named(names, cells, place, line))
+        for line, cells in lines[1:]
+        if any(cell not in (None, "") for cell in cells)
+    ]
+    return Cells(place.label, names, tuple(rows))
+
+
+def _named(
+    names: tuple[str, ...], cells: Sequence[Cell], place: Source, line: int
+) -> dict[str, Cell]:
+    if any(cell not in (None, "") for cell in cells[len(names) :]):
+        problem = f"{len(cells)} cells under {len(names)} columns; was a comma typed unquoted?"
+        raise InputError(problem, source=place.label, line=line)
+    return {name: cell for name, cell in zip(names, cells, strict=False) if name}
+
+
+def _of_csv(data: bytes, place: Source) -> list[tuple[int, Sequence[Cell]]]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = "it is not UTF-8; save it as 'CSV UTF-8'."
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(problem, source=place.label, line=line) from None
+    first = text.split("\n", 1)[0]
+    separator = max(_SEPARATORS, key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    told, begin = list[tuple[int, "Sequence[Cell]"]](), 1
+    try:
+        for cells in reader:
+            told.append((begin, cells))
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        problem = f"it cannot be read as CSV ({error}); look for a stray quote."
+        raise InputError(problem, source=place.label, line=begin) from None
+    return told
+
+
+def _of_xlsx(data: bytes, place: Source) -> list[tuple[int, Sequence[Cell]]]:
+    try:
+        from openpyxl import load_workbook  # noqa: PLC0415 - of the extra
+    except ImportError:
+        message = "XLSX needs the extra xlsx: pip install 'rankgate[xlsx]'."
+        raise MissingExtraError(message) from None
+    try:
+        book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        rows = list(book.worksheets[0].iter_rows(values_only=True))
+    except Exception as error:  # noqa: BLE001 - a damaged file fails in many ways
+        problem = f"it cannot be read as XLSX ({type(error).__name__}); save it again."
+        raise InputError(problem, source=place.label) from None
+    return [(line, cells) for line, cells in enumerate(rows, 1)]
+
+
+def write_csv(head: Sequence[str], rows: Sequence[Sequence[str]], out: BinaryIO) -> None:
+    """CSV in UTF-8 with a byte order mark, by which spreadsheet programs know UTF-8."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    out.write(text.getvalue().encode("utf-8-sig"))
+
+
+def write_xlsx(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    out: BinaryIO,
+    *,
+    choices: Mapping[str, Sequence[str]],
+) -> None:
+    """XLSX in which every cell is text, so that no program makes a date or a number of an id.
+
+    Args:
+        head: the names of the columns.
+        rows: their cells.
+        out: where to.
+        choices: columns whose cells are chosen from a list.
+
+    Raises:
+        MissingExtraError: without the extra ``xlsx``.
+    """
+    try:
+        from xlsxwriter import Workbook  # noqa: PLC0415 - of the extra
+    except ImportError:
+        message = "XLSX needs the extra xlsx: pip install 'rankgate[xlsx]'."
+        raise MissingExtraError(message) from None
+    book = Workbook(out, {"in_memory": True, "strings_to_formulas": False,
+                          "strings_to_numbers": False, "strings_to_urls": False})  # fmt: skip
+    book.set_properties({"created": datetime(2000, 1, 1)})  # noqa: DTZ001 - the same bytes always
+    page = book.add_worksheet("ratings")
+    text, bold = book.add_format({"num_format": "@"}), book.add_format({"bold": True})
+    for column, name in enumerate(head):
+        longest = max([len(name), *(len(row[column]) for row in rows)])
+        page.set_column(column, column, min(max(longest, 8), 60) + 1, text)
+        page.write_string(0, column, name, bold)
+        if name in choices and rows:
+            page.data_validation(1, column, len(rows), column, {
+                "validate": "list", "source": list(choices[name]), "error_type": "stop",
+                "error_message": f"one of {', '.join(choices[name])}, or leave it empty"[:255],
+            })  # fmt: skip
+    for i, row in enumerate(rows, 1):
+        for column, cell in enumerate(row):
+            page.write_string(i, column, cell, text)
+    page.freeze_panes(1, 0)
+    book.close()

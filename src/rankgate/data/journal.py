@@ -1,0 +1,152 @@
+"""Ratings on disk one by one: what was acknowledged stays, whatever happens to the program."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from rankgate.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+
+@dataclass
+class Journal:
+    """An append-only file of one JSON object a line.
+
+    ``add`` returns when the line is on disk (fsync). A line that was being written when the
+    program or the machine stopped is not complete; it was never acknowledged, and is cut off
+    when the file is opened again.
+
+    Attributes:
+        path: the file.
+        rows: what it holds, in order.
+        cut: bytes of an incomplete last line that were cut off.
+    """
+
+    path: Path
+    rows: list[dict[str, Any]]
+    cut: int
+    _handle: int
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Open a journal, or begin one.
+
+        Raises:
+            InputError: a line that is no JSON object, with its number.
+            UsageError: a file that cannot be written.
+        """
+        place = Path(path)
+        try:
+            handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written: {error.strerror}.") from None
+        try:
+            _alone(handle, path)
+            data = _whole(handle)
+            if _object(data[data.rfind(b"\n") + 1 :]):  # whole, and only the line's end is missing
+                os.write(handle, b"\n")
+                data += b"\n"
+            rows, end = _rows(data, str(path))
+            if end < len(data):
+                os.ftruncate(handle, end)
+            os.fsync(handle)
+            _folder_synced(place)
+        except BaseException:
+            os.close(handle)
+            raise
+        return cls(place, rows, len(data) - end, handle)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Write a row; when this returns, it is on disk.
+
+        Raises:
+            UsageError: the disk is full or gone; nothing of the row is kept.
+        """
+        line = json.dumps(dict(row), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        before = os.fstat(self._handle).st_size
+        why = "no space left"
+        try:
+            written = os.write(self._handle, line)
+            os.fsync(self._handle)
+        except OSError as error:
+            written, why = 0, error.strerror or why
+        if written < len(line):
+            os.ftruncate(self._handle, before)
+            raise UsageError(f"{self.path}: cannot be written: {why}; the last is not kept.")
+        self.rows.append(dict(row))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._handle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _alone(handle: int, path: str | Path) -> None:
+    """Refuse a journal that another program is writing."""
+    try:
+        import fcntl  # noqa: PLC0415 - not on every system
+    except ImportError:
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise UsageError(f"{path}: another program is writing to it; name another file.") from None
+
+
+def _whole(handle: int) -> bytes:
+    pieces = []
+    while piece := os.read(handle, 1 << 20):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _rows(data: bytes, label: str) -> tuple[list[dict[str, Any]], int]:
+    """The complete lines, and where they end."""
+    end = data.rfind(b"\n") + 1
+    rows = []
+    for number, line in enumerate(data[:end].split(b"\n")[:-1], 1):
+        row = _object(line)
+        if row is None:
+            problem = "it is no JSON object; is this a file of ratings that rankgate wrote?"
+            raise InputError(problem, source=label, line=number)
+        rows.append(row)
+    return rows, end
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _folder_synced(place: Path) -> None:
+    """A new file's name is on disk only when its folder is."""
+    try:
+        folder = os.open(place.resolve().parent, os.O_RDONLY)
+    except OSError:
+        return  # a system where folders cannot be opened
+    try:
+        os.fsync(folder)
+    except OSError:
+        pass
+    finally:
+        os.close(folder)

@@ -1,0 +1,40 @@
+"""Ratings that came back in sheets, as lines of JSON or CSV, and what was left empty."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from rankgate.report import as_csv
+from rankgate.report.as_text import WIDTH
+from rankgate.report.grid import printable
+from rankgate.report.paragraphs import wrapped
+
+if TYPE_CHECKING:
+    from rankgate.services.sheets import Collected
+
+FORMS = ("jsonl", "csv")
+"""The forms of ratings, by the name that ``--format`` takes."""
+
+
+def render(told: Collected, form: str) -> str:
+    """The ratings in one of `FORMS`."""
+    rows = told.to_dict()["ratings"]
+    if form == "csv":
+        head = list(told.table.drop("at", "seconds").columns)
+        return as_csv.written(head, [[row[name] for name in head] for row in rows])
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def summary(told: Collected, width: int = WIDTH) -> str:
+    """A few lines for the person who ran the command."""
+    table = told.table
+    graded = len(table) - table["grade"].null_count()
+    unsure = len(table) - graded
+    raters = table["rater"].n_unique()
+    lines = [f"{graded} grades by {raters} raters; {unsure} could not be told"]
+    for note in told.notes:
+        shown = ", ".join(map(printable, note.examples))
+        more = ", …" if note.count > len(note.examples) else ""
+        lines.append(f"{note.what}: {note.count} ({shown}{more})")
+    return "\n".join(part for line in lines for part in wrapped(line, width)) + "\n"

@@ -1,0 +1,189 @@
+"""A person at the terminal; what was acknowledged survives whatever happens."""
+
+import json
+import os
+import pty
+import random
+import select
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+from rankgate.services.agree import agree
+from rankgate.services.resolve import resolve
+
+
+@pytest.fixture
+def pool(tmp_path):
+    place = tmp_path / "pool.csv"
+    rows = "".join(f"q{i % 3},d{i}\n" for i in range(6))
+    place.write_text("query,document\n" + rows)
+    return place
+
+
+def rows_of(place):
+    return [json.loads(line) for line in place.read_text().splitlines()]
+
+
+def test_keys_become_ratings(run, pool, tmp_path):
+    out = tmp_path / "ann.jsonl"
+    done = run("rate", pool, "--rater", "ann", "-o", out, stdin=b"30cno page\nxs1")
+    rows = rows_of(out)
+    assert [(row["grade"], row["reason"]) for row in rows] == [
+        (3, None), (0, None), (None, "no page"), (1, None),
+    ]  # fmt: skip
+    assert done.code == 0
+    assert "'x' is no key here" in done.err
+    assert done.err.endswith(f"rated 4 of 6; the ratings are in {out}\n")
+    assert not done.out
+    assert len({row["doc_id"] for row in rows}) == 4
+    # the pair that was skipped comes last
+    assert "rated 4 of 6" in run("rate", pool, "--rater", "ann", "-o", out).err
+    done = run("rate", pool, "--rater", "ann", "-o", out, stdin=b"222")
+    assert "rated 6 of 6" in done.err
+
+
+def test_undo_takes_the_last_word_back_even_of_another_day(run, pool, tmp_path):
+    out = tmp_path / "ann.jsonl"
+    run("rate", pool, "--rater", "ann", "-o", out, stdin=b"32")
+    first, second = rows_of(out)
+    run("rate", pool, "--rater", "ann", "-o", out, stdin=b"u1uu")
+    rows = rows_of(out)[2:]
+    assert [(row["doc_id"], row["grade"], row["reason"]) for row in rows] == [
+        (second["doc_id"], None, "withdrawn"), (second["doc_id"], 1, None),
+        (second["doc_id"], None, "withdrawn"), (first["doc_id"], None, "withdrawn"),
+    ]  # fmt: skip
+    assert "nothing to undo" in run("rate", pool, "--rater", "ann", "-o", out, stdin=b"u").err
+    run("rate", pool, "--rater", "ann", "-o", out, stdin=b"1")
+    told = resolve(out).resolution
+    assert told.qrels.table.rows() == [(first["query_id"], first["doc_id"], 1.0)]
+    assert told.counts["cannot_tell"] == 0
+
+
+def test_several_raters_share_a_file_and_agree_reads_it(run, pool, tmp_path):
+    out = tmp_path / "all.jsonl"
+    run("rate", pool, "--rater", "ann", "-o", out, stdin=b"012301")
+    run("rate", pool, "--rater", "bob", "-o", out, "--seed", "0", stdin=b"012300")
+    told = agree(out, samples=20)
+    assert told.found.counts["raters"] == 2
+    assert told.found.coefficients["raw agreement"].value == pytest.approx(5 / 6)
+
+
+def test_other_scales_and_batches(run, pool, tmp_path):
+    out = tmp_path / "a.jsonl"
+    run("rate", pool, "--rater", "a", "-o", out, "--scale", "0,1,10,100", stdin=b"4")
+    assert rows_of(out)[0]["grade"] == 100
+    done = run("rate", pool, "--rater", "a", "-o", out, "--scale", "0..100")
+    assert (done.code, "say them, as in 0,1,2,3" in done.err) == (2, True)
+    done = run("rate", pool, "--rater", "a", "-o", out, "--batch", 2)
+    assert (done.code, "there is no batch 2" in done.err) == (2, True)
+
+
+def test_texts_are_shown_and_move_no_cursor(run, pool, tmp_path):
+    queries, documents = tmp_path / "q.csv", tmp_path / "d.jsonl"
+    queries.write_text("query_id,text\nq0,red shoes\nq1,x\nq2,y\n")
+    documents.write_text(
+        "".join(json.dumps({"doc_id": f"d{i}", "title": f"Shoe\x1b[2J {i}"}) + "\n"
+                for i in range(6))
+    )  # fmt: skip
+    done = run("rate", pool, "--rater", "a", "-o", tmp_path / "a.jsonl", "--queries", queries,
+               "--documents", documents, stdin=b"000000")  # fmt: skip
+    assert "query: red shoes" in done.err
+    assert "\x1b" not in done.err
+    assert "title: Shoe" in done.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+def test_at_a_real_terminal(pool, tmp_path, start):
+    mine, theirs = pty.openpty()
+    out = tmp_path / "a.jsonl"
+    process = start("rate", pool, "--rater", "a", "-o", out, stdin=theirs)
+    os.close(theirs)
+    try:
+        seen = read_until(process.stderr, b"rated 0 of 6")
+        assert seen
+        os.write(mine, b"2")
+        assert read_until(process.stderr, b"rated 1 of 6")
+        os.write(mine, b"q")
+        assert process.wait(20) == 0
+    finally:
+        os.close(mine)
+        process.kill()
+        process.communicate()
+    assert [row["grade"] for row in rows_of(out)] == [2]
+
+
+def read_until(stream, wanted, seconds=30):
+    """What comes up to some words; None where the stream ends before."""
+    seen, end = b"", time.monotonic() + seconds
+    while wanted not in seen:
+        ready, _, _ = select.select([stream], [], [], max(0, end - time.monotonic()))
+        assert ready, f"{wanted!r} did not come: {seen!r}"
+        piece = os.read(stream.fileno(), 4096)
+        if not piece:
+            return None
+        seen += piece
+    return seen
+
+
+def killed(start, pool, out, rng, sent):
+    """Rate until a random moment, then kill -9; how many ratings were acknowledged."""
+    process = start("rate", pool, "--rater", "ann", "-o", out, stdin=-1, bufsize=0)
+    told = read_until(process.stderr, b" of ")
+    assert told, "it ended at once"
+    acknowledged = int(told.rsplit(b"rated ", 1)[1].split()[0])
+    if b"quit\n" not in told:
+        read_until(process.stderr, b"quit\n")
+    timer = threading.Timer(rng.random() * 0.15, lambda: os.kill(process.pid, signal.SIGKILL))
+    timer.start()
+    try:
+        while True:
+            grade = rng.randrange(4)
+            sent.setdefault(acknowledged, []).append(grade)
+            process.stdin.write(str(grade).encode())
+            process.stdin.flush()
+            if read_until(process.stderr, f"rated {acknowledged + 1} of".encode()) is None:
+                break
+            acknowledged += 1
+    except BrokenPipeError:
+        pass
+    timer.join()
+    process.kill()
+    process.stdin.close()
+    process.stdout.close()
+    process.stderr.close()
+    process.wait()
+    return acknowledged
+
+
+def lose_nothing(start, tmp_path, times, seed):
+    pool, out = tmp_path / "pool.csv", tmp_path / "ann.jsonl"
+    pool.write_text("query,document\n" + "".join(f"q{i % 50},d{i}\n" for i in range(5_000)))
+    rng, sent = random.Random(seed), {}
+    for _ in range(times):
+        before = len(rows_of(out)) if out.exists() else 0
+        acknowledged = killed(start, pool, out, rng, sent)
+        kept = out.read_bytes()
+        rows = [json.loads(line) for line in kept.split(b"\n")[:-1]]
+        assert len(rows) >= acknowledged >= before, f"seed {seed}"
+        # the one that was under way may be there too, and nothing else
+        assert len(rows) <= acknowledged + 1, f"seed {seed}"
+        for i, row in enumerate(rows):
+            assert row["grade"] == sent[i][-1], f"seed {seed}"
+        assert len({row["doc_id"] for row in rows}) == len(rows), f"seed {seed}"
+
+
+def test_killed_at_random_moments_it_loses_nothing(start, tmp_path):
+    seed = int(os.environ.get("RANKGATE_SEED", time.time_ns() % 1_000_000))
+    print(f"seed {seed}")  # noqa: T201 - to run it again
+    lose_nothing(start, tmp_path, 8, seed)
+
+
+@pytest.mark.slow
+def test_killed_a_hundred_times_it_loses_nothing(start, tmp_path):
+    seed = int(os.environ.get("RANKGATE_SEED", time.time_ns() % 1_000_000))
+    print(f"seed {seed}")  # noqa: T201 - to run it again
+    lose_nothing(start, tmp_path, 100, seed)

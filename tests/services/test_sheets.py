@@ -1,0 +1,260 @@
+"""Sheets out and back: what people and spreadsheet programs do to them is found by line."""
+
+import csv
+from collections import Counter
+from datetime import datetime
+from itertools import combinations
+
+import polars as pl
+import pytest
+from openpyxl import Workbook, load_workbook
+
+from rankgate.errors import DuplicateError, InputError, UsageError
+from rankgate.services.sheets import collect, sheets
+from rankgate.services.tasks import pool_of
+
+IDS = ["a", "007", "=1+1", "3-4", " -x", "1E5"]
+POOL = pl.DataFrame({"query_id": ["q"] * len(IDS), "doc_id": IDS})
+
+
+@pytest.fixture
+def sheet(tmp_path):
+    """Make a sheet, change its rows by document, and give its path back."""
+
+    def make(change, drop=(), name="ann.csv", scale="graded"):
+        place = tmp_path / name
+        sheets(POOL, [name.split(".")[0]], scale=scale).write(place)
+        with place.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+        for row in rows:
+            change(row)
+        head = [each for each in rows[0] if each not in drop]
+        with place.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, head, extrasaction="ignore")
+            writer.writeheader()
+            writer.writerows(rows)
+        return place
+
+    return make
+
+
+def graded(row):
+    row["grade"] = "2"
+
+
+def line_of(place, document):
+    with place.open(encoding="utf-8", newline="") as file:
+        return next(
+            i for i, row in enumerate(csv.DictReader(file), 2) if row["document"] == document
+        )
+
+
+def on(document, /, **cells):
+    """Fill every row, and one of them otherwise."""
+
+    def change(row):
+        mine = row["document"] == document
+        graded(row)
+        if mine:
+            row.update({name.replace("_", " "): cell for name, cell in cells.items()})
+
+    return change
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx"])
+def test_out_and_back(tmp_path, form):
+    told = sheets(POOL, ["ann"], guideline="v2")
+    (place,) = told.write(tmp_path / f"ann.{form}", form)
+    assert place.read_bytes() == told.write(tmp_path / f"again.{form}", form)[0].read_bytes()
+    if form == "csv":
+        text = place.read_text(encoding="utf-8-sig")
+        assert not any(
+            cell[:1] in "=+-@" for row in csv.reader(text.splitlines()) for cell in row if cell
+        )
+        place.write_text(text.replace(",,,,ann", ",2,,fine,ann"), encoding="utf-8")
+    else:
+        book = load_workbook(place)
+        page = book.active
+        assert page.data_validations.dataValidation[0].formula1 == '"0,1,2,3"'
+        for row in range(2, len(IDS) + 2):
+            assert page.cell(row, 3).data_type == "s"
+            page.cell(row, 4).value, page.cell(row, 6).value = 2, "fine"
+        book.save(place)
+    back = collect([place], pool=POOL)
+    assert sorted(back.table["doc_id"].to_list()) == sorted(IDS)
+    assert back.table.select("rater", "grade", "comment", "guideline").unique().rows() == [
+        ("ann", 2.0, "fine", "v2")
+    ]
+    assert back.notes == ()
+
+
+def test_nothing_in_a_sheet_says_what_systems_made_of_a_document():
+    head, rows = sheets(
+        POOL.with_columns(why=pl.lit("rank 1"), best_rank=1), ["ann"]
+    ).tables["ann"]  # fmt: skip
+    assert head == [
+        "check", "query", "document", "grade", "cannot tell", "comment", "rater", "scale",
+        "guideline",
+    ]  # fmt: skip
+    assert not any("rank" in cell for row in rows for cell in row)
+
+
+def test_texts_of_queries_and_documents():
+    queries = pl.DataFrame({"query_id": ["q"], "text": ["=HYPERLINK(1)"]})
+    documents = pl.DataFrame({"doc_id": IDS, "title": [f"Title {i}" for i in IDS], "grade": "x"})
+    head, rows = sheets(POOL, ["ann"], queries=queries, documents=documents).tables["ann"]
+    assert head[3:6] == ["query text", "title", "grade of document"]
+    assert {row[3] for row in rows} == {" =HYPERLINK(1)"}
+    with pytest.raises(InputError, match="document 1E5 of query q is in the pool and has no text"):
+        sheets(POOL, ["ann"], documents=documents.filter(pl.col("doc_id") == "a"))
+
+
+def test_everybody_gets_as_much_and_every_two_meet():
+    pool = pl.DataFrame({"query_id": "q", "doc_id": [f"d{i}" for i in range(100)]})
+    told = sheets(pool, ["a", "b", "c"], overlap=0.3, seed=4)
+    loads = [len(rows) for _, rows in told.tables.values()]
+    assert sum(loads) == 130
+    assert max(loads) - min(loads) <= 1
+    assert told.doubled == 30
+    has = {name: {row[2] for row in rows} for name, (_, rows) in told.tables.items()}
+    assert set().union(*has.values()) == set(pool["doc_id"])
+    assert all(len(has[x] & has[y]) >= 5 for x, y in combinations(has, 2))
+    orders = [[row[2] for row in rows] for _, rows in told.tables.values()]
+    assert all(order != sorted(order) for order in orders)
+    again = sheets(pool, ["a", "b", "c"], overlap=0.3, seed=4)
+    assert again == told
+    assert Counter(len(part) for part in has.values()).total() == 3
+
+
+@pytest.mark.parametrize(
+    ("raters", "options", "told"),
+    [
+        (["a", "a"], {}, "name each once"),
+        (["a"], {"overlap": 0.1}, "2 ratings of a document need as many raters"),
+        (["a", "b"], {"per_document": 3}, "3 ratings"),
+        (["a"], {"scale": "many"}, "is no scale"),
+    ],
+)
+def test_raters_that_cannot_be(raters, options, told):
+    with pytest.raises(UsageError, match=told):
+        sheets(POOL, raters, **options)
+
+
+def test_a_name_that_no_file_can_have(tmp_path):
+    with pytest.raises(UsageError, match="no file can have this name"):
+        sheets(POOL, ["../x", "y"]).write(tmp_path / "out")
+
+
+def test_a_half_filled_sheet_is_unrated_not_0(sheet):
+    def change(row):
+        row["grade"] = "0" if row["document"] == "a" else " "
+
+    back = collect([sheet(change)], pool=POOL)
+    assert back.table.select("doc_id", "grade").rows() == [("a", 0.0)]
+    assert [(note.what.split(",")[0], note.count) for note in back.notes] == [
+        ("rows without a grade", 5), ("documents of the pool that nobody rated", 5),
+    ]  # fmt: skip
+
+
+def test_cannot_tell_has_its_reason(sheet):
+    back = collect([sheet(on("a", grade="", cannot_tell="page is gone"))], pool=POOL)
+    row = back.table.filter(pl.col("doc_id") == "a").row(0, named=True)
+    assert (row["grade"], row["reason"]) == (None, "page is gone")
+
+
+@pytest.mark.parametrize(
+    ("document", "cells", "told"),
+    [
+        ("3-4", {"document": "04.Mrz"}, r"\(the pool says query q, document 3-4\); 04.Mrz looks"),
+        ("3-4", {"document": "2026-03-04 00:00:00"}, "looks like a date"),
+        ("007", {"document": "7"}, r"document 007\); 7 may have lost zeros"),
+        ("1E5", {"document": "1E+05"}, "looks like a number that a spreadsheet program shortened"),
+        ("a", {"document": "b"}, "the ids are not those that were given out"),
+        ("a", {"document": ""}, "document is empty"),
+        ("a", {"check": "", "document": "new"}, "document new of query q is not in the pool"),
+        ("a", {"grade": "good"}, "grade 'good' is no number"),
+        ("a", {"grade": "1,5"}, "grade '1,5' is no number; write one, with a point"),
+        ("a", {"grade": "nan"}, "grade 'nan' is no number"),
+        ("a", {"grade": "5"}, r"grade 5 is not on the scale \(0, 1, 2, 3\)"),
+        ("a", {"grade": "1.5"}, "grade 1.5 is not on the scale"),
+        ("a", {"cannot_tell": "?"}, "grade 2, and cannot tell"),
+        ("a", {"rater": ""}, "does not say who rated"),
+        ("a", {"scale": "detail"}, "scale .*; grades of two scales do not go together"),
+    ],
+)
+def test_what_came_back_wrong(sheet, document, cells, told):
+    place = sheet(on(document, **cells))
+    with pytest.raises(InputError, match=told) as caught:
+        collect([place], pool=POOL)
+    assert caught.value.line
+    if "document" not in cells and "scale" not in cells:
+        assert caught.value.line == line_of(place, document)
+
+
+def test_without_the_pool_the_check_still_finds_a_changed_id(sheet):
+    with pytest.raises(InputError, match="7 may have lost zeros"):
+        collect([sheet(on("007", document="7"))])
+    back = collect([sheet(graded, drop=("check",))])
+    assert back.notes[0].what.startswith("sheets without a column check")
+
+
+def test_one_rater_twice(sheet):
+    one, two = sheet(graded), sheet(graded, name="more.csv")
+    with pytest.raises(InputError, match="rater more, where ann was said"):
+        collect([one, two], pool=POOL, rater="ann")
+    again = one.with_name("again.csv")
+    again.write_bytes(one.read_bytes())
+    with pytest.raises(DuplicateError, match=r"ann rates .* here and in .*ann.csv:2; keep one"):
+        collect([one, again], pool=POOL)
+    assert len(collect([one, two], pool=POOL).table) == 2 * len(IDS)
+
+
+def test_another_scale(sheet):
+    place = sheet(on("a", grade="7"), scale="detail")
+    assert 7.0 in collect([place]).table["grade"].to_list()
+    with pytest.raises(InputError, match=r"grade \d is not on the scale"):
+        collect([place], scale="binary")
+
+
+def test_a_program_made_a_date_of_an_id(tmp_path):
+    """What a spreadsheet program keeps when a CSV of ours is opened and saved as XLSX."""
+    place = tmp_path / "ann.xlsx"
+    (head, rows) = sheets(POOL, ["ann"]).tables["ann"]
+    book = Workbook()
+    book.active.append(head)
+    for row in rows:
+        if row[2] == "3-4":
+            row[2] = datetime(2026, 3, 4)  # noqa: DTZ001 - as such programs have it
+        book.active.append(row)
+    book.save(place)
+    with pytest.raises(InputError, match="document holds 2026-03-04 00:00:00, a date that"):
+        collect([place], pool=POOL)
+
+
+def test_semicolons_and_damaged_files(tmp_path, sheet):
+    place = sheet(graded)
+    text = place.read_text().replace(",", ";")
+    place.write_text(text)
+    assert len(collect([place], pool=POOL).table) == len(IDS)
+    (tmp_path / "bad.xlsx").write_bytes(b"PK\x03\x04 broken")
+    with pytest.raises(InputError, match="cannot be read as XLSX"):
+        collect([tmp_path / "bad.xlsx"])
+    (tmp_path / "latin.csv").write_bytes("query,document,grade\nq,\xfc,1\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"latin.csv:2: it is not UTF-8"):
+        collect([tmp_path / "latin.csv"])
+    (tmp_path / "head.csv").write_text("query,doc\n1,2\n")
+    with pytest.raises(InputError, match=r"head.csv:1: no column document"):
+        collect([tmp_path / "head.csv"])
+
+
+def test_pools_that_are_none(tmp_path):
+    place = tmp_path / "pool.csv"
+    place.write_text("query,document\nq,a\nq,b\nq,a\n")
+    with pytest.raises(DuplicateError, match=r"pool.csv:4: a stands twice for query q .line 2"):
+        pool_of(place)
+    place.write_text("query,document,batch\nq,a,first\n")
+    with pytest.raises(InputError, match="batch 'first' is no whole number"):
+        pool_of(place)
+    place.write_text("query,document\n")
+    with pytest.raises(InputError, match="nothing to rate"):
+        pool_of(place)
