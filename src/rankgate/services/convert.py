@@ -189,7 +189,9 @@ def _refuse_unheld(contents: Contents, writer: Format, label: str) -> None:
     if not set(contents.parts) & set(writer.holds):
         there = ", ".join(part for part in contents.parts if part != "extra") or "nothing"
         problem = f"there is {there} in it, and {writer.name} holds {', '.join(writer.holds)}"
-        raise InputError(f"{problem}; choose another format.", source=label)
+        unresolved = "ratings" in contents.parts and "qrels" in writer.holds
+        way = "resolve the ratings first" if unresolved else "choose another format"
+        raise InputError(f"{problem}; {way}.", source=label)
 
 
 def _flattened(contents: Contents, writer: Format) -> tuple[Contents, tuple[Loss, ...]]:
@@ -264,7 +266,7 @@ def _rows(
     whole = {loss.what for loss in lost}
     rows: dict[str, int] = {}
     for part in contents.parts:
-        if part == "runs" and counts:
+        if part == "runs" and counts and part in writer.holds:
             rows[part] = sum(counts.values())
         elif part in writer.holds and part not in {"runs", "extra"}:
             table = getattr(getattr(contents, part), "table", getattr(contents, part))

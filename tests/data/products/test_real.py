@@ -1,0 +1,209 @@
+"""Real files of products are known, with the counts that the index of the data states."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+
+import polars as pl
+import pytest
+
+from rankgate.data import contents_of, read_qrels, read_run
+from rankgate.data.formats import detected, named
+from rankgate.data.source import Source, source
+from rankgate.errors import InputError
+
+QUEPID = "products/quepid/haystack_rating_party_"
+KNOWN = {
+    "chorus-electronics/Broad_Query_Set_rated.csv": "quepid-csv",
+    "chorus-electronics/Chorus_Electronics_basic.csv": "quepid-csv",
+    "esci-us/art_judgments.llm.json.gz": "opensearch-judgments",
+    "esci-us/esci_us_judgments.json.gz": "opensearch-judgments",
+    "esci-us/esci_us_queryset.json": "opensearch-query-set",
+    "products/chorus/Broad_Query_Set_rated.csv": "quepid-csv",
+    "products/chorus/Broad_Query_Set_unrated.csv": "quepid-csv",
+    "products/chorus/chorus_demo_rre.json": "rre-array",
+    "products/dashboards-srw/judgments_example.csv": "quepid-csv",
+    "products/dashboards-srw/query_set_example.ndjson": "opensearch-query-set",
+    "products/dashboards-srw/query_set_example_with_references.ndjson": "opensearch-query-set",
+    "products/opensearch-srw/CreateExperimentPointwiseEvaluation.json": "opensearch-experiment",
+    "products/opensearch-srw/CreateQuerySet.json": "opensearch-query-set",
+    "products/opensearch-srw/ImportJudgments.json": "opensearch-judgments",
+    "products/opensearch-srw/esci_us_judgments.json": "opensearch-judgments",
+    "products/opensearch-srw/esci_us_queryset.json": "opensearch-query-set",
+    "products/osqe/srw_metrics_sample_data.ndjson": "opensearch-metrics",
+    "products/quaerite/movie_judgments_train.csv": "quaerite",
+    f"{QUEPID}book.json": "quepid-book",
+    f"{QUEPID}case.json": "quepid-case",
+    f"{QUEPID}snapshot_no-vector.json": "quepid-snapshot",
+    "products/rankquest/movie-quotes-test-cases.json": "rankquest",
+    "products/rre/ratings_example_es.json": "rre",
+    "products/rre/ratings_example_solr.json": "rre",
+    "products/ubi/sample_search_quality_evaluation_data.ndjson": "opensearch-metrics",
+    "tmdb-title-judgments/title_judgments.txt": "quepid-ltr",
+}
+
+
+@pytest.mark.parametrize("file", KNOWN)
+def test_real_files_are_known(shared, file):
+    found, reason = detected(source(shared / file))
+    assert found.name == KNOWN[file]
+    assert reason
+
+
+@pytest.mark.parametrize("file", KNOWN)
+def test_real_files_come_back_as_they_were(shared, file):
+    """Losses are told of nothing that is of the format itself."""
+    contents = contents_of(shared / file)
+    out = io.BytesIO()
+    assert named(KNOWN[file]).write(contents, out) == ()
+    back = contents_of(Source(shared / file, out.getvalue()), KNOWN[file])
+    for name in ("queries", "documents", "values"):
+        before, after = getattr(contents, name), getattr(back, name)
+        assert (before is None) == (after is None)
+        assert before is None or before.equals(after)
+    assert (contents.qrels is None) == (back.qrels is None)
+    if contents.qrels:
+        assert back.qrels.sha256 == contents.qrels.sha256
+        assert sorted(back.qrels.unjudged) == sorted(contents.qrels.unjudged)
+    if contents.ratings:
+        assert back.ratings.table.equals(contents.ratings.table)
+    assert [run.sha256 for run in back.runs] == [run.sha256 for run in contents.runs]
+
+
+JUDGED = {
+    # file: queries, and the number of each grade
+    "chorus-electronics/Broad_Query_Set_rated.csv": (135, {0: 1853, 1: 238, 2: 105, 3: 1472}),
+    "products/opensearch-srw/esci_us_judgments.json": (150, {100: 3389, 10: 1898, 1: 305, 0: 1086}),
+    "tmdb-title-judgments/title_judgments.txt": (40, {0: 1098, 1: 162, 2: 33, 3: 51, 4: 46}),
+}
+
+
+@pytest.mark.parametrize("file", JUDGED)
+def test_judgments_have_the_grades_of_the_index(shared, file):
+    queries, grades = JUDGED[file]
+    table = read_qrels(shared / file).table
+    assert table["query_id"].n_unique() == queries
+    assert dict(table["grade"].value_counts().iter_rows()) == grades
+
+
+def test_scores_of_a_language_model(shared):
+    table = read_qrels(shared / "esci-us" / "art_judgments.llm.json.gz").table
+    assert (table["query_id"].n_unique(), len(table)) == (27, 1080)
+    assert {*table["grade"]} <= {0, 1, 2, 3}
+
+
+def test_quepids_book(shared):
+    """2,420 pairs, 137 queries, 1,942 judgements by 13 judges; 562 pairs judged twice alike."""
+    file = shared / f"{QUEPID}book.json"
+    book = contents_of(file)
+    raw = json.loads(file.read_bytes())["query_doc_pairs"]
+    assert len(raw) == 2420
+    table = book.ratings.table
+    assert (len(table), table["rater"].n_unique()) == (1942, 13)
+    assert len(book.queries) == 137
+    unrated = sum(not pair["judgements"] for pair in raw)
+    assert Counter({note.what: note.count for note in book.notes}) == {
+        "pairs without a judgement": unrated,
+        "judgements that are unrateable": table["grade"].null_count(),
+    }
+    graded = table.filter(pl.col("grade").is_not_null()).group_by("query_id", "doc_id")
+    twice = graded.agg(pl.len().alias("n"), pl.col("grade").n_unique()).filter(pl.col("n") > 1)
+    assert (len(twice), twice["grade"].max()) == (562, 1)
+    assert book.qrels is None
+    with pytest.raises(InputError, match="ratings and queries with their texts"):
+        read_qrels(file)
+
+
+def test_quepids_case_and_snapshot(shared):
+    """The snapshot's run meets the ratings of the case, as both call queries by their texts."""
+    case = read_qrels(shared / f"{QUEPID}case.json")
+    raw = json.loads((shared / f"{QUEPID}case.json").read_bytes())["queries"]
+    assert case.table["query_id"].n_unique() == len(raw) == 137
+    assert len(case.table) == sum(len(query["ratings"]) for query in raw)
+    file = shared / f"{QUEPID}snapshot_no-vector.json"
+    docs = json.loads(file.read_bytes())["docs"]
+    retrieved = [doc for found in docs.values() for doc in found if not doc["rated_only"]]
+    run = read_run(file)
+    assert len(run.table) == len(retrieved)
+    assert {*run.table["query_id"]} <= {*case.table["query_id"]}
+
+
+def test_unrated_documents_come_back_without_a_grade(shared):
+    """Chorus's file has 3,182 pairs without a rating, none of which is 0 afterwards."""
+    file = shared / "products" / "chorus" / "Broad_Query_Set_unrated.csv"
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = [tuple(row) for row in csv.reader(lines) if row]
+    contents = contents_of(file)
+    out = io.BytesIO()
+    assert named("quepid-csv").write(contents, out) == ()
+    back = [tuple(row) for row in csv.reader(io.StringIO(out.getvalue().decode()))]
+    assert back[0] == rows[0]
+    assert {*back} == {*rows}
+    assert sum(not grade for *_, grade in back) == 3182
+    assert not out.getvalue().endswith(b"\n")
+
+
+def test_quaerites_judgments(shared):
+    """48 queries behind a byte order mark; four judgments stand twice and one was corrected."""
+    file = shared / "products" / "quaerite" / "movie_judgments_train.csv"
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    last = {(row["query"], row["docid"]): float(row["rating"]) for row in rows}
+    contents = contents_of(file)
+    assert {(q, d): g for q, d, g in contents.qrels.table.rows()} == last
+    assert contents.qrels.table["query_id"].n_unique() == 48
+    told = {note.what: note for note in contents.notes}
+    assert told["judgments that stand twice with one grade, read once"].count == 4
+    (corrected,) = told["judgments that a later line corrects, passed over"].examples
+    assert corrected.startswith("reindeer movie 33719 (line ")
+    assert last["reindeer movie", "33719"] == 4
+
+
+def test_rres_ratings(shared):
+    """Gains of a group hold for each of its queries; array mode has gains for keys."""
+    file = shared / "products" / "rre" / "ratings_example_es.json"
+    topics = json.loads(file.read_bytes())["topics"]
+    groups = [group for topic in topics for group in topic["query_groups"]]
+    pairs = {
+        (query["placeholders"]["$query"], doc): rating["gain"]
+        for group in groups
+        for query in group["queries"]
+        for doc, rating in group["relevant_documents"].items()
+    }
+    assert {(q, d): g for q, d, g in read_qrels(file).table.rows()} == pairs
+    file = shared / "products" / "chorus" / "chorus_demo_rre.json"
+    queries = json.loads(file.read_bytes())["queries"]
+    pairs = {
+        (query["placeholders"]["$query"], doc): float(gain)
+        for query in queries
+        for gain, docs in query["relevant_documents"].items()
+        for doc in docs
+    }
+    assert {(q, d): g for q, d, g in read_qrels(file).table.rows()} == pairs
+
+
+def test_rankquests_cases(shared):
+    contents = contents_of(shared / "products" / "rankquest" / "movie-quotes-test-cases.json")
+    assert contents.qrels.table["query_id"].n_unique() == len(contents.queries) == 9
+    assert contents.queries["text"][0] == "precious"
+
+
+def test_the_metric_store_of_two_generations(shared):
+    """7 days, 4 configurations, 20 queries, 3 metrics."""
+    for file in (
+        "osqe/srw_metrics_sample_data.ndjson",
+        "ubi/sample_search_quality_evaluation_data.ndjson",
+    ):
+        values = contents_of(shared / "products" / file).values
+        assert len(values) == 7 * 4 * 20 * 3
+        counts = [values[name].n_unique() for name in ("at", "run", "query_id", "metric")]
+        assert counts == [7, 4, 20, 3]
+
+
+def test_entries_of_one_query_are_merged(shared):
+    contents = contents_of(shared / "products" / "opensearch-srw" / "ImportJudgments.json")
+    assert contents.qrels.table["query_id"].n_unique() == 4
+    assert "entries of a query that has one before, merged" in {n.what for n in contents.notes}
