@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,6 +11,7 @@ from rankgate.data import tables
 from rankgate.data.columns import shaped
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format
+from rankgate.data.parquet_pages import refuse_lies
 from rankgate.data.place import Place
 from rankgate.data.qrels import refuse_holes
 from rankgate.data.run import Run
@@ -153,10 +155,15 @@ def scanned(source: Source) -> pl.LazyFrame:
     Raises:
         InputError: a damaged file.
     """
-    scan = pl.scan_parquet if source.head(4) == PARQUET else pl.scan_ipc
+    parquet = source.head(4) == PARQUET
+    scan = pl.scan_parquet if parquet else pl.scan_ipc
     plain = None if source.content is not None or _packed(source) else source.path
+    held = b"" if plain else source.everything()
+    if parquet:
+        with plain.open("rb") if plain else io.BytesIO(held) as stream:
+            refuse_lies(stream, stream.seek(0, io.SEEK_END), source.label)
     try:
-        frame = scan(plain or source.everything())
+        frame = scan(plain or held)
         frame.collect_schema()
     except _BROKEN:
         raise _damaged(source) from None
