@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.custom import metric
     from rankgate.notebook import (
         Admitted,
+        Advice,
         Blindness,
         Bridge,
         Comparisons,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         Validation,
         Verdict,
         admit,
+        advise,
         blindspots,
         compare,
         convention,
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Admitted",
+    "Advice",
     "Blindness",
     "Bridge",
     "Comparisons",
@@ -81,6 +84,7 @@ __all__ = [
     "Validation",
     "Verdict",
     "admit",
+    "advise",
     "blindspots",
     "compare",
     "convention",
@@ -101,6 +105,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Advice": "rankgate.notebook",
+    "advise": "rankgate.notebook",
     "Pipeline": "rankgate.notebook",
     "stages": "rankgate.notebook",
     "Admitted": "rankgate.notebook",

@@ -45,13 +45,13 @@ def test_every_command_has_help_and_an_example_in_the_readme(name):
 
 
 def test_the_public_names_are_these():
-    results = ["Admitted", "Blindness", "Bridge", "Comparisons", "Convention", "Conventions"]
-    results += ["Conversion", "Descriptions", "Evaluation", "Explanation", "Finding", "Hidden"]
-    results += ["InputError", "Pipeline", "RankgateError", "Reconciliation", "Split"]
-    results += ["UsageError", "Validation", "Verdict"]
-    verbs = ["admit", "blindspots", "compare", "convention", "conventions", "convert", "describe"]
-    verbs += ["evaluate", "explain", "gate", "holes", "metric", "read_qrels", "read_run"]
-    verbs += ["reconcile", "split", "stages", "validate"]
+    results = ["Admitted", "Advice", "Blindness", "Bridge", "Comparisons", "Convention"]
+    results += ["Conventions", "Conversion", "Descriptions", "Evaluation", "Explanation"]
+    results += ["Finding", "Hidden", "InputError", "Pipeline", "RankgateError", "Reconciliation"]
+    results += ["Split", "UsageError", "Validation", "Verdict"]
+    verbs = ["admit", "advise", "blindspots", "compare", "convention", "conventions", "convert"]
+    verbs += ["describe", "evaluate", "explain", "gate", "holes", "metric", "read_qrels"]
+    verbs += ["read_run", "reconcile", "split", "stages", "validate"]
     assert rankgate.__all__ == [*results, *verbs]
     assert all(getattr(rankgate, name) for name in rankgate.__all__)
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "holes": "Ask what unjudged documents could hide, and what to judge next.",
     "stages": "Follow a ranking through its stages; tell which is the bottleneck.",
     "split": "Split a log into what is learned from and what is predicted.",
+    "advise": "Advise on metrics: what to decide by, what it would not see.",
     "reconcile": "Score a run under all conventions; tell what separates them.",
     "conventions": "List the conventions, or read what one chooses.",
     "trec_eval": "trec_eval itself: the same options, the same output.",

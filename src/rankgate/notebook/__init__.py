@@ -1,6 +1,7 @@
 """The verbs for Python: each calls one service and returns its result, ready to be looked at."""
 
 from rankgate.notebook.admission import Admitted, admit
+from rankgate.notebook.advising import Advice, advise
 from rankgate.notebook.blindness import Blindness, blindspots
 from rankgate.notebook.comparison import Comparisons, compare
 from rankgate.notebook.conversion import Conversion, convert
@@ -17,6 +18,7 @@ from rankgate.notebook.validation import Validation, validate
 
 __all__ = [
     "Admitted",
+    "Advice",
     "Blindness",
     "Bridge",
     "Comparisons",
@@ -34,6 +36,7 @@ __all__ = [
     "Validation",
     "Verdict",
     "admit",
+    "advise",
     "blindspots",
     "compare",
     "convention",

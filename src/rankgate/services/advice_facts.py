@@ -1,0 +1,173 @@
+"""What advice rests on: a few answers, and what judgments and runs show of themselves."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.data import Qrels
+    from rankgate.data.comparison import Side
+
+TASKS = {
+    "navigational": "one page is meant, and the searcher knows it",
+    "find-one": "one good answer is enough, whichever it is",
+    "explore": "the searcher looks through a page of results",
+    "recall": "everything relevant is to be found, however long it takes",
+    "recommend": "items are shown to somebody who did not ask",
+}
+"""What people want of a list."""
+
+STAGES = {
+    "retrieval": "it hands candidates on",
+    "reranking": "it orders the candidates of another stage",
+    "final": "people see it",
+}
+"""What becomes of a list."""
+
+PAGE, DEPTH, MARGIN = 10, 100, 0.02
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What data cannot tell.
+
+    Attributes:
+        task: one of `TASKS`.
+        stage: one of `STAGES`.
+        page: how many documents people see.
+        depth: how many candidates are handed on, or looked through.
+        margin: the loss that a gate shall allow, in a metric's units.
+        alpha: the chance of a false pass that is allowed.
+        power: the chance with which a candidate that is as good shall pass.
+    """
+
+    task: str = "explore"
+    stage: str = "final"
+    page: int = PAGE
+    depth: int = DEPTH
+    margin: float = MARGIN
+    alpha: float = 0.05
+    power: float = 0.8
+
+    def __post_init__(self) -> None:
+        for name, said, known in (("task", self.task, TASKS), ("stage", self.stage, STAGES)):
+            if said not in known:
+                raise UsageError(f"no {name} is called {said!r}; there are {', '.join(known)}.")
+        if not 1 <= self.page <= self.depth:
+            raise UsageError(
+                f"page={self.page}, depth={self.depth}: a page has a document or more, and no more "
+                "than there are candidates."
+            )
+        if not self.margin > 0:
+            raise UsageError(f"margin={self.margin}: a gate allows a loss above 0, such as 0.02.")
+        for name, share in (("alpha", self.alpha), ("power", self.power)):
+            if not 0 < share < 1:
+                raise UsageError(f"{name}={share}: it lies between 0 and 1.")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What judgments and runs show.
+
+    Attributes:
+        task, stage, page, depth: the answers.
+        queries: with judgments.
+        judgments: of documents, with a grade of 0 or more.
+        grades: every grade there is, lowest first.
+        graded: relevant documents have more than one grade.
+        irrelevant: some documents are judged irrelevant.
+        relevant: documents with a grade above 0 of a query that has any, median.
+        single: the share of these queries that have exactly one.
+        without: the share of all queries that have none.
+        over_page, over_depth: the share of queries that have more relevant documents than that.
+        runs: how many.
+        judged: the mean share of judged documents on the page, by run.
+        latency: whether a run says how long its queries took.
+    """
+
+    task: str
+    stage: str
+    page: int
+    depth: int
+    queries: int
+    judgments: int
+    grades: tuple[float, ...]
+    graded: bool
+    irrelevant: bool
+    relevant: float
+    single: float
+    without: float
+    over_page: float
+    over_depth: float
+    runs: int
+    judged: tuple[tuple[str, float | None], ...]
+    latency: bool
+
+    @property
+    def complete(self) -> float | None:
+        """judged@page of the run that is judged least; None without runs."""
+        shares = [share for _, share in self.judged if share is not None]
+        return min(shares) if shares else None
+
+    @property
+    def uneven(self) -> float:
+        """How far apart the runs are in judged@page."""
+        shares = [share for _, share in self.judged if share is not None]
+        return max(shares) - min(shares) if shares else 0.0
+
+    @property
+    def top(self) -> float:
+        """The best grade."""
+        return self.grades[-1] if self.grades else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**asdict(self), "judged": dict(self.judged), "complete": self.complete}
+
+
+def facts_of(qrels: Qrels, queries: int, sides: Sequence[Side], said: Answers) -> Facts:
+    """Look at judgments and at the first documents of each run.
+
+    Args:
+        qrels: the judgments.
+        queries: how many have judgments.
+        sides: the runs, with lists of a page or more.
+        said: the answers.
+    """
+    known = qrels.table.filter(pl.col("grade") >= 0)
+    grades = tuple(known["grade"].unique().sort().to_list())
+    counts = known.filter(pl.col("grade") > 0).group_by("query_id").len("n")["n"]
+    whole = max(queries, 1)
+    median = counts.median()
+    return Facts(
+        task=said.task,
+        stage=said.stage,
+        page=said.page,
+        depth=said.depth,
+        queries=queries,
+        judgments=len(known),
+        grades=grades,
+        graded=sum(grade > 0 for grade in grades) > 1,
+        irrelevant=0.0 in grades,
+        relevant=median if isinstance(median, float) else 0.0,
+        single=int((counts == 1).sum()) / max(len(counts), 1),
+        without=(queries - len(counts)) / whole,
+        over_page=int((counts > said.page).sum()) / whole,
+        over_depth=int((counts > said.depth).sum()) / whole,
+        runs=len(sides),
+        judged=tuple((side.name, _judged(side, said.page)) for side in sides),
+        latency=any(side.queries["latency_ms"].is_not_null().any() for side in sides),
+    )
+
+
+def _judged(side: Side, page: int) -> float | None:
+    top = side.lists.filter(pl.col("rank") <= page)
+    share = top.group_by("query_id").agg(pl.col("grade").is_not_null().mean())["grade"].mean()
+    return share if isinstance(share, float) else None

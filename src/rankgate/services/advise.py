@@ -1,0 +1,193 @@
+"""Which metrics to report and to gate on, what they would not see, and what the queries carry."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from rankgate.metrics.names import parse
+from rankgate.services import compared as parts
+from rankgate.services.advice_facts import Answers, Facts, facts_of
+from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, worded
+from rankgate.services.advice_sources import SOURCES
+from rankgate.services.carrying import Carrying, carrying
+from rankgate.services.passports import passport
+from rankgate.services.side import Scorer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rankgate.scoring import Convention
+    from rankgate.scoring.overrides import Overrides
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a metric has its role: a rule, its words, and the key of its source."""
+
+    rule: str
+    words: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A metric and what it is for.
+
+    Attributes:
+        metric: its name.
+        role: ``gate``, ``watch``, ``report`` or ``avoid``.
+        reasons: the rules that say so.
+        sees: what can change its value.
+        blind_to: what cannot.
+        carrying: what the runs at hand let these queries show; None without runs, for what is to
+            be avoided, and for Judged.
+    """
+
+    metric: str
+    role: str
+    reasons: tuple[Reason, ...]
+    sees: str
+    blind_to: str
+    carrying: Carrying | None
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Metrics for a task, with reasons.
+
+    Attributes:
+        answers: what was said.
+        facts: what was seen.
+        qrels, qrels_sha256: the judgments.
+        runs: names.
+        convention: name, axes and hash.
+        choices: metrics to gate on, to watch and to report, in this order.
+        avoided: metrics not to decide by.
+        cautions: what no choice mends.
+        sources: those that are cited, by key.
+    """
+
+    answers: Answers
+    facts: Facts
+    qrels: str
+    qrels_sha256: str
+    runs: tuple[str, ...]
+    convention: Mapping[str, Any]
+    choices: tuple[Choice, ...]
+    avoided: tuple[Choice, ...]
+    cautions: tuple[Reason, ...]
+    sources: Mapping[str, str]
+
+    def of(self, role: str) -> tuple[Choice, ...]:
+        """The choices of one role."""
+        return tuple(each for each in self.choices if each.role == role)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "schema_version": 1,
+            "answers": asdict(self.answers),
+            "facts": self.facts.to_dict(),
+            "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
+            "runs": list(self.runs),
+            "convention": dict(self.convention),
+            "choices": [asdict(each) for each in self.choices],
+            "avoided": [asdict(each) for each in self.avoided],
+            "cautions": [asdict(each) for each in self.cautions],
+            "sources": dict(self.sources),
+        }
+
+
+def advise(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    runs: Any = (),  # noqa: ANN401 - a run, a list, or {name: run}
+    answers: Answers | None = None,
+    how: str | Convention = "trec",
+    *,
+    overrides: Overrides | Sequence[str] = (),
+    on_progress: Callable[[str], None] | None = None,
+) -> Advice:
+    """Advise on metrics for a task, from judgments, runs and a few answers.
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        runs: runs whose differences show what the queries can carry; the first is the baseline.
+        answers: the task and the stage, cutoffs, margin.
+        how: the convention.
+        overrides: axes that are chosen otherwise.
+        on_progress: told what is being done.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: an unknown task, stage or convention.
+    """
+    say = on_progress or (lambda _: None)
+    said = answers or Answers()
+    scorer = Scorer.of(qrels, _every(said), how, overrides=overrides, depth=said.depth)
+    sides = []
+    for name, run in parts.named(runs):
+        say(f"scoring {name or run if isinstance(run, str) else 'a run'}")
+        sides.append(scorer.side(run, name))
+    sides = [*sides[:1], *parts.told_apart(sides[0], sides[1:])] if sides else []
+    say("looking at judgments")
+    facts = facts_of(scorer.qrels, len(scorer.index.query_ids), sides, said)
+    choices = _choices(facts)
+    chosen = tuple(
+        replace(
+            each, carrying=None if _about_judgments(each) else carrying(each.metric, sides, said)
+        )
+        for each in choices
+        if each.role != "avoid"
+    )
+    avoided = tuple(each for each in choices if each.role == "avoid")
+    cautions = tuple(
+        Reason(each.id, worded(each.words, facts), each.source)
+        for each in CAUTIONS
+        if each.when(facts)
+    )
+    cited = {r.source for each in choices for r in each.reasons} | {r.source for r in cautions}
+    return Advice(
+        said, facts, scorer.qrels.name, scorer.qrels.sha256, tuple(side.name for side in sides),
+        scorer.how.to_dict(), chosen, avoided, cautions,
+        {key: words for key, words in SOURCES.items() if key in cited},
+    )  # fmt: skip
+
+
+def _every(said: Answers) -> list[str]:
+    """Every metric that a rule may choose, so that runs are read once."""
+    chosen = [rule.metric for rule in RULES if rule.role != "avoid"]
+    cutoffs = {"page": said.page, "depth": said.depth}
+    return list(dict.fromkeys(metric.format(**cutoffs) for metric in chosen))
+
+
+def _choices(facts: Facts) -> list[Choice]:
+    """Each metric in its strongest role, with the reasons for that role; the strongest first."""
+    roles = list(ROLES)
+    reasons: dict[tuple[str, str], list[Reason]] = {}
+    for rule in RULES:
+        if rule.when(facts):
+            metric = rule.metric.format(page=facts.page, depth=facts.depth)
+            told = Reason(rule.id, worded(rule.reason, facts), rule.source)
+            reasons.setdefault((metric, rule.role), []).append(told)
+    found: dict[str, str] = {}
+    for metric, role in reasons:
+        found[metric] = min(found.get(metric, role), role, key=roles.index)
+    kept = [
+        (metric, role)
+        for metric, role in reasons
+        # what is only reported may be told not to decide by, too
+        if role == found[metric] or (role == "avoid" and found[metric] == "report")
+    ]
+    kept.sort(key=lambda pair: roles.index(pair[1]))
+    return [_choice(metric, role, reasons[metric, role]) for metric, role in kept]
+
+
+def _about_judgments(choice: Choice) -> bool:
+    """Whether it says something of the judgments, and nothing of the ranking."""
+    return choice.metric.startswith("Judged@")
+
+
+def _choice(metric: str, role: str, reasons: Sequence[Reason]) -> Choice:
+    told = passport(parse(metric).name)
+    return Choice(metric, role, tuple(reasons), told.sees, told.blind_to, None)

@@ -1,0 +1,231 @@
+"""Advice: the documents' own mappings, power by statsmodels, policies that the gate accepts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import polars as pl
+import pytest
+from statsmodels.stats.power import TTestPower
+
+import rankgate
+from rankgate.errors import UsageError
+from rankgate.gate.policy import parsed
+from rankgate.metrics.names import parse
+from rankgate.services.advice_facts import STAGES, TASKS, Facts
+from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, worded
+from rankgate.services.advice_sources import SOURCES
+
+FACTS = Facts(
+    task="explore", stage="final", page=10, depth=100, queries=200, judgments=4000,
+    grades=(0.0, 1.0, 2.0, 3.0), graded=True, irrelevant=True, relevant=12.0, single=0.0,
+    without=0.0, over_page=0.6, over_depth=0.0, runs=0, judged=(), latency=False,
+)  # fmt: skip
+
+
+def judged(count=40, grades=(0, 1, 2, 3), seed=3):
+    rng = np.random.default_rng(seed)
+    return {
+        f"q{i:02d}": {f"d{j}": float(rng.choice(grades)) for j in range(20)} for i in range(count)
+    }
+
+
+def noisy(qrels, noise, seed):
+    rng = np.random.default_rng(seed)
+    return {
+        query: {doc: grade + rng.normal(0, noise) for doc, grade in grades.items()}
+        for query, grades in qrels.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def collection():
+    qrels = judged()
+    return qrels, {name: noisy(qrels, n, n) for name, n in (("old", 4), ("mid", 3), ("new", 2))}
+
+
+def roles(told):
+    return {each.metric: each.role for each in told.choices}
+
+
+def test_the_stages_of_the_esci_document():
+    """Recall@100 where candidates are found; NDCG@10 and MRR@10 where they are ordered."""
+    qrels = judged(100)
+    found = roles(rankgate.advise(qrels, stage="retrieval"))
+    assert found["R@100"] == "gate"
+    assert [metric for metric, role in found.items() if role == "gate"] == ["R@100"]
+    found = roles(rankgate.advise(qrels, stage="reranking"))
+    assert (found["nDCG@10"], found["RR@10"], found["R@100"]) == ("gate", "report", "watch")
+    avoided = {each.metric for each in rankgate.advise(qrels).avoided}
+    assert {"P@10", "AP@100", "Success@10"} <= avoided  # its metrics not used
+
+
+def test_the_migration_document():
+    """The first hit for whoever wants one answer, with an eye on the order behind it."""
+    found = roles(rankgate.advise(judged(), task="find-one"))
+    assert (found["RR@10"], found["nDCG@10"]) == ("gate", "watch")
+    told = rankgate.advise(judged(), task="explore")
+    assert roles(told)["nDCG@10"] == "gate"
+    assert "RR@10" in {each.metric for each in told.avoided}
+
+
+def test_the_guide_without_grades():
+    found = roles(rankgate.advise(judged(grades=(0, 1)), task="explore"))
+    assert (found["AP@100"], found["nDCG@10"]) == ("gate", "watch")
+
+
+def test_the_recommender_document():
+    qrels = {f"u{i}": {"a": 1, "b": 0} for i in range(30)}
+    told = rankgate.advise(qrels, task="recommend")
+    assert (roles(told)["nDCG@10"], roles(told)["R@10"]) == ("gate", "watch")
+    assert any("coverage of the catalogue" in each.words for each in told.cautions)
+    assert roles(rankgate.advise(qrels, task="recommend", stage="retrieval"))["R@100"] == "gate"
+
+
+def test_cutoffs_are_the_answers():
+    found = roles(rankgate.advise(judged(), page=3, depth=50, stage="reranking"))
+    assert (found["nDCG@3"], found["R@50"]) == ("gate", "watch")
+
+
+@pytest.mark.parametrize(("task", "stage"), list(product(TASKS, STAGES)))
+@pytest.mark.parametrize("grades", [(0, 1), (0, 1, 2, 3), (1, 2)])
+def test_every_answer_leads_to_a_policy_of_the_gate(task, stage, grades):
+    told = rankgate.advise(judged(grades=grades), task=task, stage=stage)
+    gates = [each.metric for each in told.of("gate")]
+    assert gates
+    read = parsed(told.policy, "advice")
+    decided = {rule["metric"]: rule.tier for rule in read.rules if rule.kind == "noninferiority"}
+    assert decided == {
+        **dict.fromkeys(gates, "block"),
+        **{each.metric: "warn" for each in told.of("watch")},
+    }
+    assert set(read["metrics"]) == {each.metric for each in told.of("report")}
+    assert not {each.metric for each in told.avoided} & set(decided)
+
+
+@pytest.mark.parametrize(("task", "stage"), list(product(TASKS, STAGES)))
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {}, {"graded": False, "grades": (0.0, 1.0)}, {"queries": 30}, {"single": 1.0},
+        {"judged": (("a", 0.4), ("b", 0.7)), "runs": 2}, {"over_page": 0.1}, {"relevant": 1.0},
+        {"irrelevant": False},
+    ],
+)  # fmt: skip
+def test_no_two_rules_contradict_each_other(task, stage, changes):
+    facts = replace(FACTS, task=task, stage=stage, **changes)
+    found = {}
+    for rule in RULES:
+        if rule.when(facts):
+            found.setdefault(rule.metric, set()).add(rule.role)
+            assert worded(rule.reason, facts)
+    assert any("gate" in some for some in found.values())
+    for metric, some in found.items():
+        assert not (some & {"gate", "watch"} and "avoid" in some), metric
+    for each in CAUTIONS:
+        if each.when(facts):
+            assert "{" not in worded(each.words, facts)
+
+
+def test_rules_are_whole():
+    names = [each.id for each in (*RULES, *CAUTIONS)]
+    assert len(names) == len(set(names))
+    for rule in RULES:
+        assert rule.role in ROLES
+        assert rule.source in SOURCES
+        assert str(parse(rule.metric.format(page=10, depth=100)))
+    assert {each.source for each in CAUTIONS} <= set(SOURCES)
+    assert set(SOURCES) >= {each.source for each in (*RULES, *CAUTIONS)}
+
+
+def test_what_queries_carry_is_as_statsmodels_has_it(collection):
+    qrels, runs = collection
+    told = rankgate.advise(qrels, runs, margin=0.03)
+    values = rankgate.evaluate(qrels, runs, ["nDCG@10"]).values
+    own = {
+        name: values.filter(pl.col("run") == name).sort("query_id")["value"].to_numpy()
+        for name in runs
+    }
+    sd = max((own[name] - own["old"]).std(ddof=1) for name in ("mid", "new"))
+    found = next(each.carrying for each in told.choices if each.metric == "nDCG@10")
+    solve = TTestPower().solve_power
+    assert found.sd == pytest.approx(sd)
+    assert found.n == 40
+    assert found.needed == pytest.approx(
+        solve(0.03 / sd, None, 0.05, 0.8, alternative="larger"), rel=1e-4
+    )
+    assert found.margin / sd == pytest.approx(
+        solve(None, 40, 0.05, 0.8, alternative="larger"), rel=1e-4
+    )
+    assert found.detectable / sd == pytest.approx(solve(None, 40, 0.05, 0.8), rel=1e-4)
+    assert found.carries == (found.needed <= 40)
+    assert dict(found.means)["mid"] == pytest.approx(own["mid"].mean())
+    many = rankgate.compare(qrels, runs["old"], [runs["mid"], runs["new"]], ["nDCG@10"]).many
+    assert found.e_rho2 == pytest.approx(many.reliability["e_rho2"][0])
+
+
+def test_a_metric_that_stands_still_is_told():
+    """The first hit stays where it is while everything behind it moves."""
+    qrels = {f"q{i}": {"a": 3, "b": 2, "c": 1} for i in range(20)}
+    old = {query: {"a": 9.0, "b": 5.0, "c": 4.0} for query in qrels}
+    new = {query: {"a": 9.0, "b": 4.0, "c": 5.0} for query in qrels}
+    told = rankgate.advise(qrels, [old, new], task="find-one")
+    unmoved = {each.metric: each.carrying.unmoved for each in told.choices if each.carrying}
+    assert (unmoved["RR@10"], unmoved["nDCG@10"]) == (1.0, 0.0)
+
+
+def test_completeness_is_seen():
+    qrels = {f"q{i}": {"a": 3, "b": 0} for i in range(20)}
+    whole = {query: {"a": 2.0, "b": 1.0} for query in qrels}
+    half = {query: {"a": 4.0, "b": 3.0, "x": 2.0, "y": 1.0} for query in qrels}
+    told = rankgate.advise(qrels, {"whole": whole, "half": half})
+    assert dict(told.facts.judged) == {"whole": 1.0, "half": 0.5}
+    assert {"Bpref", "nDCG(judged_only=True)@10", "RBP(p=0.8)"} <= set(roles(told))
+    assert {"holes", "uneven"} <= {each.rule for each in told.cautions}
+    assert not {"holes", "uneven"} & {each.rule for each in rankgate.advise(qrels, whole).cautions}
+
+
+def test_facts_are_those_of_the_judgments():
+    qrels = {"one": {"a": 2, "b": 0}, "many": {f"d{i}": 1 for i in range(12)}, "none": {"z": 0},
+             "pool": {"y": -1, "k": 1}}  # fmt: skip
+    facts = rankgate.advise(qrels).facts
+    assert (facts.queries, facts.judgments, facts.grades) == (4, 16, (0.0, 1.0, 2.0))
+    assert (facts.graded, facts.irrelevant, facts.relevant) == (True, True, 1.0)
+    assert (facts.single, facts.without, facts.over_page) == (2 / 3, 0.25, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"task": "shop"}, "no task is called 'shop'"),
+        ({"stage": "last"}, "no stage is called 'last'"),
+        ({"page": 20, "depth": 10}, "no more than there are candidates"),
+        ({"margin": 0.0}, "a loss above 0"),
+        ({"power": 1.0}, "between 0 and 1"),
+    ],
+)
+def test_answers_that_cannot_be(said, words):
+    with pytest.raises(UsageError, match=words):
+        rankgate.advise(judged(), **said)
+
+
+def test_the_verdict_of_the_policy_is_what_was_foretold(collection, tmp_path):
+    """At the margin carried a candidate that is as good passes about as often as was said."""
+    qrels, runs = collection
+    told = rankgate.advise(qrels, runs)
+    margin = next(each.carrying.margin for each in told.choices if each.metric == "nDCG@10")
+    wide = rankgate.advise(qrels, runs, margin=round(margin * 3, 3))
+    place = tmp_path / "rankgate.toml"
+    place.write_text(wide.policy)
+    assert rankgate.gate(qrels, runs["old"], runs["new"], place).verdict == "pass"
+    place.write_text(told.policy)
+    assert rankgate.gate(qrels, runs["new"], runs["old"], place).verdict == "fail"
+
+
+def test_it_shows_itself_with_every_word_escaped(collection):
+    qrels, runs = collection
+    shown = rankgate.advise(qrels, {"<b>": runs["old"]})._repr_html_()
+    assert "&lt;b&gt;" in shown
+    assert "<b>" not in shown
