@@ -65,7 +65,7 @@ def read(source: Source) -> Contents:
 
 
 def noted(rows: list[tuple[str | None, ...]]) -> pl.DataFrame | None:
-    """Queries with what is first noted of them; None where nothing is noted of any.
+    """Queries with what is first noted of them; None where no more than ids is known.
 
     Args:
         rows: id, text and the notes of ``NOTED``.
@@ -75,7 +75,8 @@ def noted(rows: list[tuple[str | None, ...]]) -> pl.DataFrame | None:
     every = pl.DataFrame(rows, schema=schema, orient="row")
     table = every.group_by("query_id", maintain_order=True).agg(pl.all().drop_nulls().first())
     filled = [name for name in names if table[name].null_count() < len(table)]
-    return table.select(filled) if {*filled} & {*NOTED} else None
+    told = {*filled} & {*NOTED} or (table["text"] != table["query_id"]).any()
+    return table.select(filled) if told else None
 
 
 def rated_by(contents: Contents) -> dict[str, list[dict[str, Any]]]:
