@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -120,15 +121,16 @@ class Convention:
     @property
     def axes(self) -> dict[str, Any]:
         """Every choice, without the words."""
-        return {name: value for name, value in asdict(self).items() if name not in WORDS}
+        named = (each.name for each in fields(self))
+        return {name: getattr(self, name) for name in named if name not in WORDS}
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """Twelve hexadecimal digits of the axes: equal choices, equal hash."""
         text = json.dumps(self.axes, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
-    @property
+    @cached_property
     def alignment(self) -> Alignment:
         """The choices that form rankings."""
         return Alignment(**{each.name: getattr(self, each.name) for each in fields(Alignment)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +45,12 @@ class Job:
         own = how.for_metric(metric)
         return cls(label, metric, own, own.defaults(metric))
 
-    @property
+    @cached_property
+    def kernel(self) -> str:
+        """The metric with all that it is called with: equal words, equal values."""
+        return f"{self.metric!r} {sorted(self.metric.bound(self.defaults).items())} {self.level}"
+
+    @cached_property
     def level(self) -> float:
         """The smallest grade that counts as relevant."""
         bound = {**self.defaults, **dict(self.metric.given)}
@@ -137,14 +143,20 @@ class Tally:
         """Run the kernels of one alignment over some queries."""
         self.facts[how].add(aligned)
         for codes, block in blocks(aligned, self.index):
-            self.facts[how].lacking[codes] = block.at_level(1).relevant == 0
+            levels = {
+                at: block.at_level(at) for at in {1, *(job.level for job, _ in self.jobs[how])}
+            }
+            computed: dict[str, NDArray[np.float64]] = {}
+            self.facts[how].lacking[codes] = levels[1].relevant == 0
             for job, values in self.jobs[how]:
-                level = block.at_level(job.level)
+                level = levels[job.level]
                 values.lacking[codes] = level.relevant == 0
                 if job.how.no_hits is not None:
                     hits = level.hits(job.level, dict(job.metric.given).get("cutoff"))
                     values.hit[codes] = hits.any(axis=-1)
-                value = self._computed(job, level, codes)
+                if job.kernel not in computed:  # conventions often agree in all parameters
+                    computed[job.kernel] = self._computed(job, level, codes)
+                value = computed[job.kernel]
                 if (weight := job.metric.weigh(level, job.defaults)) is not None:
                     values.weight[codes] = weight
                 if job.how.forced:
