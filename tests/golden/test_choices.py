@@ -1,0 +1,155 @@
+"""Every choice of every named convention is noticed by some value, or named in a list.
+
+Each choice is taken back, one at a time: an axis to its default, a parameter or what is chosen
+for a single metric to nothing. Then a row of the table (the collections with most metrics are
+tried) or a value written out in ``tests/scoring/test_ir_tools.py`` must be another. What nothing
+here notices stands in ``unnoticed.txt``; a choice that stands there and is noticed, or neither,
+fails. ``python tests/golden/test_choices.py`` writes the list anew.
+
+The table is not part of the repository: the tests are skipped where it is missing.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import defaultdict
+from dataclasses import fields, replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+from rankgate.errors import RankgateError
+from rankgate.scoring import CONVENTIONS, Convention
+from rankgate.scoring.convention import WORDS
+from rankgate.services import evaluate
+
+HERE = Path(__file__).resolve().parent
+TABLE = HERE.parents[2] / "shared" / "golden" / "conventions.csv"
+LIST = HERE / "unnoticed.txt"
+MOST = 20  # collections of a convention that are tried for each choice
+
+pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason="the table is not beside us")
+
+PLAIN = Convention("plain")
+MAPS = ("parameters", "special")
+
+
+def choices(how):
+    """Every choice of a convention with the convention that lacks it."""
+    found = {}
+    for each in fields(Convention):
+        value = getattr(how, each.name)
+        if each.name not in (*WORDS, *MAPS) and value != getattr(PLAIN, each.name):
+            found[each.name] = replace(how, **{each.name: getattr(PLAIN, each.name)})
+    for table in MAPS:
+        for metric, chosen in getattr(how, table).items():
+            for key in chosen:
+                left = {name: value for name, value in chosen.items() if name != key}
+                tables = {**getattr(how, table), metric: left}
+                found[f"{table}.{metric}.{key}"] = replace(how, **{table: tables})
+    return found
+
+
+def written_out():
+    """By convention the values that ``test_ir_tools`` writes out."""
+    spec = spec_from_file_location("ir_tools", HERE.parent / "scoring" / "test_ir_tools.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = defaultdict(list)
+    for name, metric, qrels, run, value in module.CHOICES:
+        found[name].append(((qrels, run), {metric: (float(value), 1e-9)}))
+    return found
+
+
+def numbers(text, sign):
+    """``1:a=3,b=2;2:`` as ``{"1": {"a": 3.0, "b": 2.0}, "2": {}}``; None where a pair repeats."""
+    read = {}
+    for ranking in text.split(";") if text else []:
+        query, _, items = ranking.partition(":")
+        pairs = [item.rpartition(sign) for item in items.split(",") if item]
+        pairs = [(name, float(value)) for name, _, value in pairs if value not in ("null", "-inf")]
+        if query in read or len(dict(pairs)) < len(pairs):
+            return None
+        read[query] = dict(pairs)
+    return read
+
+
+def collections():
+    """By convention and collection the rows with a number, those with most metrics first."""
+    found = defaultdict(lambda: defaultdict(dict))
+    if not TABLE.is_file():
+        return found
+    with TABLE.open(newline="") as lines:
+        for row in csv.DictReader(lines):
+            plain = "[" not in row["metric"] and not row["value"].startswith("error")
+            if row["reproducible"] == "yes" and plain and row["value"] != "null":
+                given = (row["qrels"], row["run"])
+                tolerance = float(row["tolerance"] or 0)
+                found[row["convention"]][given][row["metric"]] = float(row["value"]), tolerance
+    return found
+
+
+ROWS = collections()
+
+
+def values(how, given, metrics):
+    """The value of each metric; None where the data cannot be taken."""
+    try:
+        qrels, run = given
+        if isinstance(qrels, str):
+            qrels, run = numbers(qrels, "="), numbers(run, "@")
+        if qrels is None or run is None:
+            return None
+        return evaluate(qrels, run, list(metrics), how).runs[0].means
+    except (RankgateError, ValueError):
+        return None
+
+
+def agrees(got, wanted):
+    if got is None:
+        return False
+    return all(
+        (math.isnan(got[name]) and math.isnan(value)) or abs(got[name] - value) <= tolerance
+        for name, (value, tolerance) in wanted.items()
+    )
+
+
+def unnoticed(name):
+    """The choices of a convention that no row notices."""
+    how = CONVENTIONS[name]
+    left = choices(how)
+    groups = sorted(ROWS[name].items(), key=lambda group: -len(group[1]))
+    for given, wanted in [*written_out()[name], *groups[:MOST]]:
+        if not left:
+            break
+        now = values(how, given, wanted)
+        if now is None:
+            continue
+        kept = {each: pair for each, pair in wanted.items() if agrees(now, {each: pair})}
+        left = {
+            key: other
+            for key, other in left.items()
+            if not kept or agrees(values(other, given, kept), kept)
+        }
+    return sorted(left)
+
+
+def listed():
+    return [line.split(" ", 1) for line in LIST.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_a_choice_that_nothing_notices_is_listed(name):
+    assert unnoticed(name) == [choice for convention, choice in listed() if convention == name]
+
+
+def test_most_choices_are_noticed():
+    every = sum(len(choices(how)) for how in CONVENTIONS.values())
+    assert len(listed()) < 0.6 * every
+
+
+if __name__ == "__main__":
+    lines = [f"{name} {choice}\n" for name in CONVENTIONS for choice in unnoticed(name)]
+    LIST.write_text("".join(lines))
