@@ -119,8 +119,8 @@ def _refuse_strange(line: str, name: str, number: int) -> None:
         good = bool(field) and whose in _NEEDED if dot else whose in _WHOLE
         if not good:
             problem = (
-                f"{match[0]} names nothing; known are {{{{query}}}}, {{{{document}}}}, one of their "
-                "fields, as in {{document.title}}, and {{grades}}."
+                f"{match[0]} names nothing; known are {{{{query}}}}, {{{{document}}}}, one of "
+                "their fields, as in {{document.title}}, and {{grades}}."
             )
             raise InputError(problem, source=name, line=number)
 

@@ -1,0 +1,1 @@
+"""Language models as raters: protocols, one HTTP client, what it costs, and the work itself."""

@@ -1,0 +1,77 @@
+"""What requests cost, and the ceiling that they never reach through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import Condition
+
+from rankgate.errors import UsageError
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Money per million tokens, in whatever currency.
+
+    Attributes:
+        input: of what is asked.
+        output: of what is answered.
+    """
+
+    input: float
+    output: float
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        """Of a request: (input · price + output · price) / 10⁶.
+
+        >>> Prices(3, 15).cost(1000, 100)
+        0.0045
+        """
+        return (input_tokens * self.input + output_tokens * self.output) / _MILLION
+
+
+@dataclass
+class Purse:
+    """Keeps what is spent under a ceiling.
+
+    Before a request goes out, the most that it can cost is set aside; when its answer is there,
+    what it did cost takes that place. So the ceiling holds however many requests are under way.
+
+    Attributes:
+        ceiling: the most that may be spent; None without one.
+        spent: what is spent.
+        aside: what requests under way can cost at most.
+    """
+
+    ceiling: float | None = None
+    spent: float = 0.0
+    aside: float = 0.0
+    _changed: Condition = field(default_factory=Condition)
+
+    def __post_init__(self) -> None:
+        if self.ceiling is not None and self.ceiling < 0:
+            raise UsageError(f"a ceiling of {self.ceiling:g} is below nothing; give 0 or more.")
+
+    def take(self, most: float) -> bool:
+        """Set aside what a request can cost; False where the ceiling has no room for it.
+
+        Waits while requests under way may turn out cheaper than what is set aside for them.
+        """
+        with self._changed:
+            if self.ceiling is not None:
+                while self.spent + self.aside + most > self.ceiling:
+                    if self.aside <= 0:
+                        return False
+                    self._changed.wait()
+            self.aside += most
+            return True
+
+    def give_back(self, most: float, cost: float) -> None:
+        """Put the real cost in the place of what was set aside."""
+        with self._changed:
+            self.aside -= most
+            self.spent += cost
+            if self.aside < 1e-12:  # noqa: PLR2004 - the rounding of sums
+                self.aside = 0.0
+            self._changed.notify_all()
