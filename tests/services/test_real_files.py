@@ -226,6 +226,17 @@ def test_no_other_real_run_stands_against_its_grades(shared):
         assert not {"grades-against-ranks", "numbering"} & set(found), run
 
 
+def test_cacm_s_documents_are_numbered_with_zeros_in_the_runs_only(shared):
+    """CACM-963 of the judgments is CACM-0963 of the collection; a trap that moves AP by 0.01."""
+    folder = shared / "cacm"
+    lines = (folder / "qrels.cacm.txt").read_text().splitlines()
+    short = {line.split()[2] for line in lines if len(line.split()[2]) < len("CACM-0963")}
+    told = validate(folder / "runs" / "bm25.run.gz", folder / "qrels.cacm.txt").problems
+    found = named(told)["documents-spelled"]
+    assert found.count == len(short) == 46
+    assert found.example == f"'{min(short)}' in the judgments, 'CACM-0{min(short)[5:]}' in the run"
+
+
 def test_esci_s_gains_are_no_grades(shared):
     found = named(validate(shared / "esci-us" / "esci_us_judgments.json.gz").problems)
     assert found["huge-grade"].count == 3389

@@ -48,7 +48,7 @@ def _vectors(found: Judged) -> Iterator[Found]:
         pl.col("mixed") & (pairs * pl.col("chance").exp() < _CHANCE)
     )
     whole = _lists(found, _WHOLE).select("query_id", whole="key")
-    rare = rare.join(whole, on="query_id").unique("whole", keep="first").sort("row")
+    rare = rare.join(whole, on="query_id").sort("row").unique("whole", maintain_order=True)
     yield from _told(
         rare.filter(pl.col("key").is_duplicated()),
         "the grades of another in the same order, for other documents",

@@ -56,12 +56,12 @@ def _near(what: str, judged: pl.Series, ranked: pl.Series) -> Iterator[Found]:
         ours = _spelled(missing, spelling)
         theirs = _spelled(spare, spelling)
         met = ours.join(theirs, on="key").filter(pl.col("id") != pl.col("id_right"))
-        met = met.unique("id", keep="first", maintain_order=True)
+        met = met.sort("id", "id_right").unique("id", keep="first", maintain_order=True)
         if len(met):
             mine, other = met.select("id", "id_right").row(0)
             yield Found(
-                f"{len(met):,} of {counted(len(judged), 'judged id')} "
-                f"({what}) match the run's only {told}",
+                f"{len(met):,} of the judgments' {len(judged):,} {what} match the run's only "
+                f"{told}",
                 len(met),
                 "write the ids alike in both files; until then these are strangers to each other",
                 f"{mine!r} in the judgments, {other!r} in the run",
