@@ -75,6 +75,8 @@ def refuse_lies(stream: IO[bytes], size: int, label: str) -> Declared:
 
 
 def _footer(stream: IO[bytes], size: int) -> Declared:
+    if size < _TAIL:
+        raise _LiesError
     stream.seek(size - _TAIL)
     tail = stream.read(_TAIL)
     length = int.from_bytes(tail[:4], "little")
@@ -130,8 +132,6 @@ class _Thrift:
         self.at = 0
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
-        if depth > _DEPTH:
-            raise _LiesError
         found: dict[int, Any] = {}
         number = 0
         while head := self._byte():
@@ -141,6 +141,8 @@ class _Thrift:
         return found
 
     def _value(self, kind: int, depth: int, *, listed: bool = False) -> Any:  # noqa: ANN401, PLR0911 - whatever it holds
+        if depth > _DEPTH:
+            raise _LiesError
         if kind in {_TRUE, _FALSE}:
             return self._byte() == _TRUE if listed else kind == _TRUE
         if kind == _BYTE:
