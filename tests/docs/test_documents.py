@@ -45,13 +45,15 @@ def test_every_command_has_help_and_an_example_in_the_readme(name):
 
 
 def test_the_public_names_are_these():
-    results = ["Admitted", "Advice", "Blindness", "Bridge", "Comparisons", "Convention"]
-    results += ["Conventions", "Conversion", "Descriptions", "Evaluation", "Explanation"]
-    results += ["Finding", "Hidden", "InputError", "Pipeline", "RankgateError", "Reconciliation"]
-    results += ["Split", "UsageError", "Validation", "Verdict"]
-    verbs = ["admit", "advise", "blindspots", "compare", "convention", "conventions", "convert"]
-    verbs += ["describe", "evaluate", "explain", "gate", "holes", "metric", "read_qrels"]
-    verbs += ["read_run", "reconcile", "split", "stages", "validate"]
+    results = ["Admitted", "Advice", "Agreed", "Blindness", "Bridge", "Collected"]
+    results += ["Comparisons", "Convention", "Conventions", "Conversion", "Descriptions"]
+    results += ["Evaluation", "Explanation", "Finding", "Hidden", "InputError", "Pipeline"]
+    results += ["Pool", "RankgateError", "Reconciliation", "Resolved", "Reusability", "Split"]
+    results += ["UsageError", "Validation", "Verdict"]
+    verbs = ["admit", "advise", "agree", "blindspots", "collect", "compare", "convention"]
+    verbs += ["conventions", "convert", "describe", "evaluate", "explain", "gate", "holes"]
+    verbs += ["metric", "pool", "read_qrels", "read_run", "reconcile", "resolve", "reusability"]
+    verbs += ["sheets", "split", "stages", "validate"]
     assert rankgate.__all__ == [*results, *verbs]
     assert all(getattr(rankgate, name) for name in rankgate.__all__)
 

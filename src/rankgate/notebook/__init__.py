@@ -11,6 +11,8 @@ from rankgate.notebook.explanation import Explanation, explain
 from rankgate.notebook.gating import Verdict, gate
 from rankgate.notebook.hidden import Hidden, holes
 from rankgate.notebook.pipeline import Pipeline, stages
+from rankgate.notebook.pooling import Pool, Reusability, pool, reusability
+from rankgate.notebook.ratings import Agreed, Collected, Resolved, agree, collect, resolve, sheets
 from rankgate.notebook.reconciliation import Bridge, Finding, Reconciliation, reconcile
 from rankgate.notebook.rules import Convention, Conventions, convention, conventions
 from rankgate.notebook.splitting import Split, split
@@ -19,8 +21,10 @@ from rankgate.notebook.validation import Validation, validate
 __all__ = [
     "Admitted",
     "Advice",
+    "Agreed",
     "Blindness",
     "Bridge",
+    "Collected",
     "Comparisons",
     "Convention",
     "Conventions",
@@ -31,13 +35,18 @@ __all__ = [
     "Finding",
     "Hidden",
     "Pipeline",
+    "Pool",
     "Reconciliation",
+    "Resolved",
+    "Reusability",
     "Split",
     "Validation",
     "Verdict",
     "admit",
     "advise",
+    "agree",
     "blindspots",
+    "collect",
     "compare",
     "convention",
     "conventions",
@@ -47,7 +56,11 @@ __all__ = [
     "explain",
     "gate",
     "holes",
+    "pool",
     "reconcile",
+    "resolve",
+    "reusability",
+    "sheets",
     "split",
     "stages",
     "validate",
