@@ -112,5 +112,6 @@ def _weighed(log: Interactions, rule: Truth) -> pl.DataFrame:
     rows = log.table.filter(pl.col("kind").is_in(list(rule.weights)))
     if rows.is_empty():
         raise InputError("no interaction is of a kind that counts.", source=log.place.label)
-    weight = pl.col("kind").replace_strict(dict(rule.weights), return_dtype=pl.Float64)
+    weights = {kind: float(weight) for kind, weight in rule.weights.items()}
+    weight = pl.col("kind").replace_strict(weights, return_dtype=pl.Float64)
     return rows.with_columns((pl.col("value") * weight).alias("worth"))
