@@ -1,0 +1,328 @@
+"""RRE, Elasticsearch and OpenSearch: every form that they read or answer."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from rankgate.data import contents_of
+from rankgate.data.formats import detected, named
+from rankgate.data.source import Source
+from rankgate.errors import DuplicateError, InputError
+
+
+def held(value, name=None):
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return contents_of(Source(None, data), name)
+
+
+def kind(value):
+    return detected(Source(None, json.dumps(value).encode()))[0].name
+
+
+def grades(contents):
+    return {(q, d): g for q, d, g in contents.qrels.table.rows()}
+
+
+def written(contents, name):
+    out = io.BytesIO()
+    losses = named(name).write(contents, out)
+    return json.loads(out.getvalue()), {loss.what: loss.count for loss in losses}
+
+
+def told(contents):
+    return {note.what: (note.count, note.examples) for note in contents.notes}
+
+
+def asked(text, relevant, **more):
+    return {"placeholders": {"$query": text}, "relevant_documents": relevant, **more}
+
+
+GAIN, ARRAY = {"1": {"gain": 3}, "2": {"gain": 2}}, {"2": ["2"], "3": ["1"]}
+PAIRS = {("fender", "1"): 3.0, ("fender", "2"): 2.0}
+
+
+@pytest.mark.parametrize(("relevant", "name"), [(GAIN, "rre"), (ARRAY, "rre-array")])
+def test_rre_in_topics_in_groups_and_flat(relevant, name):
+    """The mode is told by the kind of its values, in each of the three shapes."""
+    query = {"template": "t.json", "placeholders": {"$query": "fender"}}
+    group = {"name": "g", "queries": [query], "relevant_documents": relevant}
+    for shape in (
+        {"topics": [{"description": "d", "query_groups": [group]}]},
+        {"query_groups": [group]},
+        {"queries": [asked("fender", relevant)]},
+    ):
+        document = {"index": "i", "id_field": "id", **shape}
+        assert kind(document) == name
+        assert grades(held(document)) == PAIRS
+        assert written(held(document), name) == (document, {})
+
+
+def test_rre_gain_mode_becomes_array_mode_and_back():
+    """Quepid writes the one and reads the other."""
+    document = {"index": "i", "queries": [asked("fender", GAIN)]}
+    array, losses = written(held(document), "rre-array")
+    assert losses == {}
+    assert array == {"index": "i", "queries": [asked("fender", ARRAY)]}
+    assert written(held(array), "rre") == (document, {})
+
+
+def test_rre_ids_as_numbers_and_gains_as_texts():
+    document = {"queries": [asked("a", {"1": [7, "8"], "0.5": ["9"]})]}
+    assert grades(held(document)) == {("a", "7"): 1.0, ("a", "8"): 1.0, ("a", "9"): 0.5}
+    document = {"queries": [asked("a", {"7": {"gain": "2"}, "8": {"gain": None}})]}
+    assert grades(held(document)) == {("a", "7"): 2.0}
+
+
+def test_rre_calls_a_query_by_its_placeholder():
+    other = {"placeholders": {"$q": "a"}, "relevant_documents": GAIN}
+    both = {"placeholders": {"$q": "a", "$f": "b"}, "relevant_documents": GAIN}
+    assert {*held({"queries": [other, both]}).qrels.table["query_id"]} == {
+        "a",
+        '{"$q": "a", "$f": "b"}',
+    }
+    with pytest.raises(InputError, match=r"queries\[0\] has no placeholders"):
+        held({"queries": [{"relevant_documents": GAIN}]}, "rre")
+
+
+def test_rre_the_same_words_with_other_judgments():
+    """One template asks them with a filter; each has its own judgments."""
+    document = {
+        "queries": [asked("a", GAIN), asked("a", {"1": {"gain": 1}}), asked("a", GAIN, t="x")]
+    }
+    contents = held(document)
+    assert grades(contents)["a (2)", "1"] == 1
+    assert len(contents.qrels.table) == 3
+    assert [count for count, _ in told(contents).values()] == [1]
+    assert written(contents, "rre") == (document, {})
+
+
+@pytest.mark.parametrize(
+    ("relevant", "words"),
+    [
+        ({"1": 3}, "queries[0].relevant_documents.1 is a number, where a gain or a list"),
+        ({"1": {"rank": 3}}, "relevant_documents.1 has no 'gain'"),
+        ({"x": ["1"]}, 'relevant_documents.x "x" is not a finite number'),
+        ({"1": {"gain": "NaN"}}, '"NaN" is not a finite number'),
+        ({"1": ["a"], "2": ["a"]}, "document 'a' has grade 1"),
+        ([], "'relevant_documents' of queries[0] is a list, where an object is needed"),
+    ],
+)
+def test_rre_what_cannot_be(relevant, words):
+    with pytest.raises(InputError) as error:
+        held({"queries": [asked("a", relevant)]}, "rre")
+    assert words in str(error.value)
+
+
+def request(id_, ratings, **more):
+    rated = [{"_index": "i", "_id": doc, "rating": grade} for doc, grade in ratings.items()]
+    return {"id": id_, **more, "ratings": rated}
+
+
+def test_rank_eval_requests():
+    document = {
+        "requests": [
+            request("a", {"d1": 3, "d2": 0}, request={"query": {"match_all": {}}}),
+            request("b", {}, template_id="t", params={"q": "berlin"}),
+        ],
+        "templates": [{"id": "t", "template": {"inline": {}}}],
+        "metric": {"precision": {"k": 5}},
+    }
+    contents = held(document)
+    assert kind(document) == "rank-eval"
+    assert grades(contents) == {("a", "d1"): 3.0, ("a", "d2"): 0.0}
+    assert contents.qrels.unjudged == ("b",)
+    assert contents.queries.rows() == [("a", "a"), ("b", "berlin")]
+    assert written(contents, "rank-eval") == (document, {})
+
+
+def test_rank_eval_null_is_unrated_and_is_told_where_it_is_lost():
+    document = {"requests": [request("a", {"d1": 3, "d2": None})], "metric": {"dcg": {}}}
+    contents = held(document)
+    assert grades(contents) == {("a", "d1"): 3.0}
+    assert told(contents)["documents without a grade, which are unrated"] == (1, ("a d2",))
+    back, losses = written(contents, "rank-eval")
+    assert losses == {"pairs without a grade": 1}
+    assert len(back["requests"][0]["ratings"]) == 1
+
+
+def test_rank_eval_takes_whole_grades_from_zero():
+    for text in (b"query,docid,rating\na,1,0.5\n", b"query,docid,rating\na,1,-1\n"):
+        with pytest.raises(InputError, match="Elasticsearch takes whole grades from 0"):
+            written(held(text), "rank-eval")
+
+
+def test_rank_eval_for_queries_from_elsewhere():
+    document, losses = written(held(b"query,docid,rating\nred shoes,1,2\n"), "rank-eval")
+    assert losses == {}
+    (asked_,) = document["requests"]
+    assert asked_["params"] == {"query": "red shoes"}
+    assert asked_["template_id"] == document["templates"][0]["id"]
+    assert document["metric"]
+
+
+def test_rank_eval_an_id_twice():
+    with pytest.raises(InputError, match=r"requests\[1\] has id 'a', as one before has"):
+        held({"requests": [request("a", {"d": 1}), request("a", {"d": 2})]}, "rank-eval")
+    twice = request("a", {"d": 1})
+    twice["ratings"].append({"_index": "i", "_id": "d", "rating": 2})
+    with pytest.raises(DuplicateError, match=r"grade 1 \(.*\[0\].rating\) and grade 2"):
+        held({"requests": [twice]}, "rank-eval")
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_rank_eval_responses_of_two_generations(old):
+    score, unrated = ("quality_level", "unknown_docs") if old else ("metric_score", "unrated_docs")
+    hits = [
+        {"hit": {"_index": "i", "_id": "d1", "_score": 1.2}, "rating": 3},
+        {"hit": {"_index": "i", "_id": "d9", "_score": 1.1}, "rating": None},
+    ]
+    answer = {
+        score: 0.3,
+        "details": {
+            "a": {score: 0.6, unrated: [{"_index": "i", "_id": "d9"}], "hits": hits},
+            "b": {score: 0.0, unrated: [], "hits": []},
+        },
+        "failures": {"c": {"error": {"type": "parsing"}}},
+    }
+    contents = held(answer)
+    assert kind(answer) == "rank-eval-response"
+    (run,) = contents.runs
+    assert run.table.rows() == [("a", "d1", 1.2), ("a", "d9", 1.1)]
+    assert run.queries.select("query_id", "state").rows() == [("b", "zero"), ("c", "failed")]
+    assert grades(contents) == {("a", "d1"): 3.0}
+    assert told(contents)["retrieved documents that are unrated"] == (1, ("a d9",))
+    values = contents.values.select("query_id", "value").rows()
+    assert values == [("a", 0.6), ("b", 0.0), (None, 0.3)]
+
+
+def test_rank_eval_scores_that_rise_are_not_the_order():
+    """Hits stand in the order of the search, whatever it sorted by."""
+    hits = [{"hit": {"_id": d, "_score": s}, "rating": None} for d, s in (("x", 1.0), ("y", 2.0))]
+    run = held({"details": {"a": {"metric_score": 0, "hits": hits}}}).runs[0]
+    assert run.table.rows() == [("a", "x", -1.0), ("a", "y", -2.0)]
+
+
+def judgments(*entries, **more):
+    ratings = [
+        {"query": query, "ratings": [{"docId": d, "rating": g} for d, g in found.items()]}
+        for query, found in entries
+    ]
+    return {"name": "n", "type": "IMPORT_JUDGMENT", **more, "judgmentRatings": ratings}
+
+
+def test_opensearch_ratings_are_texts_and_entries_are_merged():
+    document = judgments(("a", {"x": "3.000"}), ("b", {"y": "0.25"}), ("a", {"z": 1, "x": "3"}))
+    contents = held(document)
+    assert grades(contents) == {("a", "x"): 3.0, ("b", "y"): 0.25, ("a", "z"): 1.0}
+    assert told(contents)["entries of a query that has one before, merged"] == (1, ("a",))
+    back, losses = written(contents, "opensearch-judgments")
+    assert losses == {}
+    assert back == judgments(("a", {"x": "3.000", "z": "1.000"}), ("b", {"y": "0.250"}))
+    exact = held(judgments(("a", {"x": "0.12345"})))
+    assert written(exact, "opensearch-judgments")[0] == judgments(("a", {"x": "0.12345"}))
+    with pytest.raises(DuplicateError, match="document 'x' has grade 3"):
+        held(judgments(("a", {"x": "3"}), ("a", {"x": "2"})))
+
+
+def test_opensearch_the_answer_of_a_search_for_a_list():
+    source = judgments(("a", {"x": "3"})) | {"id": "7", "status": "COMPLETED"}
+    answer = {"took": 1, "hits": {"total": {"value": 1}, "hits": [{"_id": "7", "_source": source}]}}
+    assert kind(answer) == "opensearch-judgments"
+    assert grades(held(answer)) == {("a", "x"): 3.0}
+    answer["hits"]["hits"] *= 2
+    with pytest.raises(InputError, match="2 judgment lists, where one is needed"):
+        held(answer)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"name": "u", "type": "UBI_JUDGMENT", "clickModel": "coec", "maxRank": 20},
+        {"name": "l", "type": "LLM_JUDGMENT", "modelId": "m", "querySetId": "q", "size": 5},
+        {"querySetId": "q", "searchConfigurationList": ["a", "b"], "type": "PAIRWISE_COMPARISON"},
+        {"querySetId": "q", "searchConfigurationList": ["a"], "type": "HYBRID_OPTIMIZER"},
+    ],
+)
+def test_opensearch_requests_come_back_as_they_were(document):
+    contents = held(document)
+    assert contents.parts == ("extra",)
+    assert written(contents, kind(document)) == (document, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"queryText": "phone", "referenceAnswer": "a, b"}\n{"queryText": "steel"}\n',
+        '\ufeff{"queryText": "phone", "referenceAnswer": "a, b"}\r\n\r\n{"queryText": "steel"}',
+        'query: "phone", answer: "a, b"\nquery: "steel"\n',
+        '{"querySetQueries": [{"queryText": "phone", "referenceAnswer": "a, b"}, "steel"]}',
+    ],
+)
+def test_opensearch_query_sets_in_all_their_forms(text):
+    contents = held(text.encode())
+    assert contents.queries.select("query_id", "text", "reference_answer").rows() == [
+        ("phone", "phone", "a, b"),
+        ("steel", "steel", None),
+    ]
+    assert contents.qrels is None
+
+
+def test_opensearch_plain_lines_need_their_name():
+    contents = held(b"phone\n\nsteel\nphone\n", "opensearch-query-set")
+    assert contents.queries["text"].to_list() == ["phone", "steel"]
+    assert told(contents)["queries that stand twice, read once"] == (1, ("phone",))
+
+
+def test_opensearch_a_search_configuration_holds_json():
+    document = {"name": "b", "index": "i", "query": '{"query": {"match": "%SearchText%"}}'}
+    assert kind(document) == "opensearch-configuration"
+    assert written(held(document), kind(document)) == (document, {})
+    with pytest.raises(InputError, match="the query in it"):
+        held(document | {"query": "{%SearchText%"})
+
+
+def test_opensearch_results_are_runs():
+    def result(system, text, docs):
+        return {
+            "_source": {
+                "searchConfigurationId": system,
+                "searchText": text,
+                "documentIds": docs,
+                "metrics": [{"metric": "NDCG@5", "value": 0.5}],
+            }
+        }
+
+    answer = {"hits": {"hits": [result("a", "q", ["x", 7]), result("b", "q", [])]}}
+    contents = held(answer)
+    assert [run.name for run in contents.runs] == ["a", "b"]
+    assert contents.runs[0].table.rows() == [("q", "x", -1.0), ("q", "7", -2.0)]
+    assert contents.runs[1].queries.rows() == [("q", "zero")]
+    assert contents.values.select("run", "metric", "value").rows() == [
+        ("a", "NDCG@5", 0.5),
+        ("b", "NDCG@5", 0.5),
+    ]
+
+
+@pytest.mark.parametrize("time", ["timestamp", "datetime"])
+@pytest.mark.parametrize("bulk", [False, True])
+def test_opensearch_metric_stores(time, bulk):
+    stamp = "2024-09-01T00:00:00Z" if time == "timestamp" else "2024-09-01T00:00:00"
+    row = {time: stamp, "search_config": "r", "query": "q", "metric": "prec@10", "value": 0.5}
+    lines = ([{"index": {"_id": "1"}}] if bulk else []) + [row]
+    data = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    contents = held(data)
+    at = datetime(2024, 9, 1, tzinfo=UTC)
+    assert contents.values.select("run", "query_id", "metric", "value", "at").rows() == [
+        ("r", "q", "prec@10", 0.5, at)
+    ]
+    out = io.BytesIO()
+    assert named("opensearch-metrics").write(contents, out) == ()
+    assert out.getvalue() == data
+    bad = data + json.dumps(row | {time: "yesterday"}).encode()
+    with pytest.raises(InputError, match="'yesterday' is no point in time") as error:
+        held(bad)
+    assert error.value.line == len(lines) + 1

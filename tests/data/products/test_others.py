@@ -1,0 +1,146 @@
+"""SearchTweak, RankQuest, Quaerite and GOV.UK: their variants and traps."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from rankgate.data import contents_of
+from rankgate.data.formats import detected, named
+from rankgate.data.source import Source
+from rankgate.errors import DuplicateError, InputError
+
+
+def held(value, name=None):
+    data = value.encode() if isinstance(value, str) else json.dumps(value).encode()
+    return contents_of(Source(None, data), name)
+
+
+def grades(contents):
+    return {(q, d): g for q, d, g in contents.qrels.table.rows()}
+
+
+def written(contents, name):
+    out = io.BytesIO()
+    losses = named(name).write(contents, out)
+    return out.getvalue(), {loss.what: loss.count for loss in losses}
+
+
+def told(contents):
+    return {note.what: (note.count, note.examples) for note in contents.notes}
+
+
+def test_searchtweak_of_the_api():
+    """Whole grades are integers, others have two decimals; null is unrated."""
+    answer = [
+        {"grade": 2.67, "keyword": "phone", "position": 2, "doc": "a"},
+        {"grade": 3, "keyword": "phone", "position": 1, "doc": 7},
+        {"grade": None, "keyword": "steel", "position": 1, "doc": "c"},
+    ]
+    contents = held(answer)
+    assert grades(contents) == {("phone", "a"): 2.67, ("phone", "7"): 3.0}
+    assert contents.qrels.unjudged == ("steel",)
+    assert contents.documents.rows() == [
+        ("phone", "a", "2"),
+        ("phone", "7", "1"),
+        ("steel", "c", "1"),
+    ]
+    data, losses = written(contents, "searchtweak")
+    answer[1]["doc"] = "7"
+    assert (json.loads(data), losses) == (answer, {})
+    assert b'"grade": 3,' in data
+
+
+def test_searchtweak_rounds_what_it_is_given():
+    contents = held("query,docid,rating\na,1,0.125\na,2,0.5\nb,,\n")
+    data, losses = written(contents, "searchtweak")
+    assert [row["grade"] for row in json.loads(data)] == [0.12, 0.5]
+    assert losses == {"grades beyond two decimals": 1, "queries without judgments": 1}
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ([{"grade": 1, "keyword": "a"}], "[0] has no 'doc'"),
+        ([{"grade": "x", "keyword": "a", "doc": "1"}], '[0].grade "x" is not a finite number'),
+        ([{"grade": 1, "keyword": "a", "doc": "1", "position": "2"}], "is no whole number"),
+        ([{"grade": 1, "keyword": "a", "doc": "1"}, 3], "[1] is a number, where an object"),
+        ([{"grade": 1, "keyword": "", "doc": "1"}], "is no id"),
+    ],
+)
+def test_searchtweak_what_cannot_be(answer, words):
+    with pytest.raises(InputError) as error:
+        held(answer, "searchtweak")
+    assert words in str(error.value)
+
+
+def test_searchtweak_in_columns():
+    text = "grade,keyword,doc\n2.67,phone,a\n3,phone,b\n,steel,c\n"
+    contents = held(text)
+    assert detected(Source(None, text.encode()))[0].name == "searchtweak-csv"
+    assert grades(contents) == {("phone", "a"): 2.67, ("phone", "b"): 3.0}
+    assert written(contents, "searchtweak-csv") == (text.encode(), {})
+
+
+def case(id_, context, *ratings):
+    rated = [{"documentId": doc, "rating": grade, **more} for doc, grade, more in ratings]
+    return {"id": id_, "searchContext": context, "ratings": rated}
+
+
+def test_rankquest_contexts_labels_and_comments():
+    cases = [
+        case("a=", {"q": "my", "size": "5"}, ("1", 3, {"label": "x", "comment": None})),
+        case("b=", {"page": 2, "lang": "en"}, ("1", None, {}), ("2", 0, {"comment": "no"})),
+        case("c=", {"q": "nothing"}),
+    ]
+    contents = held(cases)
+    assert grades(contents) == {("a=", "1"): 3.0, ("b=", "2"): 0.0}
+    assert contents.qrels.unjudged == ("c=",)
+    assert contents.queries["text"].to_list() == ["my", '{"page": 2, "lang": "en"}', "nothing"]
+    assert contents.queries.columns == ["query_id", "text", "size", "page", "lang"]
+    assert told(contents)["documents without a grade, which are unrated"] == (1, ("b= 1",))
+    data, losses = written(contents, "rankquest")
+    assert losses == {}
+    order = {each["id"]: each for each in json.loads(data)}
+    for before in cases:
+        rated = {rating["documentId"]: rating for rating in before["ratings"]}
+        assert {r["documentId"]: r for r in order[before["id"]]["ratings"]} == rated
+    with pytest.raises(InputError, match=r"\[1\] has id 'a=', as one before has"):
+        held([cases[0], cases[0]])
+
+
+def test_quaerite_behind_its_mark():
+    text = "\ufeffrating,docid,query\r\n4,602,alien\r\n,7,robots\r\n3,602,alien\r\n4,602,alien\r\n"
+    contents = held(text)
+    assert detected(Source(None, text.encode()))[0].name == "quaerite"
+    assert grades(contents) == {("alien", "602"): 4.0}
+    assert contents.qrels.unjudged == ("robots",)
+    assert told(contents)["judgments that a later line corrects, passed over"] == (
+        1,
+        ("alien 602 (line 4)",),
+    )
+    data, losses = written(contents, "quaerite")
+    assert data == b"\xef\xbb\xbfrating,docid,query\n4,602,alien\n,7,robots\n"
+    assert losses == {}
+
+
+def test_govuk():
+    text = (
+        "queryEntry.query,queryEntry.targets.score,queryEntry.targets.uri\n"
+        "passport,3,/renew-passport\npassport,0,/visas\n"
+    )
+    contents = held(text)
+    assert detected(Source(None, text.encode()))[0].name == "govuk"
+    assert grades(contents) == {("passport", "/renew-passport"): 3.0, ("passport", "/visas"): 0.0}
+    assert written(contents, "govuk") == (text.encode(), {})
+    with pytest.raises(DuplicateError, match="grade 3 on line 2 and grade 1 here") as error:
+        held(text + "passport,1,/renew-passport\n")
+    assert error.value.line == 4
+
+
+def test_a_column_that_is_not_there_is_named():
+    for name in ("govuk", "quaerite", "searchtweak-csv", "quepid-csv"):
+        with pytest.raises(InputError, match=r"no column .* among a, b"):
+            held("a,b\n1,2\n", name)
