@@ -15,13 +15,9 @@ import polars as pl
 import pytest
 
 from rankgate.data import read_run
-from rankgate.metrics.lists import (
-    coverage,
-    entropy,
-    gini,
-    items_shown,
-    personalization,
-)
+from rankgate.metrics.lists.coverage import coverage
+from rankgate.metrics.lists.evenness import entropy, gini
+from rankgate.metrics.lists.personalization import personalization
 from rankgate.metrics.names import parse
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.lists import listed
@@ -62,14 +58,14 @@ def p_of_identical_runs(row):
 
 
 COMPUTED = {
-    "2.10-0007": lambda row: entropy(lists(row, 4), base=math.e) / items_shown(lists(row, 4)),
-    "2.10-0008": lambda row: entropy(lists(row, 4), base=math.e),
-    "2.10-0009": lambda row: entropy(lists(row, 4)),
-    "2.10-0010": lambda row: gini(lists(row, 4)),
+    "2.10-0007": lambda row: entropy(lists(row, 4).sums(), base=math.e, per="item"),
+    "2.10-0008": lambda row: entropy(lists(row, 4).sums(), base=math.e),
+    "2.10-0009": lambda row: entropy(lists(row, 4).sums()),
+    "2.10-0010": lambda row: gini(lists(row, 4).sums()),
     "2.10-0013": p_of_identical_runs,
-    "2.10-0019": lambda row: round(100 * coverage(lists(row, [*"abcdefghijk"])), 2),
-    "2.10-0020": lambda row: personalization(lists(row, None)),
-    "2.11-0106": lambda row: coverage(lists(row, 4).first(2)),
+    "2.10-0019": lambda row: round(100 * coverage(lists(row, [*"abcdefghijk"]).sums()), 2),
+    "2.10-0020": lambda row: personalization(lists(row, None).sums()),
+    "2.11-0106": lambda row: coverage(lists(row, 4).first(2).sums()),
 }
 """How each row is computed; RecBole divides entropy by the number of items shown."""
 

@@ -1,93 +1,390 @@
-"""Lists as a whole, against what libraries give for their own examples."""
+"""Metrics on lists, against what libraries and papers give for their own examples."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
-from math import log2
+from math import log, log2, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankgate.metrics.lists import (
-    LIST_METRICS,
-    NONE,
-    Listed,
-    coverage,
-    entropy,
-    gini,
-    list_coverage,
-    novelty,
-    personalization,
-    popularity,
+from rankgate.errors import UsageError
+from rankgate.metrics import parse
+from rankgate.metrics.list_names import parse_list
+from rankgate.metrics.lists import LIST_METRICS, NEEDS, NONE, Accumulator, Listed
+from rankgate.metrics.lists.calibration import between, miscalibration
+from rankgate.metrics.lists.coverage import coverage, full_lists, list_coverage
+from rankgate.metrics.lists.diversity import ILD, intra_list_diversity
+from rankgate.metrics.lists.evenness import entropy, evenness, gini
+from rankgate.metrics.lists.exposure import (
+    AWRF,
+    EED,
+    EEL,
+    EER,
+    ExposureMerit,
+    ExposureOpportunity,
+    ExposureParity,
+)
+from rankgate.metrics.lists.listed import among
+from rankgate.metrics.lists.novelty import EFD, EPC, Novelty, novelty
+from rankgate.metrics.lists.personalization import personalization
+from rankgate.metrics.lists.popularity import (
+    ACLT,
+    APLT,
+    PopREO,
+    PopRSP,
+    Popularity,
+    PopularityLift,
+    TailShare,
+    tail_of,
+)
+from rankgate.metrics.lists.prefixes import FAIR, NDKL, PrefixFairness, least_protected
+from rankgate.metrics.lists.surprise import (
+    Serendipity,
+    Stability,
+    TemporalDiversity,
+    TemporalNovelty,
+    Unexpectedness,
 )
 
 SIX = Listed(np.array([[1, 2, 3], [1, 2, 4], [1, 5, 6]]), 10)
 # who knew what before: item 1 three of three people, item 2 one of them, item 3 nobody
 KNOWN = {"seen": np.array([0, 3, 1, 0]), "people": 3}
 SHOWN = Listed(np.array([[3, NONE], [2, 3], [1, 2]]), 4, **KNOWN)
+# P N P N N: the protected group is 1
+TOY = Listed(np.array([[0, 1, 2, 3, 4]]), 5, groups=np.array([1, 0, 1, 0, 0]))
 
 
 def test_four_ginis_of_the_same_lists():
-    assert gini(SIX) == pytest.approx(0.5444444, abs=1e-7)  # RecBole, LensKit
-    assert 1 - gini(SIX, divisor="n-1") == pytest.approx(0.3950617, abs=1e-7)  # elliot
-    assert gini(SIX, over="shown") == pytest.approx(0.2407407, abs=1e-7)  # ClayRS
-    assert gini(SIX, over="shown", divisor="n-1") == pytest.approx(0.2888889, abs=1e-7)  # evidently
+    six = SIX.sums()
+    assert gini(six) == pytest.approx(0.5444444, abs=1e-7)  # RecBole, LensKit
+    assert 1 - gini(six, divisor="n-1") == pytest.approx(0.3950617, abs=1e-7)  # elliot
+    assert gini(six, over="shown") == pytest.approx(0.2407407, abs=1e-7)  # ClayRS
+    assert gini(six, over="shown", divisor="n-1") == pytest.approx(0.2888889, abs=1e-7)  # evidently
+
+
+def test_three_entropies_of_the_same_lists():
+    shares = [3 / 9, 2 / 9, 1 / 9, 1 / 9, 1 / 9, 1 / 9]
+    nats = -sum(p * log(p) for p in shares)
+    six = SIX.sums()
+    assert entropy(six) == pytest.approx(nats / log(2))
+    assert entropy(six, base=np.e, per="item") == pytest.approx(nats / 6)  # RecBole
+    assert evenness(six) == pytest.approx(nats / log(10))
 
 
 def test_evidently_s_example():
-    assert novelty(SHOWN) == pytest.approx(1.188722, abs=1e-6)
-    assert popularity(SHOWN) == 1.5
+    assert Novelty.value(SHOWN) == pytest.approx(1.188722, abs=1e-6)
+    assert Popularity.value(SHOWN) == 1.5
+    assert parse_list("gini(over='shown',divisor='n-1')").value(SHOWN) == pytest.approx(0.2)
     same = Listed(np.array([[0, 1, 2, 3], [0, 1, 2, 3], [0, 2, 1, 4]]), 5)
-    assert personalization(same) == pytest.approx(0.1666667, abs=1e-7)
+    assert personalization(same.sums()) == pytest.approx(0.1666667, abs=1e-7)
+
+
+def test_recpack_s_example():
+    scores = {0: {0: 0.3, 2: 0.2, 3: 0.1}, 2: {1: 0.23, 3: 0.3, 4: 0.5}}
+    top = [sorted(row, key=row.get, reverse=True)[:2] for row in scores.values()]
+    kinds = np.array([0, 1, 0, 1, 0])
+    told = Listed(np.array(top), 5, features=np.eye(2)[kinds])
+    assert coverage(told.sums()) == 4 / 5
+    assert ILD(similarity="jaccard").value(told) == 1 / 2
+    with_empty = replace(told, items=np.array([*top, [NONE, NONE]]))
+    assert ILD(similarity="jaccard", single="zero").value(with_empty) == pytest.approx(1 / 3)
+    assert ILD(similarity="jaccard").value(with_empty) == 1 / 2
+
+
+def test_rexmex_s_example():
+    same, other = Listed(np.array([[0], [0], [0]]), 2), Listed(np.array([[0], [1]]), 2)
+    assert personalization(other.sums()) == 1.0
+    assert personalization(same.sums()) == 0.0
+    told = Listed(np.array([[0, 1], [2, 3], [0, 3], [NONE, NONE]]), 5)
+    assert coverage(told.sums()) == 0.8
+    assert list_coverage(told).mean() == 0.75
+    assert full_lists(told, least=2).mean() == 0.75
 
 
 def test_novelty_is_written_out():
-    assert novelty(SHOWN) == pytest.approx((log2(3) + (0 + log2(3)) / 2) / 2)
+    assert Novelty.value(SHOWN) == pytest.approx((log2(3) + (0 + log2(3)) / 2) / 2)
+    capped = (log2(3) + (log2(3) + log2(3)) / 2 + (0 + log2(3)) / 2) / 3
+    assert Novelty(unknown="cap").value(SHOWN) == pytest.approx(capped)
+    of = novelty(SHOWN, of="interactions")
+    assert of[1:].tolist() == pytest.approx([2, (log2(4 / 3) + 2) / 2])
+
+
+def test_discounted_novelty_is_written_out():
+    told = replace(SHOWN, items=np.array([[1, 2]]), relevant=np.array([[2]]))
+    weights = [1, 1 / log2(3)]
+    assert EPC.value(told) == pytest.approx((weights[1] * 2 / 3) / sum(weights))
+    assert EPC(relevance="use", discount="none").value(told) == pytest.approx(2 / 3 / 2)
+    bits = log2(4 / 3) + weights[1] * 2
+    assert EFD.value(told) == pytest.approx(bits / sum(weights))
+    with pytest.raises(UsageError, match=r"EPC\(relevance='use'\) needs what is relevant to whom"):
+        EPC(relevance="use").value(SHOWN)
+
+
+def test_steck_s_calibration():
+    p = np.array([[0.7, 0.3]])
+    for q, told in (((1, 0), 1.133981751), ((0.5, 0.5), 0.080690870), ((0, 1), 2.864534673),
+                    ((0.7, 0.3), 0)):  # fmt: skip
+        assert between(p, np.array([q], float))[0] == pytest.approx(told, abs=1e-9)
+    assert between(p, p, "hellinger")[0] == 0
+    assert between(np.array([[1.0, 0]]), np.array([[0, 1.0]]), "js")[0] == pytest.approx(1)
+    assert between(np.array([[1.0, 0]]), np.array([[0, 1.0]]), "hellinger")[0] == 1
+
+
+def test_calibration_comes_from_categories_and_histories():
+    # item 0 is all of the first category, item 1 half of each, item 2 of none
+    told = Listed(np.array([[0], [1], [2], [0]]), 3,
+                  categories=np.array([[1, 0], [0.5, 0.5], [0, 0]]),
+                  history=np.array([[1, NONE], [0, 1], [0, 1], [NONE, NONE]]))  # fmt: skip
+    alpha = 0.01
+    first = 0.5 * log(0.5 / (0.99 + alpha * 0.5)) + 0.5 * log(0.5 / (alpha * 0.5))
+    second = 0.75 * log(0.75 / (0.99 * 0.5 + alpha * 0.75)) + 0.25 * log(
+        0.25 / (0.99 * 0.5 + alpha * 0.25)
+    )
+    assert miscalibration(told)[:2].tolist() == pytest.approx([first, second])
+    assert np.isnan(miscalibration(told)[2:]).all()
+
+
+def test_exposure_of_the_toy():
+    discount = [1 / log2(rank + 1) for rank in range(1, 6)]
+    share = (discount[0] + discount[2]) / sum(discount)
+    assert share == pytest.approx(0.5087403079)
+    assert AWRF(target="uniform").value(TOY) == pytest.approx(0.9999448892, abs=1e-10)
+    assert AWRF.value(TOY) == pytest.approx(0.9913810679, abs=1e-10)  # 2 of 5 are protected
+    assert AWRF(distance="absolute").value(TOY) == pytest.approx(1 - (share - 0.4))
+    assert 1 / ExposureParity.value(TOY) == pytest.approx(1.5533748731, abs=1e-10)
+    geometric = AWRF(weight="geometric", target="uniform", distance="absolute").value(TOY)
+    assert geometric == pytest.approx(1 - (0.6451612903 - 0.5), abs=1e-10)
+
+
+def test_exposure_against_merit():
+    told = replace(TOY, relevant=np.array([[0, 1]]))
+    discount = [1 / log2(rank + 1) for rank in range(1, 6)]
+    first, rest = discount[0] + discount[2], discount[1] + discount[3] + discount[4]
+    assert ExposureMerit.value(told) == pytest.approx(min(first, rest) / max(first, rest))
+    assert ExposureOpportunity.value(told) == pytest.approx(discount[1] / discount[0])
+
+
+def test_expected_exposure_is_written_out():
+    told = Listed(np.array([[0, 1, 2]]), 5, relevant=np.array([[1, 4]]))  # 4 is not shown
+    first, rest = (1 + 0.5) / 2, (0.25 + 0.125) / 2
+    own, due = [1, 0.5, 0.25, 0], [rest, first, rest, first]
+    assert EED.value(told) == pytest.approx(sum(e**2 for e in own))
+    assert EER.value(told) == pytest.approx(sum(a * b for a, b in zip(own, due, strict=True)))
+    loss = sum((a - b) ** 2 for a, b in zip(own, due, strict=True))
+    assert EEL.value(told) == pytest.approx(loss)
+
+
+def test_the_tables_of_fa_ir():
+    assert least_protected(12) == (0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4)
+    assert least_protected(12, 0.3) == (0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2)
+    assert least_protected(12, 0.7) == (0, 1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6)
+    late = replace(TOY, items=np.array([[1, 3, 4, 0, 2], [1, 3, 4, NONE, NONE]]))
+    assert FAIR.values(late).tolist() == [1, 1]
+    assert FAIR.values(replace(TOY, groups=np.zeros(5, int))).tolist() == [0]
+
+
+def test_prefix_fairness_is_written_out():
+    two = PrefixFairness(step=2)
+    parts = [abs(1 / 2 - 2 / 5) / log2(2), abs(2 / 4 - 2 / 5) / log2(4)]
+    worst = max(abs(1 - 2 / 5) / log2(2) + abs(2 / 4 - 2 / 5) / log2(4),
+                abs(0 - 2 / 5) / log2(2) + abs(1 / 4 - 2 / 5) / log2(4))  # fmt: skip
+    assert two.value(TOY) == pytest.approx(sum(parts) / worst)
+    ends = np.array([[0, 2, 1, 3, 4], [1, 3, 4, 0, 2]])
+    for kind in ("difference", "kl", "ratio"):
+        values = two(kind=kind).values(replace(TOY, items=ends))
+        assert np.nanmax(values) == pytest.approx(1)
+    assert np.isnan(PrefixFairness.value(replace(TOY, groups=np.zeros(5, int))))
+
+
+def test_ndkl_is_written_out():
+    told = replace(TOY, items=np.array([[0, 1]]))
+    first, second = log(1 / 0.4), 0.5 * log(0.5 / 0.4) + 0.5 * log(0.5 / 0.6)
+    z = 1 + 1 / log2(3)
+    assert NDKL.value(told) == pytest.approx((first + second / log2(3)) / z)
+
+
+def test_the_head_and_the_tail():
+    seen = np.array([10, 5, 3, 1, 1])
+    assert tail_of(seen).tolist() == [False, True, True, True, True]
+    assert tail_of(seen, "interactions", 0.8).tolist() == [False, False, False, True, True]
+    told = Listed(np.array([[0, 1], [3, NONE]]), 5, seen=seen, people=10,
+                  relevant=np.array([[0, 1], [1, 3]]),
+                  history=np.array([[4, NONE], [0, 1]]))  # fmt: skip
+    assert ACLT.value(told) == 1
+    assert APLT.value(told) == (1 / 2 + 1) / 2
+    assert TailShare.value(told) == 2 / 3
+    assert PopularityLift.value(told) == pytest.approx(((7.5 - 1) / 1 + (1 - 7.5) / 7.5) / 2)
+    chances = np.array([1 / 1, 2 / 3])  # of the head one of one, of the tail two of three
+    assert PopREO.value(told) == pytest.approx(chances.std() / chances.mean())
+    free = np.array([1 / (1 + 0), 2 / (3 + 3)])  # items new to each user
+    assert PopRSP.value(told) == pytest.approx(free.std() / free.mean())
+
+
+def test_diversity_by_cosine_is_that_of_a_loop():
+    rng = np.random.default_rng(5)
+    features = rng.normal(size=(6, 3))
+    items = np.array([[0, 1, 2, 3], [4, 5, NONE, NONE], [1, NONE, NONE, NONE]])
+    told = intra_list_diversity(Listed(items, 6, features=features))
+
+    def cosine(a, b):
+        return (
+            features[a]
+            @ features[b]
+            / sqrt(features[a] @ features[a] * (features[b] @ features[b]))
+        )
+
+    for row, value in zip(items, told, strict=True):
+        pairs = [1 - cosine(a, b) for a, b in combinations(row[row != NONE], 2)]
+        assert value == pytest.approx(np.mean(pairs) if pairs else np.nan, nan_ok=True)
+    both = Listed(items[:1], 6, features=features)
+    assert ILD(divisor="items").value(both) == pytest.approx(told[0] * 6 / 4)  # evidently
+
+
+def test_serendipity_and_its_neighbours():
+    told = Listed(
+        np.array([[0, 1, 2]]), 4, relevant=np.array([[0, 1]]), baseline=np.array([[0, 3]]),
+        earlier=np.array([[2, 3, NONE]]), history=np.array([[1, NONE]]), features=np.eye(4)[:, :3],
+    )  # fmt: skip
+    assert Serendipity.value(told) == 1 / 3
+    assert TemporalDiversity.value(told) == 2 / 3
+    assert Stability.value(told) == 1 / 4
+    assert TemporalNovelty.value(told) == 2 / 3
+    assert Unexpectedness.value(told) == pytest.approx((1 + 0 + 1) / 3)
+    assert Unexpectedness(relevance="use").value(told) == pytest.approx(1 / 3)
+    assert Serendipity(cutoff=1).value(told) == 0
+
+
+def test_what_is_missing_is_named():
+    for metric in LIST_METRICS:
+        if metric.needs:
+            with pytest.raises(UsageError, match=f"{metric} needs {NEEDS[metric.needs[0]][:20]}"):
+                metric.value(SIX)
+        else:
+            assert np.isfinite(metric.value(SIX))
 
 
 def test_nothing_shown():
-    nothing = Listed(np.full((2, 1), NONE), 3)
-    assert (coverage(nothing), list_coverage(nothing)) == (0, 0)
-    assert np.isnan([gini(nothing), entropy(nothing), personalization(nothing)]).all()
-    assert np.isnan([novelty(nothing), novelty(SIX), popularity(nothing)]).all()
-    assert np.isnan(personalization(Listed(np.array([[0, 1]]), 2)))
-
-
-lists = st.lists(
-    st.lists(st.integers(0, 5), max_size=4, unique=True).map(lambda row: row + [NONE] * 4),
-    min_size=2,
-    max_size=5,
-).map(lambda rows: Listed(np.array([row[:4] for row in rows]), 6))
-
-
-@given(lists)
-def test_personalization_is_that_of_a_loop_over_pairs(listed):
-    sets = [{*row} - {NONE} for row in listed.items.tolist()]
-    full = [one for one in sets if one]
-    pairs = [len(a & b) / (len(a) * len(b)) ** 0.5 for a, b in combinations(full, 2)]
-    if pairs:
-        assert personalization(listed) == pytest.approx(1 - sum(pairs) / len(pairs), abs=1e-12)
-
-
-@given(lists)
-def test_every_value_is_within_its_bounds(listed):
+    nothing = full(np.full((2, 1), NONE))
+    assert (coverage(nothing.sums()), list_coverage(nothing).mean()) == (0, 0)
+    zero = {"Coverage", "ItemsShown", "ListCoverage", "FullLists"}
     for metric in LIST_METRICS:
-        value = metric.kernel(listed)
-        assert np.isnan(value) or value >= -1e-12
-        assert np.isnan(value) or metric.high is None or value <= metric.high + 1e-12
+        value = metric.value(nothing)
+        assert value == 0 if metric.name in zero else np.isnan(value) or value == 0, metric.name
+    assert np.isnan(personalization(Listed(np.array([[0, 1]]), 2).sums()))
 
 
-def test_every_declaration_is_filled_in():
-    names = [name for each in LIST_METRICS for name in (each.name, *each.aliases)]
+def full(items):
+    """Lists with all that any metric needs."""
+    rng = np.random.default_rng(1)
+    rows = len(items)
+    return Listed(
+        items, 6, seen=np.array([5, 3, 2, 1, 1, 0]), people=7,
+        relevant=np.array([[(3 * r) % 6, (3 * r + 1) % 6] for r in range(rows)]).reshape(rows, 2),
+        history=np.array([[(2 * r) % 6, (r + 1) % 6] for r in range(rows)]).reshape(rows, 2),
+        baseline=np.tile([0, 1], (rows, 1)), earlier=np.tile([2, 3], (rows, 1)),
+        features=rng.normal(size=(6, 4)), categories=rng.dirichlet([1, 1, 1], 6),
+        groups=np.array([0, 1, 0, 1, 0, NONE]),
+    )  # fmt: skip
+
+
+rows = st.lists(
+    st.lists(st.integers(0, 5), max_size=4, unique=True).map(lambda row: (row + [NONE] * 4)[:4]),
+    min_size=2,
+    max_size=7,
+)
+
+
+@given(rows)
+def test_personalization_is_that_of_a_loop_over_pairs(lists):
+    sets = [set(row) - {NONE} for row in lists]
+    kept = [one for one in sets if one]
+    pairs = [len(a & b) / (len(a) * len(b)) ** 0.5 for a, b in combinations(kept, 2)]
+    if pairs:
+        told = personalization(Listed(np.array(lists), 6).sums())
+        assert told == pytest.approx(1 - sum(pairs) / len(pairs), abs=1e-12)
+
+
+@settings(max_examples=20)
+@given(rows)
+def test_every_value_is_within_its_bounds(lists):
+    told = full(np.array(lists))
+    for metric in LIST_METRICS:
+        value = metric.value(told)
+        assert np.isnan(value) or value >= metric.low - 1e-12, metric.name
+        assert np.isnan(value) or metric.high is None or value <= metric.high + 1e-12, metric.name
+
+
+@settings(max_examples=15)
+@given(rows, st.data())
+def test_parts_in_any_order_give_what_one_pass_gives(lists, data):
+    told = full(np.array(lists))
+    metrics = [*LIST_METRICS, *(metric @ 2 for metric in LIST_METRICS)]
+    whole = Accumulator(metrics)
+    whole.update(told)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(lists)), max_size=3)))
+    parts = []
+    for begin, end in zip([0, *cuts], [*cuts, len(lists)], strict=True):
+        part = Accumulator(metrics)
+        part.update(told.rows(slice(begin, end)))
+        parts.append(part)
+    merged = Accumulator(metrics)
+    for part in data.draw(st.permutations(parts)):
+        merged.merge(part)
+    for metric in metrics:
+        one, other = whole.result()[str(metric)], merged.result()[str(metric)]
+        assert other == pytest.approx(one, rel=1e-12, abs=1e-12, nan_ok=True), str(metric)
+        assert one == pytest.approx(metric.value(told), abs=1e-12, nan_ok=True)
+
+
+def test_accumulators_of_other_metrics_do_not_merge():
+    with pytest.raises(UsageError, match="accumulators of other metrics"):
+        Accumulator([AWRF]).merge(Accumulator([ILD]))
+    assert np.isnan(Accumulator([ILD]).result()["ILD"])
+
+
+@given(rows, rows)
+def test_membership_is_that_of_sets(lists, others):
+    size = min(len(lists), len(others))
+    told = among(np.array(lists[:size]), np.array(others[:size]))
+    for row, other, found in zip(lists, others, told, strict=False):
+        assert found.tolist() == [item != NONE and item in other for item in row]
+
+
+def test_weights_are_lists_that_stand_several_times():
+    items = np.array([[0, 1, 2], [1, 2, NONE], [5, NONE, NONE]])
+    twice = Listed(np.repeat(items, [2, 0, 3], axis=0), 6).sums()
+    weighted = Listed(items, 6).sums(np.array([2.0, 0, 3]))
+    for name in ("counts", "scaled", "exposure"):
+        assert getattr(twice, name) == pytest.approx(getattr(weighted, name))
+    assert (twice.lists, twice.filled) == (weighted.lists, weighted.filled)
+    assert personalization(weighted) == 1  # a list is no pair with itself
+
+
+@pytest.mark.parametrize("metric", LIST_METRICS, ids=lambda m: m.name)
+def test_every_declaration_is_filled_in(metric):
+    for field in ("title", "formula", "source", "sees", "blind_to"):
+        assert getattr(metric, field), field
+    assert metric.title.endswith(".")
+    assert metric.kernel.__doc__
+    assert (metric.finish is not None) == (metric.merge == "ratio")
+    cut = metric @ 5
+    assert parse_list(str(cut)) == cut
+    assert parse(str(cut), LIST_METRICS) == cut
+    assert metric.parameters["cutoff"].read(3) == 3
+
+
+def test_names_and_aliases_are_one_metric_each():
+    names = [name.casefold() for each in LIST_METRICS for name in (each.name, *each.aliases)]
     assert len(names) == len(set(names))
-    for each in LIST_METRICS:
-        assert each.title.endswith(".")
-        assert each.name in each.formula
-        assert each.source
-        assert each.kernel.__doc__
+    assert str(parse_list("catalog_coverage@3")) == "Coverage@3"
+    assert parse_list("nDCG@10") is None
+    with pytest.raises(UsageError, match="Gini: over='all' must be one of"):
+        parse_list("Gini(over='all')")
 
 
 def test_a_cutoff():
-    assert coverage(SIX.first(1)) == 1 / 10
+    assert parse_list("Coverage@1").value(SIX) == 1 / 10

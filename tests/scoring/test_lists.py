@@ -8,7 +8,9 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import read_run
-from rankgate.metrics.lists import NONE, coverage, novelty
+from rankgate.metrics.lists import NONE
+from rankgate.metrics.lists.coverage import coverage
+from rankgate.metrics.lists.novelty import Novelty
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.lists import listed
 
@@ -20,13 +22,13 @@ def test_lists_stand_as_the_convention_has_them():
     assert told.items.tolist() == [[1, 0], [0, NONE]]
     other = replace(CONVENTIONS["trec"], ties="doc_id_asc")
     assert listed(read_run(RUN), other, 2, catalogue=4).items.tolist() == [[0, 1], [0, NONE]]
-    assert coverage(told) == 2 / 4
+    assert coverage(told.sums()) == 2 / 4
 
 
 def test_items_of_before_are_part_of_the_catalogue():
     told = listed(read_run(RUN), CONVENTIONS["trec"], 3, seen={"z": 1, "a": 2}, people=2)
     assert told.catalogue == 4
-    assert novelty(told) == 0
+    assert Novelty.value(told) == 0
     assert listed(read_run(RUN), CONVENTIONS["trec"], 3).catalogue == 3
 
 

@@ -1,0 +1,96 @@
+"""Metrics on lists beyond accuracy: what is shown, to whom, how evenly, how new.
+
+One file a family: kernels on `Listed` (the first K of each list as codes, and what is known of
+items and users) or on `Sums` over lists, with their declarations. Every one says how partial
+results become one, so that the same code serves batches; see `Accumulator`.
+"""
+
+from __future__ import annotations
+
+from rankgate.metrics.lists.accumulate import Accumulator
+from rankgate.metrics.lists.calibration import Miscalibration
+from rankgate.metrics.lists.coverage import Coverage, FullLists, ItemsShown, ListCoverage
+from rankgate.metrics.lists.declare import NEEDS, ListMetric
+from rankgate.metrics.lists.diversity import ILD
+from rankgate.metrics.lists.evenness import Entropy, Evenness, Gini
+from rankgate.metrics.lists.exposure import (
+    AWRF,
+    EED,
+    EEL,
+    EER,
+    ExposureMerit,
+    ExposureOpportunity,
+    ExposureParity,
+)
+from rankgate.metrics.lists.listed import NONE, Listed, Sums
+from rankgate.metrics.lists.novelty import EFD, EPC, Novelty
+from rankgate.metrics.lists.personalization import Personalization
+from rankgate.metrics.lists.popularity import (
+    ACLT,
+    APLT,
+    PopREO,
+    PopRSP,
+    Popularity,
+    PopularityLift,
+    TailShare,
+)
+from rankgate.metrics.lists.prefixes import FAIR, NDKL, PrefixFairness
+from rankgate.metrics.lists.surprise import (
+    Serendipity,
+    Stability,
+    TemporalDiversity,
+    TemporalNovelty,
+    Unexpectedness,
+)
+
+__all__ = [
+    "ILD",
+    "LIST_METRICS",
+    "NEEDS",
+    "NONE",
+    "Accumulator",
+    "Coverage",
+    "Gini",
+    "ListMetric",
+    "Listed",
+    "Sums",
+]
+
+LIST_METRICS: tuple[ListMetric, ...] = (
+    Coverage,
+    ItemsShown,
+    ListCoverage,
+    FullLists,
+    Gini,
+    Entropy,
+    Evenness,
+    Personalization,
+    ILD,
+    Novelty,
+    EPC,
+    EFD,
+    Serendipity,
+    Unexpectedness,
+    Miscalibration,
+    Popularity,
+    ACLT,
+    APLT,
+    TailShare,
+    PopularityLift,
+    PopREO,
+    PopRSP,
+    TemporalDiversity,
+    TemporalNovelty,
+    Stability,
+    AWRF,
+    ExposureParity,
+    ExposureMerit,
+    ExposureOpportunity,
+    EEL,
+    EED,
+    EER,
+    PrefixFairness,
+    NDKL,
+    FAIR,
+)
+"""Every metric on lists, in the order in which they are told."""

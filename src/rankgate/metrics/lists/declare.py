@@ -1,0 +1,118 @@
+"""The passport of a metric on lists: what it needs, and how partial results become one."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from rankgate.errors import UsageError
+from rankgate.metrics.declare import Metric
+from rankgate.metrics.lists.listed import Floats, Listed, Sums
+from rankgate.metrics.parameters import Parameter, Range, parameters_of
+
+Need = Literal["seen", "relevant", "history", "baseline", "earlier", "features", "categories",
+               "groups"]  # fmt: skip
+"""What a metric needs beside the lists; the fields of `Listed`."""
+
+NEEDS: Mapping[Need, str] = {
+    "seen": "how often items were seen before: training",
+    "relevant": "what is relevant to whom: judgments",
+    "history": "what users had before: training",
+    "baseline": "the lists of an obvious system, such as the most popular items",
+    "earlier": "the lists of the same system at an earlier time",
+    "features": "numbers that describe items",
+    "categories": "the categories of items",
+    "groups": "the groups of items",
+}
+"""Each need in words."""
+
+Merge = Literal["mean", "items", "ratio"]
+"""How lists become one number: the mean over lists; a function of how often each item is shown;
+a function of sums over lists."""
+
+_CUTOFF = Parameter(default=None, kind="int", range=Range(1))
+
+
+@dataclass(frozen=True)
+class ListMetric(Metric):
+    """A metric on lists: a value, never changed; names, parameters and ``@`` as of `Metric`.
+
+    ``kernel`` is a function of keyword-only parameters and of
+
+    - `Listed`, returning ``(T,)`` values, NaN where a list has none (``merge`` is ``mean``);
+    - `Sums`, returning one number (``items``);
+    - `Listed`, returning ``(T, M)`` terms that are added over lists; ``finish`` makes a number
+      of the sums (``ratio``).
+
+    The lists are cut at ``cutoff`` before the kernel sees them.
+
+    Attributes:
+        merge: how lists become one number.
+        needs: what it needs beside the lists.
+        finish: ``(M,)`` sums to the number, for ``ratio``.
+    """
+
+    merge: Merge = "mean"
+    needs: tuple[Need, ...] = ()
+    finish: Callable[..., float] | None = None
+    blind_to: str = "whether anything shown is relevant"
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The kernel's parameters, and the cutoff."""
+        return {**parameters_of(self.kernel), "cutoff": _CUTOFF}
+
+    @property
+    def cutoff(self) -> int | None:
+        """K; None where whole lists count."""
+        cutoff: int | None = dict(self.given).get("cutoff")
+        return cutoff
+
+    def lacks(self, listed: Listed) -> tuple[Need, ...]:
+        """What is needed and not there."""
+        wanted = self.needs
+        if dict(self.given).get("relevance") == "use":
+            wanted += ("relevant",)
+        return tuple(need for need in wanted if getattr(listed, need) is None)
+
+    def values(self, listed: Listed) -> Floats:
+        """One value a list, ``(T,)``; for ``ratio`` the terms, ``(T, M)``.
+
+        Raises:
+            UsageError: something is needed that is not there.
+        """
+        for need in self.lacks(listed):
+            raise UsageError(f"{self} needs {NEEDS[need]}.")
+        found: Floats = self.kernel(listed.first(self.cutoff), **self._own())
+        return found
+
+    def of_sums(self, sums: Sums | Floats) -> float:
+        """The number that sums over lists make; not for ``mean``."""
+        if isinstance(sums, Sums):
+            return float(self.kernel(sums, **self._own()))
+        assert self.finish is not None  # noqa: S101 - as declared
+        return float(self.finish(sums))
+
+    def value(self, listed: Listed) -> float:
+        """The one number for all lists; NaN where there is none.
+
+        Raises:
+            UsageError: something is needed that is not there.
+
+        >>> from rankgate.metrics.lists import ILD
+        >>> told = Listed(np.array([[0, 1]]), 2, features=np.array([[1.0, 0.0], [0.0, 1.0]]))
+        >>> ILD.value(told)
+        1.0
+        """
+        if self.merge == "items":
+            return self.of_sums(listed.first(self.cutoff).sums())
+        values = self.values(listed)
+        if self.merge == "ratio":
+            return self.of_sums(values.sum(axis=0))
+        known = values[~np.isnan(values)]
+        return float(known.mean()) if len(known) else float("nan")
+
+    def _own(self) -> dict[str, Any]:
+        known = parameters_of(self.kernel)
+        return {name: value for name, value in self.given if name in known}

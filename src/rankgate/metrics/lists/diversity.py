@@ -1,0 +1,93 @@
+"""How different the items of one list are from each other."""
+
+from typing import Literal
+
+import numpy as np
+
+from rankgate.metrics.lists.declare import ListMetric
+from rankgate.metrics.lists.listed import Floats, Listed, over, taken, unit
+
+Similarity = Literal["cosine", "jaccard"]
+Divisor = Literal["pairs", "items"]
+Single = Literal["none", "zero"]
+
+_BLOCK = 1 << 22  # numbers of a block of pairs
+
+
+def intra_list_diversity(
+    listed: Listed,
+    *,
+    similarity: Similarity = "cosine",
+    divisor: Divisor = "pairs",
+    single: Single = "none",
+) -> Floats:
+    """Mean distance of the pairs of items of a list, ``(T,)``.
+
+        ILD = mean_{a<b in the list} 1 − sim(a, b)
+
+    Args:
+        listed: the lists; an item whose features are all 0 is left out.
+        similarity: the cosine of the features (no pass over pairs: Σ_{a,b} cos(a, b) = ‖Σ x̂‖²), or
+            Jaccard, what both have over what one of them has, features above 0 being had (recpack).
+        divisor: the number of pairs, or of items (`items`: evidently's diversity, which grows with
+            the list).
+        single: a list of fewer than two items has no value, or 0 (recpack).
+
+    >>> features = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> told = Listed(np.array([[0, 1, 2]]), 3, features=features)
+    >>> intra_list_diversity(told, similarity="jaccard").round(3)
+    array([0.667])
+    """
+    assert listed.features is not None  # noqa: S101 - as declared
+    known = np.asarray((listed.features != 0).any(axis=-1), np.float64)
+    count = taken(known, listed.items).sum(axis=-1)
+    pairs = count * (count - 1) / 2
+    alike = _cosines(listed) if similarity == "cosine" else _jaccards(listed)
+    value = over(pairs - alike, pairs if divisor == "pairs" else np.where(pairs > 0, count, 0))
+    value = np.where(pairs > 0, np.maximum(value, 0), np.nan)
+    return np.where(pairs > 0, value, 0.0) if single == "zero" else value
+
+
+def _cosines(listed: Listed) -> Floats:
+    """The sum of the cosines of the pairs of each list, ``(T,)``."""
+    assert listed.features is not None  # noqa: S101 - as declared
+    direction = unit(listed.features)
+    out = np.empty(len(listed.items))
+    step = max(1, _BLOCK // max(1, listed.items.shape[1] * direction.shape[1]))
+    for begin in range(0, len(out), step):
+        rows = taken(direction, listed.items[begin : begin + step])
+        whole = rows.sum(axis=1)
+        out[begin : begin + step] = ((whole**2).sum(axis=-1) - (rows**2).sum(axis=(1, 2))) / 2
+    return out
+
+
+def _jaccards(listed: Listed) -> Floats:
+    """The sum of the Jaccard coefficients of the pairs of each list, ``(T,)``."""
+    assert listed.features is not None  # noqa: S101 - as declared
+    had = (listed.features > 0).astype(np.float64)
+    width = listed.items.shape[1]
+    out = np.empty(len(listed.items))
+    step = max(1, _BLOCK // max(1, width * (width + had.shape[1])))
+    upper = np.triu(np.ones((width, width), bool), 1)
+    for begin in range(0, len(out), step):
+        rows = taken(had, listed.items[begin : begin + step])
+        both = rows @ rows.transpose(0, 2, 1)
+        size = rows.sum(axis=-1)
+        either = size[:, :, None] + size[:, None, :] - both
+        share = np.divide(both, either, out=np.zeros(both.shape), where=either > 0)
+        out[begin : begin + step] = (share * upper).sum(axis=(1, 2))
+    return out
+
+
+ILD = ListMetric(
+    "ILD",
+    intra_list_diversity,
+    "How different the items of one list are from each other.",
+    "ILD = mean_{a<b in the list} 1 − sim(a, b)",
+    ("intra_list_diversity", "intra_list_distance"),
+    high=2.0,
+    needs=("features",),
+    source="Smyth & McClave, ICCBR 2001, doi:10.1007/3-540-44593-5_25; recpack (Jaccard)",
+    sees="the features of the items of a list",
+    blind_to="whether anything shown is relevant, and the order within a list",
+)

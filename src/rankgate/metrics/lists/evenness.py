@@ -1,0 +1,117 @@
+"""How evenly items are shown: Gini and entropy, in the variants that libraries have."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankgate.metrics.lists.declare import ListMetric
+from rankgate.metrics.lists.listed import Sums
+from rankgate.metrics.parameters import Range
+
+Over = Literal["catalogue", "shown"]
+Divisor = Literal["n", "n-1"]
+Of = Literal["lists", "exposure"]
+Per = Literal["all", "item"]
+
+_ADOMAVICIUS = "Adomavicius & Kwon, IEEE TKDE 24(5), 2012, doi:10.1109/TKDE.2011.15"
+
+
+def gini(
+    sums: Sums, *, over: Over = "catalogue", divisor: Divisor = "n", of: Of = "lists"
+) -> float:
+    """How unevenly items are shown.
+
+        Gini = Σ_i (2i − n − 1) · cᵢ / (n · Σ c),   c ascending
+
+    Args:
+        sums: of the lists.
+        over: all items of the catalogue, those never shown too (RecBole, LensKit, elliot), or
+            those that are shown (`shown`: ClayRS, evidently).
+        divisor: n, so that one item shown of n gives 1 − 1/n (RecBole, LensKit, ClayRS), or
+            n − 1, so that it gives 1 (elliot, which reports what is left to 1; evidently).
+        of: the number of lists that show an item, or its exposure, each place worth
+            1/log₂(rank + 1) (LensKit's ExposureGini).
+
+    Returns:
+        0 where all are shown alike; NaN where nothing is.
+
+    >>> from rankgate.metrics.lists.listed import Listed
+    >>> gini(Listed(np.array([[0, 1], [0, 2]]), 4).sums())
+    0.375
+    """
+    counts = np.sort(sums.counts if of == "lists" else sums.exposure)
+    counts = counts if over == "catalogue" else counts[counts > 0]
+    n = len(counts)
+    parts = n if divisor == "n" else n - 1
+    if parts <= 0 or not counts.sum():
+        return float("nan")
+    weights = 2 * np.arange(1, n + 1) - n - 1
+    return float(weights @ counts) / (parts * float(counts.sum()))
+
+
+def entropy(
+    sums: Sums, *, base: Annotated[float, Range(1.000001)] = 2.0, per: Per = "all"
+) -> float:
+    """How evenly items are shown: −Σ_i pᵢ · log_b pᵢ, p being the share of all places.
+
+    Args:
+        sums: of the lists.
+        base: b; 2 gives bits (elliot, recommenders), e nats.
+        per: as it is, or over the number of items shown (`item`: RecBole, in nats).
+
+    Returns:
+        0 where one item is shown everywhere; NaN where nothing is.
+
+    >>> from rankgate.metrics.lists.listed import Listed
+    >>> entropy(Listed(np.array([[0, 1], [0, 2]]), 4).sums())
+    1.5
+    """
+    counts = sums.counts[sums.counts > 0]
+    if not len(counts):
+        return float("nan")
+    shares = counts / counts.sum()
+    found = float(-(shares @ np.log(shares)) / np.log(base)) + 0.0
+    return found if per == "all" else found / len(counts)
+
+
+def evenness(sums: Sums) -> float:
+    """Entropy over the greatest that the catalogue allows: −Σ_i pᵢ · log pᵢ / log I.
+
+    >>> from rankgate.metrics.lists.listed import Listed
+    >>> evenness(Listed(np.array([[0, 1], [2, 3]]), 4).sums())
+    1.0
+    """
+    return entropy(sums, base=len(sums.counts)) if len(sums.counts) > 1 else float("nan")
+
+
+Gini = ListMetric(
+    "Gini",
+    gini,  # type: ignore[arg-type]
+    "How unevenly items are shown, 0 where all are shown alike.",
+    "Gini = Σ_i (2i − n − 1) · cᵢ / (n · Σ c),   c ascending",
+    ("gini_index",),
+    higher_is_better=False,
+    merge="items",
+    source=f"{_ADOMAVICIUS}; RecBole, LensKit (the defaults), elliot, ClayRS, evidently",
+    sees="how often each item is shown",
+)
+Entropy = ListMetric(
+    "Entropy",
+    entropy,  # type: ignore[arg-type]
+    "How evenly items are shown, in bits.",
+    "Entropy = −Σ_i pᵢ · log₂ pᵢ",
+    ("shannon_entropy", "distributional_coverage"),
+    high=None,
+    merge="items",
+    source=f"{_ADOMAVICIUS}; elliot, recommenders (the default), RecBole",
+    sees="how often each item is shown",
+)
+Evenness = ListMetric(
+    "Evenness",
+    evenness,  # type: ignore[arg-type]
+    "Entropy over the greatest that the catalogue allows.",
+    "Evenness = −Σ_i pᵢ · log pᵢ / log I",
+    merge="items",
+    source="Pielou, J. Theoretical Biology 13, 1966, doi:10.1016/0022-5193(66)90013-0",
+    sees="how often each item is shown",
+)

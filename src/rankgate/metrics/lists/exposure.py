@@ -1,0 +1,280 @@
+"""How exposure is spread over groups of items, and over relevant and other items."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankgate.metrics.lists.calibration import between
+from rankgate.metrics.lists.declare import ListMetric
+from rankgate.metrics.lists.listed import NONE, Codes, Floats, Listed, among, over
+from rankgate.metrics.parameters import Range
+
+Weight = Literal["log2", "geometric"]
+Target = Literal["catalogue", "uniform"]
+Distance = Literal["js", "absolute"]
+Patience = Annotated[float, Range(0, 1)]
+
+_DIAZ = "Diaz et al., CIKM 2020, doi:10.1145/3340531.3411962"
+_SINGH = "Singh & Joachims, KDD 2018, doi:10.1145/3219819.3220088"
+
+
+def weights(places: int, weight: Weight = "log2", patience: float = 0.5) -> Floats:
+    """What each rank is looked at: 1/log₂(rank + 1), or patience^(rank − 1), ``(K,)``.
+
+    >>> weights(3, "geometric").tolist()
+    [1.0, 0.5, 0.25]
+    """
+    ranks = np.arange(1, places + 1, dtype=np.float64)
+    found: Floats = 1 / np.log2(ranks + 1) if weight == "log2" else patience ** (ranks - 1)
+    return found
+
+
+def attention_weighted_fairness(
+    listed: Listed,
+    *,
+    weight: Weight = "log2",
+    patience: Patience = 0.5,
+    target: Target = "catalogue",
+    distance: Distance = "js",
+) -> Floats:
+    """How near the exposure of groups is to their due (AWRF), ``(T,)``; 1 is the due itself.
+
+        AWRF = 1 − distance( shares of exposure, due shares )
+
+    Args:
+        listed: the lists; items without a group are left out.
+        weight: a place is worth 1/log₂(rank + 1), or patience^(rank − 1).
+        patience: of the geometric weights.
+        target: the due is a group's share of the catalogue, or the same for each group.
+        distance: the divergence of Jensen and Shannon in bits, or half the sum of absolute
+            differences.
+
+    >>> told = Listed(np.array([[0, 1, 2, 3, 4]]), 5, groups=np.array([1, 0, 1, 0, 0]))
+    >>> attention_weighted_fairness(told, target="uniform").round(7)
+    array([0.9999449])
+    """
+    worth = weights(listed.items.shape[1], weight, patience)
+    share = _per_group(listed, np.broadcast_to(worth, listed.items.shape))
+    share = over(share, np.broadcast_to(share.sum(axis=-1, keepdims=True), share.shape))
+    groups = _groups(listed)
+    size = np.bincount(groups[groups != NONE], minlength=share.shape[1]).astype(np.float64)
+    due = np.ones(len(size)) if target == "uniform" else size
+    due = np.broadcast_to(due / due.sum(), share.shape)
+    if distance == "absolute":
+        near: Floats = 1 - np.abs(share - due).sum(axis=-1) / 2
+        return near
+    return 1 - between(share, due, "js")
+
+
+def exposure_terms(listed: Listed, *, weight: Weight = "log2", patience: Patience = 0.5) -> Floats:
+    """The exposure of each group, and its items, in each list, ``(T, 2G)``."""
+    worth = weights(listed.items.shape[1], weight, patience)
+    exposed = _per_group(listed, np.broadcast_to(worth, listed.items.shape))
+    return np.concatenate([exposed, _per_group(listed, np.ones(listed.items.shape))], axis=-1)
+
+
+def merit_terms(listed: Listed, *, weight: Weight = "log2", patience: Patience = 0.5) -> Floats:
+    """The exposure of each group, and its relevant items, for each user, ``(T, 2G)``."""
+    assert listed.relevant is not None  # noqa: S101 - as declared
+    worth = weights(listed.items.shape[1], weight, patience)
+    exposed = _per_group(listed, np.broadcast_to(worth, listed.items.shape))
+    wanted = _summed(listed, listed.relevant, np.ones(listed.relevant.shape))
+    return np.concatenate([exposed, wanted], axis=-1)
+
+
+def opportunity_terms(
+    listed: Listed, *, weight: Weight = "log2", patience: Patience = 0.5
+) -> Floats:
+    """The exposure of each group's relevant items, and their number, for each user, ``(T, 2G)``."""
+    assert listed.relevant is not None  # noqa: S101 - as declared
+    worth = weights(listed.items.shape[1], weight, patience)
+    hit = among(listed.items, listed.relevant)
+    exposed = _per_group(listed, worth * hit)
+    wanted = _summed(listed, listed.relevant, np.ones(listed.relevant.shape))
+    return np.concatenate([exposed, wanted], axis=-1)
+
+
+def least_over_most(sums: Floats) -> float:
+    """The least ratio of part to whole of a group over the greatest, ``(2G,)``; 1 is parity.
+
+    Groups without a whole are left out.
+
+    >>> least_over_most(np.array([1.0, 1.0, 1.0, 2.0]))
+    0.5
+    """
+    part, whole = np.split(sums, 2)
+    ratio = part[whole > 0] / whole[whole > 0]
+    if len(ratio) < 2 or not ratio.max():  # noqa: PLR2004 - one group has nobody beside it
+        return float("nan")
+    return float(ratio.min() / ratio.max())
+
+
+def expected_exposure_loss(
+    listed: Listed, *, weight: Weight = "geometric", patience: Patience = 0.5
+) -> Floats:
+    """Squared distance of exposure from what equal relevance is due (EE-L), ``(T,)``.
+
+        EE-L = Σ_i (εᵢ − ε*ᵢ)²,   ε* = the mean exposure of the first m places for the m relevant
+                                       items, of the places behind them for the others
+
+    Over the items of the list and the relevant items that it lacks; items it shows are ranked as
+    one fixed ranking, so that two items that deserve the same cannot both get it.
+
+    Args:
+        listed: the lists.
+        weight: as of AWRF.
+        patience: as of AWRF.
+    """
+    disparity, relevance, ideal = _expected(listed, weight, patience)
+    return disparity - 2 * relevance + ideal
+
+
+def expected_exposure_disparity(
+    listed: Listed, *, weight: Weight = "geometric", patience: Patience = 0.5
+) -> Floats:
+    """How unevenly a list exposes its items (EE-D), ``(T,)``: Σ_i εᵢ²; arguments as of EE-L."""
+    return _expected(listed, weight, patience)[0]
+
+
+def expected_exposure_relevance(
+    listed: Listed, *, weight: Weight = "geometric", patience: Patience = 0.5
+) -> Floats:
+    """How much exposure goes where relevance is (EE-R), ``(T,)``: Σ_i εᵢ · ε*ᵢ.
+
+    Arguments as of EE-L.
+
+    >>> told = Listed(np.array([[0, 1]]), 2, relevant=np.array([[0]]))
+    >>> expected_exposure_relevance(told)
+    array([1.25])
+    """
+    return _expected(listed, weight, patience)[1]
+
+
+def _expected(listed: Listed, weight: Weight, patience: float) -> tuple[Floats, Floats, Floats]:
+    """Σ ε², Σ ε · ε*, Σ ε*² of each list; NaN for an empty one."""
+    assert listed.relevant is not None  # noqa: S101 - as declared
+    shown = listed.shown
+    hit = among(listed.items, listed.relevant)
+    wanted = np.count_nonzero(listed.relevant != NONE, axis=-1)
+    missed = wanted - np.count_nonzero(hit, axis=-1)
+    n = listed.lengths + missed
+    # each place behind the end of a list could be looked at too, if the list went on
+    worth = weights(max(shown.shape[1], int(n.max(initial=1))), weight, patience)
+    total = np.concatenate([[0.0], np.cumsum(worth)])
+    own = worth[: shown.shape[1]] * shown
+    first = over(total[wanted], wanted.astype(np.float64))
+    rest = over(total[n] - total[wanted], (n - wanted).astype(np.float64))
+    first, rest = np.nan_to_num(first), np.nan_to_num(rest)
+    due = np.where(hit, first[:, None], rest[:, None]) * shown
+    ideal = wanted * first**2 + (n - wanted) * rest**2
+    empty = np.where(listed.lengths > 0, 0.0, np.nan)
+    return (own**2).sum(axis=-1) + empty, (own * due).sum(axis=-1) + empty, ideal + empty
+
+
+def _per_group(listed: Listed, worth: Floats) -> Floats:
+    return _summed(listed, listed.items, worth)
+
+
+def _summed(listed: Listed, codes: Codes, worth: Floats) -> Floats:
+    """What the items of each group are worth together in each row, ``(T, G)``."""
+    groups = _groups(listed)
+    size = int(groups.max(initial=0)) + 1
+    of = np.where(codes != NONE, groups[np.where(codes != NONE, codes, 0)], NONE)
+    held = of != NONE
+    cell = (np.arange(len(codes))[:, None] * size + of)[held]
+    flat = np.bincount(cell, weights=np.broadcast_to(worth, codes.shape)[held],
+                       minlength=len(codes) * size)  # fmt: skip
+    return flat.reshape(len(codes), size).astype(np.float64)
+
+
+def _groups(listed: Listed) -> Codes:
+    assert listed.groups is not None  # noqa: S101 - as declared
+    return listed.groups
+
+
+AWRF = ListMetric(
+    "AWRF",
+    attention_weighted_fairness,
+    "How near the exposure of groups of items is to their due.",
+    "AWRF = 1 − distance( shares of exposure, due shares )",
+    ("attention_weighted_rank_fairness",),
+    needs=("groups",),
+    source="Sapiezynski et al., FATES 2019, arXiv:1901.10437; Raj & Ekstrand, SIGIR 2022",
+    sees="at which ranks the items of each group stand",
+)
+ExposureParity = ListMetric(
+    "ExposureParity",
+    exposure_terms,
+    "The exposure of an item shown of the group that gets least, over that of the most.",
+    "ExposureParity = min_g / max_g of Σ exposure of g / Σ items shown of g",
+    ("demographic_parity_ratio",),
+    needs=("groups",),
+    merge="ratio",
+    finish=least_over_most,
+    source=f"{_SINGH} (demographic parity)",
+    sees="at which ranks the items of each group stand",
+    blind_to="whether anything shown is relevant, and how many of a group are shown",
+)
+ExposureMerit = ListMetric(
+    "ExposureMerit",
+    merit_terms,
+    "The exposure per relevant item of the group that gets least, over that of the most.",
+    "ExposureMerit = min_g / max_g of Σ exposure of g / Σ relevant items of g",
+    ("disparate_treatment_ratio", "DTR"),
+    needs=("groups", "relevant"),
+    merge="ratio",
+    finish=least_over_most,
+    source=f"{_SINGH} (disparate treatment)",
+    sees="the exposure of each group, and how much of it is relevant",
+    blind_to="which items of a group get the exposure",
+)
+ExposureOpportunity = ListMetric(
+    "ExposureOpportunity",
+    opportunity_terms,
+    "The exposure of a relevant item of the group that gets least, over that of the most.",
+    "ExposureOpportunity = min_g / max_g of Σ exposure of relevant of g / Σ relevant of g",
+    ("equal_opportunity_ratio", "disparate_impact_ratio"),
+    needs=("groups", "relevant"),
+    merge="ratio",
+    finish=least_over_most,
+    source=f"{_SINGH} (disparate impact); Hardt, Price & Srebro, NeurIPS 2016",
+    sees="the exposure of the relevant items of each group",
+    blind_to="items that are not relevant",
+)
+EEL = ListMetric(
+    "EEL",
+    expected_exposure_loss,
+    "Squared distance of exposure from what items of equal relevance are due.",
+    "EE-L = Σ_i (εᵢ − ε*ᵢ)²",
+    ("expected_exposure_loss",),
+    high=None,
+    higher_is_better=False,
+    needs=("relevant",),
+    source=f"{_DIAZ}, for one fixed ranking",
+    sees="the ranks of relevant and other items",
+    blind_to="how exposure changes between rankings of the same query",
+)
+EED = ListMetric(
+    "EED",
+    expected_exposure_disparity,
+    "How unevenly a list exposes its items.",
+    "EE-D = Σ_i εᵢ²",
+    ("expected_exposure_disparity",),
+    high=None,
+    higher_is_better=False,
+    needs=("relevant",),
+    source=f"{_DIAZ}, for one fixed ranking",
+    sees="the length of a list",
+)
+EER = ListMetric(
+    "EER",
+    expected_exposure_relevance,
+    "How much exposure goes where relevance is.",
+    "EE-R = Σ_i εᵢ · ε*ᵢ",
+    ("expected_exposure_relevance",),
+    high=None,
+    needs=("relevant",),
+    source=f"{_DIAZ}, for one fixed ranking",
+    sees="the ranks of relevant and other items",
+    blind_to="how exposure changes between rankings of the same query",
+)

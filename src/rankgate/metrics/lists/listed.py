@@ -1,0 +1,208 @@
+"""What metrics on lists see: the first K of each of T lists, and what is known of items and users.
+
+Shapes: T lists, K places, I items of the catalogue, F features, G categories or groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+Flags: TypeAlias = NDArray[np.bool_]
+
+_BLOCK = 1 << 22  # numbers of a block
+NONE = -1
+"""The code of a place that holds nothing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listed:
+    """The first K of each of T lists. Matrices of codes are padded with `NONE` behind the end.
+
+    Attributes:
+        items: ``(T, K)``, the code of each item from 0.
+        catalogue: I, the number of items that could have been shown.
+        seen: ``(I,)``, how many people each item was known to before; None if nobody says so.
+        people: how many people those are of.
+        relevant: ``(T, ·)``, the items that are relevant to each user, in any order.
+        history: ``(T, ·)``, the items that each user had before.
+        baseline: ``(T, ·)``, what an obvious system shows, such as the most popular items.
+        earlier: ``(T, ·)``, what the same system showed last time.
+        features: ``(I, F)``, numbers that describe each item.
+        categories: ``(I, G)``, the share of each category in each item; rows add up to 1, or to 0
+            where nothing is known.
+        groups: ``(I,)``, the group of each item from 0; `NONE` where it is in none.
+    """
+
+    items: Codes
+    catalogue: int
+    seen: Codes | None = None
+    people: int = 0
+    relevant: Codes | None = None
+    history: Codes | None = None
+    baseline: Codes | None = None
+    earlier: Codes | None = None
+    features: Floats | None = None
+    categories: Floats | None = None
+    groups: Codes | None = None
+
+    @property
+    def shown(self) -> Flags:
+        """Which places hold an item, ``(T, K)``."""
+        held: Flags = self.items != NONE
+        return held
+
+    @property
+    def lengths(self) -> Codes:
+        """How many items each list holds, ``(T,)``."""
+        lengths: Codes = np.count_nonzero(self.shown, axis=-1)
+        return lengths
+
+    def first(self, cutoff: int | None) -> Listed:
+        """The same lists cut at a rank; the obvious and the earlier ones too."""
+        if cutoff is None:
+            return self
+        baseline, earlier = (
+            None if each is None else each[:, :cutoff] for each in (self.baseline, self.earlier)
+        )
+        return replace(self, items=self.items[:, :cutoff], baseline=baseline, earlier=earlier)
+
+    def rows(self, chosen: slice) -> Listed:
+        """Some of the lists."""
+        cut = {
+            name: each[chosen]
+            for name in ("relevant", "history", "baseline", "earlier")
+            if (each := getattr(self, name)) is not None
+        }
+        return replace(self, items=self.items[chosen], **cut)
+
+    def sums(self, weights: Floats | None = None) -> Sums:
+        """What the lists show together; see `Sums`."""
+        return Sums.of(self, weights)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """What many lists show together: sums over lists, so that parts add up to the whole.
+
+    A list counts with its weight, 1 if none is given.
+
+    Attributes:
+        counts: ``(I,)``, lists that show each item.
+        scaled: ``(I,)``, the same, each list divided by the root of its length.
+        exposure: ``(I,)``, the same, each place worth 1/log₂(rank + 1).
+        lists: all lists.
+        filled: lists that show anything.
+        squares: the sum of the squared weights of these.
+    """
+
+    counts: Floats
+    scaled: Floats
+    exposure: Floats
+    lists: float
+    filled: float
+    squares: float
+
+    @classmethod
+    def of(cls, listed: Listed, weights: Floats | None = None) -> Sums:
+        """The sums over some lists, ``weights`` being ``(T,)``."""
+        weight = np.ones(len(listed.items)) if weights is None else weights
+        shown, lengths = listed.shown, listed.lengths
+        full = lengths > 0
+        root = weight / np.sqrt(np.maximum(lengths, 1))
+        discount = 1 / np.log2(np.arange(2, listed.items.shape[1] + 2))
+        codes = listed.items[shown]
+
+        def added(worth: Floats) -> Floats:
+            spread = np.broadcast_to(worth, shown.shape)[shown]
+            whole = np.bincount(codes, weights=spread, minlength=listed.catalogue)
+            return whole.astype(np.float64)
+
+        return cls(
+            added(weight[:, None]),
+            added(root[:, None]),
+            added(weight[:, None] * discount),
+            float(weight.sum()),
+            float(weight[full].sum()),
+            float((weight[full] ** 2).sum()),
+        )
+
+    def __add__(self, other: Sums) -> Sums:
+        """The sums over both."""
+        return Sums(
+            self.counts + other.counts,
+            self.scaled + other.scaled,
+            self.exposure + other.exposure,
+            self.lists + other.lists,
+            self.filled + other.filled,
+            self.squares + other.squares,
+        )
+
+
+def among(items: Codes, others: Codes) -> Flags:
+    """Which items of each row are in the same row of another matrix, ``(T, K)``.
+
+    Args:
+        items: ``(T, K)``, padded with `NONE`.
+        others: ``(T, ·)``, padded likewise.
+
+    >>> among(np.array([[0, 1], [1, NONE]]), np.array([[1], [0]])).tolist()
+    [[False, True], [False, False]]
+    """
+    size = max(int(items.max(initial=0)), int(others.max(initial=0))) + 1
+    row = np.arange(len(items))[:, None] * size
+    wanted = np.unique((row + others)[others != NONE])
+    found: Flags = np.isin(row + items, wanted) & (items != NONE)
+    return found
+
+
+def taken(table: Floats | Codes, codes: Codes) -> Floats:
+    """The rows of an item table for a matrix of codes, 0 where a place holds nothing."""
+    held = codes != NONE
+    if not len(table):
+        return np.zeros((*codes.shape, *table.shape[1:]))
+    rows: Floats = table[np.where(held, codes, 0)].astype(np.float64)
+    rows[~held] = 0
+    return rows
+
+
+def totals(table: Floats, codes: Codes) -> Floats:
+    """The rows of an item table, added over each row of codes, ``(T, ·) -> (T, F)``.
+
+    Made block by block: histories are long.
+    """
+    width = table.shape[1]
+    out = np.zeros((len(codes), width))
+    step = max(1, _BLOCK // max(1, codes.shape[1] * width))
+    for begin in range(0, len(codes), step):
+        out[begin : begin + step] = taken(table, codes[begin : begin + step]).sum(axis=1)
+    return out
+
+
+def unit(features: Floats) -> Floats:
+    """Features divided by their length, ``(I, F)``; rows of 0 stay so."""
+    norms = np.linalg.norm(features, axis=-1, keepdims=True)
+    out: Floats = np.zeros(features.shape)
+    np.divide(features, norms, out=out, where=norms > 0)
+    return out
+
+
+def mean_of(values: Floats, counted: Flags) -> Floats:
+    """The mean over the places of each list that count, ``(T, K) -> (T,)``; NaN without any."""
+    count = np.count_nonzero(counted, axis=-1)
+    total = np.where(counted, values, 0).sum(axis=-1)
+    out: Floats = np.full(len(values), np.nan)
+    np.divide(total, count, out=out, where=count > 0)
+    return out
+
+
+def over(part: Floats, whole: Floats | Codes) -> Floats:
+    """``part / whole``, NaN where there is nothing to divide by."""
+    out: Floats = np.full(np.shape(part), np.nan)
+    np.divide(part, whole, out=out, where=np.asarray(whole) > 0)
+    return out

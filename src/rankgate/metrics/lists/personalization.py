@@ -1,0 +1,39 @@
+"""How little the lists of different users have in common."""
+
+from rankgate.metrics.lists.declare import ListMetric
+from rankgate.metrics.lists.listed import Sums
+
+
+def personalization(sums: Sums) -> float:
+    """1 less the mean cosine of all pairs of lists, without looking at pairs.
+
+        Personalization = 1 − mean_{a<b} |A ∩ B| / √(|A| · |B|)
+                        = 1 − (Σ_i sᵢ² − Σ w²) / ((Σ w)² − Σ w²),   sᵢ = Σ_{lists with i} w/√length
+
+    Empty lists are left out. Where lists weigh w, a list is no pair with itself.
+
+    Returns:
+        0 where all lists show the same; NaN for fewer than two lists.
+
+    >>> import numpy as np
+    >>> from rankgate.metrics.lists.listed import Listed
+    >>> round(personalization(Listed(np.array([[0, 1], [0, 2]]), 4).sums()), 12)
+    0.5
+    """
+    pairs = sums.filled**2 - sums.squares
+    if pairs <= 0:
+        return float("nan")
+    return 1 - (float(sums.scaled @ sums.scaled) - sums.squares) / pairs
+
+
+Personalization = ListMetric(
+    "Personalization",
+    personalization,  # type: ignore[arg-type]
+    "How little lists have in common, 0 where all show the same.",
+    "Personalization = 1 − mean_{a<b} |A ∩ B| / √(|A| · |B|)",
+    ("inter_list_diversity",),
+    merge="items",
+    source="Zhou et al., PNAS 107(10), 2010, doi:10.1073/pnas.1000488107; recmetrics",
+    sees="which items lists share",
+    blind_to="whether anything shown is relevant, and the order within a list",
+)

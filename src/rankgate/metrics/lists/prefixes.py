@@ -1,0 +1,200 @@
+"""Whether a protected group has its share in every prefix of a list."""
+
+from functools import lru_cache
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankgate.metrics.lists.declare import ListMetric
+from rankgate.metrics.lists.listed import NONE, Codes, Flags, Floats, Listed
+from rankgate.metrics.parameters import Range
+
+Kind = Literal["difference", "kl", "ratio"]
+Step = Annotated[int, Range(1)]
+Group = Annotated[int, Range(0)]
+Share = Annotated[float, Range(0, 1)]
+
+_YANG = "Yang & Stoyanovich, SSDBM 2017, doi:10.1145/3085504.3085526"
+_GEYIK = "Geyik, Ambler & Kenthapadi, KDD 2019, doi:10.1145/3292500.3330691"
+_ZEHLIKE = "Zehlike et al., CIKM 2017, doi:10.1145/3132847.3132938"
+
+
+def normalised(
+    listed: Listed, *, kind: Kind = "difference", step: Step = 10, protected: Group = 1
+) -> Floats:
+    """Unfairness of prefixes (rND, rKL, rRD), over the greatest there can be, ``(T,)``; 0 is fair.
+
+        1/Z · Σ_{i = step, 2·step, …} 1/log₂(i) · d( first i, all N )
+
+    d is the absolute difference of shares (`difference`, rND), the divergence of Kullback and
+    Leibler in bits (`kl`, rKL), or the absolute difference of the ratios of protected to others,
+    0 where a group is empty (`ratio`, rRD, meant for a protected minority). Z is the greater of
+    the sums for the rankings that put all protected items first, or last. The whole list, N items,
+    is the population.
+
+    Args:
+        listed: the lists; items without a group count as not protected.
+        kind: of the three.
+        step: prefixes are as long as its multiples; one list of fewer items has its end alone.
+        protected: the code of the protected group.
+
+    Returns:
+        NaN for lists in which all items are protected, or none.
+
+    >>> told = Listed(np.array([[0, 1, 2, 3]]), 4, groups=np.array([0, 0, 1, 1]))
+    >>> normalised(told, step=2)
+    array([1.])
+    """
+    is_protected = _protected(listed, protected)
+    out = np.full(len(listed.items), np.nan)
+    for row, length in enumerate(listed.lengths):
+        own = is_protected[row, :length]
+        many = int(own.sum())
+        if 0 < many < length:
+            first = np.arange(length) < many
+            greatest = max(_unfair(each, kind, step) for each in (first, first[::-1]))
+            out[row] = _unfair(own, kind, step) / greatest if greatest else np.nan
+    return out
+
+
+def _unfair(protected: Flags, kind: Kind, step: int) -> float:
+    """The sum over the prefixes of one list."""
+    n, many = len(protected), int(protected.sum())
+    ends = np.arange(step, n + 1, step) if n >= step else np.array([n])
+    ends = ends[ends > 1]
+    found = np.cumsum(protected)[ends - 1].astype(np.float64)
+    here, all_of_it = found / ends, many / n
+    if kind == "difference":
+        distance = np.abs(here - all_of_it)
+    elif kind == "kl":
+        distance = _bits(here, all_of_it) + _bits(1 - here, 1 - all_of_it)
+    else:
+        others = ends - found
+        mixed = (found > 0) & (others > 0)
+        ratio = np.divide(found, others, out=np.zeros(len(ends)), where=mixed)
+        distance = np.where(mixed, np.abs(ratio - many / (n - many)), 0)
+    return float((distance / np.log2(ends)).sum())
+
+
+def _bits(share: Floats, due: float) -> Floats:
+    safe = np.where(share > 0, share, 1)
+    found: Floats = np.where(share > 0, share * np.log2(safe / due), 0)
+    return found
+
+
+def skew(listed: Listed) -> Floats:
+    """Discounted divergence of the groups in each prefix from those of the catalogue, ``(T,)``.
+
+        NDKL = 1/Z · Σ_i 1/log₂(i + 1) · KL( groups of the first i ‖ groups of the catalogue )
+
+    In nats, Z = Σ_i 1/log₂(i + 1); 0 is fair. Items without a group are left out.
+
+    >>> told = Listed(np.array([[0]]), 2, groups=np.array([0, 1]))
+    >>> skew(told).round(4)
+    array([0.6931])
+    """
+    groups = _groups(listed)
+    of = np.where(listed.shown, groups[np.where(listed.shown, listed.items, 0)], NONE)
+    size = int(groups.max(initial=0)) + 1
+    due = np.bincount(groups[groups != NONE], minlength=size) / max(1, (groups != NONE).sum())
+    here = np.cumsum(of[:, :, None] == np.arange(size), axis=1).astype(np.float64)
+    counted = here.sum(axis=-1)
+    share = here / np.maximum(counted, 1)[:, :, None]
+    safe = np.where(share > 0, share / np.where(due > 0, due, 1), 1)
+    divergence = (share * np.log(safe)).sum(axis=-1)
+    ranks = np.arange(1, of.shape[1] + 1)
+    weight = listed.shown * (counted > 0) / np.log2(ranks + 1)
+    total = weight.sum(axis=-1)
+    out: Floats = np.full(len(of), np.nan)
+    np.divide((weight * divergence).sum(axis=-1), total, out=out, where=total > 0)
+    return out
+
+
+def fair_top_k(
+    listed: Listed, *, p: Share = 0.5, alpha: Share = 0.1, protected: Group = 1
+) -> Floats:
+    """1 for a list whose every prefix passes the FA*IR test, ``(T,)``; NaN for an empty list.
+
+    A prefix of k fails if so few protected items in it, or fewer, come about with a chance of at
+    most alpha, were each place protected with chance p.
+
+    Args:
+        listed: the lists; items without a group count as not protected.
+        p: the share of the protected that is asked for.
+        alpha: of the test, for each prefix; it is not adjusted for testing them all.
+        protected: the code of the protected group.
+
+    >>> told = Listed(np.array([[0, 1, 2, 3], [3, 2, 1, 0]]), 4, groups=np.array([0, 0, 0, 1]))
+    >>> fair_top_k(told)
+    array([1., 1.])
+    >>> fair_top_k(Listed(np.array([[0, 1, 2, 3]]), 4, groups=np.array([0, 0, 0, 0])))
+    array([0.])
+    """
+    found = np.cumsum(_protected(listed, protected), axis=-1)
+    least = np.array(least_protected(listed.items.shape[1], p, alpha))
+    passed = ((found >= least) | ~listed.shown).all(axis=-1)
+    out: Floats = np.where(listed.lengths > 0, passed.astype(np.float64), np.nan)
+    return out
+
+
+@lru_cache(maxsize=64)
+def least_protected(k: int, p: float = 0.5, alpha: float = 0.1) -> tuple[int, ...]:
+    """How many protected items the first 1 … k must hold at least: FA*IR's table of minima.
+
+    The smallest m with P(X ≤ m) > alpha, X binomial in i and p (the quantile, for alpha that no
+    cumulated chance hits exactly).
+
+    >>> least_protected(6)
+    (0, 0, 0, 1, 1, 1)
+    """
+    least = []
+    chance = np.array([1.0])  # of 0 … i successes
+    for _ in range(k):
+        chance = np.append(chance, 0) * (1 - p) + np.append(0, chance) * p
+        least.append(int(np.searchsorted(np.cumsum(chance), alpha * (1 - 1e-12), side="left")))
+    return tuple(least)
+
+
+def _protected(listed: Listed, protected: int) -> Flags:
+    groups = _groups(listed)
+    found: Flags = listed.shown & (groups[np.where(listed.shown, listed.items, 0)] == protected)
+    return found
+
+
+def _groups(listed: Listed) -> Codes:
+    assert listed.groups is not None  # noqa: S101 - as declared
+    return listed.groups
+
+
+PrefixFairness = ListMetric(
+    "rND",
+    normalised,
+    "Unfairness of the prefixes of a list to a protected group; kind='kl' is rKL, 'ratio' rRD.",
+    "rND = 1/Z · Σ_{i = step, 2·step, …} 1/log₂(i) · |share among the first i − share of all|",
+    higher_is_better=False,
+    needs=("groups",),
+    source=f"{_YANG}; beware of its edges: Raj & Ekstrand, SIGIR 2022",
+    sees="how many of the protected group are in each prefix",
+    blind_to="whether anything shown is relevant; ranks between two steps",
+)
+NDKL = ListMetric(
+    "NDKL",
+    skew,
+    "Discounted divergence of the groups in each prefix from those of the catalogue.",
+    "NDKL = 1/Z · Σ_i 1/log₂(i + 1) · KL( groups of the first i ‖ groups of the catalogue )",
+    high=None,
+    higher_is_better=False,
+    needs=("groups",),
+    source=_GEYIK,
+    sees="the groups in every prefix",
+)
+FAIR = ListMetric(
+    "FAIR",
+    fair_top_k,
+    "The share of lists whose every prefix holds enough of a protected group (FA*IR).",
+    "FAIR = |lists: for all k, protected among the first k ≥ quantile_α Bin(k, p)| / |lists|",
+    ("fa_ir",),
+    needs=("groups",),
+    source=_ZEHLIKE,
+    sees="how many of the protected group are in each prefix",
+)

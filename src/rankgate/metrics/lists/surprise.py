@@ -1,0 +1,156 @@
+"""Whether lists show what is relevant and not obvious, and how far they lie from what users had."""
+
+from typing import Literal
+
+import numpy as np
+
+from rankgate.metrics.lists.declare import ListMetric
+from rankgate.metrics.lists.listed import (
+    NONE,
+    Flags,
+    Floats,
+    Listed,
+    among,
+    mean_of,
+    over,
+    taken,
+    totals,
+    unit,
+)
+
+Places = Literal["shown", "cutoff"]
+Relevance = Literal["ignore", "use"]
+
+
+def serendipity(listed: Listed) -> Floats:
+    r"""The share of the items shown that are relevant and not on the obvious list, ``(T,)``.
+
+        Serendipity = |relevant ∩ (shown \ obvious)| / |shown|
+
+    >>> told = Listed(np.array([[0, 1]]), 3, relevant=np.array([[0, 1]]), baseline=np.array([[0]]))
+    >>> serendipity(told)
+    array([0.5])
+    """
+    assert listed.relevant is not None  # noqa: S101 - as declared
+    assert listed.baseline is not None  # noqa: S101 - as declared
+    found = among(listed.items, listed.relevant) & ~among(listed.items, listed.baseline)
+    return over(np.count_nonzero(found, axis=-1).astype(np.float64), listed.lengths)
+
+
+def unexpectedness(listed: Listed, *, relevance: Relevance = "ignore") -> Floats:
+    """Mean distance of the items shown from those that the user had before, ``(T,)``.
+
+        Unexpectedness = mean_{i shown} relᵢ · (1 − mean_{h in the history} cos(i, h))
+
+    Args:
+        listed: the lists; items whose features are all 0 are left out.
+        relevance: whether items that are not relevant add nothing (evidently's serendipity).
+
+    >>> told = Listed(np.array([[0, 1]]), 2, features=np.eye(2), history=np.array([[0]]))
+    >>> unexpectedness(told)
+    array([0.5])
+    """
+    assert listed.features is not None  # noqa: S101 - as declared
+    assert listed.history is not None  # noqa: S101 - as declared
+    known = (listed.features != 0).any(axis=-1).astype(np.float64)
+    direction = unit(listed.features)
+    had = taken(known, listed.history).sum(axis=-1)
+    taste = totals(direction, listed.history)
+    taste = over(taste, np.broadcast_to(had[:, None], taste.shape))
+    near = np.einsum("tkf,tf->tk", taken(direction, listed.items), taste)
+    distance = 1 - near
+    if relevance == "use":
+        assert listed.relevant is not None  # noqa: S101 - looked at before
+        distance = distance * among(listed.items, listed.relevant)
+    counted: Flags = taken(known, listed.items) > 0
+    return np.where(had > 0, mean_of(distance, counted), np.nan)
+
+
+def temporal_diversity(listed: Listed) -> Floats:
+    r"""The share of the items shown that the list of last time did not show, ``(T,)``.
+
+        TemporalDiversity = |shown \ shown last time| / |shown|
+
+    >>> temporal_diversity(Listed(np.array([[0, 1]]), 3, earlier=np.array([[1, 2]])))
+    array([0.5])
+    """
+    assert listed.earlier is not None  # noqa: S101 - as declared
+    fresh = listed.shown & ~among(listed.items, listed.earlier)
+    before = (listed.earlier != NONE).any(axis=-1)
+    share = over(np.count_nonzero(fresh, axis=-1).astype(np.float64), listed.lengths)
+    return np.where(before, share, np.nan)
+
+
+def stability(listed: Listed) -> Floats:
+    """What two snapshots of a list have in common, over what one of them has, ``(T,)``.
+
+        Stability = |shown ∩ shown last time| / |shown ∪ shown last time|
+
+    >>> stability(Listed(np.array([[0, 1]]), 3, earlier=np.array([[1, 2]]))).round(3)
+    array([0.333])
+    """
+    assert listed.earlier is not None  # noqa: S101 - as declared
+    both = np.count_nonzero(among(listed.items, listed.earlier), axis=-1).astype(np.float64)
+    either = listed.lengths + np.count_nonzero(listed.earlier != NONE, axis=-1) - both
+    return over(both, either)
+
+
+def temporal_novelty(listed: Listed) -> Floats:
+    """The share of the items shown that the user never had before, ``(T,)``.
+
+    >>> temporal_novelty(Listed(np.array([[0, 1]]), 3, history=np.array([[1]])))
+    array([0.5])
+    """
+    assert listed.history is not None  # noqa: S101 - as declared
+    fresh = listed.shown & ~among(listed.items, listed.history)
+    return over(np.count_nonzero(fresh, axis=-1).astype(np.float64), listed.lengths)
+
+
+Serendipity = ListMetric(
+    "Serendipity",
+    serendipity,
+    "The share of the items shown that are relevant and not on an obvious list.",
+    "Serendipity = |relevant ∩ (shown \\ obvious)| / |shown|",
+    needs=("relevant", "baseline"),
+    source="Ge, Delgado-Battenfeld & Jannach, RecSys 2010, doi:10.1145/1864708.1864761",
+    sees="which relevant items are shown that the obvious system does not show",
+    blind_to="the order within a list; what the obvious system is, must be said",
+)
+Unexpectedness = ListMetric(
+    "Unexpectedness",
+    unexpectedness,
+    "How far the items shown are from those that their users had before.",
+    "Unexpectedness = mean_{i shown} relᵢ · (1 − mean_{h in the history} cos(i, h))",
+    high=2.0,
+    needs=("features", "history"),
+    source="Zhang et al., WSDM 2012, doi:10.1145/2124295.2124300; evidently (with relevance)",
+    sees="the features of the items shown and of the user's history",
+)
+TemporalDiversity = ListMetric(
+    "TemporalDiversity",
+    temporal_diversity,
+    "How much of a list was not on it last time.",
+    "TemporalDiversity = |shown \\ shown last time| / |shown|",
+    ("lathia_diversity",),
+    needs=("earlier",),
+    source="Lathia et al., SIGIR 2010, doi:10.1145/1835449.1835486",
+    sees="which items are on both snapshots of a list",
+)
+TemporalNovelty = ListMetric(
+    "TemporalNovelty",
+    temporal_novelty,
+    "How much of a list its user never had before.",
+    "TemporalNovelty = |shown \\ history| / |shown|",
+    needs=("history",),
+    source="Lathia et al., SIGIR 2010, doi:10.1145/1835449.1835486",
+    sees="which items shown are in the history",
+)
+Stability = ListMetric(
+    "Stability",
+    stability,
+    "What two snapshots of a list have in common.",
+    "Stability = |shown ∩ shown last time| / |shown ∪ shown last time|",
+    needs=("earlier",),
+    source="Jaccard's coefficient of the two lists",
+    sees="which items are on both snapshots of a list",
+)
