@@ -79,6 +79,8 @@ def test_a_kind_of_empty_is_forced():
         ("depth=0", "must be a whole number or none"),
         ("forced.nothign=1", "did you mean forced.nothing?"),
         ("RR.unknown=zero", "holds for all metrics"),
+        ("RR.missing=error", "stops the whole run"),
+        ("RR.no_relevant=error", "stops the whole run"),
         ("ties", "is not AXIS=VALUE"),
     ],
 )
@@ -121,6 +123,14 @@ def test_a_convention_in_toml(tmp_path):
     own = evaluate(QRELS, RUN, ["nDCG(gain='exp')@5"], "trec9").runs[0]
     values = result.runs[0].values["ndcg at 5"]
     assert values[0] == own.values["nDCG(gain='exp')@5"][0]
+
+
+def test_one_metric_cannot_add_queries_that_the_others_lack():
+    with pytest.raises(UsageError, match="cannot hold for one metric"):
+        overridden(CONVENTIONS["trec9"], ["RR.missing=zero"])
+    mine = overridden(CONVENTIONS["trec"], ["RR.missing=leave_out"])
+    means = evaluate({"1": {"a": 1}, "2": {"b": 1}}, {"1": {"a": 1.0}}, ["RR", "P@1"], mine)
+    assert means.runs[0].means == {"RR": 1.0, "P@1": 0.5}
 
 
 @pytest.mark.parametrize(

@@ -114,11 +114,28 @@ def _for_one(how: Convention, name: str, key: str, value: object) -> Convention:
         raise UsageError(_unknown(f"{name}.{key}", [f"{name}.{each}" for each in _keys(metric)]))
     if not axes()[key].each:
         raise UsageError(f"{key} holds for all metrics at once; say {key}={value}.")
+    plain = _value(key, value)
+    _refuse_idle(how, key, plain)
     place = metric.name + cut
     special = {name: dict(chosen) for name, chosen in how.special.items()}
-    special.setdefault(place, {})[key] = _value(key, value)
+    special.setdefault(place, {})[key] = plain
     special.get("" if cut else f"{metric.name}@", {}).pop(key, None)
     return replace(how, special={name: chosen for name, chosen in special.items() if chosen})
+
+
+def _refuse_idle(how: Convention, key: str, value: object) -> None:
+    """Check that a choice for one metric can have an effect there.
+
+    Queries are missing, or lack relevant documents, for all metrics of a run at once: one metric
+    can leave them out of its own mean, and no more.
+    """
+    if key in ("missing", "no_relevant") and value == "error":
+        raise UsageError(f"{key}=error stops the whole run; say {key}=error, for all metrics.")
+    if key == "missing" and value == "zero" and how.missing == "leave_out":
+        raise UsageError(
+            "missing=zero cannot hold for one metric where the others leave missing queries out; "
+            "say missing=zero for all, and missing=leave_out for the others, one by one."
+        )
 
 
 def _metric(name: str) -> Metric:
