@@ -224,3 +224,22 @@ def test_scores_keep_every_digit():
     for name in (*TABLES, "trec"):
         back, _ = again(Contents(runs=(run_of({("1", "a"): score}),)), name)
         assert back.runs[0].table["score"].item() == score
+
+
+@pytest.mark.parametrize("name", ["quepid-csv", "quepid-detail", "rank-eval-response", "rre"])
+def test_queries_keep_the_order_of_the_file(name):
+    order = ["zebra", "ape", "moth"]
+    table = pl.DataFrame(
+        [(query, f"d{i}", 1.0) for i in range(2) for query in order],
+        schema=["query_id", "doc_id", "grade"], orient="row",
+    )  # fmt: skip
+    run = run_of({(query, f"d{i}"): float(3 - i) for i in range(2) for query in order})
+    fmt = named(name)
+    whole = Contents(qrels=Qrels(table), runs=(run,)).only(*fmt.holds)
+    if fmt.write is None:
+        pytest.skip(f"{name} is only read")
+    data, _ = written(whole, name)
+    back = contents_of(Source(None, data), name)
+    found = back.qrels.table["query_id"].unique(maintain_order=True).to_list()
+    expected = order if name in {"quepid-csv", "rre"} else sorted(order)  # run_of sorts
+    assert found == expected

@@ -66,10 +66,15 @@ def unrated(contents: Contents) -> pl.DataFrame:
     return pairs if qrels is None else pairs.join(qrels.table, _PAIR, "anti", maintain_order="left")
 
 
+def appearance(table: pl.DataFrame) -> pl.Series:
+    """The row in which the query of each row stands first: to sort by, queries in file order."""
+    rows = table.select("query_id").with_row_index("place")
+    return rows.select(pl.col("place").min().over("query_id")).to_series()
+
+
 def ranking_by_query(run: Run) -> dict[str, list[tuple[str, float]]]:
     """Each query's documents with their scores, best first; equal scores in file order."""
-    first = pl.int_range(pl.len()).first().over("query_id").alias("first")
-    table = run.table.with_columns(first).sort(
+    table = run.table.with_columns(appearance(run.table).alias("first")).sort(
         ["first", "score"], descending=[False, True], maintain_order=True
     )
     found: dict[str, list[tuple[str, float]]] = {}

@@ -8,7 +8,7 @@ import polars as pl
 
 from rankgate.data import sheet, tables
 from rankgate.data.called import by_text
-from rankgate.data.carried import lost, own
+from rankgate.data.carried import appearance, lost, own
 from rankgate.data.collected import documents_of, ranked
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss, Note
@@ -99,8 +99,7 @@ def rows_of(contents: Contents) -> pl.DataFrame:
     if contents.runs:
         order = pl.col("score").rank("ordinal", descending=True).over("query_id").cast(pl.Int64)
         held = contents.runs[0].table.select(*_PAIR, order.alias("position"))
-        first = pl.int_range(pl.len()).first().over("query_id")
-        held = held.sort([first, pl.col("position")], maintain_order=True)
+        held = held.sort([appearance(held), pl.col("position")], maintain_order=True)
     qrels = contents.qrels
     grades = qrels.table.select(*_PAIR, "grade") if qrels else None
     if grades is None:

@@ -8,7 +8,7 @@ import polars as pl
 
 from rankgate.data import sheet, tables
 from rankgate.data.called import by_text
-from rankgate.data.carried import by_pair, lost, lost_columns, unrated
+from rankgate.data.carried import appearance, by_pair, lost, lost_columns, unrated
 from rankgate.data.contents import Contents
 from rankgate.data.repeated import once
 
@@ -60,8 +60,7 @@ def pool_of(contents: Contents) -> pl.DataFrame:
     empty = empty.filter(~pl.col("query_id").is_in(seen))
     nothing = [pl.lit(None, pl.String).alias("doc_id"), pl.lit(None, pl.Float64).alias("grade")]
     every = pl.concat([*parts, empty.with_columns(nothing)])
-    first = pl.int_range(pl.len()).first().over("query_id")
-    return every.sort(first, maintain_order=True)
+    return every.sort(appearance(every), maintain_order=True)
 
 
 def plain(
