@@ -1,4 +1,4 @@
-"""Rows of the table that are about lists as a whole, or about two runs: no metric of judgments.
+"""Rows of the table about lists as a whole, about two runs, or about judgments of subtopics.
 
 Their families name them as ``ELSEWHERE``; here each is computed from the row itself.
 """
@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from rankgate.data import read_run
+from rankgate.metrics.facets import Faceted, alpha_ndcg
 from rankgate.metrics.lists.coverage import coverage
 from rankgate.metrics.lists.evenness import entropy, gini
 from rankgate.metrics.lists.personalization import personalization
@@ -57,7 +58,19 @@ def p_of_identical_runs(row):
     return student(values - values).p_value[0]
 
 
+def of_subtopics(row, alpha):
+    """a covers the first subtopic, b the second, as the row notes."""
+    assert row["note"] == "subtopics: a covers 1, b covers 2"
+    covers = {"a": [True, False], "b": [False, True]}
+    docs = run_of(row).sort("score", descending=True)["doc_id"]
+    ranking = np.array([[covers[doc] for doc in docs]])
+    pool = np.array([[*covers.values()]])
+    return alpha_ndcg(Faceted(ranking, pool), cutoff=2, alpha=alpha)[0]
+
+
 COMPUTED = {
+    "2.10-0001": lambda row: of_subtopics(row, 0.5),
+    "2.10-0002": lambda row: of_subtopics(row, 0.2),
     "2.10-0007": lambda row: entropy(lists(row, 4).sums(), base=math.e, per="item"),
     "2.10-0008": lambda row: entropy(lists(row, 4).sums(), base=math.e),
     "2.10-0009": lambda row: entropy(lists(row, 4).sums()),
