@@ -1,0 +1,112 @@
+"""Small valid files of every format, from which the damaged ones are made."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import polars as pl
+
+from rankgate.data.contents import Contents
+from rankgate.data.formats import FORMATS
+from rankgate.data.qrels import Qrels, Scale
+from rankgate.data.ratings import Ratings
+from rankgate.data.run import Run
+from rankgate.errors import RankgateError
+
+SAMPLES = Path(__file__).parents[1] / "tests" / "data" / "products" / "samples"
+
+WRITTEN: dict[str, tuple[bytes, ...]] = {
+    "trec": (
+        b"1 0 a 2\n1 0 b -1\n\n2 0 a 1\n",
+        b"# x\n1 Q0 a 1 2.5 t\r\n1 Q0 b 2 1e-3 t\n2\tQ0\ta\t1\t7\tt\n",
+        b"1 a 0.5\n1 b 2\n",
+        b"1 a\n1 b\n",
+    ),
+    "csv": (
+        b'\xef\xbb\xbfquery,docid,rating\r\n"red ""shoes""",a,3\r\nstar trek,,\r\n1,"b\nc",0.5\r\n',
+        b"qid;doc;score;rank\n1;a;2.5;1\n1;b;1;2\n",
+        b"metric,query,value\nAP,1,0.5\n",
+    ),
+    "tsv": (b"qid\tdoc\tgrade\n1\ta\t2\n1\tb\t0\n",),
+    "jsonl": (
+        b'{"qid": "1", "doc": "a", "grade": 2}\n{"qid": 1, "doc": "b", "grade": "0.5", "x": {}}\n',
+        b'{"query_id": "\\u00e4", "doc_id": "a", "score": 1e-3, "note": "\\"doc\\": 5"}\n',
+    ),
+    "beir": (
+        b'{"_id": "d1", "title": "", "text": "a", "metadata": {"url": "x"}}\n{"_id": "d2"}\n',
+        b'{"_id": "q1", "text": "jaguar"}\n{"_id": "q2", "text": "\xc3\xa4"}\n',
+        b"query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n",
+    ),
+    "svmlight": (
+        b"# x\n3 qid:1 1:0.5 2:12.0 # 1370 star trek\n0 qid:1 1:0 # 11 star trek\n2 qid:2 7:1 #3\n",
+        b"2 qid:10032 1:0.05 #docid = GX029-35-5894638 inc = 0.01 prob = 0.139842\n",
+    ),
+    "ranx": (b'{"q1": {"d1": 2, "d2": 0}, "q2": {}}', b'{"q1": {"d1": 2.5, "d2": -1e-3}}'),
+    "ntcir": (b"0001 C d1 0\n0001 A d2 1\n0002 S d1 1\n", b"1 a L2\n1 b L0\n"),
+    "prels": (b"1 a 1 2 0.25\n1 b 0 0 0\n2 a -1 1 nan\n",),
+    "topics": (
+        b"51\thorse hooves\n52\tavp\n",
+        (
+            b"<top>\n<num> Number: 401\n<title> foreign minorities\n<desc> Description:\nx\n"
+            b"<narr> Narrative:\ny\n</top>\n"
+        ),
+        b'<topics><topic number="1"><query>a</query><desc>b</desc></topic></topics>',
+    ),
+    "trec-subtopics": (b"51 2 d1 1\n51 3 d1 2\n51 0 d2 0\n",),
+    "umbrela": (
+        (
+            b'{"model": "m", "query": "q", "passage": "p", "prompt": "", "prediction": "3", '
+            b'"judgment": 3, "result_status": 1}\n{"model": "m", "query": {"text": "q", "qid": 1}, '
+            b'"passage": "r", "judgment": 0, "result_status": 0, "docid": "d"}\n'
+        ),
+    ),
+    "umbrela-requests": (
+        (
+            b'{"query": {"text": "q", "qid": "1"}, "candidates": [{"doc": {"segment": "s"}, '
+            b'"docid": "7", "score": 2}]}\n{"query": "q", "candidates": ["one", "two"]}\n'
+        ),
+    ),
+}
+"""Written by hand, with what readers must bear: marks, quotes, blanks, comments, nulls."""
+
+
+def seeds() -> dict[str, list[bytes]]:
+    """For each format some valid files, at least one."""
+    found: dict[str, list[bytes]] = {}
+    for fmt in FORMATS:
+        held = list(WRITTEN.get(fmt.name, ()))
+        held += [path.read_bytes() for path in sorted(SAMPLES.glob(f"{fmt.name}.*"))]
+        for contents in _contents() if fmt.write else ():
+            out = io.BytesIO()
+            try:
+                assert fmt.write is not None
+                fmt.write(contents, out)
+            except RankgateError:  # it does not hold this
+                continue
+            held.append(out.getvalue())
+        held = held or list(WRITTEN["trec"])  # a reader without a writer or a sample
+        found[fmt.name] = held
+    return found
+
+
+def _contents() -> list[Contents]:
+    pair = {"query_id": ["1", "1", "2"], "doc_id": ["a", "ä b", "a"]}
+    qrels = Qrels(pl.DataFrame({**pair, "grade": [3.0, 0.0, 2.0]}), scale=Scale(0, 3))
+    ranked = pl.DataFrame({**pair, "score": [2.5, 1e-3, 7.0]})
+    run = Run("run", lambda: iter([ranked]), tag="t")
+    rated = {"rater": ["ann", "bob", "ann"], "grade": [3.0, None, 1.0]}
+    ratings = Ratings(pl.DataFrame({**pair, **rated}))
+    queries = pl.DataFrame({"query_id": ["1", "2"], "text": ["star wars", 'a "b", c']})
+    documents = pl.DataFrame({"doc_id": ["a", "ä b"], "title": ["x", None]})
+    values = pl.DataFrame({"run": ["r"], "query_id": ["1"], "metric": ["AP"], "value": [0.5]})
+    parts = [
+        Contents(qrels=qrels, queries=queries),
+        Contents(runs=(run,), qrels=qrels, queries=queries, documents=documents),
+        Contents(runs=(run,)),
+        Contents(ratings=ratings),
+        Contents(queries=queries),
+        Contents(documents=documents),
+        Contents(values=values),
+    ]
+    return [*parts, Contents(qrels=qrels)]

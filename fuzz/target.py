@@ -1,0 +1,56 @@
+"""One damaged file through a reader: contents, or one deliberate error in one line."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+
+from rankgate.data.formats import contents_of, detected
+from rankgate.data.source import Source
+from rankgate.errors import RankgateError
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a file.
+
+    Attributes:
+        kind: ``contents``, ``error`` (a deliberate one) or ``traceback``.
+        told: the error's words, or the traceback.
+        key: where a traceback comes from, the same for the same fault.
+    """
+
+    kind: str
+    told: str = ""
+    key: str = ""
+
+
+def tried(name: str, data: bytes, way: int) -> Outcome:
+    """Read a file as a format.
+
+    Args:
+        name: the format.
+        data: the file.
+        way: 0 reads all of it, 1 judgments, 2 a run, 3 looks which format it is and reads that.
+    """
+    source = Source(None, data)
+    try:
+        if way == 3:  # noqa: PLR2004 - as the docstring says
+            contents = detected(source)[0].read(source)
+        else:
+            contents = contents_of(source, name, (None, "qrels", "run")[way])
+        for run in contents.runs:
+            _ = run.table
+    except RankgateError as error:
+        told = str(error)
+        if not told.strip() or "\n" in told:
+            return Outcome("traceback", f"an error of several lines: {told!r}", f"{name}: lines")
+        return Outcome("error", told)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a panic of Polars is no Exception
+        last = traceback.extract_tb(error.__traceback__)
+        ours = [each for each in last if "rankgate" in each.filename] or last
+        place = f"{ours[-1].filename.rsplit('/', 1)[-1]}:{ours[-1].lineno}"
+        return Outcome("traceback", traceback.format_exc(), f"{type(error).__name__} at {place}")
+    return Outcome("contents")

@@ -1,0 +1,139 @@
+"""Every format of the table: junk, cut off and damaged files are read, or refused in one line."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankgate.data.contents import Contents
+from rankgate.data.formats import TABLE, named
+from rankgate.data.source import Source
+from rankgate.errors import RankgateError
+
+FUZZ = Path(__file__).parents[2] / "fuzz"
+NAMES = [name for name, _, _ in TABLE]
+
+
+@pytest.fixture(scope="module")
+def fuzz():
+    """The seeds and the damage of ``make fuzz``."""
+    sys.path.insert(0, str(FUZZ))
+    try:
+        import mutate  # noqa: PLC0415 - only found here
+        import seeds  # noqa: PLC0415 - as above
+    finally:
+        sys.path.remove(str(FUZZ))
+    return seeds.seeds(), mutate.mutated
+
+
+def endured(name, data):
+    """The contents, or None after a deliberate error in one line."""
+    try:
+        contents = named(name).read(Source(None, data))
+        for run in contents.runs:
+            _ = run.table
+    except RankgateError as error:
+        assert str(error).strip()  # noqa: PT017 - the error is one of two good ends
+        assert "\n" not in str(error)  # noqa: PT017 - as above
+        return None
+    assert isinstance(contents, Contents)
+    return contents
+
+
+def test_every_format_has_seeds(fuzz):
+    held, _ = fuzz
+    assert sorted(held) == sorted(NAMES)
+    assert all(held.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_seeds_are_valid(fuzz, name):
+    """Else the damaged ones would say nothing; and each is known for what it holds."""
+    for data in fuzz[0][name]:
+        contents = endured(name, data)
+        assert contents is not None
+        assert contents.parts
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+def test_cut_off_anywhere(fuzz, name, data):
+    seed = data.draw(st.sampled_from(fuzz[0][name]))
+    endured(name, seed[: data.draw(st.integers(0, len(seed)))])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data(), chance=st.integers(0, 2**32))
+def test_damaged_anyhow(fuzz, name, data, chance):
+    held, mutated = fuzz
+    seed = data.draw(st.sampled_from(held[name]))
+    other = data.draw(st.sampled_from(held[data.draw(st.sampled_from(NAMES))]))
+    endured(name, mutated(random.Random(chance), seed, other))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(before=st.binary(max_size=40), data=st.data())
+def test_bytes_before_and_behind(fuzz, name, before, data):
+    endured(name, before)
+    seed = data.draw(st.sampled_from(fuzz[0][name]))
+    endured(name, before + seed)
+    endured(name, seed + before)
+
+
+@pytest.mark.parametrize("name", ["trec", "csv", "ranx", "svmlight", "ntcir", "prels", "beir"])
+def test_the_format_does_not_matter_for_what_is_in_it(fuzz, name):
+    """Line ends, a mark and blank lines at the end change nothing that is read."""
+    for data in fuzz[0][name]:
+        if data.startswith(b"\xef\xbb\xbf") or b"\r" in data or b'"b\nc"' in data:
+            continue
+        plain = endured(name, data)
+        for other in (b"\xef\xbb\xbf" + data, data.replace(b"\n", b"\r\n"), data + b"\n\n"):
+            found = endured(name, other)
+            assert found.parts == plain.parts
+            for part in ("qrels", "queries", "documents"):
+                one, two = getattr(plain, part), getattr(found, part)
+                if one is not None:
+                    assert getattr(one, "table", one).equals(getattr(two, "table", two))
+
+
+@pytest.mark.slow
+def test_the_loop_of_our_own_runs():
+    command = [sys.executable, str(FUZZ / "run.py"), "--engine", "own", "--inputs", "500"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "500 inputs in" in ended.stdout
+
+
+@pytest.mark.slow
+def test_the_loop_sees_a_traceback_a_hang_and_a_crash(tmp_path):
+    """A reader that is broken on purpose, three ways."""
+    for fault, kind in (
+        ("raise KeyError('x')", "KeyError"),
+        ("import time; time.sleep(60)", "hang in trec"),
+        ("import os; os.abort()", "crash in trec"),
+        ("x = bytearray(1 << 28); x[::4096] = b'1' * (1 << 16)", "memory in trec"),
+    ):
+        (tmp_path / "sitecustomize.py").write_text(
+            "import rankgate.data.formats as formats\n"
+            "from dataclasses import replace\n"
+            "from rankgate.data import trec\n"
+            "def broken(source):\n"
+            f"    {fault}\n"
+            "    return good(source)\n"
+            "good = trec.FORMAT.read\n"
+            "trec.FORMAT = replace(trec.FORMAT, read=broken)\n"
+        )
+        command = [sys.executable, str(FUZZ / "run.py"), "--engine", "own", "--inputs", "2"]
+        limits = ["--format", "trec", "--seconds", "2", "--memory", "200"]
+        ended = subprocess.run(
+            [*command, *limits],
+            capture_output=True, text=True, check=False, env={"PYTHONPATH": str(tmp_path)},
+        )  # fmt: skip
+        assert ended.returncode == 1, fault
+        assert kind in ended.stdout, ended.stdout + ended.stderr
