@@ -44,6 +44,25 @@ def test_a_sample_with_its_rest(run, runs, tmp_path):
     assert len(told["documents"]) + len(lines) == 4
 
 
+def test_from_a_sample_to_judgments_with_chances(run, runs, tmp_path):
+    sample, rest, ratings = (tmp_path / name for name in ("s.csv", "rest.qrels", "r.csv"))
+    run("pool", *runs, "--strata", "2:0.5", "--rest", rest, "-o", sample)
+    rows = [line.split(",")[:2] for line in sample.read_text().splitlines()[1:]]
+    ratings.write_text(
+        "query_id,doc_id,rater,grade\n" + "".join(f"{q},{d.strip()},ann,1\n" for q, d in rows)
+    )
+    words = ("resolve", ratings, "--sample", sample, "--rest", rest)
+    done = run(*words, "--format", "csv")
+    told = done.out.splitlines()
+    assert done.code == 0, done.err
+    assert told[0] == "query_id,doc_id,grade,stratum,inclusion"
+    # two of the three documents of query 1, and the only one of query 2
+    assert sorted(row.split(",", 2)[2] for row in told[1:]) == [
+        "-1,,", "1,1-2,0.6666666666666666", "1,1-2,0.6666666666666666", "1,1-2,1.0",
+    ]  # fmt: skip
+    assert run(*words).out.count("\n") == len(rows) + len(rest.read_text().splitlines())
+
+
 def test_queries_by_frequency(run, runs, tmp_path):
     sizes = tmp_path / "sizes.csv"
     sizes.write_text("query_id,frequency\n1,99\n2,1\n")

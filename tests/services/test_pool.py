@@ -2,14 +2,19 @@
 
 import math
 
+import numpy as np
+import polars as pl
 import pytest
 
 from rankgate.data import read_qrels
 from rankgate.data.qrels import Qrels
-from rankgate.errors import UsageError
+from rankgate.errors import InputError, UsageError
+from rankgate.services.evaluate import evaluate
 from rankgate.services.holes import holes
 from rankgate.services.pool import pool
+from rankgate.services.resolve import resolve
 from rankgate.services.reusability import reusability
+from rankgate.stats.order import tau
 
 A = {"1": {"a": 3.0, "b": 2.0, "c": 1.0}, "2": {"m": 1.0}}
 B = {"1": {"b": 3.0, "d": 2.0, "a": 1.0}}
@@ -107,3 +112,47 @@ def test_judge_next_settles_a_comparison_with_fewer_ratings_than_depth(covid):
         needed[order] = count
     assert needed["influence"] > 0, needed
     assert needed["influence"] < needed["rank"]
+
+
+def rated(table, truth):
+    """What a rater who knows the truth says; documents without a judgment are irrelevant."""
+    told = table.join(truth.table, on=["query_id", "doc_id"], how="left")
+    return told.select(
+        "query_id", "doc_id", pl.col("grade").fill_null(0), pl.lit("ann").alias("rater")
+    )
+
+
+def test_average_precision_from_a_third_of_the_pool(covid):
+    """infAP of a sample against AP of the whole pool, 16 runs (Yilmaz and Aslam, CIKM 2006)."""
+    path, runs = covid
+    truth = read_qrels(path)
+    whole = pool(runs, depth=20)
+    judged = resolve(rated(whole.table, truth)).resolution.qrels
+    told = pool(runs, strata="20:0.33", seed=1)
+    assert 0.32 < len(told.table) / len(whole.table) < 0.36
+    rest = Qrels(told.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
+    some = resolve(rated(told.table, truth), sample=told, rest=rest).resolution.qrels
+    assert some.table["inclusion"].drop_nulls().is_between(0.2, 0.5).all()
+    assert (some.table["grade"] == -1).sum() == len(told.rest)
+    full = [float(each.means["AP"]) for each in evaluate(judged, runs, ["AP"]).runs]
+    estimate = [float(each.means["infAP"]) for each in evaluate(some, runs, ["infAP"]).runs]
+    assert tau(np.array(estimate), np.array(full)) > 0.8
+    assert np.sqrt(np.mean((np.array(estimate) - full) ** 2)) < 0.03
+
+
+def test_a_grade_outside_the_sample_has_no_chance():
+    told = pool([A, B], strata="1:1,3:0.5")
+    outside = told.rest.rows()
+    table = pl.DataFrame(
+        [(*outside[0], "ann", 1.0)], schema=["query_id", "doc_id", "rater", "grade"], orient="row"
+    )
+    with pytest.raises(InputError, match=r"has a grade and is not in the sample \(1 such"):
+        resolve(table, sample=told)
+    with pytest.raises(UsageError, match="goes with its sample"):
+        resolve(table, rest={"1": {"a": -1}})
+    drawn = told.table.select("query_id", "doc_id").with_columns(rater=pl.lit("a"), grade=1.0)
+    with pytest.raises(InputError, match="has grade 2, where -1 is needed"):
+        resolve(drawn, sample=told, rest={"1": {"x": 2}})
+    query, document = drawn.row(0)[:2]
+    with pytest.raises(InputError, match="was drawn and is in the rest too"):
+        resolve(drawn, sample=told, rest={query: {document: -1}})

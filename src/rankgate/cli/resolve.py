@@ -43,6 +43,19 @@ def _rules() -> str:
     metavar="N",
     help="Only the first N grades of a pair count.",
 )
+@click.option(
+    "--sample",
+    type=click.Path(),
+    metavar="POOL",
+    help="The sampled pool that was rated; its strata and chances go into the judgments (csv, "
+    "json).",
+)
+@click.option(
+    "--rest",
+    type=click.Path(),
+    metavar="FILE",
+    help="The pool's documents that were not drawn, graded -1; they are added, as infAP needs.",
+)
 @options.from_
 @options.form(*FORMS)
 @options.output
@@ -53,6 +66,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     transform: str | None,
     scale: str | None,
     slots: int | None,
+    sample: str | None,
+    rest: str | None,
     from_: str | None,
     form: str,
     output: str | None,
@@ -66,12 +81,14 @@ def command(  # noqa: PLR0917 - click passes them by name
     \b
     rankgate resolve ratings.csv -o qrels.txt
     rankgate resolve ratings.csv --rule mean --transform graded-to-detail -o qrels.csv
+    rankgate resolve ratings.csv --sample sample.csv --rest rest.qrels -o qrels.txt
     rankgate resolve book.json --rule adjudicated --set adjudicator=ann -o qrels.txt
     """  # noqa: D301 - click needs the character that \b makes
-    refuse_clashes((ratings,), output)
+    refuse_clashes(tuple(each for each in (ratings, sample, rest) if each), output)
     told = resolve(
-        ratings, rule, parameters, transform=transform, scale=scale, slots=slots, from_=from_
-    )
+        ratings, rule, parameters, transform=transform, scale=scale, slots=slots, sample=sample,
+        rest=rest, from_=from_,
+    )  # fmt: skip
     deliver(render(told, form), output)
     if output not in (None, "-"):
         deliver(render(told, "meta"), f"{output}.meta.json")

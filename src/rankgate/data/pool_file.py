@@ -13,8 +13,12 @@ from rankgate.errors import DuplicateError, InputError
 if TYPE_CHECKING:
     from rankgate.data.cells import Row
 
-SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "batch": pl.Int64}
-"""The columns of a pool that is read; a file without batches is one batch."""
+SCHEMA = {
+    "query_id": pl.String, "doc_id": pl.String, "batch": pl.Int64, "stratum": pl.String,
+    "inclusion": pl.Float64,
+}  # fmt: skip
+"""The columns of a pool that is read; a file without batches is one batch, a document without
+an inclusion was taken for sure."""
 
 _NAMES = {
     "query_id": ("query_id", "query", "qid", "topic"),
@@ -34,8 +38,11 @@ def read_pool(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a path or a frame
         DuplicateError: a document that stands twice for one query.
     """
     if isinstance(pool, pl.DataFrame):
-        batch = pl.col("batch") if "batch" in pool.columns else pl.lit(1)
-        return pool.select("query_id", "doc_id", batch.cast(pl.Int64).alias("batch"))
+        usual = {"batch": pl.lit(1), "stratum": pl.lit(None), "inclusion": pl.lit(1.0)}
+        return pool.select(
+            (pl.col(name) if name in pool.columns else usual[name]).cast(dtype).alias(name)
+            for name, dtype in SCHEMA.items()
+        )
     sheet = cells.read(pool)
     found = {ours: next((n for n in names if n in sheet.names), None)
              for ours, names in _NAMES.items()}  # fmt: skip
@@ -50,7 +57,8 @@ def read_pool(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a path or a frame
         if (line := seen.setdefault((query, document), row.line)) != row.line:
             problem = f"{document} stands twice for query {query} (line {line}); keep one row."
             raise DuplicateError(problem, source=sheet.label, line=row.line)
-        told.append((query, document, _batch(row, sheet.label)))
+        stratum = str(row.cells.get("stratum") or "") or None
+        told.append((query, document, _batch(row, sheet.label), stratum, _chance(row, sheet.label)))
     return pl.DataFrame(told, schema=SCHEMA, orient="row")
 
 
@@ -76,3 +84,17 @@ def _batch(row: Row, label: str) -> int:
     except ValueError:
         problem = f"batch '{cell}' is no whole number."
         raise InputError(problem, source=label, line=row.line) from None
+
+
+def _chance(row: Row, label: str) -> float:
+    cell = row.cells.get("inclusion")
+    if cell in (None, ""):
+        return 1.0
+    try:
+        chance = float(str(cell))
+    except ValueError:
+        chance = 0.0
+    if not 0 < chance <= 1:
+        problem = f"inclusion '{cell}' is no probability above 0 and at most 1."
+        raise InputError(problem, source=label, line=row.line)
+    return chance

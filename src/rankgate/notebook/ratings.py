@@ -62,6 +62,8 @@ def resolve(
     transform: str | Path | Transformer | None = None,
     scale: str | None = None,
     slots: int | None = None,
+    sample: Any = None,  # noqa: ANN401 - a pool, a path or a frame
+    rest: Any = None,  # noqa: ANN401 - as judgments
     from_: str | None = None,
 ) -> Resolved:
     """Make judgments of ratings: at most one grade per query and document, by a stated rule.
@@ -75,6 +77,8 @@ def resolve(
             ``graded-to-binary``, a file with one ``from: to`` a line, or a transformer.
         scale: the grades that are possible; others are refused.
         slots: how many grades a pair takes, the first ones.
+        sample: the sampled pool that was rated; its strata and chances go into the judgments.
+        rest: the pool's documents that were not drawn, graded −1; they are added.
         from_: the name of the file's format.
 
     Raises:
@@ -88,8 +92,9 @@ def resolve(
     [('q', 'd', 1.0)]
     """
     told = resolve_service.resolve(
-        ratings, rule, parameters, transform=transform, scale=scale, slots=slots, from_=from_
-    )
+        ratings, rule, parameters, transform=transform, scale=scale, slots=slots, sample=sample,
+        rest=rest, from_=from_,
+    )  # fmt: skip
     return Resolved(**{each.name: getattr(told, each.name) for each in fields(told)})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
 from rankgate.report import as_csv, as_json
@@ -33,9 +33,7 @@ def render(told: Resolved, form: str) -> str:
         return as_json.dumped({key: whole[key] for key in _MADE})
     rows = [(row["query_id"], row["doc_id"], row["grade"]) for row in told.to_dict()["judgments"]]
     if form == "csv":
-        return as_csv.written(
-            ("query_id", "doc_id", "grade"), [(*ids, f"{_grade(grade)}") for *ids, grade in rows]
-        )
+        return _csv(told)
     for query, document, _ in rows:
         if len(query.split()) != 1 or len(document.split()) != 1:
             raise UsageError(
@@ -43,6 +41,19 @@ def render(told: Resolved, form: str) -> str:
                 "blanks; say --format csv."
             )
     return "".join(f"{query} 0 {document} {_grade(grade)}\n" for query, document, grade in rows)
+
+
+def _csv(told: Resolved) -> str:
+    judged = told.to_dict()["judgments"]
+    head = ("query_id", "doc_id", "grade", *_sampled(judged))
+    return as_csv.written(
+        head, [[_grade(row[n]) if n == "grade" else row[n] for n in head] for row in judged]
+    )
+
+
+def _sampled(judged: list[dict[str, Any]]) -> tuple[str, ...]:
+    """The columns of a sample, where the judgments are of one."""
+    return tuple(name for name in ("stratum", "inclusion") if judged and name in judged[0])
 
 
 def summary(told: Resolved, width: int = WIDTH) -> str:

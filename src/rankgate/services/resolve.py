@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankgate.data import read_qrels
 from rankgate.data.rated import read_ratings
 from rankgate.errors import InputError, UsageError
-from rankgate.judging.resolve import Resolution
+from rankgate.judging.drawn import as_drawn
+from rankgate.judging.resolve import Resolution, judgments
 from rankgate.judging.resolve import resolve as resolved
 from rankgate.judging.rules import RULES
 from rankgate.judging.scales import TRANSFORMERS, Transformer, scale_of
+from rankgate.services.tasks import pool_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,6 +73,8 @@ def resolve(
     transform: str | Path | Transformer | None = None,
     scale: str | None = None,
     slots: int | None = None,
+    sample: Any = None,  # noqa: ANN401 - a pool, a path or a frame
+    rest: Any = None,  # noqa: ANN401 - as judgments
     from_: str | None = None,
 ) -> Resolved:
     """Make judgments of ratings.
@@ -82,11 +87,13 @@ def resolve(
             ``graded-to-binary``, a file with one ``from: to`` a line, or a transformer.
         scale: the grades that are possible; others are refused. A name, a range or a list.
         slots: how many grades a pair takes, the first ones.
+        sample: the sampled pool that was rated; its strata and chances go into the judgments.
+        rest: the pool's documents that were not drawn, graded −1; they are added.
         from_: the name of the file's format.
 
     Raises:
         InputError: ratings that cannot be read, a grade that is not on the scale, with file and
-            line.
+            line; a grade of a document that is not in the sample.
         UsageError: an unknown rule, parameter, transformer or scale.
     """
     said = read_ratings(ratings, from_=from_)
@@ -98,7 +105,16 @@ def resolve(
         scale=scale_of(scale) if scale else None,
         slots=slots,
     )
+    if sample is not None or rest is not None:
+        told = _sampled(told, sample, rest, said.name)
     return Resolved(said.name, told)
+
+
+def _sampled(told: Resolution, sample: Any, rest: Any, label: str) -> Resolution:  # noqa: ANN401
+    if sample is None:
+        raise UsageError("the rest of a pool goes with its sample; give both.")
+    left = None if rest is None else read_qrels(rest)
+    return replace(told, qrels=as_drawn(judgments(told, label), pool_of(sample), left))
 
 
 def _parameters(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
