@@ -10,13 +10,15 @@ from rankgate.data.carried import by_query, lost, own, put
 from rankgate.data.collected import Judged
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss, Note
-from rankgate.data.json_walk import an_id, an_object, inside
+from rankgate.data.json_walk import an_id, an_object, each, inside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import BinaryIO
 
     from rankgate.data.source import Source
+
+    _Rating = tuple[Any, Any, str, str]  # document, grade, their place, the grade's key there
 
 _NAME = "opensearch-judgments"
 _LISTS = ("judgmentRatings", "judgmentScores")
@@ -42,21 +44,12 @@ def read(source: Source) -> Contents:
     """
     label = source.label
     found = opensearch.only(source, "judgment lists")
-    key = next((name for name in _LISTS if name in found), None)
-    judged, seen, merged = Judged(label), set(), []
-    if key and isinstance(found[key], dict):
-        for query, ratings in found[key].items():
-            judged.ask(query)
-            for doc, grade in an_object({query: ratings}, query, key, label).items():
-                judged.add(query, doc, grade, f"{key}.{query}.{doc}", "")
-    elif key:
-        for where, entry in inside(found, key, "", label):
-            query = an_id(entry, "query", where, label)
-            merged += [query] if query in seen else []
-            seen.add(query)
-            judged.ask(query)
-            for at, rating in inside({"ratings": [], **entry}, "ratings", where, label):
-                judged.add(query, rating.get("docId"), rating.get("rating"), at, "rating")
+    judged, merged = Judged(label), []
+    for query, ratings in _entries(found, label):
+        merged += [query] if query in judged.asked else []
+        judged.ask(query)
+        for rating in ratings:
+            judged.add(query, *rating)
     qrels, notes = judged.qrels(source.stem)
     rest = {name: value for name, value in found.items() if name not in _LISTS}
     return Contents(
@@ -65,6 +58,30 @@ def read(source: Source) -> Contents:
         extra={_NAME: {"list": rest}},
         notes=(*notes, *Note.of("entries of a query that has one before, merged", merged)),
     )
+
+
+def _entries(found: dict[str, Any], label: str) -> Iterator[tuple[str, Iterator[_Rating]]]:
+    """The query of each entry and its ratings; a query may have several entries in a list."""
+    key = next((name for name in _LISTS if name in found), None)
+    if key is None:
+        return
+    if not isinstance(found[key], dict):
+        for where, entry in inside(found, key, "", label):
+            query = an_id(entry, "query", where, label)
+            yield query, _listed(entry.get("ratings", []), f"{where}.ratings", label)
+        return
+    for query, ratings in found[key].items():
+        where = f"{key}.{query}"
+        if isinstance(ratings, list):
+            yield query, _listed(ratings, where, label)
+        else:
+            grades = an_object({query: ratings}, query, key, label)
+            yield query, ((doc, grade, f"{where}.{doc}", "") for doc, grade in grades.items())
+
+
+def _listed(ratings: Any, where: str, label: str) -> Iterator[_Rating]:  # noqa: ANN401
+    for at, rating in each(ratings, where, label):
+        yield rating.get("docId"), rating.get("rating"), at, "rating"
 
 
 def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -106,8 +123,9 @@ FORMAT = Format(
     loses="raters, scales, ids beside texts",
     detail=(
         "The body that imports judgments, or the answer of a search for a list: judgmentRatings "
-        "with a query and its ratings, which are strings. One query may have several entries; "
-        "they are merged. Requests for judgments from clicks or a language model are read for "
-        "their settings. A file query,docid,rating for upload is quepid-csv."
+        "with a query and its ratings, which are strings; or an object of ratings by query. One "
+        "query may have several entries; they are merged. Requests for judgments from clicks or "
+        "a language model are read for their settings. A file query,docid,rating for upload is "
+        "quepid-csv."
     ),
 )

@@ -228,6 +228,21 @@ def test_opensearch_ratings_are_texts_and_entries_are_merged():
         held(judgments(("a", {"x": "3"}), ("a", {"x": "2"})))
 
 
+@pytest.mark.parametrize(
+    "ratings",
+    [
+        [{"query": "a", "ratings": [{"docId": "x", "rating": "3.000"}]}],
+        {"a": [{"docId": "x", "rating": "3.000"}]},
+        {"a": {"x": "3.000"}},
+    ],
+)
+@pytest.mark.parametrize("key", ["judgmentRatings", "judgmentScores"])
+def test_opensearch_ratings_in_a_list_or_by_query(key, ratings):
+    document = {"name": "n", "type": "IMPORT_JUDGMENT", key: ratings}
+    assert kind(document) == "opensearch-judgments"
+    assert grades(held(document)) == {("a", "x"): 3.0}
+
+
 def test_opensearch_the_answer_of_a_search_for_a_list():
     source = judgments(("a", {"x": "3"})) | {"id": "7", "status": "COMPLETED"}
     answer = {"took": 1, "hits": {"total": {"value": 1}, "hits": [{"_id": "7", "_source": source}]}}
