@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -142,7 +143,7 @@ class Client:
     def _body(self, response: Any, end: float) -> bytes:  # noqa: ANN401 - urllib3's
         """All bytes of an answer, in time."""
         pieces, size = [], 0
-        try:
+        with closing(response):  # one that was read to its end went back to the pool before
             while piece := response.read1(_PIECE):
                 pieces.append(piece)
                 size += len(piece)
@@ -151,12 +152,8 @@ class Client:
                 if size > _LARGEST:
                     raise self._errors.ProtocolError
             told = response.headers.get("Content-Length", "")
-            if told.isdigit() and int(told) > size:
-                raise self._errors.ProtocolError
-        except BaseException:
-            response.close()
-            raise
-        response.release_conn()
+        if told.isdigit() and int(told) > size:
+            raise self._errors.ProtocolError
         return b"".join(pieces)
 
     def _read(self, data: bytes) -> Reply:

@@ -1,0 +1,122 @@
+"""A model's ratings on disk: what was answered, what it cost, and what need not be asked again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from rankgate.judging.session import rating_row
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rankgate.data.journal import Journal
+    from rankgate.judging.llm.judge import Ask
+    from rankgate.judging.llm.purse import Prices
+    from rankgate.judging.llm.work import Outcome
+
+Row = dict[str, Any]
+
+_KEPT = 4000  # characters of an answer
+_EMPTY = "the document has no text"
+
+
+@dataclass
+class Ledger:
+    """Ratings with the hashes of their requests, in a journal; nothing in it is ever changed.
+
+    Attributes:
+        journal: where all is kept.
+        rater: the name in the ratings.
+        model: who is asked.
+        guideline: kept with each rating.
+    """
+
+    journal: Journal
+    rater: str
+    model: str
+    guideline: str
+
+    def left(self, asks: Sequence[Ask], *, again: bool = False) -> list[Ask]:
+        """The requests whose answers are not known.
+
+        An answer that is known, and that another template's replaced in between, becomes the
+        last word again. A document without text is never asked about.
+
+        Args:
+            asks: all requests.
+            again: answers without a grade count as not known.
+        """
+        known = {row["request"]: row for row in self.journal.rows if row.get("answered")}
+        last = self.last()
+        found = []
+        for ask in asks:
+            row = known.get(ask.request)
+            if not ask.task.document:
+                row = {"grade": None, "reason": _EMPTY}
+            elif row is None or (again and row.get("grade") is None):
+                found.append(ask)
+                continue
+            if last.get(ask.task.pair, {}).get("request") != ask.request:
+                self._repeat(ask, row)
+        return found
+
+    def keep(self, ask: Ask, outcome: Outcome) -> None:
+        """Put an outcome on disk.
+
+        Raises:
+            UsageError: the disk is full or gone.
+        """
+        answer = outcome.answer
+        seconds = round(outcome.seconds, 3)
+        self.journal.add({
+            **self._rating(ask, answer.grade, answer.reason, answer.comment, seconds),
+            "answered": outcome.answered,
+            "input_tokens": outcome.input_tokens,
+            "output_tokens": outcome.output_tokens,
+            "cost": outcome.cost,
+            "attempts": outcome.attempts,
+            "answer": outcome.text[:_KEPT],
+        })  # fmt: skip
+
+    def last(self) -> dict[tuple[str, str], Row]:
+        """The rater's last word on each pair."""
+        rows = (row for row in self.journal.rows if row.get("rater") == self.rater)
+        return {(str(row.get("query_id")), str(row.get("doc_id"))): row for row in rows}
+
+    def spent(self, prices: Prices | None) -> float:
+        """What all requests of the journal cost; those without a cost at these prices."""
+        total = 0.0
+        for row in self.journal.rows:
+            if row.get("cost") is not None:
+                total += float(row["cost"])
+            elif prices is not None:
+                tokens = (row.get("input_tokens") or 0, row.get("output_tokens") or 0)
+                total += prices.cost(*tokens)
+        return total
+
+    def _repeat(self, ask: Ask, row: Mapping[str, Any]) -> None:
+        self.journal.add({
+            **self._rating(ask, row["grade"], row.get("reason"), row.get("comment"), None),
+            "answered": True,
+            "input_tokens": 0,
+            "output_tokens": 0,
+            "cost": 0.0,
+            "attempts": 0,
+            "answer": row.get("answer", ""),
+        })  # fmt: skip
+
+    def _rating(
+        self,
+        ask: Ask,
+        grade: float | None,
+        reason: str | None,
+        comment: str | None,
+        seconds: float | None,
+    ) -> Row:
+        row = rating_row(
+            ask.task, self.rater, grade, reason, at=datetime.now(UTC), seconds=seconds,
+            comment=comment, guideline=self.guideline,
+        )  # fmt: skip
+        return {**row, "model": self.model, "request": ask.request}
