@@ -7,10 +7,10 @@
 ('run1', 0.7967075809905066, 1.0)
 
 The verbs have the names of the commands: ``evaluate``, ``explain``, ``reconcile``, ``compare``,
-``gate`` and more. ``read_qrels`` and ``read_run`` read what they take; ``metric`` makes a metric
-of a function, ``convention`` rules of one's own. Metrics are in ``rankgate.metrics`` by name:
-``nDCG(gain="exp") @ 10``. Everything is imported when it is first used, so that a command loads
-only what it needs.
+``gate`` and more. ``read_qrels``, ``read_run`` and ``from_arrays`` read what they take;
+``metric`` makes a metric of a function, ``convention`` rules of one's own. Metrics are in
+``rankgate.metrics`` by name: ``nDCG(gain="exp") @ 10``. Everything is imported when it is first
+used, so that a command loads only what it needs.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankgate.data import read_qrels, read_run
+    from rankgate.data.arrays import from_arrays
     from rankgate.errors import InputError, RankgateError, UsageError
     from rankgate.metrics.custom import metric
     from rankgate.notebook import (
@@ -111,6 +112,7 @@ __all__ = [
     "describe",
     "evaluate",
     "explain",
+    "from_arrays",
     "gate",
     "holes",
     "metric",
@@ -173,6 +175,7 @@ _HOMES = {
     "evaluate": "rankgate.notebook",
     "explain": "rankgate.notebook",
     "metric": "rankgate.metrics.custom",
+    "from_arrays": "rankgate.data.arrays",
     "read_qrels": "rankgate.data",
     "read_run": "rankgate.data",
     "InputError": "rankgate.errors",
