@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from rankgate.data.carried import lost, lost_columns, texts
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss
-from rankgate.data.lines import number_fault
+from rankgate.data.graded_lines import graded_lines
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.data.sheet import grade
@@ -19,8 +18,6 @@ from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from typing import BinaryIO
-
-    from numpy.typing import NDArray
 
     from rankgate.data.source import Source
 
@@ -45,57 +42,11 @@ def read(source: Source) -> Contents:
         InputError: a line of another shape, a grade that is no number; with the line.
         DuplicateError: a document judged twice for one query.
     """
-    text = pl.Series("line", _decoded(source).replace("\r\n", "\n").split("\n"), pl.String)
-    blank = text.str.strip_chars() == ""
-    comment = text.str.contains(r"^\s*#")
-    at = np.flatnonzero((~(blank | comment)).to_numpy()) + 1
-    body = text.gather(at - 1)
-    rows = pl.DataFrame(body.str.extract_groups(_LINE)).unnest("line")
-    rows = _numbered(rows, body, at, source)
-    lines = _Lines(at)
-    judged = rows.select(list(SCHEMA))
-    qrels = Qrels(judged, source.stem, place=Place(source.label, lines.line))
-    header = pl.DataFrame(text.filter(comment).str.extract_groups(_HEADER)).unnest("line")
-    return Contents(qrels=qrels, queries=_queries(rows, header.drop_nulls("query_id")))
-
-
-def _decoded(source: Source) -> str:
-    data = source.everything().removeprefix(b"\xef\xbb\xbf")
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line = 1 + data.count(b"\n", 0, error.start)
-        problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
-        raise InputError(problem, source=source.label, line=line) from None
-
-
-def _numbered(
-    rows: pl.DataFrame, body: pl.Series, at: NDArray[np.int64], source: Source
-) -> pl.DataFrame:
-    """The rows with their grades as numbers."""
-    strange = rows["doc_id"].is_null()
-    if strange.any():
-        row = int(strange.arg_max() or 0)
-        problem = f"'{body[row][:40]}', expected a line such as 3 qid:1 # 1370 star trek."
-        raise InputError(problem, source=source.label, line=int(at[row]))
-    number = rows["grade"].cast(pl.Float64, strict=False)
-    wrong = number.is_null() | ~number.is_finite()
-    if wrong.any():
-        row = int(wrong.arg_max() or 0)
-        shown = rows["grade"][row]
-        problem = number_fault(shown, "grade") or f"grade {shown} is not a finite number."
-        raise InputError(problem, source=source.label, line=int(at[row]))
-    return rows.with_columns(number)
-
-
-class _Lines:
-    """The lines that rows stand on."""
-
-    def __init__(self, at: NDArray[np.int64]) -> None:
-        self._at = at
-
-    def line(self, row: int) -> int:
-        return int(self._at[row])
+    found = graded_lines(source, _LINE, "3 qid:1 # 1370 star trek")
+    place = Place(source.label, lambda row: int(found.at[row]))
+    qrels = Qrels(found.rows.select(*SCHEMA), source.stem, place=place)
+    header = pl.DataFrame(found.comments.str.extract_groups(_HEADER)).unnest("line")
+    return Contents(qrels=qrels, queries=_queries(found.rows, header.drop_nulls("query_id")))
 
 
 def _queries(rows: pl.DataFrame, header: pl.DataFrame) -> pl.DataFrame | None:

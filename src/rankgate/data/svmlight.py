@@ -15,7 +15,7 @@ import polars as pl
 from rankgate.data.carried import lost, lost_columns, own, texts
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss
-from rankgate.data.lines import number_fault
+from rankgate.data.graded_lines import graded_lines
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.data.sheet import grade
@@ -42,7 +42,6 @@ _SNIFFED = re.compile(
     rf"(?:[ \t]++\d++:{_NUMBER})++[ \t]*+(?:#|\r?\n|$)".encode()
 )
 _NAMED = r"(?i)^docid\s*=\s*(\S+)"  # LETOR: docid = GX008-86-4444840 inc = 1 prob = 0.086622
-_SHOWN = 40
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
@@ -64,13 +63,9 @@ def read(source: Source) -> Contents:
         InputError: a line of another shape, a grade that is no number, no queries; with the line.
         DuplicateError: a document judged twice for one query.
     """
-    lines = pl.Series("line", _decoded(source).replace("\r\n", "\n").split("\n"), pl.String)
-    blank = lines.str.contains(r"^\s*(?:#|$)")
-    at = np.flatnonzero((~blank).to_numpy()) + 1
-    body = lines.gather(at - 1)
-    rows = pl.DataFrame(body.str.extract_groups(_LINE)).unnest("line")
-    _refuse_strange(rows, body, at, source)
-    rows = rows.with_columns(pl.col("grade").cast(pl.Float64, strict=False), *_document(at))
+    found = graded_lines(source, _LINE, "3 qid:1 1:0.5 2:12 # 1370")
+    at = found.at
+    rows = found.rows.with_columns(*_document(at))
     rows, notes = _with_queries(rows, at, source)
     numbered = rows["given"].null_count()
     if numbered:
@@ -127,33 +122,6 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
         *lost_columns("queries", contents.queries, ("query_id", "text")),
         *Loss.of(told, [] if whole else ids.to_list()),
     )
-
-
-def _decoded(source: Source) -> str:
-    data = source.everything().removeprefix(b"\xef\xbb\xbf")
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line = 1 + data.count(b"\n", 0, error.start)
-        problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
-        raise InputError(problem, source=source.label, line=line) from None
-
-
-def _refuse_strange(
-    rows: pl.DataFrame, body: pl.Series, at: NDArray[np.int64], source: Source
-) -> None:
-    strange = rows["grade"].is_null()
-    if strange.any():
-        row = int(strange.arg_max() or 0)
-        problem = f"'{body[row][:_SHOWN]}', expected a line such as 3 qid:1 1:0.5 2:12 # 1370."
-        raise InputError(problem, source=source.label, line=int(at[row]))
-    number = rows["grade"].cast(pl.Float64, strict=False)
-    wrong = ~number.is_finite().fill_null(value=False)
-    if wrong.any():
-        row = int(wrong.arg_max() or 0)
-        shown = rows["grade"][row][:_SHOWN]
-        problem = number_fault(shown, "grade") or f"grade {shown} is not a finite number."
-        raise InputError(problem, source=source.label, line=int(at[row]))
 
 
 def _document(at: NDArray[np.int64]) -> list[pl.Expr]:

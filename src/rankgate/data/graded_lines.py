@@ -1,0 +1,76 @@
+"""Files for learning to rank, line by line: a grade, a query, what follows, and a comment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.lines import number_fault
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.source import Source
+
+_SHOWN = 40
+
+
+@dataclass(frozen=True)
+class GradedLines:
+    """The lines of a file that hold a grade.
+
+    Attributes:
+        rows: the groups of the pattern as columns of strings, ``grade`` as numbers.
+        at: ``(n,)``, the line that each row stands on.
+        comments: the lines that begin with ``#``.
+    """
+
+    rows: pl.DataFrame
+    at: NDArray[np.int64]
+    comments: pl.Series
+
+
+def graded_lines(source: Source, pattern: str, example: str) -> GradedLines:
+    """Take the lines of a file apart; blank lines and comments hold no grade.
+
+    Args:
+        source: the file.
+        pattern: what a line is, with named groups, of which one is ``grade``.
+        example: a line as it should be, for the error.
+
+    Raises:
+        InputError: a line of another shape, a grade that is no finite number, text that is not
+            UTF-8; with the line.
+    """
+    lines = pl.Series("line", _decoded(source).replace("\r\n", "\n").split("\n"), pl.String)
+    comment = lines.str.contains(r"^\s*#")
+    at = np.flatnonzero((~(comment | (lines.str.strip_chars() == ""))).to_numpy()) + 1
+    body = lines.gather(at - 1)
+    rows = pl.DataFrame(body.str.extract_groups(pattern)).unnest("line")
+    strange = rows["grade"].is_null()
+    if strange.any():
+        row = int(strange.arg_max() or 0)
+        problem = f"'{body[row][:_SHOWN]}', expected a line such as {example}."
+        raise InputError(problem, source=source.label, line=int(at[row]))
+    number = rows["grade"].cast(pl.Float64, strict=False)
+    wrong = ~number.is_finite().fill_null(value=False)
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        shown = rows["grade"][row][:_SHOWN]
+        problem = number_fault(shown, "grade") or f"grade {shown} is not a finite number."
+        raise InputError(problem, source=source.label, line=int(at[row]))
+    return GradedLines(rows.with_columns(number), at, lines.filter(comment))
+
+
+def _decoded(source: Source) -> str:
+    data = source.everything().removeprefix(b"\xef\xbb\xbf")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = 1 + data.count(b"\n", 0, error.start)
+        problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
+        raise InputError(problem, source=source.label, line=line) from None
