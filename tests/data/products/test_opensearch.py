@@ -1,0 +1,174 @@
+"""OpenSearch: judgments, query sets, configurations, experiments, metric stores."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from rankgate.data import contents_of
+from rankgate.data.formats import detected, named
+from rankgate.data.source import Source
+from rankgate.errors import DuplicateError, InputError
+
+
+def held(value, name=None):
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return contents_of(Source(None, data), name)
+
+
+def kind(value):
+    return detected(Source(None, json.dumps(value).encode()))[0].name
+
+
+def grades(contents):
+    return {(q, d): g for q, d, g in contents.qrels.table.rows()}
+
+
+def written(contents, name):
+    out = io.BytesIO()
+    losses = named(name).write(contents, out)
+    return json.loads(out.getvalue()), {loss.what: loss.count for loss in losses}
+
+
+def told(contents):
+    return {note.what: (note.count, note.examples) for note in contents.notes}
+
+
+def judgments(*entries, **more):
+    ratings = [
+        {"query": query, "ratings": [{"docId": d, "rating": g} for d, g in found.items()]}
+        for query, found in entries
+    ]
+    return {"name": "n", "type": "IMPORT_JUDGMENT", **more, "judgmentRatings": ratings}
+
+
+def test_ratings_are_texts_and_entries_are_merged():
+    document = judgments(("a", {"x": "3.000"}), ("b", {"y": "0.25"}), ("a", {"z": 1, "x": "3"}))
+    contents = held(document)
+    assert grades(contents) == {("a", "x"): 3.0, ("b", "y"): 0.25, ("a", "z"): 1.0}
+    assert told(contents)["entries of a query that has one before, merged"] == (1, ("a",))
+    back, losses = written(contents, "opensearch-judgments")
+    assert losses == {}
+    assert back == judgments(("a", {"x": "3.000", "z": "1.000"}), ("b", {"y": "0.250"}))
+    exact = held(judgments(("a", {"x": "0.12345"})))
+    assert written(exact, "opensearch-judgments")[0] == judgments(("a", {"x": "0.12345"}))
+    with pytest.raises(DuplicateError, match="document 'x' has grade 3"):
+        held(judgments(("a", {"x": "3"}), ("a", {"x": "2"})))
+
+
+@pytest.mark.parametrize(
+    "ratings",
+    [
+        [{"query": "a", "ratings": [{"docId": "x", "rating": "3.000"}]}],
+        {"a": [{"docId": "x", "rating": "3.000"}]},
+        {"a": {"x": "3.000"}},
+    ],
+)
+@pytest.mark.parametrize("key", ["judgmentRatings", "judgmentScores"])
+def test_ratings_in_a_list_or_by_query(key, ratings):
+    document = {"name": "n", "type": "IMPORT_JUDGMENT", key: ratings}
+    assert kind(document) == "opensearch-judgments"
+    assert grades(held(document)) == {("a", "x"): 3.0}
+
+
+def test_the_answer_of_a_search_for_a_list():
+    source = judgments(("a", {"x": "3"})) | {"id": "7", "status": "COMPLETED"}
+    answer = {"took": 1, "hits": {"total": {"value": 1}, "hits": [{"_id": "7", "_source": source}]}}
+    assert kind(answer) == "opensearch-judgments"
+    assert grades(held(answer)) == {("a", "x"): 3.0}
+    answer["hits"]["hits"] *= 2
+    with pytest.raises(InputError, match="2 judgment lists, where one is needed"):
+        held(answer)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"name": "u", "type": "UBI_JUDGMENT", "clickModel": "coec", "maxRank": 20},
+        {"name": "l", "type": "LLM_JUDGMENT", "modelId": "m", "querySetId": "q", "size": 5},
+        {"querySetId": "q", "searchConfigurationList": ["a", "b"], "type": "PAIRWISE_COMPARISON"},
+        {"querySetId": "q", "searchConfigurationList": ["a"], "type": "HYBRID_OPTIMIZER"},
+    ],
+)
+def test_requests_come_back_as_they_were(document):
+    contents = held(document)
+    assert contents.parts == ("extra",)
+    assert written(contents, kind(document)) == (document, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"queryText": "phone", "referenceAnswer": "a, b"}\n{"queryText": "steel"}\n',
+        '\ufeff{"queryText": "phone", "referenceAnswer": "a, b"}\r\n\r\n{"queryText": "steel"}',
+        'query: "phone", answer: "a, b"\nquery: "steel"\n',
+        '{"querySetQueries": [{"queryText": "phone", "referenceAnswer": "a, b"}, "steel"]}',
+    ],
+)
+def test_query_sets_in_all_their_forms(text):
+    contents = held(text.encode())
+    assert contents.queries.select("query_id", "text", "reference_answer").rows() == [
+        ("phone", "phone", "a, b"),
+        ("steel", "steel", None),
+    ]
+    assert contents.qrels is None
+
+
+def test_plain_lines_need_their_name():
+    contents = held(b"phone\n\nsteel\nphone\n", "opensearch-query-set")
+    assert contents.queries["text"].to_list() == ["phone", "steel"]
+    assert told(contents)["queries that stand twice, read once"] == (1, ("phone",))
+
+
+def test_a_search_configuration_holds_json():
+    document = {"name": "b", "index": "i", "query": '{"query": {"match": "%SearchText%"}}'}
+    assert kind(document) == "opensearch-configuration"
+    assert written(held(document), kind(document)) == (document, {})
+    with pytest.raises(InputError, match="the query in it"):
+        held(document | {"query": "{%SearchText%"})
+
+
+def test_results_are_runs():
+    def result(system, text, docs):
+        return {
+            "_source": {
+                "searchConfigurationId": system,
+                "searchText": text,
+                "documentIds": docs,
+                "metrics": [{"metric": "NDCG@5", "value": 0.5}],
+            }
+        }
+
+    answer = {"hits": {"hits": [result("a", "q", ["x", 7]), result("b", "q", [])]}}
+    contents = held(answer)
+    assert [run.name for run in contents.runs] == ["a", "b"]
+    assert contents.runs[0].table.rows() == [("q", "x", -1.0), ("q", "7", -2.0)]
+    assert contents.runs[1].queries.rows() == [("q", "zero")]
+    assert contents.values.select("run", "metric", "value").rows() == [
+        ("a", "NDCG@5", 0.5),
+        ("b", "NDCG@5", 0.5),
+    ]
+
+
+@pytest.mark.parametrize("time", ["timestamp", "datetime"])
+@pytest.mark.parametrize("bulk", [False, True])
+def test_metric_stores(time, bulk):
+    stamp = "2024-09-01T00:00:00Z" if time == "timestamp" else "2024-09-01T00:00:00"
+    row = {time: stamp, "search_config": "r", "query": "q", "metric": "prec@10", "value": 0.5}
+    lines = ([{"index": {"_id": "1"}}] if bulk else []) + [row]
+    data = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    contents = held(data)
+    at = datetime(2024, 9, 1, tzinfo=UTC)
+    assert contents.values.select("run", "query_id", "metric", "value", "at").rows() == [
+        ("r", "q", "prec@10", 0.5, at)
+    ]
+    out = io.BytesIO()
+    assert named("opensearch-metrics").write(contents, out) == ()
+    assert out.getvalue() == data
+    bad = data + json.dumps(row | {time: "yesterday"}).encode()
+    with pytest.raises(InputError, match="'yesterday' is no point in time") as error:
+        held(bad)
+    assert error.value.line == len(lines) + 1
