@@ -73,6 +73,7 @@ def parquet(rows=QRELS):
             "without its other half",
         ),
         (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc', 2, "not JSON"),
+        (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": 1e999, "grade": 2}', 2, "no id"),
         (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "a", "grade": 2}\n', 2, "twice"),
     ],
 )
@@ -267,3 +268,12 @@ def test_a_query_with_too_many_documents(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "_DOCUMENTS", 1000)
     with pytest.raises(InputError, match="more than 1000 documents for one query"):
         list(read_run(path).batches())
+
+
+def test_a_field_with_a_number_that_is_too_large(tmp_path):
+    path = saved(
+        tmp_path, b'{"qid": "1", "text": "a", "x": 1}\n{"qid": "2", "text": "b", "x": 1e999}'
+    )
+    with pytest.raises(InputError, match="a number in 'x' is too large") as error:
+        contents_of(path)
+    assert error.value.line == 2

@@ -38,6 +38,7 @@ _ESCAPE = re.compile(rb"\\u(?:[dD][89a-fA-F]|00[2-7])")
 _NO_ID = rb'\s*:\s*+(?!"|(?:0|-?[1-9]\d*+)\s*+[,}])'
 _COLON, _QUOTE = 58, 34
 _BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
+_IDS = ("query_id", "doc_id")
 _NEEDED = {"qrels": "grade", "runs": "score"}
 
 
@@ -147,11 +148,7 @@ def _asked(source: Source, part: str) -> Table:
 
 
 def whole(source: Source, table: Table) -> pl.DataFrame:
-    """The rows of a file with the keys that a table keeps.
-
-    Raises:
-        InputError: a line that is no object, a value that is not what it should be.
-    """
+    """The rows of a file with the keys that a table keeps; errors as of `read`."""
     return pl.concat([pl.DataFrame(schema=_schema(table)), *_frames(source, table)])
 
 
@@ -259,8 +256,12 @@ def _value(value: Any, ours: str, table: Table, source: Source, at: int) -> str 
         return None
     if ours in table.numbers:
         return json_text.number(value, ours, source.label, at)
-    if ours in table.empty and not isinstance(value, str):  # a field, not an id
-        return json_text.dumped(value)
+    if ours not in _IDS and ours in table.empty and not isinstance(value, str):
+        try:
+            return json_text.dumped(value)
+        except ValueError:
+            problem = f"a number in '{ours}' is too large, such as 1e999; write it as a string."
+            raise InputError(problem, source=source.label, line=at) from None
     return json_text.identifier(value, ours, source.label, at)
 
 
