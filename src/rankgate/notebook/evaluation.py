@@ -79,8 +79,9 @@ def evaluate(
     """Score one run or several against judgments.
 
     Args:
-        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``.
-        runs: a run: a path, a frame, ``{query: {doc: score}}``; a list of runs; ``{name: run}``.
+        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``, or
+            an array (NumPy, SciPy, DLPack) with a row a query.
+        runs: a run, as one of these; a list of runs; ``{name: run}``.
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``.
         convention: whose rules the numbers follow: a name, a TOML file, or what
             ``rankgate.convention`` gives.

@@ -58,14 +58,42 @@ def page(formats: Sequence[FormatFacts]) -> str:
         },
         left=(0, 1, 2, 3),
     )
-    return "\n".join([_HEAD, as_markdown.table(grid), "", *map(_section, formats)]).rstrip() + "\n"
+    return "\n".join([_HEAD, as_markdown.table(grid), "", *map(_section, formats), _TAIL])
 
 
 _HEAD = """# Formats
 
 What a file is, is found by looking into it, in the order of this table; the name of the file
-decides nothing. `--from NAME` of `rankgate convert`, and `NAME:PATH` wherever a command takes a
-file, say otherwise. All may be compressed with gzip or zstd. `rankgate formats NAME` shows one.
+decides nothing, but for topics and judgments by subtopic, which look like other files.
+`--from NAME` of `rankgate convert`, and `NAME:PATH` wherever a command takes a file, say
+otherwise. All may be compressed with gzip or zstd. `rankgate formats NAME` shows one.
+"""
+
+_TAIL = """## From Python
+
+Whatever takes judgments or a run takes a path, a frame (Polars, pandas, Arrow, anything with
+`__arrow_c_stream__`), a dict of dicts, or an array: a row a query, a column a document. Arrays are
+NumPy's, SciPy's sparse matrices, and tensors of any library that speaks DLPack, such as PyTorch
+and JAX; none of these is imported. NaN in labels is unjudged, NaN or minus infinity in scores is
+not ranked, and what a sparse matrix leaves out is not there. Padded rows need both sides at once:
+
+```python
+import numpy as np
+import rankgate
+
+labels = np.array([[3, 0, 1], [0, 2, -1]])  # -1 pads the row
+scores = np.array([[0.1, 0.9, 0.5], [0.4, 0.3, 7.0]])
+qrels, run = rankgate.from_arrays(labels, scores)  # or with mask=, query_ids=, doc_ids=
+rankgate.evaluate(qrels, run, ["nDCG@10"])
+```
+
+## Limits
+
+Files may come from anywhere, so that what a small file may unpack to has limits; beyond them it
+is an error that says so. A line has 16 MB at most, a JSON document 256 MB, 16 million values and
+64 brackets inside each other; a file that must be unpacked whole 1 GB. A column of Parquet has
+1 GB in one row group, and a table of it that is not a run 100 million values. A query has 16
+million documents in a run that is read query by query.
 """
 
 

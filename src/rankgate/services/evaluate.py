@@ -100,8 +100,9 @@ def evaluate(
     """Score one run or several.
 
     Args:
-        qrels: judgments: a path (``-`` is standard input), a frame, ``{query: {doc: grade}}``.
-        runs: a run: a path, a frame, ``{query: {doc: score}}``; or a list of runs, or
+        qrels: judgments: a path (``-`` is standard input), a frame, an array,
+            ``{query: {doc: grade}}``.
+        runs: a run: a path, a frame, an array, ``{query: {doc: score}}``; or a list of runs, or
             ``{name: run}``.
         metrics: names or metrics.
         how: a convention, its name, or a TOML file that says one.
@@ -118,7 +119,7 @@ def evaluate(
     """
     rules = chosen_convention(how, overrides)
     chosen = chosen_metrics(metrics, rules, extra)
-    readable = _runs(runs)
+    readable = named_runs(runs)
     if not readable:
         raise UsageError("no run to score; give at least one.")
     judgments = read_qrels(qrels)
@@ -165,7 +166,8 @@ def chosen_metrics(
     return list(found.items())
 
 
-def _runs(runs: Any) -> list[Run]:  # noqa: ANN401
+def named_runs(runs: Any) -> list[Run]:  # noqa: ANN401
+    """One run, several, or ``{name: run}``, each under a name of its own."""
     if isinstance(runs, Mapping) and not _is_ranking(runs):
         return [replace(read_run(run, name), name=name) for name, run in runs.items()]
     several = list(runs) if isinstance(runs, list | tuple) else [runs]
