@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -233,8 +234,10 @@ def _key(variable: str | None) -> str | None:
         return None
     key = os.environ.get(variable)
     if not key:
+        # what is no name of a variable may be the key itself
+        shown = variable if re.fullmatch(r"[A-Z][A-Z0-9_]{0,60}", variable) else "named for the key"
         raise UsageError(
-            f"the environment variable that should hold the key is not set: {variable[:40]}."
+            f"the environment variable {shown} is empty or not set; set it to the key."
         )
     return key
 
