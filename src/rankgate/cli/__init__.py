@@ -24,6 +24,8 @@ COMMANDS = {
     "stages": "Follow a ranking through its stages; tell which is the bottleneck.",
     "split": "Split a log into what is learned from and what is predicted.",
     "advise": "Advise on metrics: what to decide by, what it would not see.",
+    "report": "Write one page for everybody: verdict, metrics, worst queries, holes.",
+    "scorecard": "Put systems on one card: accuracy, coverage, novelty, diversity, fairness.",
     "reconcile": "Score a run under all conventions; tell what separates them.",
     "conventions": "List the conventions, or read what one chooses.",
     "trec_eval": "trec_eval itself: the same options, the same output.",

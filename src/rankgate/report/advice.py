@@ -110,7 +110,7 @@ def carried(told: Advice) -> Grid:
         rows.append((each.metric, str(found.n), decimal(found.sd), decimal(found.detectable),
                      decimal(found.margin), whole(found.needed), still, rho))  # fmt: skip
     margin = f"{told.answers.margin:g}"
-    head = ("metric", "n", "sd", "detect-\nable", "margin\ncarried", f"queries\nfor {margin}",
+    head = ("metric", "n", "sd", "detectable", "margin\ncarried", f"queries\nfor {margin}",
             "changed,\nunmoved", "Eρ²")  # fmt: skip
     return Grid(head, tuple(rows))
 

@@ -11,11 +11,12 @@ from rankgate.report.grid import printable
 from rankgate.report.numbers import grade
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
     from rankgate.data.comparison import Comparison
+    from rankgate.report.grid import Grid
 
 _SHADES = 4
 
@@ -110,7 +111,9 @@ def _cell(row: dict[str, Any] | None, alone: str, top: float, texts: Mapping[str
     )
 
 
-def table(title: str, head: tuple[str, ...], rows: list[str], *, numbers: bool = False) -> str:
+def table(
+    title: str, head: tuple[str, ...], rows: list[str], *, numbers: bool = False, kind: str = ""
+) -> str:
     """A table that scrolls by itself where it is wider than the page; cells are HTML."""
     kinds = ["" if i == 0 or not numbers else ' class="n"' for i in range(len(head))]
     names = "".join(
@@ -118,11 +121,31 @@ def table(title: str, head: tuple[str, ...], rows: list[str], *, numbers: bool =
         for name, kind in zip(head, kinds, strict=True)
     )
     heading = f"<h2>{safe(title)}</h2>" if title else ""
+    style = f' class="{kind}"' if kind else ""
     body = "\n".join(rows)
-    return (
-        f'{heading}<div class="scroll" tabindex="0"><table><thead><tr>{names}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    inside = f"<table{style}><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
+    return f"{heading}{framed(inside)}"
+
+
+def of_grid(grid: Grid) -> str:
+    """A grid as a table of words."""
+    flat = grid.flat
+    kinds = ["" if i in flat.left else ' class="n"' for i in range(len(flat.head))]
+    head = _row('th scope="col"', flat.head, kinds)
+    body = "\n".join(_row("td", row, kinds) for row in flat.rows)
+    return framed(f"<table><thead>{head}</thead><tbody>{body}</tbody></table>")
+
+
+def framed(inside: str) -> str:
+    """What scrolls by itself where it is wider than the page."""
+    return f'<div class="scroll" tabindex="0">{inside}</div>'
+
+
+def _row(tag: str, words: Sequence[str], kinds: Sequence[str]) -> str:
+    end = tag.partition(" ")[0]
+    cells = (f"<{tag}{kind}>{safe(word) or '<span></span>'}</{end}>"
+             for word, kind in zip(words, kinds, strict=True))  # fmt: skip
+    return f"<tr>{''.join(cells)}</tr>"
 
 
 def safe(words: str) -> str:
