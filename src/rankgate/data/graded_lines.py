@@ -12,10 +12,14 @@ from rankgate.data.lines import number_fault
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
     from rankgate.data.source import Source
 
+_BOM = b"\xef\xbb\xbf"
+_PIECE = 4 << 20  # bytes taken apart at one time, and the longest line
 _SHOWN = 40
 
 
@@ -34,23 +38,52 @@ class GradedLines:
     comments: pl.Series
 
 
-def graded_lines(source: Source, pattern: str, example: str) -> GradedLines:
+def graded_lines(
+    source: Source, pattern: str, example: str, without: Sequence[str] = ()
+) -> GradedLines:
     """Take the lines of a file apart; blank lines and comments hold no grade.
 
     Args:
         source: the file.
         pattern: what a line is, with named groups, of which one is ``grade``.
         example: a line as it should be, for the error.
+        without: groups that are not kept.
 
     Raises:
         InputError: a line of another shape, a grade that is no finite number, text that is not
             UTF-8; with the line.
     """
-    lines = pl.Series("line", _decoded(source).replace("\r\n", "\n").split("\n"), pl.String)
-    comment = lines.str.contains(r"^\s*#")
-    at = np.flatnonzero((~(comment | (lines.str.strip_chars() == ""))).to_numpy()) + 1
-    body = lines.gather(at - 1)
-    rows = pl.DataFrame(body.str.extract_groups(pattern)).unnest("line")
+    pieces = list(_pieces(source, pattern, example, without))
+    if not pieces:
+        problem = "the file is empty; see whether writing it went through."
+        raise InputError(problem, source=source.label)
+    return GradedLines(
+        pl.concat([piece.rows for piece in pieces]),
+        np.concatenate([piece.at for piece in pieces]),
+        pl.concat([piece.comments for piece in pieces]),
+    )
+
+
+def _pieces(
+    source: Source, pattern: str, example: str, without: Sequence[str]
+) -> Iterator[GradedLines]:
+    line = 1
+    for data in source.chunks(_PIECE):
+        text = _decoded(data.removeprefix(_BOM) if line == 1 else data, line, source)
+        lines = pl.Series("line", text.replace("\r\n", "\n").split("\n"), pl.String)
+        comment = lines.str.contains(r"^\s*#")
+        at = np.flatnonzero((~(comment | (lines.str.strip_chars() == ""))).to_numpy())
+        body = lines.gather(at)
+        rows = pl.DataFrame(body.str.extract_groups(pattern)).unnest("line")
+        rows = _numbered(rows, body, at + line, source, example)
+        yield GradedLines(rows.drop(without), at + line, lines.filter(comment))
+        line += data.count(b"\n")
+
+
+def _numbered(
+    rows: pl.DataFrame, body: pl.Series, at: NDArray[np.int64], source: Source, example: str
+) -> pl.DataFrame:
+    """The rows with their grades as numbers."""
     strange = rows["grade"].is_null()
     if strange.any():
         row = int(strange.arg_max() or 0)
@@ -63,14 +96,13 @@ def graded_lines(source: Source, pattern: str, example: str) -> GradedLines:
         shown = rows["grade"][row][:_SHOWN]
         problem = number_fault(shown, "grade") or f"grade {shown} is not a finite number."
         raise InputError(problem, source=source.label, line=int(at[row]))
-    return GradedLines(rows.with_columns(number), at, lines.filter(comment))
+    return rows.with_columns(number)
 
 
-def _decoded(source: Source) -> str:
-    data = source.everything().removeprefix(b"\xef\xbb\xbf")
+def _decoded(data: bytes, line: int, source: Source) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        line = 1 + data.count(b"\n", 0, error.start)
+        where = line + data.count(b"\n", 0, error.start)
         problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
-        raise InputError(problem, source=source.label, line=line) from None
+        raise InputError(problem, source=source.label, line=where) from None

@@ -24,7 +24,7 @@ from rankgate.data.told import Note
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import BinaryIO
 
     from numpy.typing import NDArray
@@ -63,10 +63,7 @@ def read(source: Source) -> Contents:
         InputError: a line of another shape, a grade that is no number, no queries; with the line.
         DuplicateError: a document judged twice for one query.
     """
-    found = graded_lines(source, _LINE, "3 qid:1 1:0.5 2:12 # 1370")
-    at = found.at
-    rows = found.rows.with_columns(*_document(at))
-    rows, notes = _with_queries(rows, at, source)
+    rows, at, notes = _rows(source)
     numbered = rows["given"].null_count()
     if numbered:
         told = "rows without a document's id, which have the numbers of their lines"
@@ -79,6 +76,27 @@ def read(source: Source) -> Contents:
     )
     extra = {_NAME: {"features": kept}}
     return Contents(qrels=qrels, queries=_queries(rows), extra=extra, notes=notes)
+
+
+def read_qrels(source: Source) -> Qrels:
+    """The judgments alone, without the features, which are nearly all of a file.
+
+    Raises:
+        InputError, DuplicateError: as `read`.
+    """
+    rows, at, _ = _rows(source, ("features",))
+    place = Place(source.label, _line_of(at))
+    return Qrels(rows.select(list(SCHEMA)), source.stem, place=place)
+
+
+def _rows(
+    source: Source, without: Sequence[str] = ()
+) -> tuple[pl.DataFrame, NDArray[np.int64], tuple[Note, ...]]:
+    """The rows with the ids of queries and documents, their lines, and what was seen."""
+    found = graded_lines(source, _LINE, "3 qid:1 1:0.5 2:12 # 1370", without)
+    rows = found.rows.with_columns(*_document(found.at))
+    rows, notes = _with_queries(rows, found.at, source)
+    return rows, found.at, notes
 
 
 def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -164,7 +182,7 @@ def _sizes(source: Source) -> NDArray[np.int64] | None:
     for suffix in (".query", ".group"):
         beside = plain.with_name(plain.name + suffix)
         if beside.is_file():
-            words = source_of(beside).everything().split()
+            words = source_of(beside).everything(1 << 26).split()
             if not all(word.isdigit() and len(word) < len("1000000000") for word in words):
                 problem = "no whole number of rows a line, as sizes of queries are."
                 raise InputError(problem, source=str(beside))
@@ -205,6 +223,7 @@ FORMAT = Format(
     sniff=sniff,
     read=read,
     write=write,
+    read_qrels=read_qrels,
     holds=("qrels", "queries"),
     loses="raters, scales, queries without judgments, ids with blanks",
     detail=(
