@@ -165,3 +165,10 @@ def test_one_query(run, data):
     told = run("compare", *data, "-m", "RR", "--format", "json")
     row = json.loads(told.out)["comparisons"][0]["metrics"][0]
     assert (row["n"], row["low"], row["p_value"]) == (1, None, None)
+
+
+@pytest.mark.parametrize(("metric", "word"), [("GMAP", "geometric"), ("GAUC", "weighted")])
+def test_what_is_no_mean_is_not_compared_as_one(run, data, metric, word):
+    told = run("compare", *data, "-m", metric)
+    assert told.code == 2
+    assert f"{metric} is a {word} mean over queries" in told.err

@@ -9,6 +9,7 @@ import polars as pl
 
 from rankgate.data import read_qrels, read_run
 from rankgate.data.comparison import LISTS, QUERIES, Side
+from rankgate.errors import UsageError
 from rankgate.scoring import score
 from rankgate.scoring.index import Index
 from rankgate.scoring.tops import tops
@@ -67,6 +68,7 @@ class Scorer:
         """
         rules = chosen_convention(how, overrides)
         chosen = tuple(chosen_metrics(metrics, rules, extra))
+        _refuse_no_means(chosen)
         judgments = read_qrels(qrels)
         return cls(judgments, Index.of(judgments), chosen, rules, depth, tags)
 
@@ -92,6 +94,23 @@ class Scorer:
             lists=lists.select(*LISTS),
             queries=_queries(ranked, scores, lists, self.tags),
         )
+
+
+_NO_MEANS = {"sum": "a sum", "geometric": "a geometric mean", "weighted": "a weighted mean"}
+
+
+def _refuse_no_means(metrics: Sequence[tuple[str, Metric]]) -> None:
+    """A comparison is of means; a number made otherwise would be another one here than in eval.
+
+    Raises:
+        UsageError: a metric whose number for many queries is no plain mean.
+    """
+    for label, metric in metrics:
+        if metric.aggregate in _NO_MEANS:
+            raise UsageError(
+                f"{label} is {_NO_MEANS[metric.aggregate]} over queries, and only plain means are "
+                "compared query by query; leave it out, and see it with rankgate eval."
+            )
 
 
 def side(
