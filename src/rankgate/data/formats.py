@@ -48,6 +48,7 @@ TABLE = (
     ("opensearch-query-set", "opensearch_query_set", "json labels"),
     ("rankquest", "rankquest", "json"),
     ("searchtweak", "searchtweak", "json"),
+    ("label-studio", "label_studio", "json"),
     ("umbrela", "umbrela", "json"),
     ("umbrela-requests", "umbrela_requests", "json"),
     ("beir", "beir", "json header"),

@@ -1,0 +1,114 @@
+"""Label Studio: its documented shape, individual annotators kept, nothing guessed of labels."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from rankgate.data.formats import contents_of, named
+from rankgate.errors import InputError
+
+
+def result(value, kind="rating", name="grade"):
+    return {"from_name": name, "to_name": "doc", "type": kind, "id": "x", "value": {kind: value}}
+
+
+def annotation(*results, who=10, **more):
+    return {"id": "1001", "result": list(results), "was_cancelled": False, "completed_by": who,
+            "created_at": "2021-03-09T22:16:08.728353Z", "lead_time": 4.288, **more}  # fmt: skip
+
+
+def task(*annotations, doc="d1", predictions=(), **data):
+    fields = {"query_id": 7, "query": "red shoes", "doc_id": doc, "title": "Shoe", **data}
+    return {"id": 1, "project": 83, "data": fields, "annotations": list(annotations),
+            "predictions": list(predictions)}  # fmt: skip
+
+
+@pytest.fixture
+def read(tmp_path):
+    def call(*tasks):
+        place = tmp_path / "export.json"
+        place.write_text(json.dumps(list(tasks)))
+        return contents_of(place)
+
+    return call
+
+
+EXPORT = (
+    task(
+        annotation(result(3), {"from_name": "why", "to_name": "doc", "type": "textarea",
+                               "value": {"text": ["fits"]}}),
+        annotation(result(2), who={"id": 2, "email": "bob@x.org"}),
+        predictions=[{"model_version": "m1", "result": [result(1)], "score": 0.5}],
+    ),
+    task(annotation(was_cancelled=True), doc="d2"),
+    task(annotation(result(["0"], "choices")), annotation(who=11), doc="d3"),
+    task(doc="d4"),
+)  # fmt: skip
+
+
+def test_every_annotator_is_kept(read):
+    told = read(*EXPORT)
+    rows = told.ratings.table.select("doc_id", "rater", "grade", "reason", "comment").rows()
+    assert rows == [
+        ("d1", "10", 3, None, "fits"),
+        ("d1", "bob@x.org", 2, None, None),
+        ("d1", "m1", 1, None, None),
+        ("d2", "10", None, "skipped by the annotator", None),
+        ("d3", "10", 0, None, None),
+        ("d3", "11", None, "the annotation has no grade", None),
+    ]
+    first = told.ratings.table.row(0, named=True)
+    assert first["at"] == datetime(2021, 3, 9, 22, 16, 8, 728353, UTC)
+    assert first["seconds"] == 4.288
+    assert told.queries.rows() == [("7", "red shoes")]
+    assert told.documents.columns == ["query_id", "doc_id", "title"]
+    assert [(note.count, note.examples) for note in told.notes] == [(1, ("7 d4",))]
+
+
+def test_out_and_back(read, tmp_path):
+    told = read(*EXPORT)
+    out = io.BytesIO()
+    assert named("label-studio").write(told, out) == ()
+    place = tmp_path / "again.json"
+    place.write_bytes(out.getvalue())
+    again = contents_of(place)
+    assert again.ratings.table.equals(told.ratings.table)
+    assert again.queries.equals(told.queries)
+    assert again.documents.equals(told.documents)
+    assert json.loads(out.getvalue())[0]["annotations"][0]["result"][0] == {
+        "from_name": "grade", "to_name": "doc", "type": "rating", "value": {"rating": 3},
+    }  # fmt: skip
+
+
+def test_ratings_of_other_tools_become_tasks(tmp_path):
+    place, out = tmp_path / "ratings.csv", io.BytesIO()
+    place.write_text("query_id,doc_id,rater,grade,guideline\nq,a,ann,2.5,v1\nq,a,bob,,\n")
+    (loss,) = named("label-studio").write(contents_of(place), out)
+    assert (loss.what, loss.examples) == ("guidelines of ratings", ("v1",))
+    (made,) = json.loads(out.getvalue())
+    assert made["data"] == {"query_id": "q", "doc_id": "a"}
+    assert made["annotations"][0]["result"][0]["value"] == {"number": 2.5}
+    assert made["annotations"][1] == {
+        "completed_by": {"email": "bob"}, "result": [], "was_cancelled": True,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tasks", "told"),
+    [
+        ([task(annotation(result(["Relevant"], "choices")))], "choice 'Relevant' of .*no number"),
+        ([task(annotation(result(["1", "2"], "choices")))], "has 2 choices"),
+        ([task(annotation(result(1), result(2)))], r"\[0\].annotations\[0\] has 2 grades"),
+        ([task(annotation(result("high")))], "value.rating"),
+        ([task(annotation(result(1), who=None))], "'completed_by' of"),
+        ([{"data": {"image": "x"}, "annotations": []}], r"has no query_id, but image"),
+        ([{"data": {"query": "x"}, "annotations": []}], r"\[0\].data has no doc_id"),
+    ],
+)
+def test_what_cannot_be_read(read, tasks, told):
+    with pytest.raises(InputError, match=told):
+        read(*tasks)
