@@ -1,0 +1,35 @@
+"""The one door to Altair and its converter, which come with the extra ``plots``."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from rankgate.errors import MissingExtraError
+
+_LACKING = "pictures need Altair and vl-convert; install rankgate[plots]."
+
+
+def altair() -> Any:  # noqa: ANN401 - the module, which is not there without the extra
+    """Altair.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    return _opened("altair")
+
+
+def converter() -> Any:  # noqa: ANN401 - as above
+    """vl-convert, which makes images of specifications without a browser.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    return _opened("vl_convert")
+
+
+def _opened(name: str) -> Any:  # noqa: ANN401 - as above
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingExtraError(_LACKING) from None

@@ -1,0 +1,88 @@
+"""What other numbers of queries would show: the curve behind one comparison's power."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rankgate.data.comparison import Comparison
+
+QUERIES = (10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000)
+"""Numbers of queries of the curve, beside the comparison's own."""
+
+_CURVES: dict[str, Any] = {"metric": pl.String, "n": pl.Int64, "detectable": pl.Float64}
+_MEASURED = ("metric", "n", "delta", "sd", "mde", "needed")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The smallest difference that so many queries show.
+
+    Attributes:
+        baseline, candidate: names.
+        convention: name, axes and hash.
+        level: 1 minus the test's alpha.
+        power: the chance to show a true difference of that size.
+        curves: ``metric``, ``n``, ``detectable``, by the paired t-test and the standard deviation
+            of the measured differences.
+        measured: ``metric``, ``n``, ``delta``, ``sd``, ``mde``, ``needed``, as compared.
+    """
+
+    baseline: str
+    candidate: str
+    convention: Mapping[str, Any]
+    level: float
+    power: float
+    curves: pl.DataFrame
+    measured: pl.DataFrame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "schema_version": 1,
+            "baseline": self.baseline,
+            "candidate": self.candidate,
+            "convention": dict(self.convention),
+            "level": self.level,
+            "power": self.power,
+            "curves": self.curves.to_dicts(),
+            "measured": self.measured.to_dicts(),
+        }
+
+
+def planned(told: Comparison, queries: Sequence[int] = QUERIES) -> Planned:
+    """Ask what this pair of systems would show on fewer or more queries.
+
+    Args:
+        told: the comparison, which has the spread of the differences.
+        queries: how many.
+
+    Raises:
+        UsageError: the differences of no metric have a spread.
+    """
+    from rankgate.stats.power import detectable  # noqa: PLC0415 - statistics where needed
+
+    usable = told.metrics.filter(pl.col("sd") > 0)
+    if usable.is_empty():
+        raise UsageError(
+            "the differences of no metric have a spread: there is no power to speak of."
+        )
+    counts = sorted({*queries, *usable["n"].to_list()})
+    unit = {n: float(np.asarray(detectable(1.0, n, 1 - told.level, told.power))) for n in counts}
+    rows = [
+        {"metric": row["metric"], "n": n, "detectable": row["sd"] * unit[n]}
+        for row in usable.iter_rows(named=True)
+        for n in counts
+    ]
+    return Planned(
+        told.baseline.name, told.candidate.name, told.convention, told.level, told.power,
+        pl.DataFrame(rows, schema=_CURVES), usable.select(*_MEASURED),
+    )  # fmt: skip
