@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data.format import Loss
-from rankgate.data.json_text import dumped, whole
+from rankgate.data.json_text import whole
 from rankgate.data.qrels import SCHEMA
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _PAIR = ["query_id", "doc_id"]
+_LEVELS = 3
 
 
 def by_query(qrels: Qrels) -> dict[str, dict[str, float]]:
@@ -142,9 +143,29 @@ def lost_columns(what: str, table: pl.DataFrame | None, kept: Iterable[str]) -> 
     return Loss.of(f"fields of {what}", names)
 
 
-def put(out: BinaryIO, value: Any, indent: int | None = 1) -> None:  # noqa: ANN401
-    """Write one JSON document."""
-    out.write(dumped(value, indent).encode() + b"\n")
+def put(out: BinaryIO, value: Any) -> None:  # noqa: ANN401
+    """Write one JSON document: a line for each thing in its outer three levels.
+
+    Python's own indentation would break every inner object into lines, and takes ten times as
+    long.
+    """
+    out.write(_in_lines(whole(value), _LEVELS).encode() + b"\n")
+
+
+def _in_lines(value: Any, levels: int) -> str:  # noqa: ANN401
+    if not levels or not isinstance(value, dict | list) or not value:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    pad = " " * (_LEVELS - levels + 1)
+    inner = (
+        [
+            f"{json.dumps(k, ensure_ascii=False)}: {_in_lines(v, levels - 1)}"
+            for k, v in value.items()
+        ]
+        if isinstance(value, dict)
+        else [_in_lines(each, levels - 1) for each in value]
+    )
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    return f"{first}\n{pad}" + f",\n{pad}".join(inner) + f"\n{pad[1:]}{last}"
 
 
 def text_of(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
