@@ -9,6 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from rankgate.services.llm import Judge, LLMRating
+
 KEY = "sk-very/secret+0123456789"
 
 
@@ -165,3 +167,21 @@ def rows_of(place):
 def rows():
     """Reads the rows of a file of ratings."""
     return rows_of
+
+
+@pytest.fixture
+def rate(server, files):
+    """Has a model rate n documents; with the judge's fields as keywords."""
+
+    def call(n, *, scale="graded", rater="", **judge):
+        pool, queries, documents, out = files(n)
+        protocol = judge.get("protocol", "openai")
+        base = server.url + ("/v1" if protocol == "openai" else "")
+        given = {"url": base, "first_wait": 0.01, "retries": 2, "timeout": 5.0, **judge}
+        with LLMRating(
+            pool, out, Judge("m", **given), queries=queries, documents=documents, scale=scale,
+            rater=rater,
+        ) as work:  # fmt: skip
+            return work.run(), out
+
+    return call

@@ -1,0 +1,70 @@
+"""Templates: what is put where, and what is refused with its line."""
+
+from importlib.resources import files
+
+import pytest
+
+from rankgate.errors import InputError
+from rankgate.judging.answers import answer_of
+from rankgate.judging.prompts import Template
+
+QUERY, DOCUMENT = {"text": "jaguar"}, {"title": "Cats", "text": "A cat."}
+
+
+def test_parts_and_places():
+    text = (
+        "[system]\nYou are {{query}}.\n\n[user]\n{{ grades }}\n"
+        '{{document.title}}|{{document.none}}|{{document}}\n{not a place} {"grade": 1}\n'
+    )
+    prompt = Template.parse(text).filled(QUERY, DOCUMENT, {0.0: "no", 2.5: "2.5"})
+    assert prompt.system == "You are jaguar."
+    assert prompt.user == (
+        '0  no\n2.5\nCats||title: Cats\ntext: A cat.\n{not a place} {"grade": 1}'
+    )
+
+
+def test_without_headings_all_is_the_users():
+    prompt = Template.parse("{{query}}: {{document.text}}").filled(QUERY, DOCUMENT)
+    assert (prompt.system, prompt.user) == ("", "jaguar: A cat.")
+
+
+def test_what_is_put_in_is_not_looked_through_for_places():
+    document = {"text": "{{query}} {{grades}} [user] \\1"}
+    prompt = Template.parse("{{query}} {{document}}").filled(QUERY, document, {0.0: "no"})
+    assert prompt.user == "jaguar {{query}} {{grades}} [user] \\1"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("{{query}}\n{{passage}}", 2, "{{passage}} names nothing"),
+        ("{{query}}\n{{document.}}", 2, "{{document.}} names nothing"),
+        ("{{grades.x}} {{query}} {{document}}", 1, "{{grades.x}} names nothing"),
+        ("{{query}}", None, "no place for the document; write {{document}}"),
+        ("{{document}}", None, "no place for the query"),
+        ("[user]\n{{query}}\n[user]\n{{document}}", 3, "[user] stands twice"),
+        ("{{query}}\n[system]\n{{document}}", 2, "[system] stands twice or too late"),
+        ("[system]\n{{query}} {{document}}\n[user]\n \n", None, "nothing stands under [user]"),
+        ("", None, "no place for the query"),
+    ],
+)
+def test_what_is_wrong_with_a_template(text, line, problem):
+    with pytest.raises(InputError) as raised:
+        Template.parse(text, "t.txt")
+    assert problem in str(raised.value)
+    assert raised.value.line == line
+
+
+@pytest.mark.parametrize(("name", "grades"), [("graded", "3210"), ("binary", "10")])
+def test_the_shipped_templates_say_every_grade_and_show_an_answer_that_can_be_read(name, grades):
+    place = files("rankgate.judging") / "templates" / f"{name}.txt"
+    template = Template.parse(place.read_text(encoding="utf-8"), name)
+    user = template.filled(QUERY, DOCUMENT).user
+    assert "".join(line[0] for line in user.splitlines() if line[1:3] == "  ") == grades
+    scale = {float(each): each for each in grades}
+    assert answer_of(user[user.index("Answer with") :], scale).grade in scale
+
+
+def test_another_word_is_another_template():
+    one, other = (Template.parse(f"{{{{query}}}} {{{{document}}}}{end}") for end in ("", "!"))
+    assert one.sha256 != other.sha256

@@ -1,0 +1,94 @@
+"""``rankgate rate --llm``, and its ends: done, killed, interrupted."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+def command(server, files, n, *more):
+    pool, queries, documents, out = files(n)
+    return [
+        sys.executable, "-m", "rankgate", "rate", str(pool), "--queries", str(queries),
+        "--documents", str(documents), "-o", str(out), "--llm", "m", "--url", f"{server.url}/v1",
+        "--backoff", "0.01", *more,
+    ], out  # fmt: skip
+
+
+def started(words):
+    return subprocess.Popen(
+        words, env={**os.environ, "PYTHONPATH": str(SOURCE)}, stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def test_the_command(server, files, key):
+    server.plan = {"d3": [("says", "no idea")]}
+    words, out = command(
+        server, files, 5, "--key-from", "RANKGATE_TEST_KEY", "--prices", "1", "10", "--ceiling", "1"
+    )
+    process = started(words)
+    told, said = process.communicate(timeout=60)
+    assert (process.returncode, told) == (0, "")
+    assert "m graded 4 of 5 pairs\n" in said
+    assert "no grade   1  no JSON object with a grade in the answer\n" in said
+    assert "tokens     500 of input, 50 of output\n" in said
+    assert "cost       0.001 now, 0.001 in all\n" in said
+    assert key not in said + out.read_text()
+
+
+def test_options_of_a_model_need_a_model(server, files):
+    words, _ = command(server, files, 1)
+    del words[words.index("--llm") : words.index("--llm") + 2]
+    process = started(words)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert said == "rankgate: --url is for language models; name one with --llm.\n"
+
+
+def wait_for(server, count):
+    end = time.monotonic() + 60
+    while sum(server.asked.values()) < count:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("after", [3, 17, 38])
+def test_killed_half_way_it_pays_for_nothing_twice(server, files, rows, after):
+    n, threads = 50, 4
+    server.delay = 0.05
+    words, out = command(server, files, n, "--concurrency", str(threads))
+    process = started(words)
+    wait_for(server, after)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    time.sleep(0.2)  # whatever was under way arrives
+    text = out.read_text()
+    kept = [json.loads(line)["doc_id"] for line in text[: text.rfind("\n") + 1].splitlines()]
+    lost = sum(server.asked.values()) - len(kept)
+    assert 0 <= lost <= threads  # only what was under way
+    process = started(words)
+    _, said = process.communicate(timeout=60)
+    assert f"m graded {n} of {n} pairs" in said
+    assert all(server.asked[doc] == 1 for doc in kept)
+    assert sum(server.asked.values()) == n + lost
+    assert len({row["doc_id"] for row in rows(out)}) == n
+
+
+def test_interrupted_it_keeps_what_is_under_way(server, files, rows):
+    server.delay = 0.3
+    words, out = command(server, files, 40, "--concurrency", "4")
+    process = started(words)
+    wait_for(server, 6)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.strip() == "rankgate: interrupted."
+    assert len(rows(out)) == sum(server.asked.values()) < 40

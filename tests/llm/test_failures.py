@@ -1,0 +1,119 @@
+"""Whatever the endpoint does, no failure becomes a grade."""
+
+import time
+from itertools import pairwise
+
+import pytest
+
+from rankgate.errors import UsageError
+from rankgate.services.resolve import resolve
+
+FAILURES = {
+    "429": [("fails", 429, ("Retry-After", "0"))],
+    "429 without a word": [("fails", 429)],
+    "500": [("fails", 500)],
+    "503": [("fails", 503)],
+    "529": [("fails", 529)],
+    "breaks off": [("breaks_off",)],
+    "no JSON": [("sends", "<html>oops</html>")],
+    "half a JSON": [("sends", '{"choices": [')],
+    "wrong shape": [("sends", '{"choices": []}')],
+    "a list": [("sends", "[]")],
+    "text where a list belongs": [("sends", '{"choices": "none"}')],
+    "content is a number": [("sends", '{"choices": [{"message": {"content": 3}}]}')],
+    "very deep": [("sends", "[" * 100_000)],
+}
+
+
+@pytest.mark.parametrize("steps", FAILURES.values(), ids=FAILURES)
+def test_a_failure_is_tried_again_and_then_answered(rate, server, rows, steps):
+    server.plan = {"d0": [*steps, *steps, ("says", '{"grade": 1}')]}
+    told, out = rate(2)
+    assert server.asked == {"d0": 3, "d1": 1}
+    assert {row["doc_id"]: (row["grade"], row["attempts"]) for row in rows(out)} == {
+        "d0": (1.0, 3), "d1": (2.0, 1),
+    }  # fmt: skip
+    assert told.status == 0
+
+
+@pytest.mark.parametrize("steps", FAILURES.values(), ids=FAILURES)
+def test_a_failure_that_stays_is_no_grade_and_is_asked_again_later(rate, server, rows, steps):
+    server.plan = {"d0": steps}
+    told, out = rate(2)
+    assert server.asked == {"d0": 3, "d1": 1}
+    row = next(row for row in rows(out) if row["doc_id"] == "d0")
+    assert row["grade"] is None
+    assert row["reason"].startswith("no answer: ")
+    assert (told.graded, told.unanswered, told.status) == (1, 1, 3)
+    table = resolve(out).resolution.qrels.table
+    assert table.rows() == [("q1", "d1", 2.0)]
+    server.plan = {}
+    told, out = rate(2)
+    assert (told.graded, told.known, told.asked, told.status) == (2, 1, 1, 0)
+    assert resolve(out).resolution.qrels.table["grade"].to_list() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("act", ["hangs", "drips"])
+def test_a_slow_answer_is_given_up(rate, server, rows, act):
+    server.plan = {"d0": [(act, 2.0)]}
+    begin = time.monotonic()
+    _, out = rate(1, timeout=0.4, retries=0)
+    assert time.monotonic() - begin < 1.6
+    assert rows(out)[0]["reason"] == "no answer: no answer within 0.4 seconds"
+
+
+def test_nobody_is_there(rate, rows):
+    told, out = rate(3, url="http://127.0.0.1:9/v1", retries=1)
+    assert told.reasons == {"no answer": 3}
+    assert {row["reason"] for row in rows(out)} == {"no answer: no connection to the endpoint"}
+    assert told.input_tokens == 0
+
+
+def test_retry_after_holds_everybody_back(rate, server):
+    server.plan = {"d0": [("fails", 429, ("Retry-After", "1")), ("says", '{"grade": 2}')]}
+    server.delay = 0.05
+    told, _ = rate(20, threads=2)
+    assert told.graded == 20
+    times = sorted(moment for *_, moment in server.sent)
+    gaps = [later - sooner for sooner, later in pairwise(times)]
+    assert max(gaps) > 0.8  # one pause, and no request of the other thread in it
+
+
+def test_a_server_that_asks_to_wait_for_an_hour_ends_the_work(rate, server):
+    server.plan = {"d0": [("fails", 429, ("Retry-After", "3600"))]}
+    with pytest.raises(UsageError, match=r"HTTP 429: busy .*3600 seconds"):
+        rate(30, threads=1)
+    assert sum(server.asked.values()) == 1
+
+
+def test_a_denied_key_ends_the_work_at_once(rate, server, key):
+    server.plan = {f"d{i}": [("echoes", 401)] for i in range(50)}
+    with pytest.raises(UsageError, match="HTTP 401") as raised:
+        rate(50, key_from="RANKGATE_TEST_KEY")
+    assert key not in str(raised.value)
+    assert sum(server.asked.values()) <= 4
+
+
+def test_the_key_goes_to_no_other_place(rate, server):
+    server.plan = {"d0": [("fails", 307, ("Location", "http://127.0.0.1:9/"))]}
+    with pytest.raises(UsageError, match=r"HTTP 307.*redirections are not followed"):
+        rate(1)
+
+
+def test_a_request_that_is_refused_is_one_pairs_matter_and_many_are_everybodys(rate, server, rows):
+    server.plan = {"d1": [("fails", 400)]}
+    told, out = rate(4)
+    assert server.asked["d1"] == 1
+    assert (told.graded, told.unanswered) == (3, 1)
+    assert "no answer: HTTP 400: busy" in {row["reason"] for row in rows(out)}
+    server.plan = {f"d{i}": [("fails", 400)] for i in range(100)}
+    with pytest.raises(UsageError, match="10 pairs in a row got no answer: HTTP 400: busy"):
+        rate(100, threads=1)
+    assert sum(server.asked.values()) < 30
+
+
+def test_no_more_requests_at_a_time_than_allowed(rate, server):
+    server.delay = 0.05
+    told, _ = rate(40, threads=3)
+    assert told.graded == 40
+    assert server.peak == 3

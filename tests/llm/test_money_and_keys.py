@@ -1,0 +1,82 @@
+"""The ceiling holds, and the key is told to nobody."""
+
+import json
+
+import pytest
+
+from rankgate.errors import UsageError
+from rankgate.services.llm import Prices
+
+
+def test_the_ceiling_is_never_passed(rate, server):
+    # a request costs at most (bytes of its body + 1000) + 10 x 512 millionths
+    prices = Prices(1, 10)
+    told, _ = rate(60, prices=prices, ceiling=0.015, threads=4)
+    assert told.stopped
+    assert told.status == 3
+    assert told.left == 60 - told.asked
+    each = (100 * 1 + 10 * 10) / 1e6
+    assert told.spent == pytest.approx(each * told.asked)
+    assert told.spent <= 0.015
+    body = max(len(json.dumps(sent[2], ensure_ascii=False).encode()) for sent in server.sent)
+    most = (body + 1000 + 10 * 512) / 1e6
+    assert told.spent + most > 0.015  # and it did not stop before it had to
+    assert sum(server.asked.values()) == told.asked
+    before = told.spent
+    told, _ = rate(60, prices=prices, ceiling=0.015)
+    assert (told.asked, told.spent) == (0, pytest.approx(before))
+    told, _ = rate(60, prices=prices, ceiling=0.04)
+    assert (told.graded, told.left) == (60, 0)
+    assert told.spent == pytest.approx(each * 60)
+
+
+def test_what_nobody_counts_costs_the_most_it_can(rate, server):
+    server.usage = False
+    told, _ = rate(1, prices=Prices(1, 10), ceiling=1)
+    body = len(json.dumps(server.sent[0][2], ensure_ascii=False).encode())
+    assert told.spent == pytest.approx((body + 1000 + 10 * 512) / 1e6)
+
+
+def test_an_answer_that_breaks_off_may_have_been_paid_and_an_error_was_not(rate, server):
+    server.plan = {"d0": [("breaks_off",), ("fails", 500), ("says", '{"grade": 1}')]}
+    told, _ = rate(1, prices=Prices(1, 10), ceiling=1)
+    body = len(json.dumps(server.sent[0][2], ensure_ascii=False).encode())
+    assert told.spent == pytest.approx((body + 1000 + 10 * 512 + 100 + 10 * 10) / 1e6)
+
+
+def test_a_ceiling_needs_prices_and_an_end(rate):
+    with pytest.raises(UsageError, match="needs the prices"):
+        rate(1, ceiling=1)
+    with pytest.raises(UsageError, match="set the parameter max_tokens"):
+        rate(1, ceiling=1, prices=Prices(1, 1), parameters={"max_tokens": None})
+    told, _ = rate(2, ceiling=0, prices=Prices(1, 1))
+    assert (told.asked, told.left) == (0, 2)
+
+
+def test_the_key_is_in_no_output(rate, server, key, rows):
+    server.plan = {
+        "d0": [("answers_with_the_key",)],
+        "d1": [("echoes", 400)],
+        "d2": [("echoes", 503)],
+    }
+    told, out = rate(4, key_from="RANKGATE_TEST_KEY")
+    assert key not in out.read_text()
+    assert key[:12] not in out.read_text()
+    assert "the key is [key]" in out.read_text()
+    assert key not in json.dumps(told.to_dict())
+    assert len(rows(out)) == 4
+
+
+def test_a_key_in_the_wrong_place_is_not_repeated(rate, monkeypatch):
+    with pytest.raises(UsageError) as raised:
+        rate(1, key_from="sk-12345678901234567890")
+    assert "sk-1" not in str(raised.value)
+    with pytest.raises(UsageError) as raised:
+        rate(1, url="https://user:hunter2@example.org/v1")
+    assert "hunter2" not in str(raised.value)
+    monkeypatch.setenv("RANKGATE_TEST_KEY", "two\nlines-hunter2")
+    with pytest.raises(UsageError) as raised:
+        rate(1, key_from="RANKGATE_TEST_KEY")
+    assert "hunter2" not in str(raised.value)
+    with pytest.raises(UsageError, match="NO_SUCH_KEY is empty or not set"):
+        rate(1, key_from="NO_SUCH_KEY")
