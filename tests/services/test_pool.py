@@ -1,5 +1,6 @@
 """Pools of real runs, and what leaving runs out costs, counted by hand."""
 
+import gzip
 import math
 
 import numpy as np
@@ -86,32 +87,75 @@ def test_move_to_front_finds_more_relevant_documents_than_depth(covid):
     assert found["move-to-front"][1] > 1.05 * found["rank"][1]
 
 
+def settled(truth, base, other, order):
+    """Ratings until less than one drawing in fifty says otherwise; half are known before."""
+    known, count = truth.table.sort("doc_id").gather_every(2), 0
+    while True:
+        judged = Qrels(known, name="some")
+        if holes(judged, base, other, ["nDCG@10"], draws=100).metrics["flip"][0] <= 0.02:
+            return count
+        asked = pool([base, other], order=order, qrels=judged).table
+        step = asked.select("query_id", "doc_id").join(
+            truth.table, on=["query_id", "doc_id"], maintain_order="left"
+        )
+        if step.is_empty():
+            return count
+        known, count = known.vstack(step.head(25)), count + min(25, len(step))
+
+
 @pytest.mark.slow
-def test_judge_next_settles_a_comparison_with_fewer_ratings_than_depth(covid):
-    """Half of the judgments are hidden, and revealed 25 at a time in either order."""
+@pytest.mark.parametrize(
+    ("base", "other"),
+    [("Technion-RRF", "OHSU_RUN2"), ("bm25_baseline", "uogTrDPH_QE"), ("T5R1", "sab20")],
+)
+def test_judge_next_settles_a_comparison_with_fewer_ratings_than_depth(covid, base, other):
+    """Judgments are hidden, and revealed 25 at a time in either order."""
     path, runs = covid
-    truth = read_qrels(path)
-    by_name = {run.name.split(".")[0]: run for run in runs}
-    base, other = by_name["Technion-RRF"], by_name["OHSU_RUN2"]
-    start = truth.table.sort("doc_id").gather_every(2)
-    needed = {}
-    for order in ("influence", "rank"):
-        known, count = start, 0
-        while count < 600:
-            judged = Qrels(known, name="some")
-            told = holes(judged, base, other, ["nDCG@10"], draws=100)
-            if told.metrics["flip"][0] <= 0.02 and told.metrics["delta"][0] > 0:
-                break
-            asked = pool([base, other], order=order, qrels=judged).table
-            step = asked.select("query_id", "doc_id").join(
-                truth.table, on=["query_id", "doc_id"], maintain_order="left"
-            ).head(25)  # fmt: skip
-            if step.is_empty():
-                break
-            known, count = known.vstack(step), count + len(step)
-        needed[order] = count
-    assert needed["influence"] > 0, needed
-    assert needed["influence"] < needed["rank"]
+    truth, by_name = read_qrels(path), {run.name.split(".")[0]: run for run in runs}
+    needed = {
+        order: settled(truth, by_name[base], by_name[other], order)
+        for order in ("influence", "rank")
+    }
+    assert 0 < needed["influence"] < needed["rank"], needed
+
+
+def naive_ndcg(grades, ranking):
+    """nDCG@10 of one query, written out."""
+    best = sorted((g for g in grades.values() if g > 0), reverse=True)[:10]
+    ideal = sum(g / math.log2(i + 1) for i, g in enumerate(best, 1))
+    got = sum(max(grades.get(d, 0), 0) / math.log2(i + 1) for i, d in enumerate(ranking[:10], 1))
+    return got / ideal if ideal else 0.0
+
+
+def test_left_out_of_a_real_pool(covid):
+    """The winner's loss, computed once more with dictionaries."""
+    path, paths = covid
+    told = reusability(path, paths, ["nDCG@10"], depth=10)
+    lists = {}
+    for place in paths:
+        rows = {}
+        with gzip.open(place, "rt") as lines:
+            for query, _, document, _, value, _ in (line.split() for line in lines):
+                rows.setdefault(query, []).append((float(value), document))
+        lists[place] = {q: [d for _, d in sorted(each, reverse=True)] for q, each in rows.items()}
+    mine = next(place for place in paths if place.name.startswith("xj4wang"))
+    others = {
+        (query, document) for place in paths if place != mine
+        for query, documents in lists[place].items() for document in documents[:10]
+    }  # fmt: skip
+    grades, left, unique = {}, {}, 0
+    for query, _, document, grade in (line.split() for line in path.read_text().splitlines()):
+        grades.setdefault(query, {})[document] = int(grade)
+        if (query, document) not in others and document in lists[mine].get(query, ())[:10]:
+            unique += 1
+        else:
+            left.setdefault(query, {})[document] = int(grade)
+    row = told.table.filter(pl.col("run") == "xj4wang_run1").row(0, named=True)
+    assert row["unique"] == unique
+    for name, known in (("value", grades), ("without", left)):
+        own = [naive_ndcg(each, lists[mine].get(query, ())) for query, each in known.items()]
+        assert row[name] == pytest.approx(np.mean(own), abs=1e-12)
+    assert row["value"] == pytest.approx(0.6513, abs=5e-5)  # the track's leaderboard
 
 
 def rated(table, truth):
