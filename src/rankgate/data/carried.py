@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _PAIR = ["query_id", "doc_id"]
-_LEVELS = 3
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def by_query(qrels: Qrels) -> dict[str, dict[str, float]]:
@@ -143,27 +143,23 @@ def lost_columns(what: str, table: pl.DataFrame | None, kept: Iterable[str]) -> 
     return Loss.of(f"fields of {what}", names)
 
 
-def put(out: BinaryIO, value: Any) -> None:  # noqa: ANN401
-    """Write one JSON document: a line for each thing in its outer three levels.
+def put(out: BinaryIO, value: Any, levels: int = 3) -> None:  # noqa: ANN401
+    """Write one JSON document: a line for each thing in its outer levels.
 
     Python's own indentation would break every inner object into lines, and takes ten times as
     long.
     """
-    out.write(_in_lines(whole(value), _LEVELS).encode() + b"\n")
+    out.write(_in_lines(whole(value), levels).encode() + b"\n")
 
 
-def _in_lines(value: Any, levels: int) -> str:  # noqa: ANN401
+def _in_lines(value: Any, levels: int, pad: str = " ") -> str:  # noqa: ANN401
     if not levels or not isinstance(value, dict | list) or not value:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    pad = " " * (_LEVELS - levels + 1)
-    inner = (
-        [
-            f"{json.dumps(k, ensure_ascii=False)}: {_in_lines(v, levels - 1)}"
-            for k, v in value.items()
-        ]
-        if isinstance(value, dict)
-        else [_in_lines(each, levels - 1) for each in value]
-    )
+        return _ENCODER.encode(value)
+    if isinstance(value, dict):
+        pairs = value.items()
+        inner = [f"{_ENCODER.encode(k)}: {_in_lines(v, levels - 1, pad + ' ')}" for k, v in pairs]
+    else:
+        inner = [_in_lines(each, levels - 1, pad + " ") for each in value]
     first, last = "{}" if isinstance(value, dict) else "[]"
     return f"{first}\n{pad}" + f",\n{pad}".join(inner) + f"\n{pad[1:]}{last}"
 

@@ -8,6 +8,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from rankgate.data.json_depth import deeper
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ def parsed(data: bytes, label: str, line: int = 1) -> Any:  # noqa: ANN401 - wha
     if data.count(b",") > VALUES or data.count(b"{") > OBJECTS:
         problem = "too many values for one JSON document; split it, or use JSONL or CSV."
         raise InputError(problem, source=label)
-    if data.count(b"{") + data.count(b"[") > DEPTH and (deep := _too_deep(text)):
+    if data.count(b"{") + data.count(b"[") > DEPTH and deeper(data, DEPTH):
         problem = f"more than {DEPTH} brackets inside each other; no format needs so many."
-        raise InputError(problem, source=label, line=line + deep - 1)
+        raise InputError(problem, source=label, line=line + max(_too_deep(text), 1) - 1)
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
         if "\\ud" in text.lower():

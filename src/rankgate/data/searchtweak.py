@@ -93,7 +93,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
             at = positions.get((query, doc))
             place = {"position": int(at)} if at else {}
             rows.append({"grade": short, "keyword": query, **place, "doc": doc})
-    put(out, rows)
+    put(out, rows, levels=1)
     in_pool = by_pair(contents)
     kept = ("qrels", "documents") if in_pool else ("qrels",)
     return (
