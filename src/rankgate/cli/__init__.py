@@ -32,7 +32,7 @@ COMMANDS = {
     "metrics": "List the metrics, or read one's passport.",
     "pool": "List what to judge, from the lists of several systems.",
     "reusability": "Tell what runs lose when they are left out of the pool.",
-    "rate": "Rate a pool at the terminal.",
+    "rate": "Rate a pool at the terminal, or have a language model do it.",
     "sheet": "Deal a pool out to raters as sheets that they fill.",
     "collect": "Read the ratings in sheets; find all that came back wrong.",
     "resolve": "Make judgments of the ratings of several raters.",
