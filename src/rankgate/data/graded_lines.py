@@ -69,6 +69,9 @@ def _pieces(
 ) -> Iterator[GradedLines]:
     line = 1
     for data in source.chunks(_PIECE):
+        if line > 1 and data.isspace():  # nothing but blank lines, however many
+            line += data.count(b"\n")
+            continue
         text = _decoded(data.removeprefix(_BOM) if line == 1 else data, line, source)
         lines = pl.Series("line", text.replace("\r\n", "\n").split("\n"), pl.String)
         comment = lines.str.contains(r"^\s*#")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.source import Source
 
+_LIMIT = 64 << 20  # bytes of a file; as Python's strings they take ten times as many
 _NAME = "opensearch-query-set"
 _LIST, _TEXT, _ANSWER = "querySetQueries", "queryText", "referenceAnswer"
 _PAIRED = re.compile(
@@ -52,7 +53,7 @@ def read(source: Source) -> Contents:
     Raises:
         InputError: something of another shape; with place or line.
     """
-    data = source.everything()
+    data = source.everything(_LIMIT)
     begin = data.removeprefix(_BOM).lstrip()[:1]
     rest: dict[str, Any] = {}
     if begin == b"{" and _TEXT not in keys(data[: 1 << 16]):

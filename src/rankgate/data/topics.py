@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.source import Source
 
+_LIMIT = 64 << 20  # bytes of a file; as Python's strings they take ten times as many
 _BOM = "\ufeff"
 _BLOCK = re.compile(r"<(top|topic)\b([^>]*)>|<(doc)>", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)(\w+)\b[^>]*>")
@@ -75,7 +76,7 @@ def read(source: Source) -> Contents:
 
 
 def _text(source: Source) -> str:
-    data = source.everything()
+    data = source.everything(_LIMIT)
     try:
         return data.decode().removeprefix(_BOM)
     except UnicodeDecodeError as error:
