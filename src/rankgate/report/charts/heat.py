@@ -1,0 +1,75 @@
+"""A matrix of cells with their numbers in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.report.charts.door import altair
+from rankgate.report.charts.parts import table
+from rankgate.report.charts.style import ON_DEEP, ON_PALE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_CELL, _ROW = 74, 26
+_DEEP = 0.55  # of the way from pale to deep: words turn white
+
+
+def heat(
+    rows: Sequence[Mapping[str, Any]],
+    domain: tuple[float, float],
+    shades: Sequence[str],
+    *,
+    form: str = "",
+) -> Any:  # noqa: ANN401 - Altair's
+    """Cells of ``row``, ``column`` and ``value``; without a value a cell stays empty.
+
+    Args:
+        rows: the cells.
+        domain: the values of the first colour and the last.
+        shades: the colours; with three the middle one is of the domain's middle.
+        form: ``%`` for shares; else two decimals.
+    """
+    alt = altair()
+    across = list(dict.fromkeys(row["column"] for row in rows))
+    down = list(dict.fromkeys(row["row"] for row in rows))
+    known = [
+        {**row, "words": _words(row["value"], form), "deep": _deep(row["value"], domain, shades)}
+        for row in rows
+        if row["value"] is not None
+    ]
+    axis = {"title": None, "domain": False, "ticks": False, "grid": False}
+    base = alt.Chart(table(known)).encode(
+        x=alt.X("column:N", sort=across, scale=alt.Scale(domain=across),
+                axis=alt.Axis(**axis, orient="top", labelAngle=0 if _fits(across) else -40,
+                              labelLimit=160)),
+        y=alt.Y("row:N", sort=down, scale=alt.Scale(domain=down),
+                axis=alt.Axis(**axis, labelLimit=420)),
+    )  # fmt: skip
+    ends = [domain[0], sum(domain) / 2, domain[1]] if len(shades) > 2 else list(domain)  # noqa: PLR2004
+    scale = alt.Scale(domain=ends, range=list(shades), clamp=True)
+    cells = base.mark_rect(stroke="#7d8590", strokeWidth=0.5).encode(
+        color=alt.Color("value:Q", scale=scale, legend=None),
+        tooltip=["row:N", "column:N", "value:Q"],
+    )
+    words = base.mark_text(fontSize=11).encode(
+        text="words:N", color=alt.condition("datum.deep", alt.value(ON_DEEP), alt.value(ON_PALE))
+    )
+    return alt.layer(cells, words).properties(
+        width=_CELL * len(across), height=_ROW * len(down)
+    )
+
+
+def _words(value: float, form: str) -> str:
+    return f"{value:.0%}" if form == "%" else f"{value:z.2f}"
+
+
+def _deep(value: float, domain: tuple[float, float], shades: Sequence[str]) -> bool:
+    share = (value - domain[0]) / (domain[1] - domain[0])
+    if len(shades) > 2:  # noqa: PLR2004 - pale in the middle
+        return abs(2 * share - 1) > _DEEP
+    return share > _DEEP
+
+
+def _fits(names: Sequence[str]) -> bool:
+    return max(map(len, names), default=0) <= 11  # noqa: PLR2004 - letters above a cell

@@ -1,0 +1,54 @@
+"""Every kind of picture, by hand: a line a kind."""
+
+from __future__ import annotations
+
+from rankgate.errors import UsageError
+from rankgate.report.charts import (
+    blind,
+    cutoffs,
+    deltas,
+    distributions,
+    forest,
+    gains,
+    power,
+    precision_recall,
+    ranked,
+    raters,
+    reconciled,
+    scatter,
+    staged,
+)
+from rankgate.report.charts.kind import Kind
+
+KINDS = (
+    Kind("deltas", "differences query by query", "comparison", deltas.draw, deltas.text),
+    Kind("cutoffs", "metrics at k", "cutoffs", cutoffs.draw),
+    Kind("scatter", "two systems, a point a query", "comparison", scatter.draw),
+    Kind("forest", "intervals of many differences", "comparisons", forest.draw),
+    Kind("reconcile", "one metric under all conventions", "reconciliation", reconciled.draw),
+    Kind("blindspots", "what metrics do not see", "blindness", blind.draw),
+    Kind("explain", "what each document adds to a value", "explanation", gains.draw),
+    Kind("judged", "share judged at each rank", "ranks", ranked.judged),
+    Kind("grades", "mix of grades at each rank", "ranks", ranked.grades),
+    Kind("distributions", "values over queries", "evaluation", distributions.draw,
+         distributions.text),
+    Kind("precision-recall", "precision against recall", "recall", precision_recall.draw),
+    Kind("power", "what more queries would show", "planned", power.draw),
+    Kind("agreement", "raters, two by two", "agreed", raters.draw),
+    Kind("stages", "stages with their ceilings", "pipeline", staged.draw),
+)  # fmt: skip
+"""In the order of `rankgate plot --help`."""
+
+
+def kind(name: str) -> Kind:
+    """The kind of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for each in KINDS:
+        if each.name == name:
+            return each
+    raise UsageError(
+        f"no picture is called {name!r}; there are {', '.join(each.name for each in KINDS)}."
+    )

@@ -1,0 +1,177 @@
+"""What several kinds are put together from: tables, rules, lines that carry their own labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankgate.report.charts.door import altair
+from rankgate.report.charts.style import DIM, GREY, INK, colour
+from rankgate.report.charts.words import shorts, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Rows = Sequence[Mapping[str, Any]]
+
+_LINE = 13  # points that a label takes
+_AWAY = 12  # of the labels from the lines' ends
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a chart.
+
+    Attributes:
+        field: the column.
+        title: what it is called.
+        domain: its ends; None is found from the data.
+        ticks: where it is marked; empty is as it falls.
+        log: whether it is logarithmic.
+        form: of its numbers, as d3 writes it.
+    """
+
+    field: str
+    title: str
+    domain: tuple[float, float] | None = None
+    ticks: tuple[float, ...] = ()
+    log: bool = False
+    form: str = ""
+
+
+def table(rows: Rows) -> Any:  # noqa: ANN401 - Altair's
+    """Rows as a chart's data, whole and inline."""
+    return altair().Data(values=[dict(row) for row in rows])
+
+
+def labelled_lines(
+    rows: Rows, x: Axis, y: Axis, *, size: tuple[int, int] = (480, 300), title: str = ""
+) -> Any:  # noqa: ANN401 - as above
+    """A line for each ``series``, named at its right end.
+
+    Args:
+        rows: ``series`` and the two columns; ordered along each line.
+        x: the axis along the lines.
+        y: the other; without a domain it is that of the data.
+        size: of the panel, in points.
+        title: above it.
+    """
+    alt = altair()
+    width, height = size
+    names = list(dict.fromkeys(str(row["series"]) for row in rows))
+    colours = [colour(i) for i in range(len(names))]
+    low, high = y.domain or _domain([row[y.field] for row in rows])
+    base = alt.Chart(table(rows)).encode(
+        x=alt.X(f"{x.field}:Q", title=x.title, axis=_ticked(x), scale=_scale(x)),
+        y=alt.Y(
+            f"{y.field}:Q", title=y.title, scale=alt.Scale(domain=[low, high], nice=False),
+            axis=alt.Axis(format=y.form, tickCount=6) if y.form else alt.Axis(tickCount=6),
+        ),
+        color=alt.Color(
+            "series:N", scale=alt.Scale(domain=names, range=colours), legend=None, sort=names
+        ),
+        tooltip=["series:N", f"{x.field}:Q", f"{y.field}:Q"],
+    )  # fmt: skip
+    layers = [base.mark_line(strokeWidth=2), base.mark_point(filled=True, size=26, opacity=1)]
+    ends = _ends(rows, names, y.field, (low, high), height)
+    return alt.layer(*layers, *_labels(ends, names, colours, width)).properties(
+        width=width, height=height, **panel(title)
+    )
+
+
+def _ends(
+    rows: Rows, names: Sequence[str], field: str, domain: tuple[float, float], height: int
+) -> list[dict[str, Any]]:
+    last = {str(row["series"]): float(row[field]) for row in rows}
+    low, high = domain
+    gap = _LINE * (high - low) / height
+    moved = spread([last[name] for name in names], gap, low, high)
+    return [
+        {"series": name, "own": last[name], "label": label, "at": at}
+        for name, label, at in zip(names, shorts(names), moved, strict=True)
+    ]
+
+
+def _labels(
+    ends: Rows, names: Sequence[str], colours: Sequence[str], width: int
+) -> list[Any]:
+    alt = altair()
+    shades = alt.Color("series:N", scale=alt.Scale(domain=list(names), range=list(colours)),
+                       legend=None, sort=list(names))  # fmt: skip
+    base = alt.Chart(table(ends))
+    leader = base.mark_rule(strokeWidth=1, opacity=0.6).encode(
+        x=alt.value(width), x2=alt.value(width + _AWAY - 3), y=alt.Y("own:Q"), y2="at:Q",
+        color=shades,
+    )  # fmt: skip
+    words = base.mark_text(align="left", baseline="middle", fontSize=11).encode(
+        x=alt.value(width + _AWAY), y=alt.Y("at:Q"), text="label:N", color=shades
+    )
+    return [leader, words]
+
+
+def panel(title: str) -> dict[str, Any]:
+    """The heading of one panel of several, as a property; empty is none."""
+    if not title:
+        return {}
+    words = altair().TitleParams(
+        text=title, fontSize=13, anchor="start", frame="group", offset=6, color=INK
+    )
+    return {"title": words}
+
+
+def note(words: str, place: tuple[float, float], shade: str = DIM, **how: Any) -> Any:  # noqa: ANN401
+    """Words at a place of a panel, in points from its upper left corner."""
+    alt = altair()
+    return (
+        alt.Chart(table([{"words": words}]))
+        .mark_text(**{"align": "left", "baseline": "top", "color": shade, "fontSize": 12} | how)
+        .encode(x=alt.value(place[0]), y=alt.value(place[1]), text="words:N")
+    )
+
+
+def rule(field: str, value: float, *, along: str = "y", dashed: bool = False) -> Any:  # noqa: ANN401
+    """A line across a panel at a value of one axis."""
+    alt = altair()
+    dash = [4, 3] if dashed else [1, 0]
+    mark = alt.Chart(table([{field: value}])).mark_rule(color=GREY, strokeDash=dash)
+    return mark.encode(**{along: f"{field}:Q"})
+
+
+def in_columns(panels: Sequence[Any], columns: int = 2, spacing: int = 28) -> Any:  # noqa: ANN401
+    """Panels beside and below each other, each with scales of its own."""
+    if len(panels) == 1:
+        return panels[0]
+    joined = altair().concat(*panels, columns=columns, spacing=spacing)
+    return joined.resolve_scale(x="independent", y="independent", color="independent")
+
+
+def _ticked(axis: Axis) -> Any:  # noqa: ANN401 - as above
+    alt = altair()
+    given: dict[str, Any] = {"grid": False}
+    if axis.ticks:
+        given |= {"values": list(axis.ticks), "labelOverlap": "greedy"}
+    if axis.form:
+        given["format"] = axis.form
+    return alt.Axis(**given)
+
+
+def _scale(axis: Axis) -> Any:  # noqa: ANN401 - as above
+    alt = altair()
+    given: dict[str, Any] = {"nice": False, "zero": False}
+    if axis.log:
+        given = {"type": "log", "nice": False}
+    if axis.domain:
+        given["domain"] = list(axis.domain)
+    return alt.Scale(**given)
+
+
+def _domain(values: Sequence[float]) -> tuple[float, float]:
+    """From the least value to the greatest with a little room, which shares do not leave."""
+    low, high = min(values), max(values)
+    room = (high - low) * 0.06 or 0.05
+    ends = low - room, high + room
+    if low >= 0:
+        ends = max(ends[0], 0.0), ends[1]
+    if high <= 1:
+        ends = ends[0], min(ends[1], 1.0)
+    return ends

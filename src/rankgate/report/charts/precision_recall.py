@@ -1,0 +1,47 @@
+"""Precision against recall, interpolated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.errors import UsageError
+from rankgate.report.charts.parts import Axis, labelled_lines
+from rankgate.report.charts.picture import Picture
+from rankgate.report.charts.scored import counted, rows_at
+from rankgate.report.charts.words import short
+
+if TYPE_CHECKING:
+    from rankgate.services import Evaluation
+
+_NAMES = ("IPrec", "iprec_at_recall")
+
+
+def draw(told: Evaluation) -> Picture:
+    """A line for each run.
+
+    Raises:
+        UsageError: no metric is IPrec.
+    """
+    rows = [
+        {"series": row["run"], "recall": row["at"], "precision": row["value"]}
+        for row in rows_at(told)
+        if row["metric"].partition("(")[0] in _NAMES
+    ]
+    if not rows:
+        raise UsageError("a precision-recall curve is made of IPrec@0.0 to IPrec@1.0; give those.")
+    x = Axis("recall", "recall", (0, 1), (0, 0.2, 0.4, 0.6, 0.8, 1), form=".1f")
+    y = Axis("precision", "interpolated precision", (0, 1), form=".1f")
+    title = (
+        f"Precision and recall of {short(told.runs[0].run)}"
+        if len(told.runs) == 1
+        else f"Precision and recall of {len(told.runs)} runs"
+    )
+    return Picture(
+        "precision-recall",
+        title,
+        "At each level of recall the greatest precision from there on, mean over queries.",
+        counted(told),
+        told.convention,
+        tuple(rows),
+        labelled_lines(rows, x, y, size=(420, 380)),
+    )

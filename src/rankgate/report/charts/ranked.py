@@ -1,0 +1,99 @@
+"""What stands at each rank: how far it is judged, and which grades it has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.report.charts.door import altair
+from rankgate.report.charts.parts import Axis, in_columns, labelled_lines, panel, table
+from rankgate.report.charts.picture import Picture
+from rankgate.report.charts.style import of_grade
+from rankgate.report.charts.words import shorts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.services.ranks import Ranks
+
+_STEP, _HEIGHT, _COLUMNS = 16, 180, 2
+_PANELS = (("upto", "judged@k: of the first k"), ("at", "judged at rank k alone"))
+
+
+def judged(told: Ranks) -> Picture:
+    """Lines of judged@k and of the share judged at each rank; what is missing to 1 are holes."""
+    names = dict(zip(told.systems, shorts(told.systems), strict=True))
+    rows = [
+        {"series": names[row["system"]], "rank": row["rank"], "at": row["at"],
+         "upto": row["upto"], "lists": row["lists"]}
+        for row in told.judged.iter_rows(named=True)
+    ]  # fmt: skip
+    ticks = tuple(k for k in (1, 2, 3, 5, 10, 15, 20, 30, 50, 100) if k <= told.depth)
+    x = Axis("rank", "rank k", (1, max(told.depth, 2)), ticks)
+    panels = [
+        labelled_lines(rows, x, Axis(field, "share judged", form=".0%"), size=(320, 280),
+                       title=title)
+        for field, title in _PANELS
+    ]  # fmt: skip
+    return Picture(
+        "judged",
+        f"How far the first {told.depth} documents are judged",
+        "Mean share of documents that have a judgment; what is missing to 100 % are holes, which "
+        "most metrics count as worthless.",
+        f"{told.queries} queries",
+        told.convention,
+        tuple(rows),
+        in_columns(panels),
+    )
+
+
+def grades(told: Ranks) -> Picture:
+    """Stacked shares of the grades at each rank, a panel a system."""
+    rows = [dict(row) for row in told.grades.iter_rows(named=True)]
+    shades = _shades(rows)
+    panels = [
+        _mix([row for row in rows if row["system"] == name], shown, shades, told.depth)
+        for name, shown in zip(told.systems, shorts(told.systems), strict=True)
+    ]
+    joined = in_columns(panels, _COLUMNS)
+    if len(panels) > 1:
+        joined = joined.resolve_scale(color="shared")
+    return Picture(
+        "grades",
+        f"Grades of the first {told.depth} documents, rank by rank",
+        "Shares of the documents at each rank; the best grade at the bottom.",
+        f"{told.queries} queries",
+        told.convention,
+        tuple(rows),
+        joined,
+    )
+
+
+def _shades(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """A colour for each label, the best grade first, unjudged last."""
+    labels = {row["label"]: row["grade"] for row in rows}
+    top = max((grade for grade in labels.values() if grade is not None), default=0)
+    order = sorted(labels, key=lambda name: -1e9 if labels[name] is None else labels[name])
+    return {name: of_grade(labels[name], top) for name in reversed(order)}
+
+
+def _mix(rows: list[dict[str, Any]], name: str, shades: Mapping[str, str], depth: int) -> Any:  # noqa: ANN401
+    alt = altair()
+    order = list(shades)
+    shown = [row | {"order": order.index(row["label"])} for row in rows]
+    ranks = list(range(1, depth + 1))
+    ticks = [k for k in ranks if k == 1 or k % (5 if depth <= 50 else 10) == 0]  # noqa: PLR2004
+    return (
+        alt.Chart(table(shown))
+        .mark_bar(stroke=None)
+        .encode(
+            x=alt.X("rank:O", title="rank", scale=alt.Scale(domain=ranks, paddingInner=0.08),
+                    axis=alt.Axis(labelAngle=0, values=ticks, domain=False, ticks=False)),
+            y=alt.Y("share:Q", title="share", stack="zero", scale=alt.Scale(domain=[0, 1]),
+                    axis=alt.Axis(format=".0%", tickCount=4)),
+            color=alt.Color("label:N", title=None, sort=order,
+                            scale=alt.Scale(domain=order, range=list(shades.values()))),
+            order=alt.Order("order:Q"),
+            tooltip=["rank:O", "label:N", "count:Q", "share:Q"],
+        )
+        .properties(width=max(_STEP * depth, 160), height=_HEIGHT, **panel(name))
+    )  # fmt: skip

@@ -1,0 +1,79 @@
+"""One run, one metric, every convention: whose number is where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.errors import UsageError
+from rankgate.report.charts.door import altair
+from rankgate.report.charts.parts import rule, table
+from rankgate.report.charts.picture import Picture
+from rankgate.report.charts.style import BLUE, RED
+from rankgate.report.charts.words import short
+from rankgate.report.numbers import decimal
+
+if TYPE_CHECKING:
+    from rankgate.services import Reconciliation
+
+_ROW, _WIDTH, _NAMES = 24, 420, 64
+
+
+def draw(told: Reconciliation) -> Picture:
+    """A line for each number that conventions give.
+
+    Raises:
+        UsageError: no convention gives a number.
+    """
+    rows = [
+        {"value": group.value, "conventions": ", ".join(group.conventions),
+         "count": len(group.conventions), "queries": sorted(set(group.queries)), "most": i == 0}
+        for i, group in enumerate(told.groups)
+        if group.value is not None
+    ]  # fmt: skip
+    if not rows:
+        raise UsageError(f"no convention gives {told.metric} a number here.")
+    counts = sorted({count for row in rows for count in row["queries"]})
+    refused = ", ".join(each.convention for each in told.refusals)
+    about = "Each line is one number with the conventions that give it; blue: what most give."
+    return Picture(
+        "reconcile",
+        f"{told.metric} of {short(told.run)}: one run, {len(rows)} numbers",
+        f"{about} Without a number: {refused}." if refused else about,
+        f"{' or '.join(map(str, counts))} queries",
+        {"name": f"{sum(row['count'] for row in rows)} of them"},
+        tuple(rows),
+        _chart(rows, told.metric),
+    )
+
+
+def _chart(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Altair's
+    alt = altair()
+    ordered = sorted(rows, key=lambda row: -row["value"])
+    shown = [
+        row | {"line": i, "number": decimal(row["value"]), "names": _cut(row["conventions"])}
+        for i, row in enumerate(ordered)
+    ]
+    most = rows[0]["value"]
+    low, high = ordered[-1]["value"], ordered[0]["value"]
+    room = (high - low) * 0.08 or 0.02
+    x = alt.X("value:Q", title=f"mean {metric}",
+              scale=alt.Scale(domain=[low - room, high + room], nice=False))  # fmt: skip
+    y = alt.Y("line:O", axis=None)
+    shade = alt.condition("datum.most", alt.value(BLUE), alt.value(RED))
+    base = alt.Chart(table(shown)).encode(y=y)
+    stems = base.mark_rule(strokeWidth=2).encode(x=x, x2=alt.datum(most), color=shade)
+    points = base.mark_point(filled=True, size=80, opacity=1).encode(
+        x=x, color=shade, tooltip=["value:Q", "conventions:N"]
+    )
+    numbers = base.mark_text(align="right").encode(x=alt.value(-10), text="number:N")
+    names = base.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="names:N")
+    return alt.layer(rule("value", most, along="x", dashed=True), stems, points, numbers,
+                     names).properties(width=_WIDTH, height=max(_ROW * len(rows), 40))  # fmt: skip
+
+
+def _cut(names: str) -> str:
+    """As many names as fit, and how many more there are."""
+    if len(names) <= _NAMES:
+        return names
+    kept = names[:_NAMES].rpartition(", ")[0]
+    return f"{kept} + {names.count(',') - kept.count(',')} more"
