@@ -108,3 +108,14 @@ def test_quepids_party(run, shared):
     done = run("eval", case, snapshot, "-m", "nDCG@10", "--format", "json")
     assert done.code == 0, done.err
     assert json.loads(done.out)["runs"][0]["counts"]["queries"] == 137
+
+
+def test_a_suffix_of_many_is_that_of_the_plain_table(run, tmp_path):
+    """A product's format is written when it is asked for; .json alone says nothing."""
+    place = tmp_path / "in.csv"
+    place.write_text(JUDGMENTS["quepid.csv"])
+    for name, told in (("a.ndjson", "as jsonl"), ("a.csv", "as csv"), ("a.txt", "as trec")):
+        assert told in run("convert", place, tmp_path / name).err
+    done = run("convert", place, tmp_path / "a.json")
+    assert done.code == 2
+    assert "several formats end in .json: choose with --to: quepid-book" in done.err

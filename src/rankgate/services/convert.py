@@ -123,17 +123,15 @@ def _writer(target: str | Path | BinaryIO, to: str | None) -> Format:
     writers = [each for each in formats.FORMATS if each.write]
     suffix = "" if hasattr(target, "write") else suffix_of(str(target))
     fitting = [each for each in writers if suffix in each.suffixes]
-    plain = [each for each in fitting if suffix in {f".{each.name}", *_TREC} or len(fitting) == 1]
+    tables = [each for each in fitting if each.streams]  # what any tool reads, before a product's
+    plain = tables or [each for each in fitting if suffix == f".{each.name}" or len(fitting) == 1]
     if plain:
-        return plain[-1]
+        return plain[0]
     names = ", ".join(each.name for each in fitting or writers)
     if fitting:
         raise UsageError(f"several formats end in {suffix}: choose with --to: {names}.")
     told = f"nothing is known to end in '{suffix}'" if suffix else "the target has no suffix"
     raise UsageError(f"{told}; choose a format with --to: {names}.")
-
-
-_TREC = frozenset({".txt", ".run", ".qrels", ".trec"})
 
 
 def _read(
