@@ -184,6 +184,15 @@ def test_average_precision_from_a_third_of_the_pool(covid):
     assert np.sqrt(np.mean((np.array(estimate) - full) ** 2)) < 0.03
 
 
+def test_what_was_drawn_and_not_graded_is_in_the_pool_all_the_same():
+    told = pool([A, B], strata="3:1")
+    some = told.table.head(2).select("query_id", "doc_id").with_columns(rater=pl.lit("a"), grade=1)
+    left = resolve(some, sample=told, rest={"1": {"x": -1}}).resolution.qrels.table
+    assert left["grade"].to_list() == [1, 1, *[-1] * (len(told.table) - 2), -1]
+    assert left["inclusion"].to_list() == [1, 1, *[None] * (len(told.table) - 1)]
+    assert len(resolve(some, sample=told).resolution.qrels.table) == 2
+
+
 def test_a_grade_outside_the_sample_has_no_chance():
     told = pool([A, B], strata="1:1,3:0.5")
     outside = told.rest.rows()

@@ -28,7 +28,8 @@ def as_drawn(judged: Qrels, sample: pl.DataFrame, rest: Qrels | None = None) -> 
         rest: the pool's documents that were not drawn, graded −1.
 
     Returns:
-        the judgments with ``stratum`` and ``inclusion``, then the rest, which has neither.
+        the judgments with ``stratum`` and ``inclusion``; with a rest also the drawn documents
+        that nobody graded and the rest, graded −1, which have neither.
 
     Raises:
         InputError: a graded document that is not in the sample, or that is in the rest; a rest
@@ -47,7 +48,9 @@ def as_drawn(judged: Qrels, sample: pl.DataFrame, rest: Qrels | None = None) -> 
         drawn, on=PAIR, how="left", maintain_order="left"
     )
     if rest is not None:
-        table = pl.concat([table, _undrawn(judged, rest)], how="diagonal")
+        left = sample.select(PAIR).join(judged.table, on=PAIR, how="anti", maintain_order="left")
+        open_ = left.with_columns(pl.lit(UNDRAWN).alias("grade"))
+        table = pl.concat([table, open_, _undrawn(judged, rest)], how="diagonal")
     return replace(judged, table=table)
 
 
