@@ -74,6 +74,10 @@ def test_a_key_in_the_wrong_place_is_not_repeated(rate, monkeypatch):
     with pytest.raises(UsageError) as raised:
         rate(1, url="https://user:hunter2@example.org/v1")
     assert "hunter2" not in str(raised.value)
+    for url in ("hunter2", "ftp://hunter2", "http://[hunter2", "http://x:hunter2/v1", "http://"):
+        with pytest.raises(UsageError, match="the URL of the endpoint is none") as raised:
+            rate(1, url=url)
+        assert "hunter2" not in str(raised.value)
     monkeypatch.setenv("RANKGATE_TEST_KEY", "two\nlines-hunter2")
     with pytest.raises(UsageError) as raised:
         rate(1, key_from="RANKGATE_TEST_KEY")

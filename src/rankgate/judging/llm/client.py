@@ -79,16 +79,7 @@ class Client:
         except ImportError:
             message = "language models need urllib3; pip install 'rankgate[llm]'."
             raise MissingExtraError(message) from None
-        base = urlsplit(url or wire.url)
-        if base.scheme not in {"http", "https"} or not base.hostname:
-            raise UsageError(
-                f"{url!r} is no URL of an endpoint; it begins with http:// or https://."
-            )
-        if base.username or base.password or base.query or base.fragment:
-            raise UsageError(
-                "the URL of the endpoint holds more than host and path; a secret belongs into an "
-                "environment variable."
-            )
+        _refuse_strange(url or wire.url)
         if key is not None and (not key.isascii() or not key.isprintable() or not key.strip()):
             raise UsageError("the key is empty or holds what no header can; set it once more.")
         self._wire, self._key, self._timeout = wire, key, timeout
@@ -178,6 +169,22 @@ class Client:
         if status in _AGAIN or status >= _SERVER:
             return Reply("again", problem=problem, wait=_retry_after(headers))
         return Reply("refused", problem=problem)
+
+
+def _refuse_strange(url: str) -> None:
+    """A URL that is none is not shown: what was meant for another place may be a secret."""
+    try:
+        base = urlsplit(url)
+        good = base.scheme in {"http", "https"} and bool(base.hostname) and base.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise UsageError("the URL of the endpoint is none; it begins with http:// or https://.")
+    if base.username or base.password or base.query or base.fragment:
+        raise UsageError(
+            "the URL of the endpoint holds more than host and path; a secret belongs into an "
+            "environment variable."
+        )
 
 
 def _message(data: bytes) -> str:

@@ -48,7 +48,7 @@ class Ledger:
             asks: all requests.
             again: answers without a grade count as not known.
         """
-        known = {row["request"]: row for row in self.journal.rows if row.get("answered")}
+        known = {row.get("request"): row for row in self.journal.rows if row.get("answered")}
         last = self.last()
         found = []
         for ask in asks:

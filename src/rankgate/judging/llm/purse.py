@@ -47,6 +47,7 @@ class Purse:
     ceiling: float | None = None
     spent: float = 0.0
     aside: float = 0.0
+    _under_way: int = 0
     _changed: Condition = field(default_factory=Condition)
 
     def __post_init__(self) -> None:
@@ -61,17 +62,17 @@ class Purse:
         with self._changed:
             if self.ceiling is not None:
                 while self.spent + self.aside + most > self.ceiling:
-                    if self.aside <= 0:
+                    if not self._under_way:
                         return False
                     self._changed.wait()
             self.aside += most
+            self._under_way += 1
             return True
 
     def give_back(self, most: float, cost: float) -> None:
         """Put the real cost in the place of what was set aside."""
         with self._changed:
-            self.aside -= most
+            self._under_way -= 1
+            self.aside = self.aside - most if self._under_way else 0.0  # sums are rounded
             self.spent += cost
-            if self.aside < 1e-12:  # noqa: PLR2004 - the rounding of sums
-                self.aside = 0.0
             self._changed.notify_all()

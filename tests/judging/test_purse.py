@@ -1,0 +1,58 @@
+"""The ceiling holds whatever requests cost, and nobody waits for ever."""
+
+from threading import Thread
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankgate.errors import UsageError
+from rankgate.judging.llm.purse import Prices, Purse
+
+AMOUNT = st.floats(0.001, 1e6)
+
+
+@given(
+    st.lists(st.tuples(AMOUNT, st.floats(0, 1)), max_size=40), st.floats(0, 1e7), st.integers(1, 4)
+)
+def test_many_threads_never_spend_more_than_the_ceiling(requests, ceiling, threads):
+    purse, left, refused = Purse(ceiling), iter(requests), []
+
+    def work():
+        for most, share in left:
+            if not purse.take(most):
+                refused.append(most)
+                return
+            assert purse.spent + purse.aside <= ceiling * (1 + 1e-12)
+            purse.give_back(most, most * share)
+
+    crew = [Thread(target=work) for _ in range(threads)]
+    for thread in crew:
+        thread.start()
+    for thread in crew:
+        thread.join(10)
+        assert not thread.is_alive()
+    assert purse.spent <= ceiling * (1 + 1e-12)
+    assert purse.aside == 0
+    if not refused:
+        assert purse.spent == pytest.approx(sum(most * share for most, share in requests))
+
+
+def test_who_may_come_out_cheaper_is_waited_for():
+    purse, got = Purse(10.0), []
+    assert purse.take(8)
+    waiting = Thread(target=lambda: got.append(purse.take(8)))
+    waiting.start()
+    waiting.join(0.1)
+    assert waiting.is_alive()
+    purse.give_back(8, 1)
+    waiting.join(10)
+    assert got == [True]
+    purse.give_back(8, 8)
+    assert not purse.take(1.5)
+
+
+def test_prices_are_by_the_million():
+    assert Prices(3, 15).cost(2_000_000, 1_000_000) == 2 * 3 + 15
+    with pytest.raises(UsageError, match="below nothing"):
+        Purse(-1)
