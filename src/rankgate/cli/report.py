@@ -7,12 +7,13 @@ import shlex
 import click
 
 from rankgate import services
-from rankgate.cli import options
+from rankgate.cli import comparing, options
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.progress import Progress
 from rankgate.report.page import WORST, page
-from rankgate.services.compare import UNEQUAL, Rules
+from rankgate.services.compare import Rules
 from rankgate.services.dossier import dossier
+from rankgate.services.paired import Way
 
 _WORDS = "rankgate.report.words"
 
@@ -53,20 +54,8 @@ class _Remembered(click.Command):
     metavar="FILE",
     help="A file with fields of documents, such as titles.",
 )
-@click.option(
-    "--unequal",
-    type=click.Choice(UNEQUAL),
-    default="refuse",
-    show_default=True,
-    help="What queries are that only one system ran.",
-)
-@click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="How far lists are looked at.",
-)
+@comparing.unequal
+@comparing.depth
 @click.option(
     "--worst",
     type=click.IntRange(min=0),
@@ -74,6 +63,8 @@ class _Remembered(click.Command):
     show_default=True,
     help="How many of the worst queries are shown with both lists.",
 )
+@comparing.resamples
+@options.seed
 @options.output
 @click.pass_context
 def command(  # noqa: PLR0917 - click passes them by name
@@ -91,6 +82,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     unequal: str,
     depth: int,
     worst: int,
+    resamples: int,
+    seed: int,
     output: str | None,
 ) -> None:
     """Write one HTML page on CANDIDATE against BASELINE, which needs no network to be read.
@@ -101,10 +94,12 @@ def command(  # noqa: PLR0917 - click passes them by name
     """  # noqa: D301, E501 - click needs the character that \b makes; a command is one line
     beside = tuple(each for each in (policy, queries, documents, metrics_from) if each)
     refuse_clashes((qrels, baseline, *candidates, *beside), output)
+    rules = Rules(Way(resamples=resamples, seed=seed), unequal=unequal)
     with Progress(2 + len(candidates)) as progress:
         told = dossier(
             qrels, baseline, list(candidates), metrics, convention, gated=gated, policy=policy,
-            rules=Rules(unequal=unequal), depth=depth, queries=queries, documents=documents,
+            rules=Rules(Way(resamples=resamples, seed=seed), unequal=unequal), depth=depth,
+            queries=queries, documents=documents,
             extra=services.metrics_from(metrics_from), again=_again(ctx), on_progress=progress,
         )  # fmt: skip
     deliver(page(told, worst), output)

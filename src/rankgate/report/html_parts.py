@@ -82,7 +82,8 @@ def side_by_side(
         texts: what is known of documents, by id.
     """
     known = texts or {}
-    top = max((grade for grade in told.lists["grade"].to_list() if grade is not None), default=0)
+    best = told.lists["grade"].max()
+    top = best if isinstance(best, float) else 0.0
     sides = {
         name: {row["rank"]: row for row in lists.iter_rows(named=True) if row["system"] == name}
         for name in ("baseline", "candidate")
