@@ -83,8 +83,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     if baseline and candidate:
         with Progress(draws) as progress:
             effect = rerated(
-                ratings, baseline, candidate, metrics, convention, rule=rule, draws=draws, seed=seed,
-                from_=from_, on_progress=progress,
+                ratings, baseline, candidate, metrics, convention, rule=rule, draws=draws,
+                seed=seed, from_=from_, on_progress=progress,
             )  # fmt: skip
         told = replace(told, effect=effect)
     deliver(styled(render(told, form, width(output)), form, output), output)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from rankgate import services
-from rankgate.cli import options
+from rankgate.cli import comparing, options
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.progress import Progress
 from rankgate.cli.terminal import styled, width
 from rankgate.errors import UsageError
 from rankgate.report.comparison import FORMS, WORST, query_text, render
-from rankgate.services.compare import CORRECTIONS, UNEQUAL, Rules, compare
-from rankgate.services.paired import METHODS, TESTS, Way
+from rankgate.services.compare import Rules, compare
+from rankgate.services.paired import Way
 from rankgate.services.tags import tags_from
 
 
@@ -23,47 +23,16 @@ from rankgate.services.tags import tags_from
 @options.metrics
 @options.metrics_from
 @options.convention
-@click.option(
-    "--test",
-    type=click.Choice(list(TESTS)),
-    default="t",
-    show_default=True,
-    help="Behind p; t and randomization keep their level on ranking metrics.",
-)
-@click.option(
-    "--interval",
-    type=click.Choice(METHODS),
-    default="t",
-    show_default=True,
-    help="How the interval of the difference is made.",
-)
-@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
-@click.option(
-    "--correction",
-    type=click.Choice(CORRECTIONS),
-    default="holm",
-    show_default=True,
-    help="Of p over metrics and candidates; maxt goes with --test randomization.",
-)
-@click.option(
-    "--resamples",
-    type=click.IntRange(min=1),
-    default=100_000,
-    show_default=True,
-    help="Of tests and intervals that draw.",
-)
+@comparing.test
+@comparing.interval
+@comparing.level
+@comparing.correction
+@comparing.resamples
 @options.seed
 @click.option(
     "--band", type=float, default=0.0, metavar="X", help="A difference of at most X is a tie."
 )
-@click.option(
-    "--unequal",
-    type=click.Choice(UNEQUAL),
-    default="refuse",
-    show_default=True,
-    help="What queries are that only one system ran: a reason to stop; as the "
-    "convention has a missing query; left out of both.",
-)
+@comparing.unequal
 @click.option(
     "--tags",
     "tags",
@@ -78,13 +47,7 @@ from rankgate.services.tags import tags_from
     metavar="TAG",
     help="Every figure for each value of TAG too; may be given several times.",
 )
-@click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="How far lists are looked at.",
-)
+@comparing.depth
 @click.option("--query", "query_id", metavar="ID", help="One query: both lists side by side.")
 @click.option(
     "--worst",

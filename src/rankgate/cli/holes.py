@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rankgate import services  # noqa: TC001 - as the other commands have it
-from rankgate.cli import options
+from rankgate.cli import comparing, options
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.progress import Progress
 from rankgate.cli.terminal import styled, width
@@ -19,13 +19,7 @@ from rankgate.services.holes import DRAWS, holes
 @click.argument("candidate", type=click.Path())
 @options.metrics
 @options.convention
-@click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="How far lists are looked at.",
-)
+@comparing.depth
 @click.option(
     "--margin",
     type=click.FloatRange(min=0),

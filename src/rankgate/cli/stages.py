@@ -5,14 +5,13 @@ from __future__ import annotations
 import click
 
 from rankgate import services
-from rankgate.cli import options
+from rankgate.cli import comparing, options
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.progress import Progress
 from rankgate.cli.terminal import styled, width
 from rankgate.errors import UsageError
 from rankgate.report.stages import FORMS, render
-from rankgate.services.compare import UNEQUAL
-from rankgate.services.paired import METHODS, TESTS, Way
+from rankgate.services.paired import Way
 from rankgate.services.stages import CORRECTIONS, DEPTH, METRICS, stages
 
 
@@ -49,21 +48,9 @@ from rankgate.services.stages import CORRECTIONS, DEPTH, METRICS, stages
     metavar="GRADE=NAME",
     help="What a grade is called, as in 3=Exact; may be given several times.",
 )
-@click.option(
-    "--test",
-    type=click.Choice(list(TESTS)),
-    default="t",
-    show_default=True,
-    help="Behind p; t and randomization keep their level on ranking metrics.",
-)
-@click.option(
-    "--interval",
-    type=click.Choice(METHODS),
-    default="t",
-    show_default=True,
-    help="How the interval of the difference is made.",
-)
-@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@comparing.test
+@comparing.interval
+@comparing.level
 @click.option(
     "--correction",
     type=click.Choice(CORRECTIONS),
@@ -71,22 +58,9 @@ from rankgate.services.stages import CORRECTIONS, DEPTH, METRICS, stages
     show_default=True,
     help="Of p over all steps and metrics.",
 )
-@click.option(
-    "--resamples",
-    type=click.IntRange(min=1),
-    default=100_000,
-    show_default=True,
-    help="Of tests and intervals that draw.",
-)
+@comparing.resamples
 @options.seed
-@click.option(
-    "--unequal",
-    type=click.Choice(UNEQUAL),
-    default="refuse",
-    show_default=True,
-    help="What queries are that one of two stages lacks: a reason to stop; as the "
-    "convention has a missing query; left out of both.",
-)
+@comparing.unequal
 @options.form(*FORMS)
 @options.output
 def command(  # noqa: PLR0917 - click passes them by name
