@@ -45,16 +45,15 @@ def test_every_command_has_help_and_an_example_in_the_readme(name):
 
 
 def test_the_public_names_are_these():
-    results = ["Admitted", "Advice", "Agreed", "Blindness", "Bridge", "Collected"]
-    results += ["Comparisons", "Convention", "Conventions", "Conversion", "Descriptions"]
-    results += ["Evaluation", "Explanation", "Finding", "Hidden", "InputError", "Pipeline"]
-    results += ["Pool", "RankgateError", "Reconciliation", "Resolved", "Reusability", "Split"]
+    results = ["Admitted", "Advice", "Agreed", "Blindness", "Bridge", "Collected", "Comparisons"]
+    results += ["Convention", "Conventions", "Conversion", "Descriptions", "Evaluation"]
+    results += ["Explanation", "Finding", "Hidden", "InputError", "Pipeline", "Pool"]
+    results += ["RankgateError", "Reconciliation", "Resolved", "Reusability", "Scorecard", "Split"]
     results += ["UsageError", "Validation", "Verdict"]
     verbs = ["admit", "advise", "agree", "blindspots", "collect", "compare", "convention"]
-    verbs += ["conventions", "convert", "describe", "evaluate", "explain", "from_arrays"]
-    verbs += ["gate", "holes"]
-    verbs += ["metric", "pool", "read_qrels", "read_run", "reconcile", "resolve", "reusability"]
-    verbs += ["sheets", "split", "stages", "validate"]
+    verbs += ["conventions", "convert", "describe", "evaluate", "explain", "from_arrays", "gate"]
+    verbs += ["holes", "metric", "pool", "read_qrels", "read_run", "reconcile", "resolve"]
+    verbs += ["reusability", "scorecard", "sheets", "split", "stages", "validate"]
     assert rankgate.__all__ == [*results, *verbs]
     assert all(getattr(rankgate, name) for name in rankgate.__all__)
 

@@ -75,6 +75,7 @@ def read_interactions(
     from_: str | None = None,
     unit: Unit | None = None,
     same: str = "once",
+    timed: bool = True,
 ) -> Interactions:
     """A log from a path (``-`` is standard input), a frame, or as it is.
 
@@ -85,6 +86,7 @@ def read_interactions(
         from_: the name of the format; found by looking into the file if not given.
         unit: the unit of times that are numbers; told by their size if not given.
         same: what rows are that are equal in every column: counted ``once``, or ``each``.
+        timed: whether times matter; if not, they are not looked at.
 
     Raises:
         InputError: what is wrong, with file and line; times in mixed units.
@@ -93,11 +95,16 @@ def read_interactions(
     if isinstance(log, Interactions):
         return log
     if not isinstance(log, str | Path | Source):
-        return interactions_of(*_in_memory(log, columns or {}), unit, same=same)
+        rows, name, where = _in_memory(log, columns or {})
+        return interactions_of(_bare(rows, timed), name, where, unit, same=same)
     place = log if isinstance(log, Source) else source(log)
     found = _named(from_) if from_ else detected(place)
     rows, where = found.read(place, columns or {})
-    return interactions_of(rows, place.stem, where, found.unit or unit, same=same)
+    return interactions_of(_bare(rows, timed), place.stem, where, found.unit or unit, same=same)
+
+
+def _bare(rows: pl.DataFrame, timed: bool) -> pl.DataFrame:  # noqa: FBT001 - of this file
+    return rows if timed else rows.drop("at", strict=False)
 
 
 def detected(place: Source) -> LogFormat:

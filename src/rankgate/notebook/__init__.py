@@ -3,6 +3,7 @@
 from rankgate.notebook.admission import Admitted, admit
 from rankgate.notebook.advising import Advice, advise
 from rankgate.notebook.blindness import Blindness, blindspots
+from rankgate.notebook.card import Scorecard, scorecard
 from rankgate.notebook.comparison import Comparisons, compare
 from rankgate.notebook.conversion import Conversion, convert
 from rankgate.notebook.description import Descriptions, describe
@@ -39,6 +40,7 @@ __all__ = [
     "Reconciliation",
     "Resolved",
     "Reusability",
+    "Scorecard",
     "Split",
     "Validation",
     "Verdict",
@@ -60,6 +62,7 @@ __all__ = [
     "reconcile",
     "resolve",
     "reusability",
+    "scorecard",
     "sheets",
     "split",
     "stages",

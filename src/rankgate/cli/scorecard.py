@@ -1,0 +1,103 @@
+"""``rankgate scorecard``: accuracy beside everything else that lists are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.cli import options
+from rankgate.cli.pairs import pairs
+from rankgate.cli.places import deliver, refuse_clashes
+from rankgate.cli.progress import Progress
+from rankgate.cli.terminal import width
+from rankgate.report.scorecard import FORMS, render
+from rankgate.services.scorecard import ACCURACY, LISTS, Beside, scorecard
+
+if TYPE_CHECKING:
+    from rankgate.services import Convention
+
+
+@click.command("scorecard")
+@options.qrels
+@options.runs
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="METRIC",
+    help="Of accuracy or of lists; may be given several times. Without it: "
+    f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those for which all is there.",
+)
+@options.convention
+@click.option("--train", type=click.Path(), help="The log that systems learned from.")
+@click.option("--items", type=click.Path(), help="A table of items: item_id and columns.")
+@click.option(
+    "--feature", "features", multiple=True, metavar="COLUMN", help="Of items, with numbers."
+)
+@click.option(
+    "--category", metavar="COLUMN", help="Of items, with categories; several between bars."
+)
+@click.option("--group", metavar="COLUMN", help="Of items, with the group whose exposure counts.")
+@click.option("--obvious", type=click.Path(), metavar="RUN", help="What an obvious system shows.")
+@click.option(
+    "--earlier",
+    multiple=True,
+    metavar="NAME=RUN",
+    help="Lists of a system at an earlier time; one for each system.",
+)
+@click.option("--candidates", type=click.Path(), help="The items that lists may hold; see split.")
+@click.option("--drop-seen", is_flag=True, help="Take items of training out of users' lists.")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option(
+    "--resamples",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Of users, for numbers about all lists together.",
+)
+@options.seed
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    qrels: str,
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    convention: Convention,
+    train: str | None,
+    items: str | None,
+    features: tuple[str, ...],
+    category: str | None,
+    group: str | None,
+    obvious: str | None,
+    earlier: tuple[str, ...],
+    candidates: str | None,
+    drop_seen: bool,  # noqa: FBT001 - a flag of the command line
+    level: float,
+    resamples: int,
+    seed: int,
+    form: str,
+    output: str | None,
+) -> None:
+    """Put each RUN on one card: accuracy beside coverage, novelty, diversity, fairness.
+
+    The first RUN is what the others are compared with.
+
+    \b
+    rankgate scorecard test.qrels.csv popular.run knn.run --train train.csv
+    rankgate scorecard test.qrels.csv a.run b.run --items movies.csv --category genres
+    rankgate scorecard test.qrels.csv a.run b.run -m nDCG@10 -m Gini@10 -m "Coverage@10"
+    """  # noqa: D301 - click needs the character that \b makes
+    beside_paths = tuple(each for each in (train, items, obvious, candidates) if each)
+    refuse_clashes((qrels, *runs, *beside_paths), output)
+    beside = Beside(
+        train, items, features, category, group, obvious,
+        pairs(earlier, "--earlier", str) or None, candidates, drop_seen,
+    )  # fmt: skip
+    with Progress(len(runs)) as progress:
+        told = scorecard(
+            qrels, list(runs), metrics, convention, beside,
+            level=level, resamples=resamples, seed=seed, on_progress=progress,
+        )  # fmt: skip
+    deliver(render(told, form, width(output)), output)

@@ -1,0 +1,87 @@
+"""``rankgate.scorecard``, and scorecards that show themselves in a notebook."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankgate.report import scorecard as report
+from rankgate.services import scorecard as service
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring.convention import Convention
+
+
+@dataclass(frozen=True)
+class Scorecard(service.Scorecard):
+    """Several systems by accuracy and by what their lists are like; tables are Polars frames."""
+
+    def report(self, form: str = "text") -> str:
+        """The card as text, Markdown, HTML, CSV or JSON."""
+        return report.render(self, form)
+
+    def _repr_html_(self) -> str:
+        return report.render(self, "html")
+
+
+def scorecard(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    runs: Any,  # noqa: ANN401 - one of those, a list, or {name: run}
+    metrics: Sequence[str | Metric] = (),
+    convention: str | Convention = "trec",
+    *,
+    train: Any = None,  # noqa: ANN401 - a path or a frame
+    items: Any = None,  # noqa: ANN401 - as above
+    features: Sequence[str] = (),
+    category: str | None = None,
+    group: str | None = None,
+    obvious: Any = None,  # noqa: ANN401 - a run
+    earlier: Mapping[str, Any] | None = None,
+    candidates: Any = None,  # noqa: ANN401 - a path or a frame
+    drop_seen: bool = False,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Scorecard:
+    """Put systems on one card: accuracy beside coverage, novelty, diversity, fairness.
+
+    Args:
+        qrels: judgments: a path, a frame, ``{user: {item: grade}}``.
+        runs: as of `evaluate`; the first is what the others are compared with.
+        metrics: of accuracy and of lists; a choice of both without them.
+        convention: the tool whose rules accuracy and ties follow.
+        train: the log that systems learned from.
+        items: a table of items.
+        features: its columns of numbers.
+        category: its column of categories, several between bars.
+        group: its column of groups.
+        obvious: the run of an obvious system, such as the most popular items.
+        earlier: for each system its run of an earlier time, by name.
+        candidates: the items that lists may hold.
+        drop_seen: whether items of training leave users' lists.
+        level: of the intervals.
+        resamples: of users, for numbers about all lists together.
+        seed: of the drawing.
+
+    Raises:
+        InputError: data that cannot be read.
+        UsageError: an unknown metric, or one that needs what was not given.
+
+    >>> same = {"u": {"a": 2.0}, "v": {"a": 2.0}}
+    >>> runs = {"same": same, "own": {"u": {"a": 2.0}, "v": {"b": 2.0}}}
+    >>> told = scorecard({"u": {"a": 1}, "v": {"b": 1}}, runs, ["P@1", "Coverage@1"])
+    >>> told.figures.select("system", "metric", "value").rows()[2:]
+    [('same', 'Coverage@1', 0.5), ('own', 'Coverage@1', 1.0)]
+    >>> told.dominated
+    (('same', 'own'),)
+    """
+    beside = service.Beside(
+        train, items, tuple(features), category, group, obvious, earlier, candidates, drop_seen
+    )
+    told = service.scorecard(
+        qrels, runs, metrics, convention, beside, level=level, resamples=resamples, seed=seed
+    )
+    return Scorecard(**vars(told))

@@ -1,0 +1,134 @@
+"""What is known of items and users beside the lists, as codes and arrays for metrics on lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.run import starts_of
+from rankgate.metrics.lists import NONE, Listed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.metrics.lists.listed import Codes, Floats
+
+
+@dataclass(frozen=True)
+class World:
+    """Items with their codes, and tables over them; the same for every system.
+
+    Attributes:
+        items: ``(I,)``, the catalogue, each id once, in byte order; its place is its code.
+        queries: ``(T,)``, the users or queries whose lists are looked at, in byte order.
+        seen: ``(I,)``, people who had each item in training.
+        people: how many there are.
+        features: ``(I, F)``.
+        categories: ``(I, G)``, shares.
+        groups: ``(I,)``, codes of groups.
+        relevant: ``(T, ·)``, codes of the relevant items of each user.
+        history: ``(T, ·)``, of those that each had in training.
+        baseline: ``(T, ·)``, of the lists of an obvious system.
+    """
+
+    items: pl.Series
+    queries: pl.Series
+    seen: Codes | None = None
+    people: int = 0
+    features: Floats | None = None
+    categories: Floats | None = None
+    groups: Codes | None = None
+    relevant: Codes | None = None
+    history: Codes | None = None
+    baseline: Codes | None = None
+
+    def matrix(self, pairs: pl.DataFrame) -> Codes:
+        """The items of each user as codes, in the order of the rows, padded behind, ``(T, ·)``.
+
+        Args:
+            pairs: ``query_id`` and ``doc_id``; other users and items are left out.
+        """
+        coded = pl.DataFrame(
+            {"row": places(pairs["query_id"], self.queries),
+             "code": places(pairs["doc_id"], self.items)}
+        ).filter((pl.col("row") >= 0) & (pl.col("code") >= 0))  # fmt: skip
+        coded = coded.sort("row", maintain_order=True)
+        starts = starts_of(coded["row"])
+        lengths = np.diff(starts, append=len(coded))
+        out = np.full((len(self.queries), max(1, int(lengths.max(initial=0)))), NONE, np.int64)
+        column = np.arange(len(coded)) - np.repeat(starts, lengths)
+        out[coded["row"].to_numpy(), column] = coded["code"].to_numpy()
+        return out
+
+    def learned(self, train: pl.DataFrame) -> World:
+        """The same with what a training log says: how often items were seen, and by whom."""
+        pairs = train.select("query_id", "doc_id").unique(maintain_order=True)
+        codes = places(pairs["doc_id"], self.items)
+        seen = np.bincount(codes[codes >= 0], minlength=len(self.items)).astype(np.int64)
+        return replace(
+            self, seen=seen, people=pairs["query_id"].n_unique(), history=self.matrix(pairs)
+        )
+
+    def listed(self, lists: pl.DataFrame, earlier: pl.DataFrame | None = None) -> Listed:
+        """What metrics see of one system.
+
+        Args:
+            lists: ``query_id`` and ``doc_id``, the best first.
+            earlier: those of the same system at an earlier time.
+        """
+        return Listed(
+            self.matrix(lists), len(self.items), self.seen, self.people, self.relevant,
+            self.history, self.baseline, None if earlier is None else self.matrix(earlier),
+            self.features, self.categories, self.groups,
+        )  # fmt: skip
+
+
+def places(ids: pl.Series, among: pl.Series) -> Codes:
+    """The place of each id in a series of different ids; `NONE` where it is not in it."""
+    known = pl.DataFrame({"id": among, "place": np.arange(len(among), dtype=np.int64)})
+    found = pl.DataFrame({"id": ids}).join(known, on="id", how="left", maintain_order="left")
+    codes: Codes = found["place"].fill_null(NONE).to_numpy()
+    return codes
+
+
+def one_hot(items: pl.Series, doc_ids: pl.Series, words: pl.Series) -> tuple[Floats, list[str]]:
+    """The share of each word in each item, ``(I, G)``, and the words in byte order.
+
+    Args:
+        items: the catalogue.
+        doc_ids: items, each once.
+        words: for each of them its words between bars, as MovieLens writes genres; null is none.
+    """
+    rows = pl.DataFrame({"row": places(doc_ids, items), "word": words.cast(pl.String)})
+    apart = rows.with_columns(pl.col("word").str.split("|")).explode("word")
+    apart = apart.with_columns(pl.col("word").str.strip_chars()).filter(
+        (pl.col("row") >= 0) & (pl.col("word") != "")
+    )
+    names = apart["word"].unique().sort()
+    shares = np.zeros((len(items), len(names)))
+    shares[apart["row"].to_numpy(), places(apart["word"], names)] = 1
+    total = shares.sum(axis=1, keepdims=True)
+    out: Floats = np.divide(shares, total, out=np.zeros(shares.shape), where=total > 0)
+    return out, names.to_list()
+
+
+def grouped(items: pl.Series, doc_ids: pl.Series, names: pl.Series) -> tuple[Codes, list[str]]:
+    """The code of each item's group, ``(I,)``, and the groups in byte order."""
+    known = names.cast(pl.String)
+    groups = known.drop_nulls().unique().sort()
+    of = dict(zip(doc_ids.to_list(), places(known, groups).tolist(), strict=True))
+    codes: Codes = np.array([of.get(item, NONE) for item in items.to_list()], np.int64)
+    return codes, groups.to_list()
+
+
+def numbers(items: pl.Series, doc_ids: pl.Series, columns: Mapping[str, pl.Series]) -> Floats:
+    """Columns of numbers, a row for each item of the catalogue, 0 where nothing is known."""
+    out = np.zeros((len(items), len(columns)))
+    rows = places(doc_ids, items)
+    held = rows >= 0
+    for at, values in enumerate(columns.values()):
+        out[rows[held], at] = values.fill_null(0).to_numpy()[held]
+    return out

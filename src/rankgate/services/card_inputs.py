@@ -1,0 +1,159 @@
+"""What a scorecard is made of: lists of every system, and what is known of items and users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.items import described, measured, read_candidates, read_items
+from rankgate.data.logs import read_interactions
+from rankgate.errors import UsageError
+from rankgate.metrics.lists.listed import NONE
+from rankgate.scoring.tops import tops
+from rankgate.scoring.world import World, grouped, numbers, one_hot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from rankgate.data import Qrels, Run
+    from rankgate.scoring.convention import Convention
+    from rankgate.scoring.index import Index
+
+_PAIR = ["query_id", "doc_id"]
+DEPTH = 10
+"""How far lists are looked at where a metric has no cutoff."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What is given beside judgments and runs; paths, frames, or nothing.
+
+    Attributes:
+        train: the log that systems learned from.
+        items: a table of items.
+        features: its columns of numbers.
+        category: its column of categories, several between bars.
+        group: its column of groups.
+        baseline: the run of an obvious system.
+        earlier: for each system a run of an earlier time, by name.
+        candidates: the pairs that lists may hold: ``query_id``, ``doc_id`` and, where they were
+            sampled, ``candidates`` with the mark.
+        drop_seen: whether items that a user had in training leave the lists.
+    """
+
+    train: Any = None
+    items: Any = None
+    features: tuple[str, ...] = ()
+    category: str | None = None
+    group: str | None = None
+    baseline: Any = None
+    earlier: Mapping[str, Any] | None = None
+    candidates: Any = None
+    drop_seen: bool = False
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What was given beside judgments and runs, read.
+
+    Attributes:
+        train: the training log's rows, or None.
+        items: the table of items, or None.
+        candidates: the pairs that lists may hold, or None.
+        mark: of figures on sampled candidates, else empty.
+    """
+
+    train: pl.DataFrame | None
+    items: pl.DataFrame | None
+    candidates: pl.DataFrame | None
+    mark: str
+
+    @classmethod
+    def of(cls, beside: Beside) -> Tables:
+        """Read what was given.
+
+        Raises:
+            InputError: a table that cannot be read.
+            UsageError: seen items are to leave, and no training says which they are.
+        """
+        if beside.drop_seen and beside.train is None:
+            raise UsageError("seen items are those of training; give it with train.")
+        pairs, mark = (
+            (None, "") if beside.candidates is None else read_candidates(beside.candidates)
+        )
+        return cls(
+            None if beside.train is None else read_interactions(beside.train, timed=False).table,
+            None if beside.items is None else read_items(beside.items),
+            pairs,
+            mark,
+        )
+
+
+def world_of(qrels: Qrels, tables: Tables, beside: Beside, lists: Sequence[pl.DataFrame]) -> World:
+    """Items, users, and all that is known of them.
+
+    The catalogue is what training, the table of items, judgments and lists name; the relevant
+    items are those with a grade of 1 or more.
+
+    Raises:
+        InputError: a number that is none.
+        UsageError: a column that is not there.
+    """
+    sources = [tables.train, tables.items, qrels.table, *lists]
+    ids = [each["doc_id"] for each in sources if each is not None]
+    queries = pl.concat([qrels.table["query_id"], pl.Series(qrels.unjudged, dtype=pl.String)])
+    world = World(pl.concat(ids).unique().sort(), queries.unique().sort())
+    world = replace(world, relevant=world.matrix(qrels.table.filter(pl.col("grade") >= 1)))
+    if tables.train is not None:
+        world = world.learned(tables.train)
+    return _described(world, tables.items, beside)
+
+
+def lists_of(run: Run, index: Index, how: Convention, depth: int) -> pl.DataFrame:
+    """``query_id``, ``doc_id`` of the first of every list, the best first."""
+    return tops(run, index, how, depth).select(_PAIR)
+
+
+def kept(run: Run, pairs: pl.DataFrame | None, *, inside: bool) -> Run:
+    """A run with only some pairs, or without them; as it is for None."""
+    if pairs is None:
+        return run
+    some = pairs.select(_PAIR).unique()
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        for frame in run.pieces():
+            way = "semi" if inside else "anti"
+            yield frame.join(some, on=_PAIR, how=way, maintain_order="left")  # type: ignore[arg-type]
+
+    return replace(run, pieces=pieces, rankings=None)
+
+
+def new_items(world: World, lists: pl.DataFrame) -> int:
+    """Different items that lists show and training has not; 0 where there is no training."""
+    if world.seen is None:
+        return 0
+    codes = world.matrix(lists)
+    shown = np.unique(codes[codes != NONE])
+    return int(np.count_nonzero(world.seen[shown] == 0))
+
+
+def _described(world: World, items: pl.DataFrame | None, beside: Beside) -> World:
+    asked = (*beside.features, beside.category, beside.group)
+    if items is None:
+        if any(asked):
+            raise UsageError("features, categories and groups are columns of items; give items.")
+        return world
+    ids = items["doc_id"]
+    if beside.category:
+        shares, _ = one_hot(world.items, ids, described(items, beside.category))
+        world = replace(world, categories=shares, features=shares)
+    if beside.features:
+        columns = {name: measured(items, name) for name in beside.features}
+        world = replace(world, features=numbers(world.items, ids, columns))
+    if beside.group:
+        codes, _ = grouped(world.items, ids, described(items, beside.group))
+        world = replace(world, groups=codes)
+    return world

@@ -1,0 +1,226 @@
+"""Scorecards: the figures are those of the metrics, intervals hold, domination is named."""
+
+from __future__ import annotations
+
+import json
+from math import log2
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import rankgate
+from rankgate.cli import rankgate as program
+from rankgate.data.candidates import sample
+from rankgate.errors import InputError, UsageError
+from rankgate.metrics.lists import NONE
+from rankgate.metrics.lists.coverage import Coverage
+from rankgate.scoring.world import World, grouped, numbers, one_hot, places
+from rankgate.services.card_figures import _around
+
+QRELS = {"u": {"a": 1, "b": 1}, "v": {"c": 1}, "w": {"a": 1}, "x": {"d": 1}}
+TRAIN = pl.DataFrame(
+    {"user": ["u", "u", "v", "w", "x", "y"], "item": ["c", "d", "a", "c", "c", "c"]}
+)
+ITEMS = pl.DataFrame(
+    {"item": list("abcde"), "kind": ["A", "A|B", "B", "B", None], "size": [1.0, 2, 3, 4, 5],
+     "maker": ["m", "n", "m", "n", None]},
+)  # fmt: skip
+GOOD = {"u": {"a": 3.0, "b": 2.0}, "v": {"c": 3.0, "b": 2.0}, "w": {"a": 3.0, "b": 1.0},
+        "x": {"d": 2.0, "a": 1.0}}  # fmt: skip
+SAME = {user: {"c": 2.0, "d": 1.0} for user in QRELS}
+
+
+def value(told, system, metric):
+    row = told.figures.filter((pl.col("system") == system) & (pl.col("metric") == metric))
+    return row["value"][0]
+
+
+def test_figures_are_those_of_the_metrics():
+    metrics = ["P@1", "Coverage@2", "Personalization@2", "Novelty@2", "ILD@2", "TailShare@1"]
+    told = rankgate.scorecard(QRELS, {"same": SAME, "good": GOOD}, metrics, train=TRAIN,
+                              items=ITEMS, category="kind")  # fmt: skip
+    assert told.catalogue == 5
+    assert value(told, "good", "P@1") == 1
+    assert value(told, "same", "P@1") == 1 / 4
+    assert value(told, "good", "Coverage@2") == 4 / 5
+    assert value(told, "same", "Coverage@2") == 2 / 5
+    assert value(told, "same", "Personalization@2") == pytest.approx(0)
+    # 5 people: c known to 4, d and a to 1, b to nobody
+    assert value(told, "same", "Novelty@2") == pytest.approx((log2(5 / 4) + log2(5)) / 2)
+    assert value(told, "same", "TailShare@1") == 0  # c alone is the head
+    assert value(told, "same", "ILD@2") == pytest.approx(0)  # both are B
+    cosine = 1 / np.sqrt(2)
+    assert value(told, "good", "ILD@2") == pytest.approx(
+        np.mean([1 - cosine, 1 - cosine, 1 - cosine, 1])
+    )
+    assert told.dominated == (("same", "good"),)
+    assert told.users == 4
+
+
+def test_accuracy_is_that_of_evaluate():
+    runs = {"good": GOOD, "same": SAME}
+    card = rankgate.scorecard(QRELS, runs, ["nDCG@10", "RR", "AP"], "trec")
+    plain = rankgate.evaluate(QRELS, runs, ["nDCG@10", "RR", "AP"]).means
+    for system, *means in plain.iter_rows():
+        assert [value(card, system, m) for m in ("nDCG@10", "RR", "AP")] == means
+    assert card.dominated == (("same", "good"),)
+    assert "same is dominated: good is as good" in card.report()
+
+
+def test_without_metrics_those_are_told_for_which_all_is_there():
+    bare = rankgate.scorecard(QRELS, {"good": GOOD})
+    assert [m.partition("@")[0] for m in bare.metrics] == [
+        "nDCG", "R", "RR", "Coverage", "Gini", "Personalization",
+    ]  # fmt: skip
+    full = rankgate.scorecard(
+        QRELS, {"good": GOOD}, train=TRAIN, items=ITEMS, category="kind", group="maker",
+        obvious=SAME, earlier={"good": SAME},
+    )  # fmt: skip
+    assert {"Novelty@10", "Miscalibration@10", "Serendipity@10", "AWRF@10",
+            "TemporalDiversity@10"} <= set(full.metrics)  # fmt: skip
+    with pytest.raises(UsageError, match="Novelty@5 needs how often items were seen before"):
+        rankgate.scorecard(QRELS, {"good": GOOD}, ["Novelty@5"])
+    with pytest.raises(UsageError, match="did you mean Novelty"):
+        rankgate.scorecard(QRELS, {"good": GOOD}, ["Novelt@5"])
+
+
+def test_differences_are_paired_and_corrected():
+    rng = np.random.default_rng(3)
+    items = [f"i{k}" for k in range(30)]
+    qrels = {f"u{k}": {items[k % 30]: 1} for k in range(60)}
+    one = {user: {item: float(s) for item, s in zip(items, rng.random(30), strict=True)}
+           for user in qrels}  # fmt: skip
+    popular = {user: {item: -float(k) for k, item in enumerate(items)} for user in qrels}
+    told = rankgate.scorecard(qrels, {"popular": popular, "drawn": one}, ["P@5", "Coverage@5",
+                              "Gini@5"], resamples=400)  # fmt: skip
+    rows = {row["metric"]: row for row in told.differences.iter_rows(named=True)}
+    assert rows["Coverage@5"]["delta"] == pytest.approx(1 - 5 / 30)
+    assert rows["Coverage@5"]["better"]
+    assert rows["Gini@5"]["delta"] < 0
+    assert rows["Gini@5"]["better"]  # fewer is better there
+    assert rows["Gini@5"]["p_value"] <= 3 / 401 + 1e-12
+    assert rows["P@5"]["p_value"] > 0.05
+    assert (told.differences["p_value"] >= told.differences["p_raw"]).all()
+    again = rankgate.scorecard(qrels, {"popular": popular, "drawn": one}, ["P@5", "Coverage@5",
+                               "Gini@5"], resamples=400)  # fmt: skip
+    assert again.to_dict() == told.to_dict()
+
+
+def test_intervals_about_all_lists_cover_what_other_users_would_give():
+    """Of samples of users from one crowd, intervals of coverage hold what such samples give."""
+    rng = np.random.default_rng(8)
+    pull = (1 + np.arange(400)) ** -0.7
+    crowd = np.array([rng.choice(400, 10, replace=False, p=pull / pull.sum()) for _ in range(6000)])
+    values, held = [], []
+    for _ in range(150):
+        lists = crowd[rng.integers(0, len(crowd), 120)]
+        values.append(len(np.unique(lists)) / 400)
+    expected = np.mean(values)
+    for _ in range(100):
+        lists = crowd[rng.integers(0, len(crowd), 120)]
+        drawn = np.array(
+            [len(np.unique(lists[rng.integers(0, 120, 120)])) / 400 for _ in range(200)]
+        )
+        low, high, _ = _around(drawn, len(np.unique(lists)) / 400, 0.95)
+        held.append(low <= expected <= high)
+    assert 0.85 < np.mean(held) <= 1.0
+
+
+def test_sampled_candidates_mark_every_figure(tmp_path):
+    qrels = rankgate.read_qrels(QRELS)
+    log = TRAIN.rename({"user": "query_id", "item": "doc_id"})
+    log = pl.concat(
+        [log, ITEMS.select(pl.lit("z").alias("query_id"), pl.col("item").alias("doc_id"))]
+    )
+    drawn = sample(qrels, log, 1, 4)
+    place = tmp_path / "candidates.csv"
+    drawn.table.with_columns(pl.lit(drawn.mark).alias("candidates")).write_csv(place)
+    told = rankgate.scorecard(QRELS, {"same": SAME}, ["P@1", "Coverage@1"], candidates=str(place))
+    assert told.metrics == ("P@1 sampled(1)", "Coverage@1 sampled(1)")
+    assert any("never compare" in line for line in told.warnings)
+    mixed = tmp_path / "mixed.csv"
+    mixed.write_text("user,item,candidates\nu,a,sampled(1)\nu,b,sampled(2)\n")
+    with pytest.raises(InputError, match="candidates of several kinds"):
+        rankgate.scorecard(QRELS, {"same": SAME}, candidates=str(mixed))
+
+
+def test_seen_items_are_told_or_taken_out():
+    told = rankgate.scorecard(QRELS, {"same": SAME}, ["Coverage@2"], train=TRAIN)
+    assert "same: 4 places show what the user had in training" in " ".join(told.warnings)
+    dropped = rankgate.scorecard(QRELS, {"same": SAME}, ["Coverage@2"], train=TRAIN, drop_seen=True)
+    assert not any("had in training" in line for line in dropped.warnings)
+    assert any("1 of 4 users get no item" in line for line in dropped.warnings)  # u had both
+    with pytest.raises(UsageError, match="give it with train"):
+        rankgate.scorecard(QRELS, {"same": SAME}, drop_seen=True)
+
+
+def test_new_items_and_missing_earlier_lists_are_told():
+    told = rankgate.scorecard(QRELS, {"good": GOOD}, ["Coverage@2"], train=TRAIN)
+    assert "good: 1 items shown are not in training." in told.warnings
+    with pytest.raises(UsageError, match="earlier lists of good are missing"):
+        rankgate.scorecard(QRELS, {"good": GOOD}, earlier={"old": SAME})
+
+
+def test_tables_of_items_are_checked(tmp_path):
+    def card(text, **words):
+        place = tmp_path / "items.csv"
+        place.write_text(text)
+        return rankgate.scorecard(QRELS, {"good": GOOD}, items=str(place), **words)
+
+    with pytest.raises(InputError, match=r"items.csv:1: no column of ids among name, size"):
+        card("name,size\na,1\n")
+    with pytest.raises(InputError, match="item 'a' stands twice"):
+        card("item,size\na,1\na,2\n")
+    with pytest.raises(InputError, match="size 'big' of item 'a' is no finite number"):
+        card("item,size\na,big\n", features=["size"])
+    with pytest.raises(UsageError, match="items have no column 'weight'; there are size"):
+        card("item,size\na,1\n", features=["weight"])
+    with pytest.raises(UsageError, match="columns of items; give items"):
+        rankgate.scorecard(QRELS, {"good": GOOD}, category="kind")
+    told = card("item,size\na,1\nb,\n", features=["size"])
+    assert "ILD@10" in told.metrics
+
+
+def test_a_world_is_coded():
+    world = World(pl.Series(["a", "b", "c"]), pl.Series(["u", "v"]))
+    pairs = pl.DataFrame({"query_id": ["v", "u", "v", "z"], "doc_id": ["c", "a", "x", "a"]})
+    assert world.matrix(pairs).tolist() == [[0], [2]]
+    shares, names = one_hot(world.items, pl.Series(["c", "a"]), pl.Series(["X| Y", None]))
+    assert (shares.tolist(), names) == ([[0, 0], [0, 0], [0.5, 0.5]], ["X", "Y"])
+    codes, groups = grouped(world.items, pl.Series(["c", "a"]), pl.Series(["n", "m"]))
+    assert (codes.tolist(), groups) == ([0, NONE, 1], ["m", "n"])
+    sizes = {"size": pl.Series([3.0, None])}
+    assert numbers(world.items, pl.Series(["b", "a"]), sizes).tolist() == [[0], [3], [0]]
+    assert places(pl.Series(["c", "q"]), world.items).tolist() == [2, NONE]
+
+
+def test_the_command(tmp_path):
+    for name, run in (("good", GOOD), ("same", SAME)):
+        rows = [(u, d, s) for u, row in run.items() for d, s in row.items()]
+        pl.DataFrame(rows, schema=["user", "item", "score"], orient="row").write_csv(
+            tmp_path / f"{name}.csv"
+        )
+    rows = [(u, d, g) for u, row in QRELS.items() for d, g in row.items()]
+    pl.DataFrame(rows, schema=["user", "item", "grade"], orient="row").write_csv(tmp_path / "q.csv")
+    TRAIN.write_csv(tmp_path / "train.csv")
+    ITEMS.write_csv(tmp_path / "items.csv")
+    words = ["scorecard", *(str(tmp_path / f"{n}.csv") for n in ("q", "same", "good")), "--train",
+             str(tmp_path / "train.csv"), "--items", str(tmp_path / "items.csv"), "--category",
+             "kind", "--group", "maker"]  # fmt: skip
+    text = CliRunner().invoke(program, words)
+    assert text.exit_code == 0, text.output
+    assert max(map(len, text.output.splitlines())) <= 80
+    assert "4 users of q, 5 items, convention trec" in text.output
+    told = json.loads(CliRunner().invoke(program, [*words, "--format", "json"]).stdout)
+    assert told["schema_version"] == 1
+    assert told["systems"] == ["same", "good"]
+    for form in ("csv", "markdown", "html"):
+        assert "Miscalibration@10" in CliRunner().invoke(program, [*words, "--format", form]).stdout
+
+
+def test_it_shows_itself_and_takes_metrics_as_objects():
+    told = rankgate.scorecard(QRELS, {"good": GOOD}, [Coverage @ 1, rankgate.metrics.P @ 1])
+    assert told.metrics == ("Coverage@1", "P@1")
+    assert "<table>" in told._repr_html_()
