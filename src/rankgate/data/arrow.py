@@ -31,6 +31,9 @@ ARROW = b"ARROW1"
 _RANX = {"q_id", "doc_id", "score"}
 _BATCH = 1_000_000
 
+PACKED = 384 << 20
+"""Bytes of a file that is compressed as a whole, unpacked, at most: twice that is held."""
+
 VALUES = 100_000_000
 """Rows times columns that are read whole at most; a few kilobytes can declare any number."""
 
@@ -158,7 +161,7 @@ def scanned(source: Source) -> pl.LazyFrame:
     parquet = source.head(4) == PARQUET
     scan = pl.scan_parquet if parquet else pl.scan_ipc
     plain = None if source.content is not None or _packed(source) else source.path
-    held = b"" if plain else source.everything()
+    held = b"" if plain else source.everything(PACKED)
     if parquet:
         with plain.open("rb") if plain else io.BytesIO(held) as stream:
             refuse_lies(stream, stream.seek(0, io.SEEK_END), source.label)

@@ -84,7 +84,7 @@ def _lz4() -> ModuleType:
 
 
 def _value(source: Source) -> Any:  # noqa: ANN401 - whatever is in it
-    data, frame = source.everything(), _lz4()
+    data, frame = source.everything(json_text.LIMIT), _lz4()
     if not data.startswith(_MAGIC):
         raise InputError("no LZ4 file; see whether this is the right file.", source=source.label)
     for _ in range(_LAYERS):

@@ -91,9 +91,10 @@ rankgate.evaluate(qrels, run, ["nDCG@10"])
 
 Files may come from anywhere, so that what a small file may unpack to has limits; beyond them it
 is an error that says so. A line has 16 MB at most, a JSON document 256 MB, 16 million values and
-64 brackets inside each other; a file that must be unpacked whole 1 GB. A column of Parquet has
-1 GB in one row group, and a table of it that is not a run 100 million values. A query has 16
-million documents in a run that is read query by query.
+64 brackets inside each other; topics and query sets have 64 MB, and a Parquet or Arrow file that
+is compressed once more 384 MB. A column of Parquet has 1 GB in one row group, and a table of it
+that is not a run 100 million values. A query has 16 million documents in a run that is read
+query by query.
 """
 
 
