@@ -82,6 +82,22 @@ def test_out_and_back(read, tmp_path):
     assert json.loads(out.getvalue())[0]["annotations"][0]["result"][0] == {
         "from_name": "grade", "to_name": "doc", "type": "rating", "value": {"rating": 3},
     }  # fmt: skip
+    first, *others = json.loads(out.getvalue())
+    assert len(first["annotations"]) == 2
+    assert [
+        (said["model_version"], said["result"][0]["value"]) for said in first["predictions"]
+    ] == [("m1", {"rating": 1})]
+    assert not any("predictions" in other for other in others)
+
+
+def test_fields_that_are_no_text_are_kept_and_other_controls_are_told(read):
+    box = result({"x": 1}, "rectanglelabels", "box")
+    told = read(task(annotation(result(1), box), price=9.5, tags=["a"], empty=None))
+    assert told.documents.select("price", "tags").rows() == [("9.5", '["a"]')]
+    assert "empty" not in told.documents.columns
+    (note,) = told.notes
+    assert note.what == "results of other controls, left out"
+    assert note.examples == ("[0].annotations[0].result[1] (rectanglelabels)",)
 
 
 def test_ratings_of_other_tools_become_tasks(tmp_path):

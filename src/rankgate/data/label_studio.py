@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.carried import known, lost, lost_columns, own, texts
+from rankgate.data.carried import known, lost, lost_columns, own, text_of, texts
 from rankgate.data.columns import named
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss, Note
@@ -32,6 +33,15 @@ _CONTROL = {"from_name": "grade", "to_name": "document", "type": "number"}
 _WORDS = ("comment", "reason")
 
 
+@dataclass
+class _Seen:
+    """What is seen on the way: the control of grades, models, and results that are no grades."""
+
+    control: dict[str, Any] = field(default_factory=dict)
+    models: dict[str, None] = field(default_factory=dict)
+    others: list[str] = field(default_factory=list)
+
+
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
     """A list of tasks with data and annotations."""
     if have(head, "[].data", "[].annotations"):
@@ -52,14 +62,14 @@ def read(source: Source) -> Contents:
     rows: list[dict[str, Any]] = []
     queries: dict[str, dict[str, str]] = {}
     documents: dict[tuple[str, str], dict[str, str]] = {}
-    control: dict[str, Any] = {}
+    seen = _Seen()
     unrated: list[str] = []
     for where, task in each(document(source), "", source.label):
         data = an_object(task, "data", where, source.label)
         query, doc, asked, shown = _pair(data, where, source.label)
         queries.setdefault(query, asked)
         documents.setdefault((query, doc), shown)
-        told = list(_annotations(task, where, source.label, control))
+        told = list(_annotations(task, where, source.label, seen))
         unrated += [] if told else [f"{query} {doc}"]
         rows += [{"query_id": query, "doc_id": doc, **row} for row in told]
     if not documents:
@@ -69,8 +79,11 @@ def read(source: Source) -> Contents:
         ratings=Ratings(table, source.stem, place=Place(source.label)),
         queries=_queries(queries),
         documents=_documents(documents),
-        extra={_NAME: {"control": control}} if control else {},
-        notes=Note.of("tasks without annotations, left unrated", unrated),
+        extra={_NAME: {"control": seen.control, "models": [*seen.models]}} if rows else {},
+        notes=(
+            *Note.of("tasks without annotations, left unrated", unrated),
+            *Note.of("results of other controls, left out", seen.others),
+        ),
     )
 
 
@@ -88,29 +101,29 @@ def _pair(
             raise InputError(problem, source=label)
     query = identifier(data[found["query_id"]], f"the query of {where}", label)
     doc = identifier(data[found["doc_id"]], f"the document of {where}", label)
-    rest = {
-        name: value for name, value in data.items()
-        if name not in found.values() and isinstance(value, str) and value
-    }  # fmt: skip
+    others = ((name, text_of(value)) for name, value in data.items() if name not in found.values())
+    rest = {name: value for name, value in others if value}
     text = next((name for name in ("query", "query_text") if name in rest), None)
     asked = {"text": rest.pop(text)} if text else {}
     return query, doc, asked, rest
 
 
 def _annotations(
-    task: dict[str, Any], where: str, label: str, control: dict[str, Any]
+    task: dict[str, Any], where: str, label: str, seen: _Seen
 ) -> Iterator[dict[str, Any]]:
     """Each annotation and prediction as a rating."""
     for kind in ("annotations", "predictions"):
         for place, said in each(task.get(kind) or [], f"{where}.{kind}", label):
             own_ = an_object({"said": said}, "said", place, label)
-            grade, words = _grade(own_, place, label, control)
+            grade, words = _grade(own_, place, label, seen)
             skipped = own_.get("was_cancelled") is True
             reason = words.get("reason") or (_SKIPPED if skipped else _NOTHING)
             at = a_text(own_, "created_at", place, label) if kind == "annotations" else None
             time = own_.get("lead_time")
+            rater = _rater(own_, kind, place, label)
+            seen.models |= {rater: None} if kind == "predictions" else {}
             yield {
-                "rater": _rater(own_, kind, place, label),
+                "rater": rater,
                 "grade": None if skipped else grade,
                 "reason": reason if skipped or grade is None else None,
                 "at": moment(at, f"{place}.created_at", label) if at else None,
@@ -129,7 +142,7 @@ def _rater(said: dict[str, Any], kind: str, where: str, label: str) -> str:
 
 
 def _grade(
-    said: dict[str, Any], where: str, label: str, control: dict[str, Any]
+    said: dict[str, Any], where: str, label: str, seen: _Seen
 ) -> tuple[float | None, dict[str, str]]:
     """The one grade of an annotation, and what was written beside it."""
     grades: list[float] = []
@@ -144,7 +157,9 @@ def _grade(
         elif kind in _GRADED and kind in value:
             grades.append(_number(value[kind], f"{place}.value.{kind}", label))
             for name in _CONTROL:
-                control.setdefault(name, result.get(name))
+                seen.control.setdefault(name, result.get(name))
+        else:
+            seen.others.append(f"{place} ({kind})")
     if len(grades) > 1:
         problem = f"{where} has {len(grades)} grades, where one is needed; export one of them."
         raise InputError(problem, source=label)
@@ -190,11 +205,16 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     tasks = _tasks(contents)
     if not tasks:
         raise InputError("no pairs of a query and a document; Label Studio's tasks are pairs.")
-    control = {**_CONTROL, **(own(contents, _NAME).get("control") or {})}
+    kept = own(contents, _NAME)
+    control, models = {**_CONTROL, **(kept.get("control") or {})}, {*(kept.get("models") or ())}
     if contents.ratings:
         for row in contents.ratings.table.iter_rows(named=True):
-            task = tasks[row["query_id"], row["doc_id"]]
-            task["annotations"].append(_annotation(row, control))
+            task, told = tasks[row["query_id"], row["doc_id"]], _annotation(row, control)
+            if row["rater"] in models:
+                said = {"model_version": row["rater"], "result": told["result"]}
+                task.setdefault("predictions", []).append(said)
+            else:
+                task["annotations"].append(told)
     out.write(dumped(list(tasks.values())).encode() + b"\n")
     return _losses(contents)
 
@@ -268,6 +288,7 @@ FORMAT = Format(
         "query's text, other strings are fields of the document. Each annotation is a rating by "
         "completed_by: its one rating, number or choices is the grade, a text area the comment, "
         "lead_time the seconds. A skipped task has no grade. A choice that is no number is an "
-        "error: no grade is guessed of a label. Predictions are ratings by their model_version."
+        "error: no grade is guessed of a label. Predictions are ratings by their model_version "
+        "and are written as predictions again."
     ),
 )
