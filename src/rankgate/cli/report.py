@@ -98,8 +98,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     with Progress(2 + len(candidates)) as progress:
         told = dossier(
             qrels, baseline, list(candidates), metrics, convention, gated=gated, policy=policy,
-            rules=Rules(Way(resamples=resamples, seed=seed), unequal=unequal), depth=depth,
-            queries=queries, documents=documents,
+            rules=rules, depth=depth, queries=queries, documents=documents,
             extra=services.metrics_from(metrics_from), again=_again(ctx), on_progress=progress,
         )  # fmt: skip
     deliver(page(told, worst), output)

@@ -38,8 +38,8 @@ table{border-collapse:collapse;width:100%;font-size:.9rem}
 th,td{padding:.35rem .6rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 thead th{background:var(--soft)}
-.g{box-shadow:inset 4px 0 var(--g)}.g0{--g:#8c959f}.g1{--g:#c7a252}.g2{--g:#5aa9c4}.g3{--g:#3479b8}
-.g4{--g:#1d4e9e}.gx{box-shadow:none}
+.g{box-shadow:inset 4px 0 var(--g)}.g0{--g:#8c959f}.g1{--g:#c7a252}.g2{--g:#5aa9c4}.g3{--g:#4a90d9}
+.g4{--g:#2f6fd0}.gx{box-shadow:none}
 .dim{color:var(--dim)}.move{color:var(--move)}
 details{border:1px solid var(--line);border-radius:.4em;margin:.4rem 0;padding:.4rem .8rem}
 summary{cursor:pointer}
