@@ -65,8 +65,11 @@ def test_undo_takes_the_last_word_back_even_of_another_day(run, pool, tmp_path):
 
 def test_several_raters_share_a_file_and_agree_reads_it(run, pool, tmp_path):
     out = tmp_path / "all.jsonl"
-    run("rate", pool, "--rater", "ann", "-o", out, stdin=b"012301")
-    run("rate", pool, "--rater", "bob", "-o", out, "--seed", "0", stdin=b"012300")
+    run("rate", pool, "--rater", "ann", "-o", out, stdin=b"222222")
+    run("rate", pool, "--rater", "cyd", "-o", out, stdin=b"222220")
+    rows = [row["doc_id"] for row in rows_of(out)]
+    assert sorted(rows[:6]) == sorted(rows[6:])
+    assert rows[:6] != rows[6:]  # each in an order of their own
     told = agree(out, samples=20)
     assert told.found.counts["raters"] == 2
     assert told.found.coefficients["raw agreement"].value == pytest.approx(5 / 6)

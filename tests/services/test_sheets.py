@@ -145,6 +145,25 @@ def test_a_name_that_no_file_can_have(tmp_path):
         sheets(POOL, ["../x", "y"]).write(tmp_path / "out")
 
 
+def test_places_where_no_sheet_can_be(tmp_path):
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file", tmp_path / "no" / "folder"):
+        with pytest.raises(UsageError, match="sheets of several raters need a folder"):
+            sheets(POOL, ["x", "y"]).write(place)
+
+
+def test_a_text_that_no_cell_can_hold_is_cut_and_not_lost(tmp_path):
+    documents = pl.DataFrame({"doc_id": IDS, "body": "word " * 10_000})
+    told = sheets(POOL, ["ann"], documents=documents, scale="0..2")
+    (place,) = told.write(tmp_path / "ann.xlsx", "xlsx")
+    page = load_workbook(place).active
+    assert page.cell(2, 4).value.endswith(" […]")
+    assert page.data_validations.dataValidation[0].formula1 == '"0,1,2"'
+    long = sheets(POOL, ["ann"], scale=",".join(map(str, range(200))))
+    (place,) = long.write(tmp_path / "long.xlsx", "xlsx")
+    assert not load_workbook(place).active.data_validations.dataValidation
+
+
 def test_a_half_filled_sheet_is_unrated_not_0(sheet):
     def change(row):
         row["grade"] = "0" if row["document"] == "a" else " "

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from rankgate.cli import options
+from rankgate.cli.places import refuse_clashes
 from rankgate.services.sheets import FORMS, Form, sheets
 
 
@@ -67,6 +70,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate sheet pool.csv --raters ann -o ann.csv
     rankgate sheet pool.csv --raters ann,bob,cyd --overlap 0.2 --format xlsx -o sheets
     """  # noqa: D301 - click needs the character that \b makes
+    if not Path(output).is_dir():
+        refuse_clashes(tuple(each for each in (pool, queries, documents) if each), output)
     names = [name.strip() for name in raters.split(",")]
     told = sheets(
         pool, names, scale=scale, per_document=per_document, overlap=overlap, queries=queries,

@@ -23,6 +23,8 @@ Cell = str | float | bool | datetime | date | time | None
 
 _ZIP = b"PK\x03\x04"
 _SEPARATORS = ",;\t"
+_LONGEST = 32_000  # letters of a cell of XLSX; beyond 32,767 it would be left out
+_LIST = 255  # letters of a list to choose from
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,8 @@ def write_xlsx(
         out: where to.
         choices: columns whose cells are chosen from a list.
 
+    Texts that are longer than a cell may be are cut, with a sign at their end.
+
     Raises:
         MissingExtraError: without the extra ``xlsx``.
     """
@@ -157,13 +161,14 @@ def write_xlsx(
         longest = max([len(name), *(len(row[column]) for row in rows)])
         page.set_column(column, column, min(max(longest, 8), 60) + 1, text)
         page.write_string(0, column, name, bold)
-        if name in choices and rows:
+        if name in choices and rows and len(",".join(choices[name])) <= _LIST:
             page.data_validation(1, column, len(rows), column, {
                 "validate": "list", "source": list(choices[name]), "error_type": "stop",
                 "error_message": f"one of {', '.join(choices[name])}, or leave it empty"[:255],
             })  # fmt: skip
     for i, row in enumerate(rows, 1):
         for column, cell in enumerate(row):
-            page.write_string(i, column, cell, text)
+            shown = f"{cell[:_LONGEST]} […]" if len(cell) > _LONGEST else cell
+            page.write_string(i, column, shown, text)
     page.freeze_panes(1, 0)
     book.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
+from zlib import crc32
 
 from rankgate.data.journal import Journal
 from rankgate.errors import UsageError
@@ -52,7 +53,8 @@ class Rating:
         documents: fields of the documents.
         guideline: the version that the rater follows.
         batch: only this batch of the pool.
-        seed: of the order, which says nothing of systems and ranks.
+        seed: of the order, which says nothing of systems and ranks; each rater has one of their
+            own.
 
     Raises:
         InputError: files that cannot be read, a document without text.
@@ -80,7 +82,8 @@ class Rating:
         self._keys = {
             key: (grade, labels.get(grade, f"{grade:g}")) for key, grade in keys_of(grades).items()
         }
-        part = tasks(shuffled(in_batch(pool_of(pool), batch), seed), queries, documents)
+        own = seed ^ crc32(rater.encode())
+        part = tasks(shuffled(in_batch(pool_of(pool), batch), abs(own)), queries, documents)
         self._journal = Journal.open(path)
         self._session = Session(self._journal, rater, grades, guideline)
         self._session.begin(part)

@@ -11,6 +11,7 @@ from rankgate.data.target import replacing
 from rankgate.errors import UsageError
 from rankgate.judging.assignment import assigned, doubled
 from rankgate.judging.scales import scale_of
+from rankgate.judging.session import grades_of
 from rankgate.judging.sheets import filled, sheet
 from rankgate.services.tasks import pool_of, tasks
 
@@ -63,8 +64,8 @@ class Sheets:
             paths = [place]
         else:
             paths = [place / f"{_plain(name)}.{form}" for name in self.tables]
-            place.mkdir(exist_ok=True)
-        grades = [f"{each:g}" for each, _ in scale_of(self.scale).labels]
+            _made(place)
+        grades = _listed(self.scale)
         for path, (head, rows) in zip(paths, self.tables.values(), strict=True):
             with replacing(path) as out:
                 if form == "xlsx":
@@ -175,3 +176,20 @@ def _plain(name: str) -> str:
     if name in {".", ".."} or any(sign in name for sign in '/\\:*?"<>|\0'):
         raise UsageError(f"rater {name!r}: no file can have this name; use letters and digits.")
     return name
+
+
+def _made(folder: Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: sheets of several raters need a folder: {error.strerror}."
+        ) from None
+
+
+def _listed(scale: str) -> list[str]:
+    """The grades that a cell can be chosen from; none where they are too many."""
+    try:
+        return [f"{grade:g}" for grade in grades_of(scale_of(scale))]
+    except UsageError:
+        return []
