@@ -45,15 +45,15 @@ def test_every_command_has_help_and_an_example_in_the_readme(name):
 
 
 def test_the_public_names_are_these():
-    results = ["Admitted", "Advice", "Agreed", "Blindness", "Bridge", "Collected", "Comparisons"]
-    results += ["Convention", "Conventions", "Conversion", "Descriptions", "Evaluation"]
-    results += ["Explanation", "Finding", "Hidden", "InputError", "Pipeline", "Pool"]
-    results += ["RankgateError", "Reconciliation", "Resolved", "Reusability", "Scorecard", "Split"]
-    results += ["UsageError", "Validation", "Verdict"]
+    results = ["Admitted", "Advice", "Agreed", "Asked", "Blindness", "Bridge", "Collected"]
+    results += ["Comparisons", "Convention", "Conventions", "Conversion", "Descriptions"]
+    results += ["Evaluation", "Explanation", "Finding", "Hidden", "InputError", "Judge"]
+    results += ["Pipeline", "Pool", "Prices", "RankgateError", "Reconciliation", "Resolved"]
+    results += ["Reusability", "Scorecard", "Split", "UsageError", "Validation", "Verdict"]
     verbs = ["admit", "advise", "agree", "blindspots", "collect", "compare", "convention"]
     verbs += ["conventions", "convert", "describe", "evaluate", "explain", "from_arrays", "gate"]
-    verbs += ["holes", "metric", "pool", "read_qrels", "read_run", "reconcile", "resolve"]
-    verbs += ["reusability", "scorecard", "sheets", "split", "stages", "validate"]
+    verbs += ["holes", "metric", "pool", "rate", "read_qrels", "read_run", "reconcile"]
+    verbs += ["resolve", "reusability", "scorecard", "sheets", "split", "stages", "validate"]
     assert rankgate.__all__ == [*results, *verbs]
     assert all(getattr(rankgate, name) for name in rankgate.__all__)
 

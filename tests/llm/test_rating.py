@@ -5,6 +5,7 @@ import sys
 import polars as pl
 import pytest
 
+import rankgate
 from rankgate.errors import InputError, MissingExtraError, UsageError
 from rankgate.services.admit import Demands, admit
 from rankgate.services.agree import agree
@@ -24,6 +25,21 @@ def test_a_pool_becomes_ratings_that_others_read(rate, rows, protocol):
     assert agree(out, samples=20)
     people = made.with_columns(grade=pl.Series([2.0, 1, 0, 2, 2, 3]))
     assert admit(people, out, demands=Demands(pairs=2), samples=20).status in {0, 1, 3}
+
+
+def test_the_same_from_python(server, files):
+    pool, queries, documents, out = files(3)
+    seen = []
+    told = rankgate.rate(
+        pl.read_csv(pool).rename({"query": "query_id", "document": "doc_id"}), out,
+        rankgate.Judge("m", url=f"{server.url}/v1", prices=rankgate.Prices(1, 10)),
+        queries=pl.read_csv(queries), documents=documents, on_progress=seen.append,
+    )  # fmt: skip
+    assert sorted(seen) == ["q0 d0", "q0 d2", "q1 d1"]
+    assert told.graded == 3
+    assert "m graded 3 of 3 pairs" in told._repr_html_()
+    assert told.to_dict()["template"]["name"] == "graded"
+    assert rankgate.resolve(out, "latest").qrels.table.height == 3
 
 
 def test_what_goes_out_holds_the_texts_and_the_form_of_the_answer(rate, server, key):

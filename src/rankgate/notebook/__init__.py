@@ -11,6 +11,7 @@ from rankgate.notebook.evaluation import Evaluation, evaluate
 from rankgate.notebook.explanation import Explanation, explain
 from rankgate.notebook.gating import Verdict, gate
 from rankgate.notebook.hidden import Hidden, holes
+from rankgate.notebook.model_rating import Asked, Judge, Prices, rate
 from rankgate.notebook.pipeline import Pipeline, stages
 from rankgate.notebook.pooling import Pool, Reusability, pool, reusability
 from rankgate.notebook.ratings import Agreed, Collected, Resolved, agree, collect, resolve, sheets
@@ -23,6 +24,7 @@ __all__ = [
     "Admitted",
     "Advice",
     "Agreed",
+    "Asked",
     "Blindness",
     "Bridge",
     "Collected",
@@ -35,8 +37,10 @@ __all__ = [
     "Explanation",
     "Finding",
     "Hidden",
+    "Judge",
     "Pipeline",
     "Pool",
+    "Prices",
     "Reconciliation",
     "Resolved",
     "Reusability",
@@ -59,6 +63,7 @@ __all__ = [
     "gate",
     "holes",
     "pool",
+    "rate",
     "reconcile",
     "resolve",
     "reusability",
