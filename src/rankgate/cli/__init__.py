@@ -26,6 +26,7 @@ COMMANDS = {
     "advise": "Advise on metrics: what to decide by, what it would not see.",
     "report": "Write one page for everybody: verdict, metrics, worst queries, holes.",
     "scorecard": "Put systems on one card: accuracy, coverage, novelty, diversity, fairness.",
+    "plot": "Draw a picture of a result; SVG, PNG, HTML, or bars of text.",
     "reconcile": "Score a run under all conventions; tell what separates them.",
     "conventions": "List the conventions, or read what one chooses.",
     "trec_eval": "trec_eval itself: the same options, the same output.",

@@ -42,8 +42,12 @@ def refuse_clashes(inputs: Sequence[str], output: str | None = None) -> None:
             raise UsageError(f"{output}: -o would replace an input; name another file.")
 
 
-def deliver(text: str, output: str | None = None) -> None:
+def deliver(text: str | bytes, output: str | None = None) -> None:
     """Write a result to standard output, or to a file that is replaced in one step.
+
+    Args:
+        text: words; or the bytes of a picture.
+        output: a file; None and ``-`` are standard output.
 
     Raises:
         UsageError: the file cannot be written.
@@ -56,18 +60,22 @@ def deliver(text: str, output: str | None = None) -> None:
     place = Path(str(output))
     try:
         if place.exists() and not place.is_file():  # a device or a pipe keeps being what it is
-            place.write_text(text, encoding="utf-8", newline="\n")
+            place.write_bytes(_bytes(text))
         else:
-            _replace(place.resolve(), text)
+            _replace(place.resolve(), _bytes(text))
     except OSError as error:
         raise UsageError(f"{output}: cannot be written: {error.strerror}.") from None
 
 
-def _replace(place: Path, text: str) -> None:
+def _bytes(text: str | bytes) -> bytes:
+    return text.encode("utf-8") if isinstance(text, str) else text
+
+
+def _replace(place: Path, text: bytes) -> None:
     """Write aside in the same folder, then move: a reader sees the old file or the new one."""
     aside = place.with_name(f".{place.name}.{os.getpid()}")
     try:
-        aside.write_text(text, encoding="utf-8", newline="\n")
+        aside.write_bytes(text)
         if place.exists():
             shutil.copymode(place, aside)
         aside.replace(place)

@@ -128,9 +128,7 @@ def _grades(sides: Sequence[Side], labels: Mapping[float, str]) -> pl.DataFrame:
         labels = {1.0: "relevant", 0.0: "not relevant"}
     names = {grade: labels.get(grade, f"grade {grade:g}") for grade in
              table["grade"].drop_nulls().unique().to_list()}  # fmt: skip
-    counted = table.group_by("system", "rank", "grade").agg(
-        pl.len().cast(pl.Int64).alias("count")
-    )
+    counted = table.group_by("system", "rank", "grade").agg(pl.len().cast(pl.Int64).alias("count"))
     place = {side.name: i for i, side in enumerate(sides)}
     return (
         counted.with_columns(

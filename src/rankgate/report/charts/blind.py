@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def draw(told: Blindness) -> Picture:
     """A heat map of the profile."""
     rows: list[dict[str, Any]] = [
-        {"row": row["about"], "column": row["metric"], "value": row["unmoved"],
-         "altered": row["altered"], "change": row["change"]}
+        {"row": row["change"], "column": row["metric"], "value": row["unmoved"],
+         "altered": row["altered"]}
         for row in told.profile.iter_rows(named=True)
     ]  # fmt: skip
     about = (

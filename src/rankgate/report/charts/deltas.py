@@ -59,7 +59,7 @@ def _panel(told: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  #
     row = told.metrics.row(told.names.index(metric), named=True)
     count = len(rows)
     width = max(min(_BAR * count, _WIDEST), 320)
-    layers = [_bars(rows, width, metric)]
+    layers = [_bars(rows, metric)]
     if row["delta"] is not None:
         layers.append(rule("mean", row["delta"], dashed=True))
     ties = f", {row['ties']} tied" if row["ties"] else ""
@@ -72,7 +72,7 @@ def _panel(told: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  #
     return alt.layer(*layers).properties(width=width, height=_HEIGHT, **panel(title))
 
 
-def _bars(rows: list[dict[str, Any]], width: int, metric: str) -> Any:  # noqa: ANN401 - Altair's
+def _bars(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Altair's
     alt = altair()
     names = shorts([row["query"] for row in rows], 18)
     shown = [

@@ -38,9 +38,7 @@ def draw(told: Comparisons) -> Picture:
         else f"{short(first.candidate.name)} against {short(first.baseline.name)}"
     )
     of = f"{' or '.join(map(str, counts))} queries"
-    return Picture(
-        "forest", title, about, of, first.convention, tuple(rows), in_columns(panels, 1)
-    )
+    return Picture("forest", title, about, of, first.convention, tuple(rows), in_columns(panels, 1))
 
 
 def _rows(told: Comparisons) -> list[dict[str, Any]]:

@@ -27,21 +27,22 @@ def draw(told: Explanation) -> Picture:
     rows = _rows(told)
     if not any(row["contribution"] for row in rows) and not any(row["ideal"] for row in rows):
         raise UsageError(f"{told.metric} of query {told.query_id}: no document adds anything.")
-    named = f"over the {told.norm.name}" if told.norm and told.norm.name else ""
+    sum_, norm = (each.name if each else "" for each in (told.summed, told.norm))
+    adds = f"to {sum_}, which is divided by {norm}" if sum_ and norm else "to the value"
     value = decimal(told.value)
     about = (
-        f"Each bar is what the document at the rank adds{f', {named}' if named else ''}; the mark "
-        "is what the ideal list has at that rank. Grade – is unjudged."
+        f"Each bar is what the document at the rank adds {adds}; the mark is what the ideal list "
+        "has at that rank. Grade – is unjudged."
     )
-    left = told.retrieved - len(rows)
+    left = told.retrieved - max((row["rank"] for row in rows), default=0)
     return Picture(
         "explain",
         f"{told.metric} = {value} for query {short(told.query_id)} of {short(told.run)}",
-        about + (f" {left} further documents are not drawn." if left > 0 else ""),
+        about + (f" {left} documents behind these are not drawn." if left > 0 else ""),
         f"1 of {told.queries} queries, whose mean is {decimal(told.mean)}",
         told.convention,
         tuple(rows),
-        _chart(rows),
+        _chart(rows, told.retrieved, sum_ if norm else told.metric),
     )
 
 
@@ -49,7 +50,9 @@ def _rows(told: Explanation) -> list[dict[str, Any]]:
     """Rank by rank: the document of the run, and what the ideal list has there."""
     ideal = {row.rank: row.contribution for row in told.ideal}
     own = {row.rank: row for row in told.rows}
-    last = min(max([*own, *ideal], default=0), _MOST)
+    adding = [rank for rank, adds in ideal.items() if adds]
+    adding += [rank for rank, row in own.items() if row.contribution]
+    last = min(max(adding, default=0), _MOST)
     rows = []
     for rank in sorted({*own, *ideal}):
         if rank > last:
@@ -63,11 +66,11 @@ def _rows(told: Explanation) -> list[dict[str, Any]]:
     return rows
 
 
-def _chart(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - Altair's
+def _chart(rows: list[dict[str, Any]], retrieved: int, target: str) -> Any:  # noqa: ANN401
     alt = altair()
     shown = [
         row | {
-            "label": f"{row['rank']}. {short(row['document'], 28) if row['document'] else '(none)'}",
+            "label": f"{row['rank']}. {_document(row, retrieved)}",
             "words": _words(row), "bar": row["contribution"] or 0.0,
         }
         for row in rows
@@ -77,7 +80,7 @@ def _chart(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - Altair's
     sign = alt.condition("datum.bar >= 0", alt.value(BLUE), alt.value(RED))
     base = alt.Chart(table(shown)).encode(y=y)
     bars = base.mark_bar(height={"band": 0.7}).encode(
-        x=alt.X("bar:Q", title="adds to the value"), color=sign,
+        x=alt.X("bar:Q", title=f"adds to {target}"), color=sign,
         tooltip=["rank:O", "document:N", "grade:Q", "contribution:Q", "ideal:Q"],
     )  # fmt: skip
     marks = base.transform_filter("isValid(datum.ideal)").mark_tick(
@@ -88,6 +91,12 @@ def _chart(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - Altair's
     return alt.layer(zero, bars, marks, words).properties(
         width=_WIDTH, height=max(_ROW * len(rows), 40)
     )
+
+
+def _document(row: dict[str, Any], retrieved: int) -> str:
+    if row["document"] is not None:
+        return short(row["document"], 28)
+    return "…" if row["rank"] <= retrieved else "(nothing retrieved)"
 
 
 def _words(row: dict[str, Any]) -> str:

@@ -55,9 +55,7 @@ def heat(
     words = base.mark_text(fontSize=11).encode(
         text="words:N", color=alt.condition("datum.deep", alt.value(ON_DEEP), alt.value(ON_PALE))
     )
-    return alt.layer(cells, words).properties(
-        width=_CELL * len(across), height=_ROW * len(down)
-    )
+    return alt.layer(cells, words).properties(width=_CELL * len(across), height=_ROW * len(down))
 
 
 def _words(value: float, form: str) -> str:

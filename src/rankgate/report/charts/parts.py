@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Rows = Sequence[Mapping[str, Any]]
 
 _LINE = 13  # points that a label takes
+_DOTTED = 20  # points a line that still stand apart
 _AWAY = 12  # of the labels from the lines' ends
 
 
@@ -72,7 +73,9 @@ def labelled_lines(
         ),
         tooltip=["series:N", f"{x.field}:Q", f"{y.field}:Q"],
     )  # fmt: skip
-    layers = [base.mark_line(strokeWidth=2), base.mark_point(filled=True, size=26, opacity=1)]
+    layers = [base.mark_line(strokeWidth=2)]
+    if len(rows) <= _DOTTED * len(names):
+        layers.append(base.mark_point(filled=True, size=26, opacity=1))
     ends = _ends(rows, names, y.field, (low, high), height)
     return alt.layer(*layers, *_labels(ends, names, colours, width)).properties(
         width=width, height=height, **panel(title)
@@ -92,9 +95,7 @@ def _ends(
     ]
 
 
-def _labels(
-    ends: Rows, names: Sequence[str], colours: Sequence[str], width: int
-) -> list[Any]:
+def _labels(ends: Rows, names: Sequence[str], colours: Sequence[str], width: int) -> list[Any]:
     alt = altair()
     shades = alt.Color("series:N", scale=alt.Scale(domain=list(names), range=list(colours)),
                        legend=None, sort=list(names))  # fmt: skip

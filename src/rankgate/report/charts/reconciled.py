@@ -39,8 +39,9 @@ def draw(told: Reconciliation) -> Picture:
         "reconcile",
         f"{told.metric} of {short(told.run)}: one run, {len(rows)} numbers",
         f"{about} Without a number: {refused}." if refused else about,
-        f"{' or '.join(map(str, counts))} queries",
-        {"name": f"{sum(row['count'] for row in rows)} of them"},
+        f"{' or '.join(map(str, counts))} queries · "
+        f"{sum(row['count'] for row in rows)} conventions",
+        {},
         tuple(rows),
         _chart(rows, told.metric),
     )

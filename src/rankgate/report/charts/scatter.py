@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.report.charts.door import altair
-from rankgate.report.charts.parts import in_columns, note, panel, table
+from rankgate.report.charts.parts import in_columns, panel, table
 from rankgate.report.charts.picture import Picture
 from rankgate.report.charts.style import BLUE, DIM, GREY, RED
 from rankgate.report.charts.words import short
@@ -74,12 +74,8 @@ def _panel(told: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  #
         for right in (True, False)
     ]
     row = told.metrics.row(told.names.index(metric), named=True)
-    return alt.layer(
-        line, points, *names,
-        note(f"▲ {row['wins']} won", (6, 4), BLUE),
-        note(f"▼ {row['losses']} lost", (_SIDE - 4, _SIDE - 4), RED, align="right",
-             baseline="bottom"),
-    ).properties(width=_SIDE, height=_SIDE, **panel(metric))  # fmt: skip
+    title = f"{metric}: {row['wins']} won, {row['ties']} tied, {row['losses']} lost"
+    return alt.layer(line, points, *names).properties(width=_SIDE, height=_SIDE, **panel(title))
 
 
 def middle(ends: list[float]) -> float:

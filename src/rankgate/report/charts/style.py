@@ -51,7 +51,7 @@ def config() -> dict[str, Any]:
     axis = {
         "labelColor": DIM, "titleColor": INK, "gridColor": LINE, "domainColor": LINE,
         "tickColor": LINE, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal",
-        "labelLimit": 260, "gridOpacity": 0.6,
+        "labelLimit": 260, "gridOpacity": 0.6, "labelFlush": False,
     }  # fmt: skip
     return {
         "background": PAPER,
@@ -60,6 +60,8 @@ def config() -> dict[str, Any]:
         "axis": axis,
         "view": {"stroke": None},
         "text": {"color": INK, "fontSize": 11},
+        "line": {"strokeJoin": "round"},
+        "tick": {"opacity": 1},
         "title": {
             "color": INK, "subtitleColor": DIM, "fontSize": 16, "subtitleFontSize": 12,
             "anchor": "start", "frame": "bounds", "offset": 14, "subtitlePadding": 6,

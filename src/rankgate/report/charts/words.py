@@ -63,9 +63,7 @@ def spread(places: Sequence[float], gap: float, low: float, high: float) -> list
             count = other[1] + block[1]
             block = ((other[0] * other[1] + block[0] * block[1]) / count, count)
         blocks.append(block)
-    moved = [
-        centre + gap * (j - (count - 1) / 2) for centre, count in blocks for j in range(count)
-    ]
+    moved = [centre + gap * (j - (count - 1) / 2) for centre, count in blocks for j in range(count)]
     moved = _within(moved, gap, low, high)
     found = [0.0] * len(places)
     for place, i in zip(moved, order, strict=True):

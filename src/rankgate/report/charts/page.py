@@ -1,0 +1,59 @@
+"""A picture as one page that asks for nothing from elsewhere: it can be pointed at, and read."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from rankgate.report.charts.door import converter
+from rankgate.report.charts.style import swaps
+from rankgate.report.html_parts import document, safe, table
+
+if TYPE_CHECKING:
+    from rankgate.report.charts.picture import Picture
+
+_SCRIPT = re.compile(r'<script type="text/javascript">(.*?)</script>', re.DOTALL)
+_MOST = 2000  # rows of the table below
+_STYLE = "#picture{overflow-x:auto}#picture svg{max-width:none}"
+
+
+def page(told: Picture) -> str:
+    """The whole page: the drawing, what draws it anew so that it answers, and its figures.
+
+    Without scripts the drawing and the figures are there all the same. Everything that stands in
+    the data stays text.
+    """
+    spec = json.dumps(told.spec(), sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
+    ways = '{renderer:"svg",actions:false,ast:true}'
+    script = f"{_library()}\nvegaEmbed('#picture',{spec},{ways});"
+    body = f'<div id="picture">{told.svg()}</div>\n{_figures(told)}'
+    return document(safe(told.title), body, script, _STYLE + swaps("#picture "))
+
+
+def _library() -> str:
+    """Vega, Vega-Lite and what embeds them, as the converter bundles them."""
+    empty = {"data": {"values": []}, "mark": "point"}
+    bundled: str = converter().vegalite_to_html(empty, bundle=True, renderer="svg")
+    found = _SCRIPT.search(bundled)
+    if found is None:
+        message = "the converter's page has no script"
+        raise AssertionError(message)
+    return found[1]
+
+
+def _figures(told: Picture) -> str:
+    head = tuple(dict.fromkeys(name for row in told.rows for name in row))
+    rows = [
+        "<tr>" + "".join(f"<td>{safe(_word(row.get(name)))}</td>" for name in head) + "</tr>"
+        for row in told.rows[:_MOST]
+    ]
+    left = len(told.rows) - len(rows)
+    more = f"<p>{left} rows more in the picture's JSON.</p>" if left else ""
+    return f"<details><summary>Figures</summary>{table('', head, rows)}{more}</details>"
+
+
+def _word(value: Any) -> str:  # noqa: ANN401 - of JSON
+    if value is None:
+        return "–"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
