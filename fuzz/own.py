@@ -27,7 +27,7 @@ _WAYS = (0, 0, 1, 2, 3)  # all of it most often; see `tried`
 _POLL = 0.1
 _FOREIGN = 0.1  # of the inputs are spliced with a file of another format
 _MEMORY = 3  # the worker's exit code where it held too much
-_NUMBER, _CONTENTS, _ERRORS, _PEAK = range(4)  # what the worker keeps in shared memory
+_NUMBER, _CONTENTS, _ERRORS, _PEAK, _READY = range(5)  # what the worker keeps in shared memory
 
 
 @dataclass
@@ -67,7 +67,7 @@ def loop(inputs: int, seed: int, names: Sequence[str], seconds: float, memory: i
     tally, at = Tally(), 0
     context = multiprocessing.get_context("spawn")
     while at < inputs:
-        shared, faults = context.Array("q", [at, 0, 0, 0]), context.SimpleQueue()
+        shared, faults = context.Array("q", [at, 0, 0, 0, 0]), context.SimpleQueue()
         asked = (shared, faults, inputs, seed, (tuple(names), memory))
         worker = context.Process(target=_work, args=asked)
         worker.start()
@@ -91,7 +91,7 @@ def _watched(worker: Any, shared: Any, faults: Any, tally: Tally, seconds: float
         while not faults.empty():
             key, *example = faults.get()
             tally.add("traceback", key, tuple(example))
-        if shared[_NUMBER] != seen:
+        if shared[_NUMBER] != seen or not shared[_READY]:  # imports are not an input's time
             seen, since = shared[_NUMBER], time.monotonic()
         hangs = time.monotonic() - since > seconds
         time.sleep(_POLL)
@@ -116,6 +116,7 @@ def _work(
     names, memory = limits
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where Polars tells of its panics
     held = seeds()
+    shared[_READY] = 1
     for number in range(shared[_NUMBER], inputs):
         shared[_NUMBER] = number
         name = names[number % len(names)]

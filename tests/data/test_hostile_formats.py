@@ -102,6 +102,33 @@ def test_the_format_does_not_matter_for_what_is_in_it(fuzz, name):
                     assert getattr(one, "table", one).equals(getattr(two, "table", two))
 
 
+BOMBS = """
+import gzip, resource, sys
+from rankgate.data.formats import TABLE, named
+from rankgate.data.source import Source
+from rankgate.errors import RankgateError
+blank, many, long = b"\\n" * (1 << 20), b'"",' * (1 << 18), b"a " * (1 << 19)
+bombs = [(b"2 qid:1 1:1 # a\\n", blank, 300), (b"[", many, 200), (b"", long, 300)]
+packed = [b"".join(gzip.compress(p, 1) for p in (head, *[body] * n)) for head, body, n in bombs]
+for name, _, _ in TABLE:
+    for bomb in packed:
+        try:
+            for run in named(name).read(Source(None, bomb)).runs:
+                run.table
+        except RankgateError:
+            pass
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+"""
+
+
+@pytest.mark.slow
+def test_no_bomb_takes_a_gigabyte():
+    """Blank lines, values of JSON and one line: a megabyte that unpacks to hundreds."""
+    command = [sys.executable, "-c", BOMBS]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(ended.stdout) < 1024
+
+
 @pytest.mark.slow
 def test_the_loop_of_our_own_runs():
     command = [sys.executable, str(FUZZ / "run.py"), "--engine", "own", "--inputs", "500"]
