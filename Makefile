@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test setup check format bench oracle validity clean
+.PHONY: demo test setup check format bench oracle validity fuzz clean
 
 demo: setup            ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
@@ -15,15 +15,15 @@ test: .venv/.dev       ## everything
 setup: .venv/.run      ## leaves .venv/bin/rankgate
 
 check: .venv/.dev      ## format, lint, types, floors, and the quick tests
-	$(BIN)/ruff format --check src tests bench validity
-	$(BIN)/ruff check src tests bench validity
+	$(BIN)/ruff format --check src tests bench validity fuzz
+	$(BIN)/ruff check src tests bench validity fuzz
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q -m "not slow" tests/laws tests/metrics tests/data tests/scoring tests/stats tests/judging src
 
 format: .venv/.dev     ## put code into the form that check wants
-	$(BIN)/ruff format src tests bench validity
-	$(BIN)/ruff check --fix src tests bench validity
+	$(BIN)/ruff format src tests bench validity fuzz
+	$(BIN)/ruff check --fix src tests bench validity fuzz
 
 bench: .venv/.run      ## side by side with the peers; half an hour
 	$(BIN)/python bench/run.py
@@ -37,8 +37,11 @@ oracle: .venv/.run     ## random collections against thirteen other tools, each 
 validity: .venv/.run   ## do verdicts hold? simulations; a quarter of an hour
 	$(BIN)/python validity/run.py
 
+fuzz: .venv/.run       ## 100,000 damaged files through every reader; half an hour
+	$(BIN)/python fuzz/run.py
+
 clean:                 ## remove what the targets made
-	rm -rf .venv demo bench/work oracle/work
+	rm -rf .venv demo bench/work oracle/work fuzz/work
 
 .venv/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
