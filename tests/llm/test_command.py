@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -80,6 +81,33 @@ def test_killed_half_way_it_pays_for_nothing_twice(server, files, rows, after):
     assert all(server.asked[doc] == 1 for doc in kept)
     assert sum(server.asked.values()) == n + lost
     assert len({row["doc_id"] for row in rows(out)}) == n
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_at_random_it_gets_there(server, files, rows):
+    n, threads, seed = 120, 4, random.randrange(10**6)
+    print(f"seed {seed}")  # noqa: T201 - for whoever sees it fail
+    moments = random.Random(seed)
+    server.delay = 0.05
+    words, out = command(server, files, n, "--concurrency", str(threads))
+    under_way = kills = 0
+    while sum(server.asked.values()) < n - 10:
+        process = started(words)
+        wait_for(server, sum(server.asked.values()) + 1)
+        time.sleep(moments.uniform(0, 0.2))
+        process.kill()
+        process.communicate(timeout=60)
+        time.sleep(0.15)
+        text = out.read_text()
+        kept = text.count("\n")
+        assert sum(server.asked.values()) - kept <= (kills + 1) * threads
+        under_way, kills = sum(server.asked.values()) - kept, kills + 1
+    process = started(words)
+    _, said = process.communicate(timeout=60)
+    assert f"m graded {n} of {n} pairs" in said
+    assert kills >= 5
+    assert sum(server.asked.values()) == n + under_way
+    assert sorted(row["doc_id"] for row in rows(out)) == sorted(f"d{i}" for i in range(n))
 
 
 def test_interrupted_it_keeps_what_is_under_way(server, files, rows):
