@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SCRIPT = re.compile(r'<script type="text/javascript">(.*?)</script>', re.DOTALL)
 _MOST = 2000  # rows of the table below
-_STYLE = "#picture{overflow-x:auto}#picture svg{max-width:none}"
+_STYLE = "#picture{overflow-x:auto}#picture svg{background-color:transparent!important}"
 
 
 def page(told: Picture) -> str:

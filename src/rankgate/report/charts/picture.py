@@ -77,9 +77,7 @@ class Picture:
         drawn: str = converter().vegalite_to_svg(spec)
         places: dict[str, str] = {}
         drawn = _OWN_IDS.sub(
-            lambda found: (
-                f"{found[1]}{places.setdefault(found[3], f'rg{self.hash}-{len(places)}')}"
-            ),
+            lambda found: found[1] + places.setdefault(found[3], f"rg{self.hash}-{len(places)}"),
             drawn,
         )
         style = f"<style>{swaps('.rankgate ')}</style>" if theme == "auto" else ""

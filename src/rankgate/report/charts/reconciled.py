@@ -24,7 +24,7 @@ def draw(told: Reconciliation) -> Picture:
     Raises:
         UsageError: no convention gives a number.
     """
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"value": group.value, "conventions": ", ".join(group.conventions),
          "count": len(group.conventions), "queries": sorted(set(group.queries)), "most": i == 0}
         for i, group in enumerate(told.groups)

@@ -20,15 +20,17 @@ def counted(told: Evaluation) -> str:
 def rows_at(told: Evaluation) -> list[dict[str, Any]]:
     """The means of metrics with a number behind @, by run, metric and that number."""
     names = shorts([run.run for run in told.runs])
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, run in zip(names, told.runs, strict=True):
         found = [
-            {"run": name, "metric": stem, "at": at, "value": float(run.means[label])}
+            (float(at), stem_of(label), float(run.means[label]))
             for label in told.metrics
             if (at := number(label)) is not None and not math.isnan(run.means[label])
-            for stem in [stem_of(label)]
         ]
-        rows += sorted(found, key=lambda row: row["at"])
+        rows += [
+            {"run": name, "metric": stem, "at": at, "value": value}
+            for at, stem, value in sorted(found, key=lambda each: each[0])
+        ]
     return rows
 
 
