@@ -133,6 +133,19 @@ def test_a_rater_of_one_grade_and_a_speeder():
     assert kinds(ratings_of(rows, seconds=seconds)) == [("one-grade", "D"), ("speeder", "B")]
 
 
+def test_a_rater_on_another_scale():
+    """Binary grades among those of 0 to 3; a harsh rater who goes up to 2 is none."""
+    rng = np.random.default_rng(5)
+    rows = [[*rng.integers(0, 4, 2).tolist(), int(rng.integers(0, 2))] for _ in range(30)]
+    told = alarms(agreements(ratings_of(rows), samples=20))
+    assert [(alarm.kind, alarm.who) for alarm in told] == [("scale", "C")]
+    above = np.mean([grade > 1 for row in rows for grade in row[:2]])
+    assert told[0].what.startswith(
+        f"C gave 0 to 1 in 30 ratings, the others up to 3, {above:.0%} of theirs above 1"
+    )
+    assert not kinds(ratings_of([[*row[:2], min(row[0], 2)] for row in rows]))
+
+
 def test_the_kappa_paradox_is_said():
     rows = [[0, 0]] * 90 + [[0, 1]] * 5 + [[1, 0]] * 5
     assert kinds(ratings_of(rows)) == [("prevalence", "")]

@@ -66,7 +66,7 @@ class Agreements:
         raters: ``rater``, ``ratings``, ``cannot_tell``, ``mean``, ``overlap``, ``bias`` (mean of
             the grade minus the mean of the others'), ``agreement`` (share of the other ratings of
             the same pair that are equal), ``top_share`` (of their most frequent grade),
-            ``median_seconds``.
+            ``median_seconds``, ``lowest`` and ``highest`` grade.
         pairs: ``first``, ``second``, ``overlap``, ``agreement``, ``kappa`` (Cohen's),
             ``kappa_linear``, ``bias`` (first minus second).
         confusion: ``rater``, ``consensus``, ``grade``, ``count``: a rater's grade against the
@@ -189,6 +189,8 @@ def _by_rater(stand: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
             "top_share"
         ),
         pl.col("seconds").median().alias("median_seconds"),
+        grade.min().alias("lowest"),
+        grade.max().alias("highest"),
     )
     beside = told.group_by("rater").agg(
         pl.len().cast(pl.Int64).alias("overlap"),
@@ -199,7 +201,7 @@ def _by_rater(stand: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
         alone.join(beside, on="rater", how="left")
         .with_columns(pl.col("overlap").fill_null(0))
         .select("rater", "ratings", "cannot_tell", "mean", "overlap", "bias", "agreement",
-                "top_share", "median_seconds")
+                "top_share", "median_seconds", "lowest", "highest")
         .sort("ratings", "rater", descending=[True, False])
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 ENOUGH = 20
 """Ratings below which nothing is said about a rater or a pair of raters."""
 _SAME, _FAST = 0.95, 1 / 3
+_OTHER_SCALE, _ABOVE = 3, 0.2
 _HIGH, _LOW, _PREVAILS = 0.8, 0.4, 0.8
 
 
@@ -21,7 +22,7 @@ class Alarm:
     """Something to look into before the ratings are trusted.
 
     Attributes:
-        kind: copied, speeder, one-grade, prevalence or overlap.
+        kind: copied, scale, speeder, one-grade, prevalence or overlap.
         who: the rater or raters; empty where it is about all of them.
         what: a sentence with the figures.
     """
@@ -33,8 +34,8 @@ class Alarm:
 
 def alarms(found: Agreements) -> tuple[Alarm, ...]:
     """Everything that looks wrong, the gravest first."""
-    return (*_overlap(found), *_copied(found), *_one_grade(found), *_speeders(found),
-            *_paradox(found))  # fmt: skip
+    return (*_overlap(found), *_copied(found), *_scales(found), *_one_grade(found),
+            *_speeders(found), *_paradox(found))  # fmt: skip
 
 
 def _overlap(found: Agreements) -> list[Alarm]:
@@ -73,6 +74,25 @@ def _copied(found: Agreements) -> list[Alarm]:
         )
         for row in rows.iter_rows(named=True)
     ]
+
+
+def _scales(found: Agreements) -> list[Alarm]:
+    """A rater whose highest grade is a third of what the others often give, or less."""
+    told = []
+    total, most = found.grades["ratings"].sum(), found.grades["grade"].to_list()[-1]
+    for row in found.raters.filter(pl.col("ratings") >= ENOUGH).iter_rows(named=True):
+        others = total - row["ratings"]
+        above = found.grades.filter(pl.col("grade") > row["highest"])["ratings"].sum()
+        small = 0 < row["highest"] * _OTHER_SCALE <= most
+        if small and row["lowest"] < row["highest"] and above >= _ABOVE * max(others, 1):
+            what = (
+                f"{row['rater']} gave {row['lowest']:g} to {row['highest']:g} in {row['ratings']} "
+                f"ratings, the others up to {most:g}, {above / others:.0%} of theirs above "
+                f"{row['highest']:g}: are these grades of two scales? Resolve them apart, with "
+                "--transform."
+            )
+            told.append(Alarm("scale", row["rater"], what))
+    return told
 
 
 def _one_grade(found: Agreements) -> list[Alarm]:

@@ -110,9 +110,9 @@ def _raters(table: pl.DataFrame) -> Grid:
     rows = [
         (who, str(grades), str(unsure), _number(mean, 2), str(overlap), _signed(bias),
          _number(equal, 2), _number(top, 2), _number(seconds, 1))
-        for who, grades, unsure, mean, overlap, bias, equal, top, seconds in table.head(
-            _SHOWN
-        ).iter_rows()
+        for who, grades, unsure, mean, overlap, bias, equal, top, seconds in table.head(_SHOWN)
+        .drop("lowest", "highest")
+        .iter_rows()
     ]  # fmt: skip
     return Grid(head, tuple(rows))
 
