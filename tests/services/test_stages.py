@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise, permutations
 from math import log2
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,7 @@ from statsmodels.stats.multitest import multipletests
 
 import rankgate
 from rankgate.errors import UsageError
+from rankgate.scoring import CONVENTIONS
 
 LABELS = {3: "Exact", 2: "Substitute", 1: "Complement", 0: "Irrelevant"}
 
@@ -286,3 +288,14 @@ def test_the_published_stages_of_cast_2021(shared):
     assert told.kinds == ("retrieves", "retrieves", "reranks")
     assert told.ceilings["ceiling"][1] == told.ceilings["ceiling"][2]
     assert (told.bottleneck.stage, told.bottleneck.why) == (names[2], "order")
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_under_every_convention_nothing_is_above_its_ceiling(name):
+    place = Path(__file__).parents[2] / "examples" / "search-stages"
+    runs = [place / f"{stage}.run" for stage in ("bm25", "rrf", "rerank")]
+    told = rankgate.stages(place / "qrels.txt", runs, ["nDCG@5"], name, depth=10)
+    assert (told.ceilings["value"] <= told.ceilings["ceiling"] + 1e-12).all()
+    assert (told.ceilings["ceiling"] <= told.best + 1e-12).all()
+    lost = told.best - told.ceilings["value"][-1]
+    assert told.losses["lost"].sum() == pytest.approx(lost)
