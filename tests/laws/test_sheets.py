@@ -1,0 +1,76 @@
+"""Whatever ids are, sheets bring them back; whatever is in a cell, no program runs it."""
+
+import csv
+import io
+import tempfile
+from pathlib import Path
+
+import polars as pl
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rankgate.data import cells
+from rankgate.data.guard import guarded, unguarded
+from rankgate.errors import InputError
+from rankgate.judging.sheets import filled, sheet
+from rankgate.judging.tasks import tasks_of
+
+# no surrogates and no control characters but those of texts; line ends in ids are those of CSV
+TEXT = st.text(
+    st.characters(exclude_categories=("Cs", "Cc")) | st.sampled_from("\t=+-@\"', ;_x0"),
+    min_size=1, max_size=12,
+)  # fmt: skip
+POOLS = st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=6, unique=True)
+
+
+@given(TEXT)
+def test_a_guarded_word_begins_like_no_formula_and_comes_back(word):
+    assert guarded(word)[0] not in "=+-@\t\r"
+    assert unguarded(guarded(word)) == word
+
+
+@given(POOLS, st.sampled_from(["csv", "xlsx"]))
+@settings(max_examples=60)
+@example([(" =1", "_x0041_")], "xlsx")
+@example([("1", "007"), ("1", "7")], "xlsx")
+@example([('"', "a\tb")], "csv")
+def test_ids_come_back(pairs, form):
+    pool = pl.DataFrame(pairs, schema=["query_id", "doc_id"], orient="row")
+    head, rows = sheet(tasks_of(pool), "ann", "graded")
+    for row in rows:
+        row[head.index("grade")] = "2"
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / f"a.{form}"
+        with place.open("wb") as out:
+            if form == "csv":
+                cells.write_csv(head, rows, out)
+            else:
+                cells.write_xlsx(head, rows, out, choices={"grade": ["0", "1", "2", "3"]})
+        told = filled([cells.read(place)], pool=pool)
+    assert told.ratings.table.select("query_id", "doc_id").rows() == pairs
+    assert told.notes == ()
+
+
+@given(POOLS, st.data())
+def test_an_id_that_was_changed_is_always_found(pairs, data):
+    pool = pl.DataFrame(pairs, schema=["query_id", "doc_id"], orient="row")
+    head, rows = sheet(tasks_of(pool), "ann", "graded")
+    for row in rows:
+        row[head.index("grade")] = "2"
+    victim, column = data.draw(st.sampled_from(rows)), data.draw(st.sampled_from([1, 2]))
+    changed = data.draw(TEXT.filter(lambda word: unguarded(word) != unguarded(victim[column])))
+    victim[column] = changed
+    text = io.BytesIO()
+    cells.write_csv(head, rows, text)
+    again = list(csv.reader(io.StringIO(text.getvalue().decode("utf-8-sig"), newline="")))
+    held = cells.Cells(
+        "ann.csv", tuple(again[0]),
+        tuple(cells.Row(i, dict(zip(again[0], row, strict=True)))
+              for i, row in enumerate(again[1:], 2)),
+    )  # fmt: skip
+    try:
+        filled([held], pool=pool)
+    except InputError as error:
+        assert error.line == rows.index(victim) + 2  # noqa: PT017 - the line is what matters
+    else:
+        raise AssertionError(changed)
