@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _GUARDED = r"^ [-=+@]"
 _DANGEROUS = r"^[-=+@]"
+_MOST = 1000
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,12 @@ class Sheet:
 
 
 def names_of(head: bytes) -> tuple[str, ...]:
-    """The names of the columns, in lower case, of a file with commas between its fields."""
-    return tuple(name.lower() for name in records.first_fields(head, ","))
+    """The names of the columns, in lower case, of a file with commas between its fields.
+
+    A file of more columns than any product has is of none of them.
+    """
+    names = records.first_fields(head, ",")
+    return tuple(name.lower() for name in names) if len(names) <= _MOST else ()
 
 
 def sheet(
@@ -63,10 +68,17 @@ def sheet(
         guard: take away the blank that stands before ``-``, ``=``, ``+`` or ``@``.
 
     Raises:
-        InputError: a record of too many or too few fields, a number that is none, an empty
-            field that may not be empty, text that is not UTF-8; with the line.
+        InputError: more than 1,000 columns, two of one name, a record of too many or too few
+            fields, a number that is none, an empty field that may not be empty, text that
+            is not UTF-8; with the line.
     """
     header = records.header_of(source, ",")
+    if len(header.names) > _MOST:
+        problem = (
+            f"{len(header.names):,} columns, where a product has at most {_MOST:,}; read it as "
+            "csv, which passes over those that it does not know."
+        )
+        raise InputError(problem, source=source.label, line=1)
     _refuse_twins(header.names, source)
     theirs = {name.lower(): name for name in header.names}
     kept = {

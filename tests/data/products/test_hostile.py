@@ -166,3 +166,22 @@ def test_a_document_may_not_be_too_deep(path):
     document = text if deep in text else text.replace("\n", f'\n "x": {deep},\n', 1)
     with pytest.raises(RankgateError, match="brackets inside each other"):
         contents_of(Source(None, document.encode()), name_of(path))
+
+
+@pytest.mark.parametrize("name", ["quepid-csv", "quepid-book-csv", "quepid-detail", "govuk"])
+def test_very_many_columns_are_an_error_that_names_the_way_out(name, tmp_path):
+    names = ",".join(["query", "docid", *(f"c{i}" for i in range(100_000)), "rating"])
+    row = ",".join(["q", "d", *["0"] * 100_000, "2"])
+    place = tmp_path / "wide.csv"
+    place.write_text(f"{names}\n{row}\n")
+    with pytest.raises(RankgateError, match=r"100,003 columns, .* read it as csv"):
+        contents_of(place, name)
+    assert contents_of(place).qrels.table.rows() == [("q", "d", 2.0)]
+
+
+def test_many_columns_are_fields(tmp_path):
+    names = ",".join(["query", "docid", *(f"c{i}" for i in range(900)), "rating"])
+    row = ",".join(["q", "d", *["0"] * 900, "2"])
+    place = tmp_path / "wide.csv"
+    place.write_text(f"{names}\n{row}\n")
+    assert contents_of(place).documents.shape == (1, 902)
