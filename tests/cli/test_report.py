@@ -164,3 +164,14 @@ def test_a_file_without_texts_is_told(run, data, option):
 
 def test_holes_that_cannot_be_asked_for_are_told(run, data):
     assert "No metric here looks only at the first 10" in run("report", *data, "-m", "RR").out
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_standard_input_is_read_once(run, data, tmp_path, place):
+    whole = run("report", *data, "-m", "RR@10", "--gate").out
+    words = [*data[:place], "-", *data[place + 1 :]]
+    piped = run(
+        "report", *words, "-m", "RR@10", "--gate", stdin=(tmp_path / data[place]).read_bytes()
+    )
+    assert piped.code == 0, piped.err
+    assert piped.out.count("<tr>") == whole.count("<tr>")

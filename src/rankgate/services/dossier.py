@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data import contents_of
+from rankgate.data import contents_of, read_qrels, read_run
 from rankgate.errors import UsageError
 from rankgate.services import compared as parts
 from rankgate.services.blindspots import blindspots
@@ -99,9 +99,11 @@ def dossier(
     say = on_progress or (lambda _: None)
     demanded: Policy | None = policy_of(policy) if gated or policy else None
     asked = metrics or (demanded.metrics if demanded else ()) or DEFAULT_METRICS
-    runs = [run for _, run in parts.named(candidates)]
+    # each once, as standard input can be read only once
+    qrels, baseline = read_qrels(qrels), read_run(baseline)
+    runs = [read_run(run, name) for name, run in parts.named(candidates)]
     say("comparing")
-    told = compare(qrels, baseline, candidates, asked, how, rules=rules, extra=extra, depth=depth)
+    told = compare(qrels, baseline, runs, asked, how, rules=rules, extra=extra, depth=depth)
     verdict = None
     if demanded is not None:
         say("deciding")
