@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from rankgate.notebook.picture import Picture, pictured
 from rankgate.report import as_html
 from rankgate.report import blindspots as report
 from rankgate.services import blindspots as service
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Blindness(service.Blindness):
     """What metrics see of a change and of those that rankings undergo; shows itself as tables."""
+
+    def plot(self, kind: str = "blindspots") -> Picture:
+        """A picture of the profile.
+
+        Raises:
+            UsageError: no such picture of this result, or nothing to draw.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        return pictured(kind, {"blindspots": lambda: self})
 
     def _repr_html_(self) -> str:
         parts = [

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rankgate.notebook.picture import Picture, pictured
 from rankgate.report import as_html, comparison
 from rankgate.services import compare as service
 from rankgate.services.evaluate import DEFAULT_METRICS
 from rankgate.services.paired import Way
+from rankgate.services.planned import planned
+from rankgate.services.ranks import ranks_of
 from rankgate.services.side import DEPTH
 
 if TYPE_CHECKING:
@@ -45,6 +48,20 @@ class Comparisons(service.Comparisons):
     def warnings(self) -> tuple[str, ...]:
         """What to know before trusting a figure, for the first candidate."""
         return self.only.warnings
+
+    def plot(self, kind: str = "deltas") -> Picture:
+        """A picture: of the first candidate deltas, scatter, judged, grades, power; of all forest.
+
+        Raises:
+            UsageError: no such picture of this result, or nothing to draw.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        ways = {
+            "deltas": lambda: self.only, "scatter": lambda: self.only, "forest": lambda: self,
+            "judged": lambda: ranks_of(self.only), "grades": lambda: ranks_of(self.only),
+            "power": lambda: planned(self.only),
+        }  # fmt: skip
+        return pictured(kind, ways)
 
     def _repr_html_(self) -> str:
         parts = []

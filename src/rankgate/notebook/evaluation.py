@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate import services
+from rankgate.notebook.picture import Picture, pictured
 from rankgate.report import as_html
 from rankgate.report.evaluation import counts, means, rules
 from rankgate.services import DEFAULT_METRICS
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.overrides import Overrides
+
+
+_KINDS = ("distributions", "cutoffs", "precision-recall")
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,15 @@ class Evaluation(services.Evaluation):
         return pl.DataFrame(rows, schema, orient="row").with_columns(
             pl.col(pl.Float64).fill_nan(None)
         )
+
+    def plot(self, kind: str = "distributions") -> Picture:
+        """A picture: distributions; cutoffs, of metrics at several; precision-recall, of IPrec.
+
+        Raises:
+            UsageError: no such picture of this result, or nothing to draw.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        return pictured(kind, dict.fromkeys(_KINDS, lambda: self))
 
     def _repr_html_(self) -> str:
         return (

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from rankgate import services
+from rankgate.notebook.picture import Picture, pictured
 from rankgate.report import as_html, explanation
 
 if TYPE_CHECKING:
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Explanation(services.Explanation):
     """How one value of one query came about; shows itself as tables."""
+
+    def plot(self, kind: str = "explain") -> Picture:
+        """A picture of what each document adds.
+
+        Raises:
+            UsageError: no such picture of this result, or nothing to draw.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        return pictured(kind, {"explain": lambda: self})
 
     def _repr_html_(self) -> str:
         tables = as_html.table(explanation.ranking(self)) + as_html.table(explanation.ideal(self))

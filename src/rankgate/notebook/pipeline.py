@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from rankgate.notebook.picture import Picture, pictured
 from rankgate.report import as_html
 from rankgate.report import stages as report
 from rankgate.services import stages as service
@@ -26,6 +27,15 @@ class Pipeline(service.Pipeline):
     def sentence(self) -> str:
         """Which stage is the bottleneck now, in words."""
         return report.sentence(self)
+
+    def plot(self, kind: str = "stages") -> Picture:
+        """A picture of the stages with their ceilings.
+
+        Raises:
+            UsageError: no such picture of this result, or nothing to draw.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        return pictured(kind, {"stages": lambda: self})
 
     def _repr_html_(self) -> str:
         parts = [as_html.paragraph(report.title(self)), as_html.paragraph(self.sentence)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from rankgate.notebook.picture import Picture, pictured
 from rankgate.report import agreement, as_html, collected, resolution
 from rankgate.services import agree as agree_service
 from rankgate.services import resolve as resolve_service
@@ -36,6 +37,15 @@ class Resolved(resolve_service.Resolved):
 @dataclass(frozen=True)
 class Agreed(agree_service.Agreed):
     """The agreement of raters; shows alarms, then tables."""
+
+    def plot(self, kind: str = "agreement") -> Picture:
+        """A picture of how far raters agree, two by two.
+
+        Raises:
+            UsageError: no such picture of this result, or nothing to draw.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        return pictured(kind, {"agreement": lambda: self})
 
     def _repr_html_(self) -> str:
         alarms = [as_html.paragraph(each.what) for each in self.alarms]

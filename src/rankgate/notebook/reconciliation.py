@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from rankgate import services
 from rankgate.errors import UsageError
+from rankgate.notebook.picture import Picture, pictured
 from rankgate.report import as_html, reconciliation, reconciliation_grids
 
 if TYPE_CHECKING:
@@ -25,6 +26,15 @@ class Reconciliation(services.Reconciliation):
 
     def __str__(self) -> str:
         return reconciliation.render(self, "text")
+
+    def plot(self, kind: str = "reconcile") -> Picture:
+        """A picture of the numbers and who gives them.
+
+        Raises:
+            UsageError: no such picture of this result, or nothing to draw.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        return pictured(kind, {"reconcile": lambda: self})
 
     def _repr_html_(self) -> str:
         head = as_html.paragraph(reconciliation.title(self))

@@ -14,7 +14,7 @@ from rankgate.services.stage_lists import MOST_GRADES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import Comparison, Side
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
 
@@ -102,26 +102,42 @@ def ranks(
     first = sides[0]
     return Ranks(
         tuple(side.name for side in sides), first.qrels, first.qrels_sha256, first.convention,
-        depth, len(first.queries), pl.concat(map(_judged, sides)),
-        _grades(sides, dict(scale.labels if scale else ())),
+        depth, len(first.queries),
+        *_tables({side.name: side.lists for side in sides}, dict(scale.labels if scale else ())),
     )  # fmt: skip
 
 
-def _judged(side: Side) -> pl.DataFrame:
-    known = side.lists.group_by("rank").agg(
+def ranks_of(told: Comparison) -> Ranks:
+    """The same of the lists that a comparison has kept."""
+    sides = (("baseline", told.baseline.name), ("candidate", told.candidate.name))
+    lists = {name: told.lists.filter(pl.col("system") == side) for side, name in sides}
+    return Ranks(
+        tuple(lists), told.qrels, told.qrels_sha256, told.convention, told.depth,
+        told.lists["query_id"].n_unique(), *_tables(lists, {}),
+    )  # fmt: skip
+
+
+def _tables(
+    lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    return pl.concat(_judged(*each) for each in lists.items()), _grades(lists, labels)
+
+
+def _judged(name: str, lists: pl.DataFrame) -> pl.DataFrame:
+    known = lists.group_by("rank").agg(
         pl.len().cast(pl.Int64).alias("lists"),
         pl.col("grade").is_not_null().sum().cast(pl.Int64).alias("known"),
     )
     told = known.sort("rank").with_columns(
-        pl.lit(side.name).alias("system"),
+        pl.lit(name).alias("system"),
         (pl.col("known") / pl.col("lists")).alias("at"),
         (pl.col("known").cum_sum() / pl.col("lists").cum_sum()).alias("upto"),
     )
     return told.select(*JUDGED)
 
 
-def _grades(sides: Sequence[Side], labels: Mapping[float, str]) -> pl.DataFrame:
-    tables = [side.lists.with_columns(pl.lit(side.name).alias("system")) for side in sides]
+def _grades(lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]) -> pl.DataFrame:
+    tables = [each.with_columns(pl.lit(name).alias("system")) for name, each in lists.items()]
     table = pl.concat(tables).select("system", "rank", "grade")
     if table["grade"].drop_nulls().n_unique() > MOST_GRADES:
         table = table.with_columns((pl.col("grade") > 0).cast(pl.Float64))
@@ -129,7 +145,7 @@ def _grades(sides: Sequence[Side], labels: Mapping[float, str]) -> pl.DataFrame:
     names = {grade: labels.get(grade, f"grade {grade:g}") for grade in
              table["grade"].drop_nulls().unique().to_list()}  # fmt: skip
     counted = table.group_by("system", "rank", "grade").agg(pl.len().cast(pl.Int64).alias("count"))
-    place = {side.name: i for i, side in enumerate(sides)}
+    place = {name: i for i, name in enumerate(lists)}
     return (
         counted.with_columns(
             (pl.col("count") / pl.col("count").sum().over("system", "rank")).alias("share"),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankgate.services.ranks import Ranks
 
 _STEP, _HEIGHT, _COLUMNS = 16, 180, 2
+_STEPS, _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000), 5
 _PANELS = (("upto", "judged@k: of the first k"), ("at", "judged at rank k alone"))
 
 
@@ -27,8 +28,7 @@ def judged(told: Ranks) -> Picture:
          "upto": row["upto"], "lists": row["lists"]}
         for row in told.judged.iter_rows(named=True)
     ]  # fmt: skip
-    ticks = tuple(k for k in (1, 2, 3, 5, 10, 15, 20, 30, 50, 100) if k <= told.depth)
-    x = Axis("rank", "rank k", (1, max(told.depth, 2)), ticks)
+    x = Axis("rank", "rank k", (1, max(told.depth, 2)), tuple(_ticks(told.depth)))
     panels = [
         labelled_lines(rows, x, Axis(field, "share judged", form=".0%"), size=(320, 280),
                        title=title)
@@ -81,13 +81,12 @@ def _mix(rows: list[dict[str, Any]], name: str, shades: Mapping[str, str], depth
     order = list(shades)
     shown = [row | {"order": order.index(row["label"])} for row in rows]
     ranks = list(range(1, depth + 1))
-    ticks = [k for k in ranks if k == 1 or k % (5 if depth <= 50 else 10) == 0]  # noqa: PLR2004
     return (
         alt.Chart(table(shown))
         .mark_bar(stroke=None)
         .encode(
             x=alt.X("rank:O", title="rank", scale=alt.Scale(domain=ranks, paddingInner=0.08),
-                    axis=alt.Axis(labelAngle=0, values=ticks, domain=False, ticks=False)),
+                    axis=alt.Axis(labelAngle=0, values=_ticks(depth), domain=False, ticks=False)),
             y=alt.Y("share:Q", title="share", stack="zero", scale=alt.Scale(domain=[0, 1]),
                     axis=alt.Axis(format=".0%", tickCount=4)),
             color=alt.Color("label:N", title=None, sort=order,
@@ -97,3 +96,13 @@ def _mix(rows: list[dict[str, Any]], name: str, shades: Mapping[str, str], depth
         )
         .properties(width=max(_STEP * depth, 160), height=_HEIGHT, **panel(name))
     )  # fmt: skip
+
+
+def _ticks(depth: int) -> list[int]:
+    """The first rank and some round ones.
+
+    >>> _ticks(3), _ticks(20), _ticks(100)
+    ([1, 2, 3], [1, 5, 10, 15, 20], [1, 20, 40, 60, 80, 100])
+    """
+    step = next(step for step in _STEPS if depth <= _TICKS * step or step == _STEPS[-1])
+    return sorted({1, *range(step, depth + 1, step)})
