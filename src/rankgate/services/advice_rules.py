@@ -218,7 +218,8 @@ CAUTIONS = (
             "the ranks beside it.", "fuhr2017"),
     Caution("diversity", lambda f: f.task in {"explore", "recommend"},
             "None of these sees whether a page repeats itself or serves several meanings: that "
-            "takes judgments by subtopic, or the coverage of the catalogue.", "clarke2008"),
+            "takes judgments by subtopic, or the coverage of the catalogue (rankgate scorecard).",
+            "clarke2008"),
     Caution("sampled", lambda f: f.task == "recommend",
             "Rank all items: metrics over a sample of candidates can put systems in another "
             "order.", "krichene2020"),
