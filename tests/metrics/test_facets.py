@@ -1,51 +1,144 @@
-"""Diversity, against what ndeval gives for its example, and against a loop."""
+"""Intent-aware metrics, against ndeval's example and its stored outputs."""
 
 from __future__ import annotations
 
-from math import log2
+import csv
+import gzip
+from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rankgate.metrics.facets import Faceted, alpha_dcg, alpha_ndcg, subtopic_recall
+from rankgate.data import read_qrels, read_run
+from rankgate.errors import InputError, UsageError
+from rankgate.metrics import parse
+from rankgate.metrics.facets import FACET_METRICS
+from rankgate.metrics.facets.faceted import block, gains, ideal_gains
+from rankgate.scoring import CONVENTIONS
+from rankgate.services import evaluate
 
-COVERS = {"d1": {1, 2}, "d2": {1}, "d3": {3}, "d4": {2, 3}, "d5": set()}
+# d2 {1}, d1 {1, 2}, d5 {}, d3 {3}, d4 {2, 3}
+ANSWERS = {"d1": {0, 1}, "d2": {0}, "d3": {2}, "d4": {1, 2}, "d5": set()}
+RANKING = [ANSWERS[d] for d in ("d2", "d1", "d5", "d3", "d4")]
+TOLD = block([RANKING], [[ANSWERS[d] for d in ("d1", "d2", "d3", "d4")]])
 
 
-def flags(docs):
-    return [[subtopic in COVERS[doc] for subtopic in (1, 2, 3)] for doc in docs]
-
-
-RUN = Faceted(
-    np.array([flags(["d2", "d1", "d5", "d3", "d4"])]),
-    np.array([flags(["d1", "d2", "d3", "d4", "d5"])]),
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("alpha_nDCG@5", 0.810123204),
+        ("alpha_DCG(norm='none')@5", 2.763923996),
+        ("alpha_DCG@5", 0.606731314),
+        ("ERR_IA(norm='none')@5", 0.3666667),
+        ("ERR_IA@5", 0.532526475),
+        ("nERR_IA@5", 0.723287671),
+        ("NRBP", 0.484375),
+        ("nNRBP", 0.659574468),
+        ("MAP_IA", 0.591666667),
+        ("P_IA@5", 0.4),
+        ("StRecall@5", 1.0),
+        ("strec@1", 1 / 3),
+    ],
 )
+def test_ndeval_s_numbers(name, value):
+    metric = parse(name, FACET_METRICS)
+    assert metric.kernel(TOLD, **metric.bound())[0] == pytest.approx(value, abs=1e-7)
 
 
-def test_the_example_of_ndeval():
-    assert alpha_ndcg(RUN, cutoff=5)[0] == pytest.approx(0.810123204, abs=1e-9)
-    assert alpha_dcg(RUN, cutoff=5)[0] == pytest.approx(2.763923996, abs=1e-9)
-    assert subtopic_recall(RUN, cutoff=5)[0] == 1.0
+def test_a_query_without_relevant_documents_is_undefined():
+    nothing = block([[set(), set()]], [[]])
+    for metric in FACET_METRICS:
+        bound = (metric @ 5).bound() if metric.at else metric.bound()
+        assert np.isnan(metric.kernel(nothing, **bound)).all(), metric.name
 
 
-def test_values_are_written_out():
-    assert alpha_dcg(RUN, cutoff=2)[0] == pytest.approx(1 + (0.5 + 1) / log2(3))
-    assert alpha_dcg(RUN, cutoff=2, alpha=0.2)[0] == pytest.approx(1 + (0.8 + 1) / log2(3))
-    # the best two: d1 with two subtopics, then d4 with one of them again and a new one
-    best = 2 + (0.5 + 1) / log2(3)
-    assert alpha_ndcg(RUN, cutoff=2)[0] == pytest.approx((1 + 1.5 / log2(3)) / best)
-    assert subtopic_recall(RUN, cutoff=1)[0] == 1 / 3
+documents = st.lists(st.sets(st.integers(0, 2), min_size=1), min_size=1, max_size=4)
 
 
-def test_nothing_to_cover():
-    nothing = Faceted(np.zeros((1, 2, 3), bool), np.zeros((1, 1, 3), bool))
-    assert np.isnan([alpha_ndcg(nothing)[0], subtopic_recall(nothing)[0]]).all()
-    assert alpha_dcg(nothing)[0] == 0
-    assert alpha_dcg(Faceted(np.zeros((1, 0, 3), bool), RUN.pool))[0] == 0
+@given(documents)
+def test_the_greedy_ideal_starts_with_the_best_and_gains_fall(pool):
+    told = ideal_gains(block([[]], [pool]).pool, 0.5, 10)[0]
+    assert told[0] == max(map(len, pool))
+    assert (np.diff(told) <= 1e-12).all()
 
 
-def test_a_batch_has_the_values_of_its_queries():
-    two = Faceted(np.concatenate([RUN.covers, RUN.covers[:, ::-1]]), np.tile(RUN.pool, (2, 1, 1)))
-    values = alpha_ndcg(two, cutoff=3)
-    assert values[0] == alpha_ndcg(RUN, cutoff=3)[0]
-    assert values[1] != values[0]
+@given(documents)
+def test_the_first_of_any_order_adds_what_it_answers(pool):
+    for order in permutations(pool):
+        added = gains(block([order], [pool]).covers, 0.5)[0]
+        assert added[0] == len(order[0])
+
+
+COLUMNS = {
+    **{f"{theirs}@{k}": f"{ours}@{k}" for k in (5, 10, 20) for theirs, ours in (
+        ("ERR-IA", "ERR_IA"), ("nERR-IA", "nERR_IA"), ("alpha-DCG", "alpha_DCG"),
+        ("alpha-nDCG", "alpha_nDCG"), ("P-IA", "P_IA"), ("strec", "StRecall"))},
+    "NRBP": "NRBP", "nNRBP": "nNRBP", "MAP-IA": "AP_IA",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("year", ["2009", "2010"])
+@pytest.mark.parametrize("order", ["rank", "traditional"])
+def test_ndeval_s_stored_outputs(year, order, shared):
+    place = shared / "web-diversity-2009-2010" / year
+    (run,) = (place / "runs").iterdir()
+    qrels = f"trec-subtopics:{place / f'{year}.diversity.qrels.gz'}"
+    ranked = read_run(str(run))
+    if order == "rank":
+        with gzip.open(run, "rt") as lines:
+            rows = [line.split() for line in lines]
+        frame = pl.DataFrame([(r[0], r[2], -float(r[3])) for r in rows],
+                             schema=["query_id", "doc_id", "score"], orient="row")  # fmt: skip
+        ranked = read_run(frame)
+    (stored,) = (place / "expected").glob(f"*.ndeval.{order}.csv")
+    told = evaluate(qrels, ranked, list(COLUMNS.values())).runs[0]
+    with stored.open() as lines:
+        rows = {row["topic"]: row for row in csv.DictReader(lines)}
+    values = {name: told.per_query(name) for name in COLUMNS.values()}
+    compared = 0
+    for theirs, ours in COLUMNS.items():
+        for query, row in rows.items():
+            want = float(row[theirs])
+            if query not in {"amean", *values[ours]}:  # two topics have no judgments at all
+                assert (year, want) == ("2010", 0)
+                continue
+            got = told.means[ours] if query == "amean" else values[ours][query]
+            assert got == pytest.approx(want, abs=2e-6), (query, theirs)
+            compared += 1
+    assert compared == len(COLUMNS) * {"2009": 51, "2010": 49}[year]
+
+
+def test_judgments_by_subtopic_serve_both_kinds(tmp_path):
+    qrels = tmp_path / "diversity.qrels"
+    qrels.write_text("q 1 a 1\nq 2 a 0\nq 2 b 1\np 1 c 1\n")
+    run = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}
+    told = evaluate(str(qrels), run, ["StRecall@1", "P@1", "alpha_nDCG@3"]).runs[0]
+    assert told.per_query("StRecall@1") == {"p": 0.0, "q": 0.5}
+    assert told.per_query("P@1") == {"p": 0.0, "q": 1.0}
+    assert told.means["StRecall@1"] == 0.25
+    left_out = replace(CONVENTIONS["trec"], missing="leave_out")
+    assert evaluate(str(qrels), run, ["StRecall@1"], left_out).runs[0].means["StRecall@1"] == 0.5
+    with pytest.raises(InputError, match="judgments by subtopic"):
+        evaluate(str(qrels), run, ["P@1"])
+    with pytest.raises(UsageError, match="alpha_nDCG: alpha=2 must be a number between 0 and 1"):
+        evaluate(str(qrels), run, ["alpha_nDCG(alpha=2)@5"])
+
+
+def test_judgments_without_subtopics_have_one():
+    qrels = read_qrels({"q": {"a": 1, "b": 0}})
+    run = {"q": {"b": 3.0, "a": 2.0}}
+    told = evaluate(qrels, run, ["StRecall@1", "AP_IA", "AP"]).runs[0].means
+    assert told["StRecall@1"] == 0
+    assert told["AP_IA"] == told["AP"] == 0.5
+
+
+@pytest.mark.parametrize("metric", FACET_METRICS, ids=lambda m: m.name)
+def test_every_declaration_is_filled_in(metric):
+    for field in ("title", "formula", "source", "sees", "blind_to"):
+        assert getattr(metric, field), field
+    cut = metric @ 5 if metric.at else metric
+    assert parse(str(cut), FACET_METRICS) == cut

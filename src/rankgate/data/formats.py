@@ -207,13 +207,20 @@ def contents_of(
     return replace(contents, runs=(_beside(contents.runs[0], place),))
 
 
-def read_qrels(table: Any, name: str | None = None, from_: str | None = None) -> Qrels:  # noqa: ANN401
+def read_qrels(
+    table: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts, or judgments
+    name: str | None = None,
+    from_: str | None = None,
+    *,
+    subtopics: bool = False,
+) -> Qrels:
     """Judgments from a path (``-`` is standard input), a frame, a dict of dicts, or as they are.
 
     Args:
         table: where they are; a path may be ``NAME:PATH`` to name its format.
         name: what to call them where they have no name of their own.
         from_: the name of the file's format; found by looking into it if not given.
+        subtopics: whether judgments by subtopic are taken; otherwise they are an error.
 
     Raises:
         InputError: what is wrong, with file and line; judgments by subtopic.
@@ -221,10 +228,11 @@ def read_qrels(table: Any, name: str | None = None, from_: str | None = None) ->
         UsageError: no such format.
     """
     if isinstance(table, Qrels):
-        return _of_documents(table)
+        return table if subtopics else _of_documents(table)
     if isinstance(table, str | Path):
         place, found = opened(table, from_)
-        return _of_documents(_qrels(place, found or detected(place)[0]))
+        qrels = _qrels(place, found or detected(place)[0])
+        return qrels if subtopics else _of_documents(qrels)
     return memory.qrels_of(table, name or "qrels")
 
 

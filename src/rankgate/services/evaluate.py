@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 from rankgate.data import read_qrels, read_run
 from rankgate.errors import UsageError
 from rankgate.metrics.declare import Metric
+from rankgate.metrics.facets import FACET_METRICS, FacetMetric
 from rankgate.metrics.names import parse, parse_all
 from rankgate.scoring import Convention, score
 from rankgate.scoring.bounds import bounded
+from rankgate.scoring.facets import with_facets
 from rankgate.scoring.index import Index
 from rankgate.services.conventions import chosen_convention, refuse_mixed
 
@@ -118,21 +120,26 @@ def evaluate(
         UsageError: an unknown metric or convention, or no run at all.
     """
     rules = chosen_convention(how, overrides)
-    chosen = chosen_metrics(metrics, rules, extra)
+    every = chosen_metrics(metrics, rules, (*extra, *FACET_METRICS))
+    faceted = [(label, each) for label, each in every if isinstance(each, FacetMetric)]
+    chosen = [pair for pair in every if not isinstance(pair[1], FacetMetric)]
     readable = named_runs(runs)
     if not readable:
         raise UsageError("no run to score; give at least one.")
-    judgments = read_qrels(qrels)
+    told = read_qrels(qrels, subtopics=bool(faceted))
+    judgments = told.by_document()
     index = Index.of(judgments)
     scored = []
     for run in readable:
         if on_progress:
             on_progress(run.name)
         scores = score(index, run, chosen, rules)
-        scored.append(
-            bounded(judgments, run, chosen, rules, scores, index=index) if bounds else scores
-        )
-    labels = tuple(label for label, _ in chosen)
+        if bounds:
+            scores = bounded(judgments, run, chosen, rules, scores, index=index)
+        if faceted:
+            scores = with_facets(scores, told, run, faceted, rules)
+        scored.append(scores)
+    labels = tuple(label for label, _ in every)
     return Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored))
 
 

@@ -134,7 +134,7 @@ def scorecard(
         raise UsageError("level lies between 0 and 1, and resamples are 1 or more.")
     beside, rules = beside or Beside(), chosen_convention(how)
     tables = Tables.of(beside)
-    judgments = read_qrels(qrels).by_document()
+    judgments = read_qrels(qrels, subtopics=True).by_document()
     systems = [_filtered(run, tables, beside) for run in named_runs(runs)]
     if not systems:
         raise UsageError("no run to measure; give at least one.")

@@ -1,0 +1,13 @@
+"""The passport of a metric of subtopics."""
+
+from dataclasses import dataclass
+
+from rankgate.metrics.declare import Metric
+
+
+@dataclass(frozen=True)
+class FacetMetric(Metric):
+    """A metric whose kernel sees a `Faceted` block; everything else is as of `Metric`."""
+
+    sees: str = "which subtopics each document answers, and its rank"
+    blind_to: str = "how well it answers them: a grade of 1 or more is relevant; unjudged documents"
