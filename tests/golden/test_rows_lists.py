@@ -15,7 +15,8 @@ import polars as pl
 import pytest
 
 from rankgate.data import read_run
-from rankgate.metrics.facets import Faceted, alpha_ndcg
+from rankgate.metrics.facets.faceted import block
+from rankgate.metrics.facets.novelty import alpha_ndcg
 from rankgate.metrics.lists.coverage import coverage
 from rankgate.metrics.lists.evenness import entropy, gini
 from rankgate.metrics.lists.personalization import personalization
@@ -61,11 +62,10 @@ def p_of_identical_runs(row):
 def of_subtopics(row, alpha):
     """a covers the first subtopic, b the second, as the row notes."""
     assert row["note"] == "subtopics: a covers 1, b covers 2"
-    covers = {"a": [True, False], "b": [False, True]}
+    covers = {"a": {0}, "b": {1}}
     docs = run_of(row).sort("score", descending=True)["doc_id"]
-    ranking = np.array([[covers[doc] for doc in docs]])
-    pool = np.array([[*covers.values()]])
-    return alpha_ndcg(Faceted(ranking, pool), cutoff=2, alpha=alpha)[0]
+    told = block([[covers[doc] for doc in docs]], [[*covers.values()]])
+    return alpha_ndcg(told, cutoff=2, alpha=alpha)[0]
 
 
 COMPUTED = {

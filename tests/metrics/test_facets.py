@@ -6,6 +6,7 @@ import csv
 import gzip
 from dataclasses import replace
 from itertools import permutations
+from math import log2
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,7 @@ from rankgate.errors import InputError, UsageError
 from rankgate.metrics import parse
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.facets.faceted import block, gains, ideal_gains
+from rankgate.metrics.facets.novelty import alpha_dcg, alpha_ndcg
 from rankgate.scoring import CONVENTIONS
 from rankgate.services import evaluate
 
@@ -47,6 +49,22 @@ TOLD = block([RANKING], [[ANSWERS[d] for d in ("d1", "d2", "d3", "d4")]])
 def test_ndeval_s_numbers(name, value):
     metric = parse(name, FACET_METRICS)
     assert metric.kernel(TOLD, **metric.bound())[0] == pytest.approx(value, abs=1e-7)
+
+
+def test_values_are_written_out():
+    assert alpha_dcg(TOLD, cutoff=2, norm="none")[0] == pytest.approx(1 + (0.5 + 1) / log2(3))
+    repeated = alpha_dcg(TOLD, cutoff=2, alpha=0.2, norm="none")[0]
+    assert repeated == pytest.approx(1 + (0.8 + 1) / log2(3))
+    # the best two: d1 with two subtopics, then d4 with one of them again and a new one
+    best = 2 + (0.5 + 1) / log2(3)
+    assert alpha_ndcg(TOLD, cutoff=2)[0] == pytest.approx((1 + 1.5 / log2(3)) / best)
+
+
+def test_a_batch_has_the_values_of_its_queries():
+    pool = [ANSWERS[d] for d in ("d1", "d2", "d3", "d4")]
+    values = alpha_ndcg(block([RANKING, RANKING[::-1]], [pool, pool]), cutoff=3)
+    assert values[0] == alpha_ndcg(TOLD, cutoff=3)[0]
+    assert values[1] != values[0]
 
 
 def test_a_query_without_relevant_documents_is_undefined():

@@ -40,6 +40,7 @@ def render(passport: Passport, form: str, width: int = WIDTH) -> str:
     facts = {
         "formula": passport.formula,
         "values": _values(passport),
+        "needs": "; ".join(passport.needs),
         "sees": passport.sees,
         "blind to": passport.blind_to,
         "also called": ", ".join(passport.aliases),
@@ -118,12 +119,15 @@ def _values(passport: Passport) -> str:
     joint = {"geometric": "geometric mean", "weighted": "weighted mean"}.get(
         passport.aggregate, passport.aggregate
     )
+    where = "" if "lists" in joint else " over queries"
     comma = " " if passport.low is not None and passport.high is not None else ", "
-    return f"{low}{comma}{high}; {better}; {joint} over queries"
+    return f"{low}{comma}{high}; {better}; {joint}{where}"
 
 
 def _conventions(conventions: Mapping[str, Mapping[str, Any]], width: int) -> str:
     """What each convention does with this metric; those that do the same stand together."""
+    if not conventions:
+        return ""
     told: dict[tuple[str, ...], list[str]] = {}
     for name, how in conventions.items():
         bound = ", ".join(_bound(key, value) for key, value in how["parameters"].items())

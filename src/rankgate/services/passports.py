@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.metrics.facets import FACET_METRICS
+from rankgate.metrics.lists import LIST_METRICS, NEEDS, ListMetric
 from rankgate.metrics.names import known, parse
 from rankgate.metrics.plugins import installed
 from rankgate.metrics.trec import NAMED
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from rankgate.scoring.convention import Convention
 
 SCHEMA_VERSION = 1
+_TOGETHER = {"mean": "mean", "items": "one number for all lists", "ratio": "ratio of sums"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,9 @@ class Passport:
         source: the paper or tool that defines it.
         sees: what can change its value.
         blind_to: what cannot.
-        conventions: by named convention the parameters it binds and its kinds of empty.
+        conventions: by named convention the parameters it binds and its kinds of empty; none
+            where conventions have no say.
+        needs: what it needs beside judgments and runs, in words.
     """
 
     name: str
@@ -95,10 +100,12 @@ class Passport:
     sees: str
     blind_to: str
     conventions: Mapping[str, Mapping[str, Any]]
+    needs: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, metric: Metric) -> Passport:
         """The passport of a declared metric, without what is bound to it."""
+        of_lists = isinstance(metric, ListMetric)
         return cls(
             name=metric.name,
             title=metric.title,
@@ -108,13 +115,20 @@ class Passport:
             low=_bound(metric.low),
             high=metric.high,
             higher_is_better=metric.higher_is_better,
-            aggregate=metric.aggregate,
+            aggregate=_TOGETHER[metric.merge]
+            if isinstance(metric, ListMetric)
+            else metric.aggregate,
             aliases=metric.aliases,
             trec=metric.trec,
             source=metric.source,
             sees=metric.sees,
             blind_to=metric.blind_to,
-            conventions={name: _bindings(how, metric) for name, how in CONVENTIONS.items()},
+            conventions={
+                name: _bindings(how, metric) for name, how in CONVENTIONS.items() if not of_lists
+            },
+            needs=tuple(NEEDS[need] for need in metric.needs)
+            if isinstance(metric, ListMetric)
+            else (),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,14 +137,14 @@ class Passport:
 
 
 def passports(extra: Sequence[Metric] = ()) -> tuple[Passport, ...]:
-    """Every metric of the catalogue, in its order, then those given, then those of plug-ins.
+    """Every metric of the catalogue, of subtopics, of lists; those given; those of plug-ins.
 
     Raises:
         UsageError: a plug-in that cannot be loaded, or a metric that takes a name of the house.
     """
     others = (*extra, *installed())
     known(others)
-    return tuple(map(Passport.of, (*CATALOGUE, *others)))
+    return tuple(map(Passport.of, (*CATALOGUE, *FACET_METRICS, *LIST_METRICS, *others)))
 
 
 def passport(name: str, extra: Sequence[Metric] = ()) -> Passport:
@@ -143,7 +157,8 @@ def passport(name: str, extra: Sequence[Metric] = ()) -> Passport:
     Raises:
         UsageError: an unknown name; the nearest ones are in the message.
     """
-    return Passport.of(NAMED.get(name.strip()) or parse(name, extra))
+    known_too = (*extra, *FACET_METRICS, *LIST_METRICS)
+    return Passport.of(NAMED.get(name.strip()) or parse(name, known_too))
 
 
 def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:
