@@ -1,0 +1,113 @@
+"""rankgate plot: pictures on the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from rankgate.cli import rankgate as program
+from rankgate.report.charts.kinds import KINDS
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+
+@pytest.fixture
+def files(tmp_path):
+    qrels = [f"q{i} 0 {d} {g}\n" for i in range(9) for d, g in (("a", 2), ("b", 1), ("c", 0))]
+    old = [f"q{i} Q0 {d} {r} {9 - r} old\n" for i in range(9) for r, d in enumerate("cba", 1)]
+    new = [
+        f"q{i} Q0 {d} {r} {9 - r} new\n"
+        for i in range(9)
+        for r, d in enumerate("abc" if i % 3 else "xcb", 1)
+    ]
+    for name, lines in (("qrels.txt", qrels), ("old.run", old), ("new.run", new)):
+        (tmp_path / name).write_text("".join(lines))
+    return tmp_path
+
+
+def _plot(files, *words):
+    places = [str(files / word) if (files / word).exists() else word for word in words]
+    return subprocess.run(
+        [sys.executable, "-m", "rankgate", "plot", *places],
+        capture_output=True, text=True, check=False, cwd=files,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["svg", "png", "html", "json"])
+def test_a_file_has_the_form_that_its_name_says(files, form):
+    done = _plot(files, "deltas", "qrels.txt", "old.run", "new.run", "-o", f"out.{form}")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    begins = {"svg": b"<svg", "png": b"\x89PNG", "html": b"<!doctype html>", "json": b"{"}
+    assert (files / f"out.{form}").read_bytes().startswith(begins[form])
+
+
+@pytest.mark.parametrize("form", ["svg", "json"])
+def test_two_processes_write_the_same_bytes(files, form):
+    for name in ("one", "two"):
+        _plot(files, "scatter", "qrels.txt", "old.run", "new.run", "-o", f"{name}.{form}")
+    assert (files / f"one.{form}").read_bytes() == (files / f"two.{form}").read_bytes()
+
+
+def test_without_a_file_deltas_are_bars_of_text(files):
+    done = _plot(files, "deltas", "qrels.txt", "old.run", "new.run", "-m", "RR")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    # the old list has its first relevant document at 2, the new one at 1, or at 3 for every third
+    assert lines[0] == ("RR: new minus old, mean +0.2778 over 9 queries; 6 won, 0 tied, 3 lost")
+    assert sum("█" in line for line in lines) == 6
+    assert sum("░" in line for line in lines) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("deltas", "qrels.txt", "old.run", "new.run", "-o", "out.pdf"), "ends in .svg"),
+        (("scatter", "qrels.txt", "old.run", "new.run"), "no form for the terminal"),
+        (("deltas", "qrels.txt", "old.run"), "compares two runs"),
+        (("explain", "qrels.txt", "old.run", "-o", "out.svg"), "name it with --query"),
+        (("pie", "qrels.txt", "old.run"), "'pie' is not one of"),
+        (("cutoffs", "qrels.txt", "old.run", "-k", "0,x", "-o", "out.svg"), "no list of cutoffs"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told_in_one_line(files, words, told):
+    done = _plot(files, *words)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (files / "out.svg").exists()
+
+
+def test_cutoffs_take_metrics_and_places(files):
+    _plot(files, "cutoffs", "qrels.txt", "old.run", "-m", "P", "-m", "RR@2", "-k", "1,3",
+          "-o", "out.json")  # fmt: skip
+    told = json.loads((files / "out.json").read_text())
+    rows = [row for layer in told["layer"] for row in layer["data"]["values"] if "k" in row]
+    assert {(row["metric"], row["k"]): row["value"] for row in rows} == {
+        ("P", 1): 0, ("P", 3): pytest.approx(2 / 3),
+    }  # fmt: skip
+
+
+def test_the_help_names_every_kind():
+    told = CliRunner().invoke(program, ["plot", "--help"]).output
+    assert all(f"{each.name}  " in told for each in KINDS)
+
+
+def test_eval_starts_without_altair(files):
+    code = (
+        "import sys; from rankgate.cli import rankgate as program\n"
+        f"program(['eval', {str(files / 'qrels.txt')!r}, {str(files / 'old.run')!r}], "
+        "standalone_mode=False)\n"
+        "sys.exit(any(name in sys.modules for name in ('altair', 'vl_convert')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0
+
+
+def test_python_starts_without_altair():
+    code = "import sys, rankgate; rankgate.compare; sys.exit('altair' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

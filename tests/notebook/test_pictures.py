@@ -1,0 +1,66 @@
+"""``.plot()`` of results."""
+
+from __future__ import annotations
+
+import pytest
+
+import rankgate
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+QRELS = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(8)}
+OLD = {q: {"c": 3.0, "b": 2.0, "a": 1.0} for q in QRELS}
+NEW = {q: {"a": 3.0, "x": 2.0 + i % 3, "b": 1.0} for i, q in enumerate(QRELS)}
+
+
+def _compared():
+    return rankgate.compare(QRELS, OLD, {"new": NEW}, ["nDCG@3"])
+
+
+def _scored():
+    metrics = ["P@1", "P@3", *(f"IPrec@{level / 10}" for level in range(11))]
+    return rankgate.evaluate(QRELS, {"old": OLD, "new": NEW}, metrics)
+
+
+MADE = [
+    *((_compared, name) for name in ("deltas", "scatter", "forest", "judged", "grades", "power")),
+    *((_scored, name) for name in ("distributions", "cutoffs", "precision-recall")),
+    (lambda: rankgate.explain(QRELS, OLD, "q1", "nDCG@3"), "explain"),
+    (lambda: rankgate.reconcile(QRELS, OLD, "nDCG@3"), "reconcile"),
+    (lambda: rankgate.blindspots(QRELS, OLD), "blindspots"),
+    (lambda: rankgate.stages(QRELS, {"old": OLD, "new": NEW}, ["nDCG@3"]), "stages"),
+]
+
+
+@pytest.mark.parametrize(("make", "name"), MADE, ids=[name for _, name in MADE])
+def test_results_draw_themselves(make, name):
+    told = make().plot(name)
+    assert told.kind == name
+    assert told._repr_svg_().startswith("<svg")
+
+
+def test_each_result_has_a_picture_unasked():
+    first = dict(reversed(MADE))
+    for make, name in first.items():
+        assert make().plot().kind == name
+
+
+def test_the_first_documents_are_those_of_the_comparison():
+    rows = [row for row in _compared().plot("judged").rows if row["series"] == "new"]
+    # x, which nobody judged, stands first for q1, q2, q4, q5, q7, ties broken by the greater id
+    assert rows[0]["at"] == 1 - sum(2.0 + i % 3 >= 3 for i in range(8)) / 8
+
+
+def test_another_picture_is_refused_with_those_there_are():
+    with pytest.raises(rankgate.UsageError, match="drawn as deltas, scatter"):
+        _compared().plot("stages")
+
+
+@pytest.mark.parametrize("form", ["svg", "png", "html", "json"])
+def test_a_picture_is_saved(tmp_path, form):
+    place = tmp_path / f"picture.{form}"
+    _compared().plot().save(place)
+    assert place.stat().st_size > 1000
+    with pytest.raises(rankgate.UsageError, match=r"ends in \.svg"):
+        _compared().plot().save(tmp_path / "picture.bmp")

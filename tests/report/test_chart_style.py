@@ -1,0 +1,82 @@
+"""Colours that can be told apart, names that fit, labels that keep their distance."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankgate.report.charts import style
+from rankgate.report.charts.style import DARK, PAPER, SYSTEMS, of_grade
+from rankgate.report.charts.words import short, shorts, spread
+
+
+def _luminance(shade):
+    parts = [int(shade[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _contrast(one, two):
+    high, low = sorted((_luminance(one), _luminance(two)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("ground", [PAPER, DARK[PAPER]])
+@pytest.mark.parametrize("shade", SYSTEMS)
+def test_systems_stand_out_from_either_ground(shade, ground):
+    assert _contrast(shade, ground) >= 3  # WCAG 2.2, 1.4.11
+
+
+@pytest.mark.parametrize(("ink", "ground"), [(style.INK, PAPER), (style.DIM, PAPER)])
+def test_words_can_be_read_on_either_ground(ink, ground):
+    assert _contrast(ink, ground) >= 4.5  # WCAG 2.2, 1.4.3
+    assert _contrast(DARK[ink], DARK[ground]) >= 4.5
+
+
+def test_words_in_cells_can_be_read():
+    assert _contrast(style.ON_PALE, style.SHARES[0]) >= 4.5
+    assert _contrast(style.ON_DEEP, style.SHARES[1]) >= 4.5
+
+
+def test_grades_get_colours_in_their_order():
+    assert of_grade(None, 3) == style.LINE
+    assert [of_grade(g, 4) for g in range(5)] == list(style.GRADES)
+    assert of_grade(-2, 3) == of_grade(0, 3) == style.GRADES[0]
+    assert of_grade(5, 0) == style.GRADES[0]
+
+
+# words
+
+
+@given(st.lists(st.floats(0, 1), max_size=12), st.floats(0.01, 0.2))
+def test_labels_keep_their_distance_and_their_order(places, gap):
+    if gap * (len(places) - 1) > 1:
+        return
+    moved = spread(places, gap, 0, 1)
+    ordered = sorted(moved)
+    assert all(0 - 1e-9 <= each <= 1 + 1e-9 for each in moved)
+    assert all(b - a >= gap - 1e-9 for a, b in pairwise(ordered))
+    for i, one in enumerate(places):
+        for j, two in enumerate(places):
+            if one < two:
+                assert moved[i] < moved[j]
+
+
+def test_labels_that_have_room_stay():
+    assert spread([0.1, 0.5, 0.9], 0.1, 0, 1) == [0.1, 0.5, 0.9]
+    assert spread([], 0.1, 0, 1) == []
+
+
+@given(st.text(max_size=60), st.integers(5, 40))
+def test_short_names_fit_in_one_line(name, most):
+    told = short(name, most)
+    assert len(told) <= most
+    assert told == "" or told.isprintable()
+
+
+@given(st.lists(st.text("ab", min_size=1, max_size=12), max_size=8))
+def test_short_names_stay_apart(names):
+    assert len(set(shorts(names, 5))) == len(names)

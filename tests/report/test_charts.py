@@ -1,0 +1,324 @@
+"""Pictures: each kind draws, its figures are the result's, and what stands in data stays text."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+
+from rankgate.data import read_run
+from rankgate.errors import MissingExtraError, UsageError
+from rankgate.report.charts.forms import in_text, written
+from rankgate.report.charts.kinds import KINDS, kind
+from rankgate.report.charts.page import page
+from rankgate.report.charts.style import DARK, PAPER, on_dark
+from rankgate.services.pictured import NEEDS, Asked, result_for
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'<!--"
+
+QUERIES = [f"q{i}" for i in range(12)]
+QRELS = {q: {"a": 3, "b": 1, "c": 0, "d": 2} for q in QUERIES}
+OLD = {q: {"x": 5.0, "b": 4.0, "a": 3.0, "c": 2.0, "d": 1.0} for q in QUERIES}
+NEW = {q: {"a": 5.0 - i % 3, "b": 4.5, "y": 3.5, "d": 1.0 + i % 4} for i, q in enumerate(QUERIES)}
+RATINGS = "query_id,doc_id,rater,grade\n" + "".join(
+    f"q{i},d{j},{who},{(i + j + (who == 'bob' and i == 3)) % 4}\n"
+    for i in range(6)
+    for j in range(3)
+    for who in ("ann", "bob", "cy")
+)
+RUNS = {
+    "comparison": 2, "comparisons": 2, "planned": 2, "evaluation": 2, "cutoffs": 2, "recall": 2,
+    "reconciliation": 1, "blindness": 1, "explanation": 1, "ranks": 2, "agreed": 0, "pipeline": 2,
+}  # fmt: skip
+
+
+def _parsed(drawn):
+    return ET.fromstring(drawn)  # noqa: S314 - drawn by ourselves, and to be found whole
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    ratings = tmp_path_factory.mktemp("ratings") / "ratings.csv"
+    ratings.write_text(RATINGS)
+    return {
+        need: result_for(
+            need,
+            Asked(str(ratings) if need == "agreed" else QRELS, (OLD, NEW)[: RUNS[need]],
+                  query_id="q1"),
+        )
+        for need in NEEDS
+    }  # fmt: skip
+
+
+@pytest.fixture(params=KINDS, ids=lambda each: each.name)
+def each(request):
+    return request.param
+
+
+def test_every_kind_has_its_own_name_and_a_result_that_is_made():
+    assert len({each.name for each in KINDS}) == len(KINDS)
+    assert {each.needs for each in KINDS} == set(NEEDS)
+
+
+def test_each_kind_is_drawn_as_svg_with_its_stamp(each, results):
+    told = each.draw(results[each.needs])
+    drawn = told.svg()
+    root = _parsed(drawn)
+    words = "".join(root.itertext())
+    assert told.title in words
+    assert f"data {told.hash}" in words
+    assert re.search(r"\d+ (quer|pairs)", told.n)
+    if told.convention:
+        assert told.convention["hash"] in words
+    assert "NaN" not in drawn
+    assert "undefined" not in drawn
+
+
+def test_the_same_figures_give_the_same_bytes(each, results):
+    one, two = (each.draw(results[each.needs]) for _ in range(2))
+    assert one.svg() == two.svg()
+    assert one.json() == two.json()
+    assert one.svg() == one.svg()
+
+
+def test_figures_that_differ_have_another_hash(results):
+    told = kind("deltas").draw(results["comparison"])
+    rows = (*told.rows[:-1], {**told.rows[-1], "delta": told.rows[-1]["delta"] + 1e-12})
+    assert replace(told, rows=rows).hash != told.hash
+
+
+def test_a_specification_asks_for_nothing_from_elsewhere(each, results):
+    told = json.dumps(each.draw(results[each.needs]).spec())
+    places = set(re.findall(r"https?://[^\"]+", told))
+    assert places == {each for each in places if "vega.github.io/schema" in each}
+
+
+def test_dark_changes_colours_and_no_figure(each, results):
+    told = each.draw(results[each.needs])
+    light, dark = told.spec("light"), told.spec("dark")
+    assert dark["config"]["background"] == DARK[PAPER]
+    assert light.get("datasets") == dark.get("datasets")
+    assert not set(DARK) & set(re.findall(r"#[0-9a-f]{6}", json.dumps(dark["config"])))
+
+
+def test_data_with_a_colour_for_a_name_keep_it():
+    spec = {"data": {"values": [{"query": PAPER}]}, "mark": {"color": PAPER}}
+    assert on_dark(spec) == {"data": spec["data"], "mark": {"color": DARK[PAPER]}}
+
+
+def _drawn(name, results):
+    return kind(name).draw(results[kind(name).needs]).rows
+
+
+def test_deltas_are_the_comparison_s_sorted(results):
+    told = results["comparison"]
+    rows = _drawn("deltas", results)
+    own = {row["query_id"]: row["delta"] for row in told.queries.iter_rows(named=True)}
+    assert {row["query"]: row["delta"] for row in rows} == own
+    assert [row["delta"] for row in rows] == sorted(own.values(), reverse=True)
+    assert math.fsum(own.values()) / len(own) == pytest.approx(told.metrics["delta"][0])
+
+
+def test_scatter_has_both_values_of_every_query(results):
+    told = results["comparison"].queries.select("query_id", "baseline", "candidate").rows()
+    rows = _drawn("scatter", results)
+    assert sorted((row["query"], row["baseline"], row["candidate"]) for row in rows) == sorted(told)
+
+
+def test_cutoffs_are_the_means_at_each_k(results):
+    told = results["cutoffs"]
+    rows = {
+        (row["run"], row["metric"], row["k"]): row["value"] for row in _drawn("cutoffs", results)
+    }
+    assert len(rows) == 2 * len(told.metrics)
+    for run in told.runs:
+        for label, value in run.means.items():
+            metric, k = label.split("@")
+            assert rows[run.run, metric, int(k)] == value
+
+
+def test_forest_has_each_interval(results):
+    told = results["comparisons"].comparisons[0].metrics.select("delta", "low", "high").rows()
+    assert [(row["delta"], row["low"], row["high"]) for row in _drawn("forest", results)] == told
+
+
+def test_reconcile_has_each_number_with_all_who_give_it(results):
+    told = {each.value: ", ".join(each.conventions) for each in results["reconciliation"].groups}
+    rows = {row["value"]: row["conventions"] for row in _drawn("reconcile", results)}
+    assert rows == {value: names for value, names in told.items() if value is not None}
+
+
+def test_blindspots_has_the_profile(results):
+    told = results["blindness"].profile.select("change", "metric", "unmoved").rows()
+    rows = [(row["row"], row["column"], row["value"]) for row in _drawn("blindspots", results)]
+    assert rows == told
+
+
+def test_explain_adds_up_to_the_sum(results):
+    told = results["explanation"]
+    rows = _drawn("explain", results)
+    assert math.fsum(row["contribution"] or 0 for row in rows) == pytest.approx(told.summed.value)
+    assert math.fsum(row["ideal"] or 0 for row in rows) == pytest.approx(told.norm.value)
+
+
+def test_judged_and_grades_by_rank_are_counted_right(results):
+    first = results["ranks"].systems[0]
+    rows = [row for row in _drawn("judged", results) if row["series"] == first]
+    # the old list is x (unjudged), b, a, c, d for every query
+    assert [row["at"] for row in rows] == [0, 1, 1, 1, 1]
+    assert [row["upto"] for row in rows] == [0, 1 / 2, 2 / 3, 3 / 4, 4 / 5]
+    told = results["ranks"]
+    grades = told.grades.filter(told.grades["system"] == first)
+    assert grades.select("rank", "grade", "share").rows() == [
+        (1, None, 1.0), (2, 1.0, 1.0), (3, 3.0, 1.0), (4, 0.0, 1.0), (5, 2.0, 1.0),
+    ]  # fmt: skip
+
+
+def test_distributions_have_every_value(results):
+    told = results["evaluation"]
+    rows = _drawn("distributions", results)
+    assert sorted(row["value"] for row in rows) == sorted(
+        value for run in told.runs for value in run.values["nDCG@10"].tolist()
+    )
+
+
+def test_precision_recall_has_the_eleven_levels(results):
+    told = results["recall"]
+    rows = [row for row in _drawn("precision-recall", results) if row["series"] == told.runs[0].run]
+    assert [row["recall"] for row in rows] == [level / 10 for level in range(11)]
+    assert [row["precision"] for row in rows] == list(told.runs[0].means.values())
+
+
+def test_power_at_the_queries_there_are_is_what_the_comparison_says(results):
+    told, curves = results["comparison"].metrics.row(0, named=True), results["planned"].curves
+    at = curves.filter(curves["n"] == told["n"])["detectable"][0]
+    assert at == pytest.approx(told["mde"], rel=1e-9)
+    assert curves["detectable"].is_sorted(descending=True)
+
+
+def test_agreement_is_a_matrix_with_both_halves(results):
+    rows = {(row["row"], row["column"]): row["value"] for row in _drawn("agreement", results)}
+    told = results["agreed"].found.pairs
+    for pair in told.iter_rows(named=True):
+        assert rows[pair["first"], pair["second"]] == rows[pair["second"], pair["first"]]
+        assert rows[pair["first"], pair["second"]] == pair["kappa"]
+    assert rows["ann", "cy"] == 1
+    assert rows["ann", "bob"] < 1
+
+
+def test_stages_have_values_and_ceilings(results):
+    told = results["pipeline"].ceilings.select("value", "ceiling").rows()
+    assert [(row["value"], row["ceiling"]) for row in _drawn("stages", results)] == told
+
+
+@pytest.mark.parametrize("name", [each.name for each in KINDS if each.needs != "agreed"])
+def test_whatever_stands_in_data_stays_text(name):
+    qrels = {EVIL + q: {EVIL + d: g for d, g in docs.items()} for q, docs in QRELS.items()}
+    runs = []
+    for i, run in enumerate((OLD, NEW)):
+        ranked = {EVIL + q: {EVIL + d: s for d, s in docs.items()} for q, docs in run.items()}
+        runs.append(replace(read_run(ranked), name=f"{EVIL}{i}"))
+    need = kind(name).needs
+    asked = Asked(qrels, tuple(runs)[: RUNS[need]], query_id=f"{EVIL}q1")
+    told = kind(name).draw(result_for(need, asked))
+    _parsed(told.svg())
+    drawn = page(replace(told, title=f"{told.title} {EVIL}"))
+    assert drawn.count("</script") == drawn.count("<script") == 1
+    begin = drawn.index("vegaEmbed('#picture',")  # behind it stands what data can reach
+    reached = drawn[: drawn.index("<script")] + drawn[begin:]
+    assert "alert(1)" in reached
+    assert "<img" not in reached
+    assert "<script>alert" not in reached
+    assert "default-src 'none'" in drawn
+
+
+def test_a_page_is_whole_and_its_data_can_be_read_back(results):
+    told = kind("deltas").draw(results["comparison"])
+    drawn = page(told)
+    assert "vegaEmbed" in drawn
+    assert not re.search(r'(src|href)="?https?:', drawn)
+    begin = drawn.index("vegaEmbed('#picture',") + len("vegaEmbed('#picture',")
+    spec, _ = json.JSONDecoder().raw_decode(drawn[begin:])
+    assert spec == told.spec()
+    assert "<summary>Figures</summary>" in drawn
+    assert told.svg()[:200] in drawn
+
+
+def test_png_is_a_png_and_scale_is_its_size(results):
+    told = kind("stages").draw(results["pipeline"])
+    one, two = told.png(scale=1), told.png("dark", scale=2)
+    assert one[:8] == two[:8] == b"\x89PNG\r\n\x1a\n"
+    widths = [int.from_bytes(each[16:20], "big") for each in (one, two)]
+    assert widths[1] == pytest.approx(2 * widths[0], abs=2)
+
+
+def test_written_gives_each_form(results):
+    told = kind("deltas").draw(results["comparison"])
+    assert written(told, "svg").startswith("<svg")
+    assert "prefers-color-scheme" in written(told, "svg")
+    assert "prefers-color-scheme" not in written(told, "svg", "dark")
+    assert json.loads(written(told, "json"))["$schema"].startswith("https://vega.github.io/schema")
+
+
+def test_bars_of_text_have_every_query_or_both_ends(results):
+    told = in_text("deltas", results["comparison"], 80)
+    lines = [line for line in told.splitlines() if line.startswith("q")]
+    assert len(lines) == len(QUERIES)
+    assert max(map(len, told.splitlines())) <= 80
+    assert told.splitlines()[0].startswith("nDCG@10: ")
+    with pytest.raises(UsageError, match="no form for the terminal"):
+        in_text("scatter", results["comparison"], 80)
+
+
+def test_text_histograms_count_every_query(results):
+    told = in_text("distributions", results["evaluation"], 80)
+    counts = [int(found) for found in re.findall(r"to +\d\.\d\d +(\d+)", told)]
+    assert sum(counts) == 2 * len(QUERIES)
+
+
+def test_without_the_extra_one_sentence_says_so(results, monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(MissingExtraError, match=r"install rankgate\[plots\]"):
+        kind("deltas").draw(results["comparison"])
+
+
+@pytest.mark.parametrize(
+    ("need", "runs", "words"),
+    [
+        ("comparison", (OLD,), "compares two runs"),
+        ("comparison", (OLD, NEW, OLD), "compares two runs"),
+        ("reconciliation", (OLD, NEW), "is of one run; 2 runs came"),
+        ("evaluation", (), "no runs came"),
+        ("explanation", (OLD,), "name it with --query"),
+        ("agreed", (OLD,), "ratings alone"),
+    ],
+)
+def test_too_few_or_too_many_runs_are_told(need, runs, words):
+    with pytest.raises(UsageError, match=words):
+        result_for(need, Asked(QRELS, runs))
+
+
+def test_a_metric_without_cutoffs_or_levels_gives_no_curve(results):
+    for name in ("cutoffs", "precision-recall"):
+        with pytest.raises(UsageError):
+            kind(name).draw(results["evaluation"])
+
+
+@pytest.mark.parametrize("count", [61, 800])
+def test_many_queries_are_drawn_too(count):
+    qrels = {f"q{i}": {"a": 1} for i in range(count)}
+    old = {q: {"b": 2.0, "a": 1.0} for q in qrels}
+    new = {q: {"a": 2.0, "b": 1.0} if i % 3 else old[q] for i, q in enumerate(qrels)}
+    told = kind("deltas").draw(result_for("comparison", Asked(qrels, (old, new), ("RR",))))
+    drawn = told.svg()
+    _parsed(drawn)
+    assert len(told.rows) == count
+    assert len(drawn) < 400_000
