@@ -4,11 +4,15 @@ import pytest
 
 from rankgate.errors import UsageError
 from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.metrics.facets import FACET_METRICS
+from rankgate.metrics.lists import LIST_METRICS
 from rankgate.services import passport, passports
+
+EVERY = (*CATALOGUE, *FACET_METRICS, *LIST_METRICS)
 
 
 def test_every_metric_has_one():
-    assert [each.name for each in passports()] == [metric.name for metric in CATALOGUE]
+    assert [each.name for each in passports()] == [metric.name for metric in EVERY]
     for each in passports():
         assert each.title
         assert each.formula
