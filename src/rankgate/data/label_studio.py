@@ -74,12 +74,14 @@ def read(source: Source) -> Contents:
         rows += [{"query_id": query, "doc_id": doc, **row} for row in told]
     if not documents:
         raise InputError("there are no tasks in it.", source=source.label)
+    own_ = {"control": seen.control, "models": [*seen.models]}
+    own_ = {name: held for name, held in own_.items() if held}
     table = pl.DataFrame(rows, schema=SCHEMA) if rows else pl.DataFrame(schema=SCHEMA)
     return Contents(
         ratings=Ratings(table, source.stem, place=Place(source.label)),
         queries=_queries(queries),
         documents=_documents(documents),
-        extra={_NAME: {"control": seen.control, "models": [*seen.models]}} if rows else {},
+        extra={_NAME: own_} if own_ else {},
         notes=(
             *Note.of("tasks without annotations, left unrated", unrated),
             *Note.of("results of other controls, left out", seen.others),

@@ -142,9 +142,6 @@ class Client:
                     raise self._errors.TimeoutError
                 if size > _LARGEST:
                     raise self._errors.ProtocolError
-            told = response.headers.get("Content-Length", "")
-        if told.isdigit() and int(told) > size:
-            raise self._errors.ProtocolError
         return b"".join(pieces)
 
     def _read(self, data: bytes) -> Reply:
