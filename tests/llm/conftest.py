@@ -75,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
             used = {"input_tokens": 100, "output_tokens": 10}
             found = {"content": [{"type": "text", "text": text}], "stop_reason": end or "end_turn"}
         else:
-            assert self.path == "/v1/chat/completions", self.path
+            assert self.path.endswith("/v1/chat/completions"), self.path
             used = {"prompt_tokens": 100, "completion_tokens": 10}
             message = {"role": "assistant", "content": text, "refusal": refusal}
             found = {"choices": [{"message": message, "finish_reason": end or "stop"}]}

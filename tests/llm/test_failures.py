@@ -69,6 +69,23 @@ def test_nobody_is_there(rate, rows):
     assert told.input_tokens == 0
 
 
+def test_a_proxy_of_the_environment_is_gone_through(rate, server, rows, monkeypatch):
+    monkeypatch.setenv("http_proxy", server.url.replace("//", "//ann:hunter%202@"))
+    told, out = rate(2, url="http://model.example/v1")
+    assert told.graded == 2
+    path, headers, *_ = server.sent[0]
+    assert path == "http://model.example/v1/chat/completions"
+    assert headers["proxy-authorization"] == "Basic YW5uOmh1bnRlciAy"  # ann:hunter 2
+    monkeypatch.setenv("http_proxy", "socks9://ann:hunter2@here")
+    with pytest.raises(UsageError, match="the proxy that http_proxy names is none") as raised:
+        rate(3, url="http://model.example/v1")
+    assert "hunter2" not in str(raised.value)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert rate(3, url="http://model.example/v1", retries=0)[0].unanswered == 1
+    assert rows(out)[-1]["reason"] == "no answer: no connection to the endpoint"
+    assert rate(4)[0].unanswered == 0  # what is on this machine needs no proxy
+
+
 def test_retry_after_holds_everybody_back(rate, server):
     server.plan = {"d0": [("fails", 429, ("Retry-After", "1")), ("says", '{"grade": 2}')]}
     server.delay = 0.05

@@ -9,12 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from rankgate.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import urllib3
 
     from rankgate.judging.llm.protocols import Said, Wire
 
@@ -29,6 +32,7 @@ _AGAIN = {408, 409, 425, 429}
 _SERVER = 500
 _SHOWN = 200
 _HIDDEN = "[key]"
+_HERE = {"localhost", "127.0.0.1", "::1"}
 _SHAPES = (ValueError, KeyError, IndexError, TypeError, AttributeError)
 
 
@@ -93,7 +97,7 @@ class Client:
         }
         self._errors = urllib3.exceptions
         self._limits = urllib3.Timeout(connect=min(_CONNECT, timeout), read=timeout)
-        self._pool = urllib3.PoolManager(maxsize=threads, retries=False)
+        self._pool = _pool(self._url, threads)
 
     def __repr__(self) -> str:
         """Without the key."""
@@ -121,7 +125,8 @@ class Client:
 
     def _broken(self, error: Exception, status: int) -> Reply:
         """Nothing came, or not all of it; what was asked may have been answered all the same."""
-        unsent = (self._errors.ConnectTimeoutError, self._errors.NewConnectionError)
+        known = self._errors
+        unsent = (known.ConnectTimeoutError, known.NewConnectionError, known.ProxyError)
         if isinstance(error, unsent):
             return Reply("again", problem="no connection to the endpoint")
         if isinstance(error, self._errors.SSLError):
@@ -166,6 +171,25 @@ class Client:
         if status in _AGAIN or status >= _SERVER:
             return Reply("again", problem=problem, wait=_retry_after(headers))
         return Reply("refused", problem=problem)
+
+
+def _pool(url: str, threads: int) -> urllib3.PoolManager:
+    """Connections to an endpoint, through the proxy that the environment names for it, if any."""
+    import urllib3  # noqa: PLC0415 - an extra, and only here
+
+    base = urlsplit(url)
+    host = str(base.hostname)
+    proxy = getproxies().get(base.scheme)
+    if not proxy or host in _HERE or proxy_bypass(host):
+        return urllib3.PoolManager(maxsize=threads, retries=False)
+    try:
+        who = urlsplit(proxy)
+        login = f"{unquote(who.username or '')}:{unquote(who.password or '')}"
+        headers = urllib3.make_headers(proxy_basic_auth=login) if who.username else None
+        return urllib3.ProxyManager(proxy, maxsize=threads, retries=False, proxy_headers=headers)
+    except (ValueError, urllib3.exceptions.HTTPError):
+        problem = f"the proxy that {base.scheme}_proxy names is none; it begins with http://."
+        raise UsageError(problem) from None
 
 
 def _refuse_strange(url: str) -> None:
