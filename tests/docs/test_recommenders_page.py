@@ -1,0 +1,34 @@
+"""The page on recommenders names what there is."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+from rankgate.data.splits import WAYS
+from rankgate.metrics.facets import FACET_METRICS
+from rankgate.metrics.list_names import parse_list
+from rankgate.metrics.lists import LIST_METRICS
+
+PAGE = Path(__file__).parents[2] / "docs" / "recommenders.md"
+TEXT = PAGE.read_text()
+
+
+def test_its_python_runs():
+    done = doctest.testfile(str(PAGE), module_relative=False)
+    assert done.attempted > 5
+    assert done.failed == 0
+
+
+def test_every_metric_and_every_split_is_on_it():
+    for metric in (*LIST_METRICS, *FACET_METRICS):
+        assert re.search(rf"\b{metric.name}\b", TEXT), metric.name
+    for way in WAYS:
+        assert f"`{way}`" in TEXT, way
+
+
+def test_the_variants_of_libraries_are_metrics():
+    variants = re.findall(r"^\| .*\| [^`|]*`([^`]+)` \|$", TEXT, re.MULTILINE)
+    assert len(variants) == 10
+    assert all(parse_list(name) for name in variants)
