@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _NAMED = 60  # queries whose ids can be read below their bars
 _BAR, _WIDEST, _HEIGHT = 11, 680, 220
-_FINE = 700  # queries whose bars are still a point wide
+_FINE = 680  # queries whose bars are still a point wide
 
 HOW = (
     "One bar a query, the best for the candidate first: blue gained, orange lost. "
@@ -36,7 +36,7 @@ def draw(told: Comparison) -> Picture:
     return Picture(
         "deltas",
         f"{short(told.candidate.name)} against {short(told.baseline.name)}, query by query",
-        HOW,
+        HOW + (f" {_FINE} of the queries are drawn." if max(counts, default=0) > _FINE else ""),
         f"{' or '.join(map(str, counts))} queries",
         told.convention,
         tuple(rows),
@@ -74,34 +74,33 @@ def _panel(told: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  #
 
 def _bars(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Altair's
     alt = altair()
-    names = shorts([row["query"] for row in rows], 18)
-    shown = [
-        row | {"shown": name, "left": row["place"] - 0.42, "right": row["place"] + 0.42}
-        for row, name in zip(rows, names, strict=True)
-    ]
+    shown = _thinned(rows)
     sign = alt.condition("datum.delta >= 0", alt.value(BLUE), alt.value(RED))
     y = alt.Y("delta:Q", title=f"Δ {metric}", axis=alt.Axis(format="+.2~f", tickCount=6))
     tips = ["query:N", "baseline:Q", "candidate:Q", "delta:Q"]
-    base = alt.Chart(table(shown))
     if len(rows) <= _NAMED:
+        names = shorts([row["query"] for row in rows], 18)
+        shown = [row | {"shown": name} for row, name in zip(shown, names, strict=True)]
         x = alt.X(
             "shown:N", sort=names, title=None,
             axis=alt.Axis(labelAngle=-90, labelFontSize=9, domain=False, ticks=False),
             scale=alt.Scale(paddingInner=0.15),
         )  # fmt: skip
-        return base.mark_bar().encode(x=x, y=y, color=sign, tooltip=tips)
+        return alt.Chart(table(shown)).mark_bar().encode(x=x, y=y, color=sign, tooltip=tips)
     ends = alt.Scale(domain=[-0.5, len(rows) - 0.5], nice=False)
     x = alt.X("left:Q", title=f"{len(rows)} queries, sorted", scale=ends,
               axis=alt.Axis(labels=False, ticks=False, grid=False))  # fmt: skip
-    if len(rows) <= _FINE:
-        return base.mark_bar().encode(x=x, x2="right:Q", y=y, color=sign, tooltip=tips)
-    gains, losses = (
-        base.mark_area(interpolate="step", color=shade)
-        .transform_calculate(part=f"{pick}(datum.delta, 0)")
-        .encode(x=x, y=alt.Y("part:Q", title=f"Δ {metric}"))
-        for pick, shade in (("max", BLUE), ("min", RED))
-    )
-    return alt.layer(gains, losses)
+    bars = alt.Chart(table(shown)).mark_rect()
+    return bars.encode(x=x, x2="right:Q", y=y, y2=alt.datum(0), color=sign, tooltip=tips)
+
+
+def _thinned(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every query, or as many evenly among the sorted ones as there are points to draw them."""
+    half = len(rows) / (2 * min(len(rows), _FINE) or 1)
+    last = len(rows) - 1
+    kept = rows if last < _FINE else [rows[i * last // (_FINE - 1)] for i in range(_FINE)]
+    room = half * (0.84 if kept is rows else 1)
+    return [row | {"left": row["place"] - room, "right": row["place"] + room} for row in kept]
 
 
 def text(told: Comparison, width: int) -> str:

@@ -18,18 +18,21 @@ if TYPE_CHECKING:
 
 _ROW, _WIDTH = 40, 440
 _BINS = 10
+_STROKES = 400
 
 
 def draw(told: Evaluation) -> Picture:
     """A panel for each metric: a line a run, a stroke a query, quartiles, and the mean."""
     rows = _rows(told)
+    many = max(len(run.query_ids) for run in told.runs) > _STROKES
+    stroke = f"Strokes are {_STROKES} of the queries" if many else "Each stroke is a query"
     panels = [_panel(told, [row for row in rows if row["metric"] == label], label)
               for label in told.metrics]  # fmt: skip
     return Picture(
         "distributions",
         f"Values of {short(told.runs[0].run)}, query by query" if len(told.runs) == 1
         else f"Values of {len(told.runs)} runs, query by query",
-        "Each stroke is a query; the box spans the middle half, the line in it is the median; "
+        f"{stroke}; the box spans the middle half, the line in it is the median; "
         "the orange diamond is the mean.",
         counted(told), told.convention, tuple(rows), in_columns(panels, 1),
     )  # fmt: skip
@@ -56,7 +59,7 @@ def _panel(told: Evaluation, rows: list[dict[str, Any]], metric: str) -> Any:  #
     ]
     y = alt.Y("run:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False))
     x = alt.X("value:Q", title=metric, scale=alt.Scale(nice=True))
-    base = alt.Chart(table(rows)).encode(y=y)
+    base = alt.Chart(table(_thinned(rows, names))).encode(y=y)
     boxes = base.transform_aggregate(
         low="q1(value)", middle="median(value)", high="q3(value)", groupby=["run"]
     )
@@ -75,6 +78,16 @@ def _panel(told: Evaluation, rows: list[dict[str, Any]], metric: str) -> Any:  #
     return alt.layer(*layers).properties(
         width=_WIDTH, height=_ROW * max(len(names), 1), **panel(metric)
     )
+
+
+def _thinned(rows: list[dict[str, Any]], names: list[str]) -> list[dict[str, Any]]:
+    """At most so many strokes a run, evenly among its sorted values: the picture is the same."""
+    kept = []
+    for name in names:
+        own = sorted((row for row in rows if row["run"] == name), key=lambda row: row["value"])
+        last = len(own) - 1
+        kept += own if last < _STROKES else [own[i * last // _STROKES] for i in range(_STROKES + 1)]
+    return kept
 
 
 def text(told: Evaluation, width: int) -> str:

@@ -58,8 +58,8 @@ def labelled_lines(
         title: above it.
     """
     alt = altair()
-    width, height = size
     names = list(dict.fromkeys(str(row["series"]) for row in rows))
+    width, height = size[0], max(size[1], _LINE * len(names))
     colours = [colour(i) for i in range(len(names))]
     low, high = y.domain or _domain([row[y.field] for row in rows])
     base = alt.Chart(table(rows)).encode(

@@ -15,9 +15,17 @@ if TYPE_CHECKING:
 
 _SIDE = 340
 _NAMED = 6
+_POINT, _ROOM = 46, 0.03  # the area of a point; what is left free around all of them
+_CROWD = 300  # places; with more, points are small and have no names
+_ALIKE = 8  # queries at one place that get the largest point, or more
 _APART = 0.035  # of the axes: names of points nearer than that would stand on each other
 
-HOW = "A point is a query; above the diagonal the candidate is better. The furthest have names."
+_MANY, _FINE, _COARSE = 1500, 6, 2  # points, and decimals of places that count as one
+
+HOW = (
+    "A point is a query, a larger one several; above the diagonal the candidate is better. "
+    "The furthest have names."
+)
 
 
 def draw(told: Comparison) -> Picture:
@@ -46,44 +54,83 @@ def draw(told: Comparison) -> Picture:
 
 def _panel(told: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401
     alt = altair()
-    values = [row[side] for row in rows for side in ("baseline", "candidate")]
-    ends = [min(0.0, *values), max(values)]
-    ends[1] = 1.0 if 0.5 < ends[1] <= 1 else ends[1] or 1.0  # noqa: PLR2004 - shares end at 1
-    scale = alt.Scale(domain=ends, nice=False)
+    ends = _ends([row[side] for row in rows for side in ("baseline", "candidate")])
+    room = _ROOM * (ends[1] - ends[0])
+    scale = alt.Scale(domain=[ends[0] - room, ends[1] + room], nice=False, zero=False)
     axes = {
         "x": alt.X("baseline:Q", title=short(told.baseline.name), scale=scale),
         "y": alt.Y("candidate:Q", title=short(told.candidate.name), scale=scale),
     }
-    tied = {"test": "datum.delta == 0", "value": GREY}
-    shade = alt.Color(condition=[tied, {"test": "datum.delta > 0", "value": BLUE}], value=RED)
-    points = (
-        alt.Chart(table(rows))
-        .mark_point(filled=True, size=46, opacity=0.75)
-        .encode(**axes, color=shade, tooltip=["query:N", "baseline:Q", "candidate:Q", "delta:Q"])
-    )
     line = (
         alt.Chart(table([{"baseline": end, "candidate": end} for end in ends]))
         .mark_line(color=GREY, strokeDash=[4, 3], strokeWidth=1)
         .encode(**axes)
     )
-    named = [row | {"shown": short(row["query"], 18)} for row in _furthest(rows, ends)]
-    names = [
-        alt.Chart(table([row for row in named if (row["baseline"] > middle(ends)) == right]))
-        .mark_text(align="right" if right else "left", dx=-7 if right else 7, color=DIM)
+    places = _places(rows)
+    layers = [line, _points(places, axes)]
+    if len(places) <= _CROWD:
+        layers += _named(_furthest(places, ends), ends, axes)
+    row = told.metrics.row(told.names.index(metric), named=True)
+    title = f"{metric}: {row['wins']} won, {row['ties']} tied, {row['losses']} lost"
+    return alt.layer(*layers).properties(width=_SIDE, height=_SIDE, **panel(title))
+
+
+def _ends(values: list[float]) -> tuple[float, float]:
+    """From 0, or below it where values are, to the greatest; shares end at 1."""
+    low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
+    return low, 1.0 if 0.5 < high <= 1 else high or 1.0  # noqa: PLR2004 - what may be a share
+
+
+def _points(places: list[dict[str, Any]], axes: dict[str, Any]) -> Any:  # noqa: ANN401 - Altair's
+    alt = altair()
+    least = _POINT if len(places) <= _CROWD else _POINT / 4
+    tied = {"test": "datum.delta == 0", "value": GREY}
+    shade = alt.Color(condition=[tied, {"test": "datum.delta > 0", "value": BLUE}], value=RED)
+    most = max(_ALIKE, *(row["count"] for row in places), 0)
+    size = alt.Size("count:Q", legend=None,
+                    scale=alt.Scale(domain=[1, most], range=[least, least * _ALIKE]))  # fmt: skip
+    return (
+        alt.Chart(table(places))
+        .mark_point(filled=True, opacity=0.7)
+        .encode(**axes, color=shade, size=size,
+                tooltip=["count:Q", "query:N", "baseline:Q", "candidate:Q", "delta:Q"])
+    )  # fmt: skip
+
+
+def _named(
+    rows: list[dict[str, Any]], ends: tuple[float, float], axes: dict[str, Any]
+) -> list[Any]:
+    """Names beside points, on the side where there is room."""
+    alt = altair()
+    middle = sum(ends) / 2
+    named = [row | {"shown": _name(row)} for row in rows]
+    return [
+        alt.Chart(table([row for row in named if (row["baseline"] > middle) == right]))
+        .mark_text(align="right" if right else "left", dx=-8 if right else 8, color=DIM)
         .encode(**axes, text="shown:N")
         for right in (True, False)
     ]
-    row = told.metrics.row(told.names.index(metric), named=True)
-    title = f"{metric}: {row['wins']} won, {row['ties']} tied, {row['losses']} lost"
-    return alt.layer(line, points, *names).properties(width=_SIDE, height=_SIDE, **panel(title))
 
 
-def middle(ends: list[float]) -> float:
-    """Between both ends."""
-    return (ends[0] + ends[1]) / 2
+def _places(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Queries that stand at one place as one, with their ``count``."""
+    found: dict[tuple[float, float], dict[str, Any]] = {}
+    for digits in (_FINE, _COARSE):
+        found = {}
+        for row in rows:
+            place = (round(row["baseline"], digits), round(row["candidate"], digits))
+            told = found.setdefault(place, row | {"count": 0})
+            told["count"] += 1
+        if len(found) <= _MANY:
+            break
+    return list(found.values())
 
 
-def _furthest(rows: list[dict[str, Any]], ends: list[float]) -> list[dict[str, Any]]:
+def _name(row: dict[str, Any]) -> str:
+    return short(row["query"], 18) if row["count"] == 1 else f"{row['count']} queries"
+
+
+def _furthest(rows: list[dict[str, Any]], ends: tuple[float, float]) -> list[dict[str, Any]]:
     """The queries furthest from the diagonal whose names have room."""
     found: list[dict[str, Any]] = []
     room = _APART * (ends[1] - ends[0])
