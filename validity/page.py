@@ -121,8 +121,9 @@ def _holes(cases: Sequence[Any]) -> str:
             way, str(len(own_cases)),
             f"{np.mean([abs(c.naive) for c in own_cases]):.4f}",
             f"{np.mean([abs(c.error) for c in own_cases]):.4f}",
-            f"{np.mean([c.by_depth for c in own_cases]):.0f}",
-            f"{np.mean([c.by_influence for c in own_cases]):.0f}",
+            str(len(open_ := [c for c in own_cases if c.by_depth is not None])),
+            f"{np.mean([c.by_depth for c in open_]):.0f}" if open_ else "–",
+            f"{np.mean([c.by_influence for c in open_]):.0f}" if open_ else "–",
         ))  # fmt: skip
     return (
         "## What the holes could hide\n\nReal judgments hidden and predicted: pairs of TREC-COVID "
@@ -130,11 +131,11 @@ def _holes(cases: Sequence[Any]) -> str:
         f"flips ({base:.0%}) would give {base * (1 - base):.3f}.\n\n"
         + _table(("predicted", "experiments", "mean prediction", "flipped"), rows)
         + "\nThe difference as measured and as estimated, against the true one (mean absolute "
-        "error); and how many judgments it takes until the difference stays within .01 of the true "
-        "one, by depth and by influence (judge-next). Which order is taken hardly matters there: "
-        "as long as a document is unjudged it counts as irrelevant, so that nearly all are needed; "
-        "the estimate is what helps early.\n\n"
-        + _table(("hidden", "experiments", "measured", "estimated", "by depth", "by influence"),
+        "error). Then, where half was hidden and the decision was open: how many of the hidden "
+        "documents had to be judged until the chance of a flip was below 10 %, in the order of "
+        "ranks and in the order of influence (judge-next).\n\n"
+        + _table(("hidden", "experiments", "measured", "estimated", "open", "by depth",
+                  "by influence"),
                  ways)
     )  # fmt: skip
 

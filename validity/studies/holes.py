@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 METRIC, DEPTH, MARGIN = "nDCG@10", 10, 0.02
 HIDDEN = (0.15, 0.3, 0.5)
-PAIRS, DRAWS, STEP, CLOSE = 40, 200, 10, 0.01
+PAIRS, DRAWS = 40, 200
+SURE, STEP, STEPS = 0.1, 10, 12
+MOST = 0.5  # of the shown documents hidden: where orders of judging are compared
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ class Case:
         predicted: the chance of a flip.
         flipped: whether what the interval says changed when all were judged.
         error: expected minus true difference; naive: difference as measured minus the true one.
-        by_influence, by_depth: judgments after which the difference stays within .01 of the true
-            one.
+        by_influence, by_depth: judgments until the chance of a flip is below .1; None where it
+            was so from the start, or fewer documents were hidden.
     """
 
     way: str
@@ -52,8 +54,8 @@ class Case:
     flipped: bool
     error: float
     naive: float
-    by_influence: int
-    by_depth: int
+    by_influence: int | None
+    by_depth: int | None
 
 
 def run(pairs: int = PAIRS, seed: int = 0) -> list[Case]:
@@ -98,12 +100,14 @@ def _case(  # noqa: PLR0917 - an experiment is of so much
     naive, now = _said(*partly)
     stage, found = Stage.of(scorer, *partly), modelled(*partly)
     told = figures(stage, found, {METRIC: MARGIN}, DRAWS, 0).row(0, named=True)
-    order = judge_next(stage, found)
-    depth = order.sort(pl.min_horizontal("rank_baseline", "rank_candidate"), "query_id")
+    counts: list[int | None] = [None, None]
+    if share == MOST and told["flip"] >= SURE:
+        order = judge_next(stage, found)
+        depth = order.sort(pl.min_horizontal("rank_baseline", "rank_candidate"), "query_id")
+        counts = [_settled(judged, left, each, (one, two)) for each in (order, depth)]
     return Case(
         way, share, len(hidden), told["flip"], now != then, told["expected"] - truth,
-        naive - truth,
-        _until(judged, left, order, one, two, truth), _until(judged, left, depth, one, two, truth),
+        naive - truth, *counts,
     )  # fmt: skip
 
 
@@ -122,21 +126,20 @@ def _shown(one: Side, two: Side, *, only_second: bool) -> pl.DataFrame:
     return pl.concat([one.lists.select(keys), two.lists.select(keys)]).unique(maintain_order=True)
 
 
-def _until(  # noqa: PLR0917 - an experiment and an order
+def _settled(
     judged: pl.DataFrame,
     left: pl.DataFrame,
     order: pl.DataFrame,
-    one: pl.DataFrame,
-    two: pl.DataFrame,
-    truth: float,
+    runs: tuple[pl.DataFrame, pl.DataFrame],
 ) -> int:
-    """Judgments, in steps of ten, after which the difference stays close to the true one."""
-    last = 0
-    for count in range(0, len(order) + STEP, STEP):
+    """Judgments in this order until the chance of a flip falls below `SURE`."""
+    step = max(STEP, len(order) // STEPS)
+    for count in range(0, len(order), step):
         known = order.head(count).select("query_id", "doc_id")
         back = judged.join(known, on=["query_id", "doc_id"], how="semi")
-        scorer = Scorer.of(pl.concat([left, back]), [METRIC], depth=1)
-        delta, _ = _said(scorer.side(read_run(one), "one"), scorer.side(read_run(two), "two"))
-        if abs(delta - truth) > CLOSE:
-            last = count + STEP
-    return min(last, len(order))
+        scorer = Scorer.of(pl.concat([left, back]), [METRIC], depth=DEPTH)
+        sides = scorer.side(read_run(runs[0]), "one"), scorer.side(read_run(runs[1]), "two")
+        told = figures(Stage.of(scorer, *sides), modelled(*sides), {METRIC: MARGIN}, DRAWS, 0)
+        if (told.row(0, named=True)["flip"] or 0.0) < SURE:
+            return count
+    return len(order)
