@@ -9,12 +9,14 @@ import numpy as np
 import polars as pl
 
 from rankgate.metrics.lists.declare import ListMetric
+from rankgate.metrics.lists.listed import Sums
+from rankgate.stats.resampled import added, draws
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rankgate.metrics.declare import Metric
-    from rankgate.metrics.lists.listed import Floats, Listed, Sums
+    from rankgate.metrics.lists.listed import Floats, Listed
 
 FIGURES = {
     "system": pl.String, "metric": pl.String, "about": pl.String, "value": pl.Float64,
@@ -26,7 +28,7 @@ DIFFERENCES = {
 }  # fmt: skip
 """The columns of both tables; a difference is with the first system."""
 
-_BUDGET = 1_000_000_000  # places of lists that are counted again for resamples
+_BUDGET = 10_000_000_000  # places of lists that are counted again for resamples
 _LEAST = 100
 
 
@@ -119,24 +121,39 @@ def _drawn(
     out = {label: np.full((len(cards), count), np.nan) for label in together}
     if not together or not users:
         return out, count
-    terms = {
-        (label, at): metric.values(card.listed)
-        for label, metric in together.items() if metric.merge == "ratio"
-        for at, card in enumerate(cards)
-    }  # fmt: skip
-    rng = np.random.default_rng(seed)
-    for draw in range(count):
-        weights = np.bincount(rng.integers(0, users, users), minlength=users).astype(np.float64)
+    begin = 0
+    for weights in draws(users, count, seed):
+        block = slice(begin, begin + weights.shape[1])
+        begin = block.stop
         for at, card in enumerate(cards):
-            sums: dict[int | None, Sums] = {}
+            by_cut: dict[int | None, list[Sums]] = {}
             for label, metric in together.items():
+                sums: Sequence[Sums | Floats]
                 if metric.merge == "ratio":
-                    out[label][at, draw] = metric.of_sums(weights @ terms[label, at])
-                    continue
-                if metric.cutoff not in sums:
-                    sums[metric.cutoff] = card.listed.first(metric.cutoff).sums(weights)
-                out[label][at, draw] = metric.of_sums(sums[metric.cutoff])
+                    sums = list(weights.T @ metric.values(card.listed))
+                else:
+                    if metric.cutoff not in by_cut:
+                        by_cut[metric.cutoff] = _sums(card.listed.first(metric.cutoff), weights)
+                    sums = by_cut[metric.cutoff]
+                out[label][at, block] = [metric.of_sums(each) for each in sums]
     return out, count
+
+
+def _sums(listed: Listed, weights: Floats) -> list[Sums]:
+    """What `Listed.sums` gives under each of many weightings of the users, ``(T, B)``."""
+    owner, place = np.nonzero(listed.shown)
+    codes = listed.items[owner, place]
+    root = 1 / np.sqrt(np.maximum(listed.lengths, 1))
+    worths = (np.ones(len(codes)), root[owner], 1 / np.log2(place + 2))
+    counts, scaled, exposure = (
+        added(codes, owner, worth, weights, listed.catalogue) for worth in worths
+    )
+    full = weights[listed.lengths > 0]
+    totals = (weights.sum(axis=0), full.sum(axis=0), (full**2).sum(axis=0))
+    return [
+        Sums(counts[:, b], scaled[:, b], exposure[:, b], *(float(each[b]) for each in totals))
+        for b in range(weights.shape[1])
+    ]
 
 
 def _around(drawn: Floats, value: float, level: float) -> tuple[float, float, float]:

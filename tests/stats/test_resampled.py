@@ -1,0 +1,33 @@
+"""Many draws at once are many draws one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rankgate.metrics.lists import Listed
+from rankgate.services.card_figures import _sums
+from rankgate.stats import resampled
+from rankgate.stats.resampled import draws
+
+
+def test_draws_are_the_same_whatever_the_blocks(monkeypatch):
+    whole = np.concatenate(list(draws(7, 20, seed=3)), axis=1)
+    monkeypatch.setattr(resampled, "_BLOCK", 21)
+    assert np.array_equal(np.concatenate(list(draws(7, 20, seed=3)), axis=1), whole)
+    assert (whole.sum(axis=0) == 7).all()
+    assert whole.shape == (7, 20)
+
+
+def test_sums_under_many_weightings_are_those_of_each():
+    rng = np.random.default_rng(4)
+    items = np.array([rng.permutation(9)[:4] for _ in range(12)])
+    items[3, 2:] = -1
+    items[5] = -1
+    listed = Listed(items, 9)
+    (weights,) = draws(12, 6, seed=1)
+    for told, weight in zip(_sums(listed, weights), weights.T, strict=True):
+        one = listed.sums(weight)
+        for name in ("counts", "scaled", "exposure"):
+            assert getattr(told, name) == pytest.approx(getattr(one, name), abs=1e-12)
+        assert (told.lists, told.filled, told.squares) == (one.lists, one.filled, one.squares)
