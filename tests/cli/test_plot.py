@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -95,6 +97,11 @@ def test_cutoffs_take_metrics_and_places(files):
 def test_the_help_names_every_kind():
     told = CliRunner().invoke(program, ["plot", "--help"]).output
     assert all(f"{each.name}  " in told for each in KINDS)
+
+
+def test_the_page_of_pictures_names_every_kind():
+    page = (Path(__file__).parents[2] / "docs" / "pictures.md").read_text()
+    assert re.findall(r"^\| `([a-z-]+)` ", page, re.MULTILINE) == [each.name for each in KINDS]
 
 
 def test_eval_starts_without_altair(files):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,6 +29,37 @@ def _contrast(one, two):
 @pytest.mark.parametrize("shade", SYSTEMS)
 def test_systems_stand_out_from_either_ground(shade, ground):
     assert _contrast(shade, ground) >= 3  # WCAG 2.2, 1.4.11
+
+
+# what is left of linear red, green and blue without one kind of cones: Machado, Oliveira and
+# Fernandes 2009, table of severity 1.0
+CONES = {
+    "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216),
+               (-0.003882, -0.048116, 1.051998)),
+    "deutan": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413),
+               (-0.011820, 0.042940, 0.968881)),
+    "tritan": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602),
+               (0.004733, 0.691367, 0.303900)),
+}  # fmt: skip
+TO_XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750),
+          (0.0193339, 0.1191920, 0.9503041))  # fmt: skip
+WHITE = np.array((0.95047, 1, 1.08883))
+
+
+def _seen(shade, cones):
+    """CIE L*a*b* of a colour as it is seen."""
+    plain = np.array([int(shade[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(plain <= 0.04045, plain / 12.92, ((plain + 0.055) / 1.055) ** 2.4)
+    x, y, z = np.cbrt(np.array(TO_XYZ) @ np.clip(np.array(cones) @ linear, 0, 1) / WHITE)
+    return np.array((116 * y - 16, 500 * (x - y), 200 * (y - z)))
+
+
+@pytest.mark.parametrize("kind", CONES)
+def test_colours_stay_apart_without_one_kind_of_cones(kind):
+    pairs = [(*two, 15) for two in (*combinations(SYSTEMS, 2), *pairwise(style.GRADES))]
+    for one, two, least in (*pairs, (style.BLUE, style.RED, 60)):
+        apart = np.linalg.norm(_seen(one, CONES[kind]) - _seen(two, CONES[kind]))
+        assert apart >= least, (one, two, apart)
 
 
 @pytest.mark.parametrize(("ink", "ground"), [(style.INK, PAPER), (style.DIM, PAPER)])

@@ -197,13 +197,6 @@ def test_precision_recall_has_the_eleven_levels(results):
     assert [row["precision"] for row in rows] == list(told.runs[0].means.values())
 
 
-def test_power_at_the_queries_there_are_is_what_the_comparison_says(results):
-    told, curves = results["comparison"].metrics.row(0, named=True), results["planned"].curves
-    at = curves.filter(curves["n"] == told["n"])["detectable"][0]
-    assert at == pytest.approx(told["mde"], rel=1e-9)
-    assert curves["detectable"].is_sorted(descending=True)
-
-
 def test_agreement_is_a_matrix_with_both_halves(results):
     rows = {(row["row"], row["column"]): row["value"] for row in _drawn("agreement", results)}
     told = results["agreed"].found.pairs
@@ -288,22 +281,6 @@ def test_without_the_extra_one_sentence_says_so(results, monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(MissingExtraError, match=r"install rankgate\[plots\]"):
         kind("deltas").draw(results["comparison"])
-
-
-@pytest.mark.parametrize(
-    ("need", "runs", "words"),
-    [
-        ("comparison", (OLD,), "compares two runs"),
-        ("comparison", (OLD, NEW, OLD), "compares two runs"),
-        ("reconciliation", (OLD, NEW), "is of one run; 2 runs came"),
-        ("evaluation", (), "no runs came"),
-        ("explanation", (OLD,), "name it with --query"),
-        ("agreed", (OLD,), "ratings alone"),
-    ],
-)
-def test_too_few_or_too_many_runs_are_told(need, runs, words):
-    with pytest.raises(UsageError, match=words):
-        result_for(need, Asked(QRELS, runs))
 
 
 def test_a_metric_without_cutoffs_or_levels_gives_no_curve(results):

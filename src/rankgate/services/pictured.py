@@ -34,6 +34,7 @@ RANKS = 20
 
 _ONE = ("nDCG@10",)
 _AT_K = ("P", "R", "nDCG")
+_AT_K_OF_ONE = ("P", "R", "F", "AP", "nDCG")
 _RECALL = tuple(f"IPrec@{level / 10:.1f}" for level in range(11))
 
 
@@ -142,7 +143,8 @@ def _evaluation(asked: Asked, metrics: Sequence[str] = ()) -> Evaluation:
 
 
 def _cutoffs(asked: Asked) -> Evaluation:
-    return _evaluation(asked, at_cutoffs(asked.metrics or _AT_K, asked.cutoffs))
+    unasked = _AT_K_OF_ONE if len(asked.runs) == 1 else _AT_K
+    return _evaluation(asked, at_cutoffs(asked.metrics or unasked, asked.cutoffs))
 
 
 def _recall(asked: Asked) -> Evaluation:

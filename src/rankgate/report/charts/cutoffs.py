@@ -31,7 +31,9 @@ def draw(told: Evaluation) -> Picture:
     ]
     rows = [row | {"k": int(row["at"])} for row in rows if row["metric"] in stems]
     if not rows:
-        raise UsageError("no metric has two cutoffs; give some, such as -m P.1,5,10,20.")
+        raise UsageError(
+            "no metric has values at two cutoffs; give some, such as nDCG@5 and nDCG@10."
+        )
     x = _axis(sorted({row["k"] for row in rows}))
     if len(told.runs) == 1:
         title = f"{short(told.runs[0].run)}: metrics at k"

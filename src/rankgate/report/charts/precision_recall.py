@@ -28,7 +28,9 @@ def draw(told: Evaluation) -> Picture:
         if row["metric"].partition("(")[0] in _NAMES
     ]
     if not rows:
-        raise UsageError("a precision-recall curve is made of IPrec@0.0 to IPrec@1.0; give those.")
+        raise UsageError(
+            "no IPrec has a value; a precision-recall curve is made of IPrec@0.0 to IPrec@1.0."
+        )
     x = Axis("recall", "recall", (0, 1), (0, 0.2, 0.4, 0.6, 0.8, 1), form=".1f")
     y = Axis("precision", "interpolated precision", (0, 1), form=".1f")
     title = (

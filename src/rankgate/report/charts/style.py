@@ -12,9 +12,10 @@ DARK = {INK: "#e6edf3", DIM: "#9aa4af", LINE: "#30363d", PAPER: "#0d1117"}
 BLUE, RED, GREY = "#1f77c4", "#d55e00", "#7d8590"
 """Better, worse, neither."""
 
-SYSTEMS = (BLUE, RED, "#00916a", "#b8609a", "#a37a00", "#3c94cc", GREY)
-"""Of systems and metrics, in order: Okabe and Ito's, shifted until each has a contrast of 3 to 1
-or more against both grounds."""
+SYSTEMS = (BLUE, RED, "#009955", "#7722ff", "#ee1144", "#8877ff", GREY)
+"""Of systems and metrics, in order. Each has a contrast of 3 to 1 or more against both grounds, and
+any two differ by 15 or more (CIE 1976) as readers without one kind of cones see them (Machado,
+Oliveira and Fernandes, IEEE TVCG 15(6), 2009, doi:10.1109/TVCG.2009.113)."""
 
 GRADES = ("#8c959f", "#c7a252", "#5aa9c4", "#3479b8", "#1d4e9e")
 """From worthless to best, as on pages; each differs from its neighbours in lightness too."""

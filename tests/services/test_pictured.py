@@ -1,0 +1,76 @@
+"""The results that pictures are drawn from."""
+
+from __future__ import annotations
+
+import pytest
+
+from rankgate.errors import UsageError
+from rankgate.services.compare import compare
+from rankgate.services.pictured import Asked, at_cutoffs, result_for
+from rankgate.services.planned import planned
+from rankgate.services.ranks import ranks, ranks_of
+
+QUERIES = [f"q{i}" for i in range(12)]
+QRELS = {q: {"a": 3, "b": 1, "c": 0, "d": 2} for q in QUERIES}
+OLD = {q: {"x": 5.0, "b": 4.0, "a": 3.0, "c": 2.0, "d": 1.0} for q in QUERIES}
+NEW = {q: {"a": 5.0 - i % 3, "b": 4.5, "y": 3.5, "d": 1.0 + i % 4} for i, q in enumerate(QUERIES)}
+
+
+@pytest.mark.parametrize(
+    ("need", "runs", "words"),
+    [
+        ("comparison", (OLD,), "compares two runs"),
+        ("comparison", (OLD, NEW, OLD), "compares two runs"),
+        ("reconciliation", (OLD, NEW), "is of one run; 2 runs came"),
+        ("evaluation", (), "no runs came"),
+        ("explanation", (OLD,), "name it with --query"),
+        ("agreed", (OLD,), "ratings alone"),
+    ],
+)
+def test_too_few_or_too_many_runs_are_told(need, runs, words):
+    with pytest.raises(UsageError, match=words):
+        result_for(need, Asked(QRELS, runs))
+
+
+def test_what_is_unasked_is_by_how_many_runs_there_are():
+    one, two = (result_for("cutoffs", Asked(QRELS, runs)) for runs in ((OLD,), (OLD, NEW)))
+    stems = [list(dict.fromkeys(m.split("@")[0] for m in each.metrics)) for each in (one, two)]
+    assert stems == [["P", "R", "F", "AP", "nDCG"], ["P", "R", "nDCG"]]
+
+
+def test_a_cutoff_that_is_named_stays():
+    assert at_cutoffs(("P", "nDCG(gain='exp')", "RR@7"), (1, 5)) == (
+        "P@1", "P@5", "nDCG(gain='exp')@1", "nDCG(gain='exp')@5", "RR@7",
+    )  # fmt: skip
+
+
+def test_two_metrics_where_one_is_needed_are_told():
+    with pytest.raises(UsageError, match="leave out RR"):
+        result_for("reconciliation", Asked(QRELS, (OLD,), ("AP", "RR")))
+
+
+def test_power_at_the_queries_there_are_is_what_the_comparison_says():
+    compared = compare(QRELS, OLD, NEW, ["nDCG@10"]).comparisons[0]
+    told, curves = compared.metrics.row(0, named=True), planned(compared).curves
+    at = curves.filter(curves["n"] == told["n"])["detectable"][0]
+    assert at == pytest.approx(told["mde"], rel=1e-9)
+    assert curves["detectable"].is_sorted(descending=True)
+
+
+def test_equal_differences_have_no_power():
+    with pytest.raises(UsageError, match="no power to speak of"):
+        planned(compare(QRELS, OLD, OLD, ["nDCG@10"]).comparisons[0])
+
+
+def test_ranks_of_a_comparison_are_those_of_its_runs():
+    told = ranks_of(compare(QRELS, OLD, {"new": NEW}, ["nDCG@10"], depth=4).comparisons[0])
+    same = ranks(QRELS, {told.systems[0]: OLD, "new": NEW}, depth=4)
+    assert told.judged.equals(same.judged)
+    assert told.grades.equals(same.grades)
+    assert (told.queries, told.qrels_sha256) == (same.queries, same.qrels_sha256)
+
+
+def test_more_grades_than_can_be_told_apart_become_two():
+    qrels = {"q": {f"d{i}": i for i in range(12)}}
+    told = ranks(qrels, {"q": {f"d{i}": 20.0 - i for i in range(12)}}, depth=12)
+    assert told.grades["label"].to_list() == ["not relevant", *["relevant"] * 11]
