@@ -1,0 +1,109 @@
+"""Exposure, prefixes and popularity, against the numbers of papers and formulas written out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log, log2
+
+import numpy as np
+import pytest
+
+from rankgate.metrics.lists import NONE, Listed
+from rankgate.metrics.lists.exposure import (
+    AWRF,
+    EED,
+    EEL,
+    EER,
+    ExposureMerit,
+    ExposureOpportunity,
+    ExposureParity,
+)
+from rankgate.metrics.lists.popularity import (
+    ACLT,
+    APLT,
+    PopREO,
+    PopRSP,
+    PopularityLift,
+    TailShare,
+    tail_of,
+)
+from rankgate.metrics.lists.prefixes import FAIR, NDKL, PrefixFairness, least_protected
+
+# P N P N N: the protected group is 1
+TOY = Listed(np.array([[0, 1, 2, 3, 4]]), 5, groups=np.array([1, 0, 1, 0, 0]))
+
+
+def test_exposure_of_the_toy():
+    discount = [1 / log2(rank + 1) for rank in range(1, 6)]
+    share = (discount[0] + discount[2]) / sum(discount)
+    assert share == pytest.approx(0.5087403079)
+    assert AWRF(target="uniform").value(TOY) == pytest.approx(0.9999448892, abs=1e-10)
+    assert AWRF.value(TOY) == pytest.approx(0.9913810679, abs=1e-10)  # 2 of 5 are protected
+    assert AWRF(distance="absolute").value(TOY) == pytest.approx(1 - (share - 0.4))
+    assert 1 / ExposureParity.value(TOY) == pytest.approx(1.5533748731, abs=1e-10)
+    geometric = AWRF(weight="geometric", target="uniform", distance="absolute").value(TOY)
+    assert geometric == pytest.approx(1 - (0.6451612903 - 0.5), abs=1e-10)
+
+
+def test_exposure_against_merit():
+    told = replace(TOY, relevant=np.array([[0, 1]]))
+    discount = [1 / log2(rank + 1) for rank in range(1, 6)]
+    first, rest = discount[0] + discount[2], discount[1] + discount[3] + discount[4]
+    assert ExposureMerit.value(told) == pytest.approx(min(first, rest) / max(first, rest))
+    assert ExposureOpportunity.value(told) == pytest.approx(discount[1] / discount[0])
+
+
+def test_expected_exposure_is_written_out():
+    told = Listed(np.array([[0, 1, 2]]), 5, relevant=np.array([[1, 4]]))  # 4 is not shown
+    first, rest = (1 + 0.5) / 2, (0.25 + 0.125) / 2
+    own, due = [1, 0.5, 0.25, 0], [rest, first, rest, first]
+    assert EED.value(told) == pytest.approx(sum(e**2 for e in own))
+    assert EER.value(told) == pytest.approx(sum(a * b for a, b in zip(own, due, strict=True)))
+    loss = sum((a - b) ** 2 for a, b in zip(own, due, strict=True))
+    assert EEL.value(told) == pytest.approx(loss)
+
+
+def test_the_tables_of_fa_ir():
+    assert least_protected(12) == (0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4)
+    assert least_protected(12, 0.3) == (0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2)
+    assert least_protected(12, 0.7) == (0, 1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6)
+    late = replace(TOY, items=np.array([[1, 3, 4, 0, 2], [1, 3, 4, NONE, NONE]]))
+    assert FAIR.values(late).tolist() == [1, 1]
+    assert FAIR.values(replace(TOY, groups=np.zeros(5, int))).tolist() == [0]
+
+
+def test_prefix_fairness_is_written_out():
+    two = PrefixFairness(step=2)
+    parts = [abs(1 / 2 - 2 / 5) / log2(2), abs(2 / 4 - 2 / 5) / log2(4)]
+    worst = max(abs(1 - 2 / 5) / log2(2) + abs(2 / 4 - 2 / 5) / log2(4),
+                abs(0 - 2 / 5) / log2(2) + abs(1 / 4 - 2 / 5) / log2(4))  # fmt: skip
+    assert two.value(TOY) == pytest.approx(sum(parts) / worst)
+    ends = np.array([[0, 2, 1, 3, 4], [1, 3, 4, 0, 2]])
+    for kind in ("difference", "kl", "ratio"):
+        values = two(kind=kind).values(replace(TOY, items=ends))
+        assert np.nanmax(values) == pytest.approx(1)
+    assert np.isnan(PrefixFairness.value(replace(TOY, groups=np.zeros(5, int))))
+
+
+def test_ndkl_is_written_out():
+    told = replace(TOY, items=np.array([[0, 1]]))
+    first, second = log(1 / 0.4), 0.5 * log(0.5 / 0.4) + 0.5 * log(0.5 / 0.6)
+    z = 1 + 1 / log2(3)
+    assert NDKL.value(told) == pytest.approx((first + second / log2(3)) / z)
+
+
+def test_the_head_and_the_tail():
+    seen = np.array([10, 5, 3, 1, 1])
+    assert tail_of(seen).tolist() == [False, True, True, True, True]
+    assert tail_of(seen, "interactions", 0.8).tolist() == [False, False, False, True, True]
+    told = Listed(np.array([[0, 1], [3, NONE]]), 5, seen=seen, people=10,
+                  relevant=np.array([[0, 1], [1, 3]]),
+                  history=np.array([[4, NONE], [0, 1]]))  # fmt: skip
+    assert ACLT.value(told) == 1
+    assert APLT.value(told) == (1 / 2 + 1) / 2
+    assert TailShare.value(told) == 2 / 3
+    assert PopularityLift.value(told) == pytest.approx(((7.5 - 1) / 1 + (1 - 7.5) / 7.5) / 2)
+    chances = np.array([1 / 1, 2 / 3])  # of the head one of one, of the tail two of three
+    assert PopREO.value(told) == pytest.approx(chances.std() / chances.mean())
+    free = np.array([1 / (1 + 0), 2 / (3 + 3)])  # items new to each user
+    assert PopRSP.value(told) == pytest.approx(free.std() / free.mean())
