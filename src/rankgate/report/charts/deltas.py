@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.report.charts.door import altair
-from rankgate.report.charts.parts import in_columns, note, panel, rule, table
+from rankgate.report.charts.parts import in_columns, panel, rule, table
 from rankgate.report.charts.picture import Picture
 from rankgate.report.charts.style import BLUE, RED
 from rankgate.report.charts.words import short, shorts
@@ -20,7 +20,7 @@ _FINE = 680  # queries whose bars are still a point wide
 
 HOW = (
     "One bar a query, the best for the candidate first: blue gained, orange lost. "
-    "Dashed: the mean difference."
+    "Dashed: the mean difference, with its interval in brackets."
 )
 
 
@@ -62,13 +62,10 @@ def _panel(told: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  #
     layers = [_bars(rows, metric)]
     if row["delta"] is not None:
         layers.append(rule("mean", row["delta"], dashed=True))
-    ties = f", {row['ties']} tied" if row["ties"] else ""
-    layers += [
-        note(f"▲ {row['wins']} won{ties}", (width - 2, 2), BLUE, align="right"),
-        note(f"▼ {row['losses']} lost", (4, _HEIGHT - 2), RED, baseline="bottom"),
-    ]
-    ends = interval(row["low"], row["high"])
-    title = f"{metric}: mean {signed(row['delta'])}, {told.level:.0%} interval {ends}"
+    title = (
+        f"{metric}: mean {signed(row['delta'])} {interval(row['low'], row['high'])}; "
+        f"{row['wins']} won, {row['ties']} tied, {row['losses']} lost"
+    )
     return alt.layer(*layers).properties(width=width, height=_HEIGHT, **panel(title))
 
 

@@ -28,6 +28,7 @@ def draw(told: Explanation) -> Picture:
     if not any(row["contribution"] for row in rows) and not any(row["ideal"] for row in rows):
         raise UsageError(f"{told.metric} of query {told.query_id}: no document adds anything.")
     sum_, norm = (each.name if each else "" for each in (told.summed, told.norm))
+    sum_ = "the sum" if sum_ == "sum" else sum_
     adds = f"to {sum_}, which is divided by {norm}" if sum_ and norm else "to the value"
     value = decimal(told.value)
     about = (

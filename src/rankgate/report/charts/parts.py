@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.report.charts.door import altair
-from rankgate.report.charts.style import DIM, GREY, INK, colour
+from rankgate.report.charts.style import GREY, INK, colour
 from rankgate.report.charts.words import shorts, spread
 
 if TYPE_CHECKING:
@@ -118,16 +118,6 @@ def panel(title: str) -> dict[str, Any]:
         text=title, fontSize=13, anchor="start", frame="group", offset=6, color=INK
     )
     return {"title": words}
-
-
-def note(words: str, place: tuple[float, float], shade: str = DIM, **how: Any) -> Any:  # noqa: ANN401
-    """Words at a place of a panel, in points from its upper left corner."""
-    alt = altair()
-    return (
-        alt.Chart(table([{"words": words}]))
-        .mark_text(**{"align": "left", "baseline": "top", "color": shade, "fontSize": 12} | how)
-        .encode(x=alt.value(place[0]), y=alt.value(place[1]), text="words:N")
-    )
 
 
 def rule(field: str, value: float, *, along: str = "y", dashed: bool = False) -> Any:  # noqa: ANN401
