@@ -132,5 +132,11 @@ def test_from_the_command_line(tmp_path, monkeypatch, capsys):
     assert "judgments of single ratings, on the binary scale, by majority\n" in text
     assert "on the graded scale, by mean after binary-to-graded" in text
     found = json.loads(told("--format", "json"))["parts"]
+    assert "against" not in text
+    (tmp_path / "two.run").write_text("shoes Q0 b 1 2 t\nshoes Q0 x 2 1 t\n")
+    words.insert(2, str(tmp_path / "two.run"))  # the first of the two
+    text = told()
+    assert "one against two: CG@2 +200 %" in text  # 4.5 against 1.5
+    words.pop(2)
     # b ties and has no judgment; on the graded scale its mean is 3/2
     assert [part["runs"][0]["mean"] for part in found] == [{"P@2": 1.0}, {"CG@2": 4.5}]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from rankgate.report import as_json
 from rankgate.report.evaluation import render
+from rankgate.report.grid import printable
+from rankgate.report.numbers import UNDEFINED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +26,21 @@ def render_parts(parts: Sequence[Part], form: str, *, per_query: bool = False) -
         rest = [each.split("\n", 1)[1] for each in told_as]
         return f"{heads[0]}\n{''.join(rest)}" if len(set(heads)) == 1 else "\n".join(told_as)
     sign = "% " if form == "latex" else ""
-    return "\n".join(
-        f"{sign}{way(part)}\n\n{told}" for part, told in zip(parts, told_as, strict=True)
-    )
+    heads = ["\n".join(f"{sign}{line}" for line in (way(part), *changes(part))) for part in parts]
+    return "\n".join(f"{head}\n\n{told}" for head, told in zip(heads, told_as, strict=True))
+
+
+def changes(part: Part) -> list[str]:
+    """How far each further run is from the first, in whole per cent, a line a run."""
+    told: dict[str, list[str]] = {}
+    for each in part.changes:
+        shown = UNDEFINED if each["per_cent"] is None else f"{each['per_cent']:+d} %"
+        told.setdefault(each["run"], []).append(f"{each['metric']} {shown}")
+    first = part.evaluation.runs[0].run
+    return [
+        f"{printable(run)} against {printable(first)}: {', '.join(words)}"
+        for run, words in told.items()
+    ]
 
 
 def way(part: Part) -> str:

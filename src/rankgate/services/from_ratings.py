@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,11 +72,26 @@ class Part:
     made_by: Mapping[str, Any]
     evaluation: Evaluation
 
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """The change of each run after the first against it: ``run``, ``metric``, ``per_cent``."""
+        first, *others = self.evaluation.runs
+        return [
+            {
+                "run": run.run,
+                "metric": label,
+                "per_cent": badge(run.means[label], first.means[label]),
+            }
+            for run in others
+            for label in self.evaluation.metrics
+        ]
+
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
             "made_by": dict(self.made_by),
             "scale": self.way.scale,
+            "change": self.changes,
             **self.evaluation.to_dict(per_query=per_query),
         }
 
@@ -153,8 +169,11 @@ def from_ratings(
 
 
 def badge(value: float, before: float) -> int | None:
-    """SearchTweak's change in whole per cent, halves away from 0; None where before is 0."""
-    if not before:
+    """SearchTweak's change in whole per cent, halves away from 0.
+
+    None where there is nothing to take a share of: before is 0, or one of them undefined.
+    """
+    if not before or not math.isfinite(value) or not math.isfinite(before):
         return None
     change = (value - before) / before * 100
     return int(abs(change) + 0.5) * (1 if change > 0 else -1)
