@@ -25,7 +25,10 @@ def _scored():
 
 MADE = [
     *((_compared, name) for name in ("deltas", "scatter", "forest", "judged", "grades", "power")),
-    *((_scored, name) for name in ("distributions", "cutoffs", "precision-recall")),
+    *(
+        (_scored, name)
+        for name in ("distributions", "cutoffs", "precision-recall", "scorecard", "pareto")
+    ),
     (lambda: rankgate.explain(QRELS, OLD, "q1", "nDCG@3"), "explain"),
     (lambda: rankgate.reconcile(QRELS, OLD, "nDCG@3"), "reconcile"),
     (lambda: rankgate.blindspots(QRELS, OLD), "blindspots"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 import xml.etree.ElementTree as ET
@@ -24,38 +23,9 @@ pytest.importorskip("vl_convert")
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'<!--"
 
-QUERIES = [f"q{i}" for i in range(12)]
-QRELS = {q: {"a": 3, "b": 1, "c": 0, "d": 2} for q in QUERIES}
-OLD = {q: {"x": 5.0, "b": 4.0, "a": 3.0, "c": 2.0, "d": 1.0} for q in QUERIES}
-NEW = {q: {"a": 5.0 - i % 3, "b": 4.5, "y": 3.5, "d": 1.0 + i % 4} for i, q in enumerate(QUERIES)}
-RATINGS = "query_id,doc_id,rater,grade\n" + "".join(
-    f"q{i},d{j},{who},{(i + j + (who == 'bob' and i == 3)) % 4}\n"
-    for i in range(6)
-    for j in range(3)
-    for who in ("ann", "bob", "cy")
-)
-RUNS = {
-    "comparison": 2, "comparisons": 2, "planned": 2, "evaluation": 2, "cutoffs": 2, "recall": 2,
-    "reconciliation": 1, "blindness": 1, "explanation": 1, "ranks": 2, "agreed": 0, "pipeline": 2,
-}  # fmt: skip
-
 
 def _parsed(drawn):
     return ET.fromstring(drawn)  # noqa: S314 - drawn by ourselves, and to be found whole
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    ratings = tmp_path_factory.mktemp("ratings") / "ratings.csv"
-    ratings.write_text(RATINGS)
-    return {
-        need: result_for(
-            need,
-            Asked(str(ratings) if need == "agreed" else QRELS, (OLD, NEW)[: RUNS[need]],
-                  query_id="q1"),
-        )
-        for need in NEEDS
-    }  # fmt: skip
 
 
 @pytest.fixture(params=KINDS, ids=lambda each: each.name)
@@ -114,113 +84,15 @@ def test_data_with_a_colour_for_a_name_keep_it():
     assert on_dark(spec) == {"data": spec["data"], "mark": {"color": DARK[PAPER]}}
 
 
-def _drawn(name, results):
-    return kind(name).draw(results[kind(name).needs]).rows
-
-
-def test_deltas_are_the_comparison_s_sorted(results):
-    told = results["comparison"]
-    rows = _drawn("deltas", results)
-    own = {row["query_id"]: row["delta"] for row in told.queries.iter_rows(named=True)}
-    assert {row["query"]: row["delta"] for row in rows} == own
-    assert [row["delta"] for row in rows] == sorted(own.values(), reverse=True)
-    assert math.fsum(own.values()) / len(own) == pytest.approx(told.metrics["delta"][0])
-
-
-def test_scatter_has_both_values_of_every_query(results):
-    told = results["comparison"].queries.select("query_id", "baseline", "candidate").rows()
-    rows = _drawn("scatter", results)
-    assert sorted((row["query"], row["baseline"], row["candidate"]) for row in rows) == sorted(told)
-
-
-def test_cutoffs_are_the_means_at_each_k(results):
-    told = results["cutoffs"]
-    rows = {
-        (row["run"], row["metric"], row["k"]): row["value"] for row in _drawn("cutoffs", results)
-    }
-    assert len(rows) == 2 * len(told.metrics)
-    for run in told.runs:
-        for label, value in run.means.items():
-            metric, k = label.split("@")
-            assert rows[run.run, metric, int(k)] == value
-
-
-def test_forest_has_each_interval(results):
-    told = results["comparisons"].comparisons[0].metrics.select("delta", "low", "high").rows()
-    assert [(row["delta"], row["low"], row["high"]) for row in _drawn("forest", results)] == told
-
-
-def test_reconcile_has_each_number_with_all_who_give_it(results):
-    told = {each.value: ", ".join(each.conventions) for each in results["reconciliation"].groups}
-    rows = {row["value"]: row["conventions"] for row in _drawn("reconcile", results)}
-    assert rows == {value: names for value, names in told.items() if value is not None}
-
-
-def test_blindspots_has_the_profile(results):
-    told = results["blindness"].profile.select("change", "metric", "unmoved").rows()
-    rows = [(row["row"], row["column"], row["value"]) for row in _drawn("blindspots", results)]
-    assert rows == told
-
-
-def test_explain_adds_up_to_the_sum(results):
-    told = results["explanation"]
-    rows = _drawn("explain", results)
-    assert math.fsum(row["contribution"] or 0 for row in rows) == pytest.approx(told.summed.value)
-    assert math.fsum(row["ideal"] or 0 for row in rows) == pytest.approx(told.norm.value)
-
-
-def test_judged_and_grades_by_rank_are_counted_right(results):
-    first = results["ranks"].systems[0]
-    rows = [row for row in _drawn("judged", results) if row["series"] == first]
-    # the old list is x (unjudged), b, a, c, d for every query
-    assert [row["at"] for row in rows] == [0, 1, 1, 1, 1]
-    assert [row["upto"] for row in rows] == [0, 1 / 2, 2 / 3, 3 / 4, 4 / 5]
-    told = results["ranks"]
-    grades = told.grades.filter(told.grades["system"] == first)
-    assert grades.select("rank", "grade", "share").rows() == [
-        (1, None, 1.0), (2, 1.0, 1.0), (3, 3.0, 1.0), (4, 0.0, 1.0), (5, 2.0, 1.0),
-    ]  # fmt: skip
-
-
-def test_distributions_have_every_value(results):
-    told = results["evaluation"]
-    rows = _drawn("distributions", results)
-    assert sorted(row["value"] for row in rows) == sorted(
-        value for run in told.runs for value in run.values["nDCG@10"].tolist()
-    )
-
-
-def test_precision_recall_has_the_eleven_levels(results):
-    told = results["recall"]
-    rows = [row for row in _drawn("precision-recall", results) if row["series"] == told.runs[0].run]
-    assert [row["recall"] for row in rows] == [level / 10 for level in range(11)]
-    assert [row["precision"] for row in rows] == list(told.runs[0].means.values())
-
-
-def test_agreement_is_a_matrix_with_both_halves(results):
-    rows = {(row["row"], row["column"]): row["value"] for row in _drawn("agreement", results)}
-    told = results["agreed"].found.pairs
-    for pair in told.iter_rows(named=True):
-        assert rows[pair["first"], pair["second"]] == rows[pair["second"], pair["first"]]
-        assert rows[pair["first"], pair["second"]] == pair["kappa"]
-    assert rows["ann", "cy"] == 1
-    assert rows["ann", "bob"] < 1
-
-
-def test_stages_have_values_and_ceilings(results):
-    told = results["pipeline"].ceilings.select("value", "ceiling").rows()
-    assert [(row["value"], row["ceiling"]) for row in _drawn("stages", results)] == told
-
-
 @pytest.mark.parametrize("name", [each.name for each in KINDS if each.needs != "agreed"])
-def test_whatever_stands_in_data_stays_text(name):
-    qrels = {EVIL + q: {EVIL + d: g for d, g in docs.items()} for q, docs in QRELS.items()}
+def test_whatever_stands_in_data_stays_text(name, small):
+    qrels = {EVIL + q: {EVIL + d: g for d, g in docs.items()} for q, docs in small.qrels.items()}
     runs = []
-    for i, run in enumerate((OLD, NEW)):
+    for i, run in enumerate(small.runs):
         ranked = {EVIL + q: {EVIL + d: s for d, s in docs.items()} for q, docs in run.items()}
         runs.append(replace(read_run(ranked), name=f"{EVIL}{i}"))
     need = kind(name).needs
-    asked = Asked(qrels, tuple(runs)[: RUNS[need]], query_id=f"{EVIL}q1")
+    asked = Asked(qrels, tuple(runs)[: small.takes[need]], query_id=f"{EVIL}q1")
     told = kind(name).draw(result_for(need, asked))
     _parsed(told.svg())
     drawn = page(replace(told, title=f"{told.title} {EVIL}"))
@@ -261,20 +133,20 @@ def test_written_gives_each_form(results):
     assert json.loads(written(told, "json"))["$schema"].startswith("https://vega.github.io/schema")
 
 
-def test_bars_of_text_have_every_query_or_both_ends(results):
+def test_bars_of_text_have_every_query_or_both_ends(results, small):
     told = in_text("deltas", results["comparison"], 80)
     lines = [line for line in told.splitlines() if line.startswith("q")]
-    assert len(lines) == len(QUERIES)
+    assert len(lines) == len(small.qrels)
     assert max(map(len, told.splitlines())) <= 80
     assert told.splitlines()[0].startswith("nDCG@10: ")
     with pytest.raises(UsageError, match="no form for the terminal"):
         in_text("scatter", results["comparison"], 80)
 
 
-def test_text_histograms_count_every_query(results):
+def test_text_histograms_count_every_query(results, small):
     told = in_text("distributions", results["evaluation"], 80)
     counts = [int(found) for found in re.findall(r"to +\d\.\d\d +(\d+)", told)]
-    assert sum(counts) == 2 * len(QUERIES)
+    assert sum(counts) == 2 * len(small.qrels)
 
 
 def test_without_the_extra_one_sentence_says_so(results, monkeypatch):

@@ -12,9 +12,10 @@ from rankgate.notebook.picture import Picture, pictured
 from rankgate.report import as_html
 from rankgate.report.evaluation import counts, means, rules
 from rankgate.services import DEFAULT_METRICS
+from rankgate.services.tradeoff import tradeoff
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rankgate.data import Scores
     from rankgate.metrics.declare import Metric
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _KINDS = ("distributions", "cutoffs", "precision-recall")
+_TRADEOFFS = ("scorecard", "pareto")
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,18 @@ class Evaluation(services.Evaluation):
         )
 
     def plot(self, kind: str = "distributions") -> Picture:
-        """A picture: distributions; cutoffs, of metrics at several; precision-recall, of IPrec.
+        """A picture of the runs.
+
+        Args:
+            kind: distributions; cutoffs, of metrics at several; precision-recall, of IPrec;
+                scorecard and pareto, of several runs by several metrics.
 
         Raises:
             UsageError: no such picture of this result, or nothing to draw.
             MissingExtraError: the extra ``plots`` is not installed.
         """
-        return pictured(kind, dict.fromkeys(_KINDS, lambda: self))
+        results: dict[str, Callable[[], Any]] = dict.fromkeys(_KINDS, lambda: self)
+        return pictured(kind, results | dict.fromkeys(_TRADEOFFS, lambda: tradeoff(self)))
 
     def _repr_html_(self) -> str:
         return (

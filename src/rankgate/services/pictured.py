@@ -15,6 +15,7 @@ from rankgate.services.planned import Planned, planned
 from rankgate.services.ranks import Ranks, ranks
 from rankgate.services.reconcile import Reconciliation, reconcile
 from rankgate.services.stages import DEPTH, METRICS, Pipeline, stages
+from rankgate.services.tradeoff import Tradeoff, tradeoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -176,6 +177,11 @@ def _ranks(asked: Asked) -> Ranks:
     )  # fmt: skip
 
 
+def _tradeoff(asked: Asked) -> Tradeoff:
+    asked.need(2, None, "is of two runs or more")
+    return tradeoff(_evaluation(asked, asked.metrics or DEFAULT_METRICS), asked.extra)
+
+
 def _agreed(asked: Asked) -> Agreed:
     asked.need(0, 0, "is of ratings alone")
     return agree(asked.qrels)
@@ -201,6 +207,7 @@ NEEDS: Mapping[str, Callable[[Asked], Any]] = {
     "blindness": _blindness,
     "explanation": _explanation,
     "ranks": _ranks,
+    "tradeoff": _tradeoff,
     "agreed": _agreed,
     "pipeline": _pipeline,
 }

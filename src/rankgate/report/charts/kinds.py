@@ -16,6 +16,7 @@ from rankgate.report.charts import (
     raters,
     reconciled,
     scatter,
+    scorecard,
     staged,
 )
 from rankgate.report.charts.kind import Kind
@@ -35,6 +36,8 @@ KINDS = (
     Kind("precision-recall", "precision against recall", "recall", precision_recall.draw),
     Kind("power", "what more queries would show", "planned", power.draw),
     Kind("agreement", "raters, two by two", "agreed", raters.draw),
+    Kind("scorecard", "systems by several metrics", "tradeoff", scorecard.scorecard),
+    Kind("pareto", "two metrics against each other", "tradeoff", scorecard.pareto),
     Kind("stages", "stages with their ceilings", "pipeline", staged.draw),
 )  # fmt: skip
 """In the order of `rankgate plot --help`."""

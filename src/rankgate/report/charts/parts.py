@@ -30,6 +30,7 @@ class Axis:
         ticks: where it is marked; empty is as it falls.
         log: whether it is logarithmic.
         form: of its numbers, as d3 writes it.
+        bare: whether it is not drawn.
     """
 
     field: str
@@ -38,6 +39,7 @@ class Axis:
     ticks: tuple[float, ...] = ()
     log: bool = False
     form: str = ""
+    bare: bool = False
 
 
 def table(rows: Rows) -> Any:  # noqa: ANN401 - Altair's
@@ -66,7 +68,7 @@ def labelled_lines(
         x=alt.X(f"{x.field}:Q", title=x.title, axis=_ticked(x), scale=_scale(x)),
         y=alt.Y(
             f"{y.field}:Q", title=y.title, scale=alt.Scale(domain=[low, high], nice=False),
-            axis=alt.Axis(format=y.form, tickCount=6) if y.form else alt.Axis(tickCount=6),
+            axis=_counted(y),
         ),
         color=alt.Color(
             "series:N", scale=alt.Scale(domain=names, range=colours), legend=None, sort=names
@@ -136,8 +138,21 @@ def in_columns(panels: Sequence[Any], columns: int = 2, spacing: int = 28) -> An
     return joined.resolve_scale(x="independent", y="independent", color="independent")
 
 
+def unmarked() -> Any:  # noqa: ANN401 - as above
+    """An axis that is not seen; one that is None cannot be shared by layers."""
+    return altair().Axis(labels=False, ticks=False, domain=False, grid=False, title=None)
+
+
+def _counted(axis: Axis) -> Any:  # noqa: ANN401 - as above
+    if axis.bare:
+        return unmarked()
+    return altair().Axis(tickCount=6, **({"format": axis.form} if axis.form else {}))
+
+
 def _ticked(axis: Axis) -> Any:  # noqa: ANN401 - as above
     alt = altair()
+    if axis.bare:
+        return unmarked()
     given: dict[str, Any] = {"grid": False}
     if axis.ticks:
         given |= {"values": list(axis.ticks), "labelOverlap": "greedy"}

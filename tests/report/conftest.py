@@ -1,0 +1,46 @@
+"""Results of a small collection, one for each picture that is drawn of them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from rankgate.services.pictured import NEEDS, Asked, result_for
+
+QUERIES = [f"q{i}" for i in range(12)]
+QRELS = {q: {"a": 3, "b": 1, "c": 0, "d": 2} for q in QUERIES}
+OLD = {q: {"x": 5.0, "b": 4.0, "a": 3.0, "c": 2.0, "d": 1.0} for q in QUERIES}
+NEW = {q: {"a": 5.0 - i % 3, "b": 4.5, "y": 3.5, "d": 1.0 + i % 4} for i, q in enumerate(QUERIES)}
+RATINGS = "query_id,doc_id,rater,grade\n" + "".join(
+    f"q{i},d{j},{who},{(i + j + (who == 'bob' and i == 3)) % 4}\n"
+    for i in range(6)
+    for j in range(3)
+    for who in ("ann", "bob", "cy")
+)
+RUNS = {
+    "comparison": 2, "comparisons": 2, "planned": 2, "evaluation": 2, "cutoffs": 2, "recall": 2,
+    "reconciliation": 1, "blindness": 1, "explanation": 1, "ranks": 2, "agreed": 0, "pipeline": 2,
+    "tradeoff": 2,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def small():
+    """The collection, and how many runs each result takes."""
+    return SimpleNamespace(qrels=QRELS, runs=(OLD, NEW), takes=RUNS)
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory):
+    """By the name that kinds have for what they need."""
+    ratings = tmp_path_factory.mktemp("ratings") / "ratings.csv"
+    ratings.write_text(RATINGS)
+    return {
+        need: result_for(
+            need,
+            Asked(str(ratings) if need == "agreed" else QRELS, (OLD, NEW)[: RUNS[need]],
+                  query_id="q1"),
+        )
+        for need in NEEDS
+    }  # fmt: skip

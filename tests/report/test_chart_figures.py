@@ -1,0 +1,133 @@
+"""The figures of pictures are the result's."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from rankgate.data import read_run
+from rankgate.report.charts.kinds import kind
+from rankgate.services.pictured import Asked, result_for
+
+pytest.importorskip("altair")
+
+
+def _drawn(name, results):
+    return kind(name).draw(results[kind(name).needs]).rows
+
+
+def test_deltas_are_the_comparison_s_sorted(results):
+    told = results["comparison"]
+    rows = _drawn("deltas", results)
+    own = {row["query_id"]: row["delta"] for row in told.queries.iter_rows(named=True)}
+    assert {row["query"]: row["delta"] for row in rows} == own
+    assert [row["delta"] for row in rows] == sorted(own.values(), reverse=True)
+    assert math.fsum(own.values()) / len(own) == pytest.approx(told.metrics["delta"][0])
+
+
+def test_scatter_has_both_values_of_every_query(results):
+    told = results["comparison"].queries.select("query_id", "baseline", "candidate").rows()
+    rows = _drawn("scatter", results)
+    assert sorted((row["query"], row["baseline"], row["candidate"]) for row in rows) == sorted(told)
+
+
+def test_cutoffs_are_the_means_at_each_k(results):
+    told = results["cutoffs"]
+    rows = {
+        (row["run"], row["metric"], row["k"]): row["value"] for row in _drawn("cutoffs", results)
+    }
+    assert len(rows) == 2 * len(told.metrics)
+    for run in told.runs:
+        for label, value in run.means.items():
+            metric, k = label.split("@")
+            assert rows[run.run, metric, int(k)] == value
+
+
+def test_forest_has_each_interval(results):
+    told = results["comparisons"].comparisons[0].metrics.select("delta", "low", "high").rows()
+    assert [(row["delta"], row["low"], row["high"]) for row in _drawn("forest", results)] == told
+
+
+def test_reconcile_has_each_number_with_all_who_give_it(results):
+    told = {each.value: ", ".join(each.conventions) for each in results["reconciliation"].groups}
+    rows = {row["value"]: row["conventions"] for row in _drawn("reconcile", results)}
+    assert rows == {value: names for value, names in told.items() if value is not None}
+
+
+def test_blindspots_has_the_profile(results):
+    told = results["blindness"].profile.select("change", "metric", "unmoved").rows()
+    rows = [(row["row"], row["column"], row["value"]) for row in _drawn("blindspots", results)]
+    assert rows == told
+
+
+def test_explain_adds_up_to_the_sum(results):
+    told = results["explanation"]
+    rows = _drawn("explain", results)
+    assert math.fsum(row["contribution"] or 0 for row in rows) == pytest.approx(told.summed.value)
+    assert math.fsum(row["ideal"] or 0 for row in rows) == pytest.approx(told.norm.value)
+
+
+def test_judged_and_grades_by_rank_are_counted_right(results):
+    first = results["ranks"].systems[0]
+    rows = [row for row in _drawn("judged", results) if row["series"] == first]
+    # the old list is x (unjudged), b, a, c, d for every query
+    assert [row["at"] for row in rows] == [0, 1, 1, 1, 1]
+    assert [row["upto"] for row in rows] == [0, 1 / 2, 2 / 3, 3 / 4, 4 / 5]
+    told = results["ranks"]
+    grades = told.grades.filter(told.grades["system"] == first)
+    assert grades.select("rank", "grade", "share").rows() == [
+        (1, None, 1.0), (2, 1.0, 1.0), (3, 3.0, 1.0), (4, 0.0, 1.0), (5, 2.0, 1.0),
+    ]  # fmt: skip
+
+
+def test_distributions_have_every_value(results):
+    told = results["evaluation"]
+    rows = _drawn("distributions", results)
+    assert sorted(row["value"] for row in rows) == sorted(
+        value for run in told.runs for value in run.values["nDCG@10"].tolist()
+    )
+
+
+def test_precision_recall_has_the_eleven_levels(results):
+    told = results["recall"]
+    rows = [row for row in _drawn("precision-recall", results) if row["series"] == told.runs[0].run]
+    assert [row["recall"] for row in rows] == [level / 10 for level in range(11)]
+    assert [row["precision"] for row in rows] == list(told.runs[0].means.values())
+
+
+def test_agreement_is_a_matrix_with_both_halves(results):
+    rows = {(row["row"], row["column"]): row["value"] for row in _drawn("agreement", results)}
+    told = results["agreed"].found.pairs
+    for pair in told.iter_rows(named=True):
+        assert rows[pair["first"], pair["second"]] == rows[pair["second"], pair["first"]]
+        assert rows[pair["first"], pair["second"]] == pair["kappa"]
+    assert rows["ann", "cy"] == 1
+    assert rows["ann", "bob"] < 1
+
+
+def test_stages_have_values_and_ceilings(results):
+    told = results["pipeline"].ceilings.select("value", "ceiling").rows()
+    assert [(row["value"], row["ceiling"]) for row in _drawn("stages", results)] == told
+
+
+def test_scorecard_and_pareto_have_the_means_and_know_who_is_beaten():
+    # AP and RR by hand: of 3 relevant documents
+    qrels = {"q": {"a": 1, "b": 1, "c": 1}}
+    lists = {"whole": "abc", "late": "xabc", "lone": "a", "worse": "xa"}
+    runs = {
+        name: {"q": {doc: -float(i) for i, doc in enumerate(docs)}} for name, docs in lists.items()
+    }
+    named = tuple(replace(read_run(run), name=name) for name, run in runs.items())
+    told = result_for("tradeoff", Asked(qrels, named, ("RR", "R@3")))
+    assert told.front == ("whole",)
+    points = {row["system"]: (row["x"], row["y"]) for row in kind("pareto").draw(told).rows}
+    assert points == {
+        "whole": (1, 1), "late": (0.5, 2 / 3), "lone": (1, 1 / 3), "worse": (0.5, 1 / 3)
+    }  # fmt: skip
+    rows = {(row["series"], row["metric"]): row["share"] for row in
+            kind("scorecard").draw(told).rows}  # fmt: skip
+    assert rows["whole", "RR"] == rows["whole", "R@3"] == rows["lone", "RR"] == 1
+    assert rows["worse", "RR"] == rows["worse", "R@3"] == rows["lone", "R@3"] == 0
+    assert rows["late", "R@3"] == pytest.approx(0.5)
