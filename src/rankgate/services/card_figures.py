@@ -10,6 +10,7 @@ import polars as pl
 
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import Sums
+from rankgate.services.dominance import dominators
 from rankgate.stats.resampled import added, draws
 
 if TYPE_CHECKING:
@@ -99,15 +100,9 @@ def figures(
 
 def dominated(cards: Sequence[Card], metrics: Mapping[str, Metric]) -> tuple[tuple[str, str], ...]:
     """Systems that another is as good as everywhere and better somewhere, each with one such."""
-    signs = np.array([1 if metric.higher_is_better else -1 for metric in metrics.values()])
-    table = np.array([[card.means[label] for label in metrics] for card in cards]) * signs
-    table = table[:, ~np.isnan(table).any(axis=0)]
-    found = []
-    for at, card in enumerate(cards):
-        over = (table >= table[at]).all(axis=1) & (table > table[at]).any(axis=1)
-        if over.any():
-            found.append((card.name, cards[int(over.argmax())].name))
-    return tuple(found)
+    means = {card.name: [card.means[label] for label in metrics] for card in cards}
+    found = dominators(means, [metric.higher_is_better for metric in metrics.values()])
+    return tuple((name, by) for name, by in found.items() if by is not None)
 
 
 def _drawn(
