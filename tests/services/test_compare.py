@@ -11,7 +11,8 @@ from scipy import stats
 
 import rankgate
 from rankgate.errors import InputError, UsageError
-from rankgate.services.compare import Rules, compare, compared
+from rankgate.report.comparison import render
+from rankgate.services.compare import Comparisons, Rules, compare, compared
 from rankgate.services.paired import Way
 from rankgate.services.side import side
 
@@ -240,3 +241,24 @@ def test_a_real_pair(shared):
     assert (row["baseline"], row["candidate"]) == pytest.approx((0.5875, 0.5966), abs=5e-5)
     assert any("judged@10 is 0.71 of the baseline" in words for words in told.warnings)
     assert "<table>" in told._repr_html_()
+
+
+def test_what_was_drawn_is_said(systems):
+    """Exact, drawn with its Monte-Carlo error, and the resamples of an interval."""
+    few = [dict(list(each.items())[:8]) for each in systems]
+    exact = rankgate.compare(*few, ["P@1"], test="randomization").only
+    assert "randomization test, exact: all flips of signs were counted" in _text(exact)
+    drawn = rankgate.compare(*systems, ["P@1"], test="randomization", resamples=500).only
+    error = drawn.metrics["mc_error"][0]
+    assert error == pytest.approx(
+        (drawn.metrics["p_raw"][0] * (1 - drawn.metrics["p_raw"][0]) / 500) ** 0.5
+    )
+    assert f"500 resamples, seed 0, Monte-Carlo error at most {error:.2g}" in _text(drawn)
+    interval = rankgate.compare(*systems, ["P@1"], interval="bca").only
+    assert interval.resamples == 10_000
+    assert "interval: bca, 10,000 resamples, seed 0; p: t test" in _text(interval)
+
+
+def _text(comparison):
+    told = Comparisons((comparison,))
+    return " ".join(render(told, "text").split())

@@ -37,7 +37,7 @@ resamples = click.option(
     type=click.IntRange(min=1),
     default=100_000,
     show_default=True,
-    help="Of tests and intervals that draw.",
+    help="Of tests and intervals that draw; an interval takes 10,000 at most.",
 )
 unequal = click.option(
     "--unequal",

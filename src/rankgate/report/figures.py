@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rankgate.report.numbers import UNDEFINED
+from rankgate.services.paired import DRAWN, MOST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _SMALL = 0.001
 
@@ -44,3 +50,30 @@ def whole(value: float | None) -> str:
     if value is None:
         return UNDEFINED
     return "> 1,000,000" if value > 1e6 else f"{-int(-value // 1):,}"  # noqa: PLR2004
+
+
+def way(
+    interval: str, test: str, resamples: int, seed: int, errors: Iterable[float | None] = ()
+) -> str:
+    """How interval and p were made: what was drawn, and how far the drawing lets p stray.
+
+    Args:
+        interval: its method.
+        test: behind p.
+        resamples: drawn for the test, or for the interval if the test draws nothing.
+        seed: of the drawing.
+        errors: the Monte-Carlo error of each p; 0 where every flip of signs was looked at.
+
+    >>> way("t", "randomization", 1000, 0, [0.0])
+    'interval: t; p: randomization test, exact: all flips of signs were counted'
+    >>> way("bca", "t", 10_000, 0)
+    'interval: bca, 10,000 resamples, seed 0; p: t test'
+    """
+    of = f", {min(resamples, MOST):,} resamples, seed {seed}"
+    first = f"interval: {interval}{of if interval != 't' else ''}; p: {test} test"
+    if test not in DRAWN:
+        return first
+    worst = max((error for error in errors if error is not None), default=0.0)
+    if test == "randomization" and not worst:
+        return f"{first}, exact: all flips of signs were counted"
+    return f"{first}, {resamples:,} resamples, seed {seed}, Monte-Carlo error at most {worst:.2g}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.report import as_csv, as_json, as_latex, as_markdown
 from rankgate.report.as_text import WIDTH, fitted, shortened
-from rankgate.report.figures import interval, number, p_value, signed
+from rankgate.report.figures import interval, number, p_value, signed, way
 from rankgate.report.grid import Grid, printable
 from rankgate.report.numbers import UNDEFINED, decimal
 from rankgate.report.paragraphs import wrapped
@@ -177,13 +177,14 @@ def labels(told: Pipeline) -> Grid:
 
 def notes(told: Pipeline) -> str:
     """What the figures are of."""
-    drawn = f", {told.resamples:,} resamples, seed {told.seed}" if told.resamples else ""
+    errors = told.steps["mc_error"] if len(told.steps) else ()
+    drawn = way(told.interval, told.test, told.resamples, told.seed, errors)
     return (
         f"Means are over queries; the ceiling is over the {told.queries} that have a value at every"
         f" stage. Relevant is a grade above 0; unjudged documents count as worthless, in the "
         f"ceiling too. A stage reranks if all of its first {told.depth} "
-        f"documents are among those of the stage before. Interval: {told.interval}; p: {told.test} "
-        f"test{drawn}, corrected by {told.correction}."
+        f"documents are among those of the stage before. {drawn[0].upper()}{drawn[1:]}, "
+        f"corrected by {told.correction}."
     )
 
 

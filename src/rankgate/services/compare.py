@@ -238,7 +238,7 @@ def _comparison(
         power=way.power,
         depth=depth,
         seed=way.seed,
-        resamples=way.resamples if way.test in {"randomization", "bootstrap"} else 0,
+        resamples=way.drawn,
     )
 
 

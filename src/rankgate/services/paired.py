@@ -32,6 +32,12 @@ SECONDARY = frozenset({"wilcoxon", "sign", "bootstrap"})
 
 METHODS = ("t", "bca", "percentile", "basic")
 
+DRAWN = frozenset({"randomization", "bootstrap"})
+"""Tests that draw."""
+
+MOST = 10_000
+"""Resamples that an interval takes at most; its ends do not move visibly with more."""
+
 
 @dataclass(frozen=True)
 class Way:
@@ -66,6 +72,13 @@ class Way:
                 raise UsageError(f"{name}={share}: it lies between 0 and 1, as 0.95 does.")
         if self.resamples < 1 or self.band < 0:
             raise UsageError("resamples are 1 or more, and a band of ties is 0 or more.")
+
+    @property
+    def drawn(self) -> int:
+        """Resamples that the test takes, else the interval; 0 where neither draws."""
+        if self.test in DRAWN:
+            return self.resamples
+        return 0 if self.interval == "t" else min(self.resamples, MOST)
 
 
 @dataclass(frozen=True)
@@ -161,7 +174,7 @@ def _interval(delta: Floats, way: Way) -> Intervals:
     from rankgate.stats.bootstrap import bootstrap_interval  # noqa: PLC0415 - as above
 
     method: Literal["bca", "percentile", "basic"] = way.interval  # type: ignore[assignment]
-    resamples = min(way.resamples, 10_000)
+    resamples = min(way.resamples, MOST)
     return bootstrap_interval(delta, way.level, method, samples=resamples, seed=way.seed)
 
 

@@ -201,8 +201,7 @@ def _pipeline(
         _mean(values, "best"), _means(sides), _ceilings(values, sides, kinds, moved, depth), steps,
         moved, mixed, lost.select(*LOSSES), bottleneck(values, lost, way.level),
         (*_hidden(scorer, aim), *uneven(mixed, k), *cautions), way.test, way.interval, way.level,
-        correction, way.seed,
-        way.resamples if way.test in {"randomization", "bootstrap"} else 0,
+        correction, way.seed, way.drawn,
     )  # fmt: skip
 
 
