@@ -84,6 +84,7 @@ class Side:
         scores: the columns of `SCORES`.
         lists: the columns of `LISTS`.
         queries: the columns of `QUERIES`, then tags.
+        lower: the metrics that are better when lower.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Side:
     scores: pl.DataFrame
     lists: pl.DataFrame
     queries: pl.DataFrame
+    lower: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for table, schema in (
@@ -150,6 +152,7 @@ class Comparison:
         power: the power that ``mde`` and ``needed`` are for.
         depth: the last rank of the lists.
         seed, resamples: of what was drawn at random.
+        lower: the metrics that are better when lower; their worst queries are those that rose.
     """
 
     baseline: Identity
@@ -175,6 +178,7 @@ class Comparison:
     depth: int = 10
     seed: int = 0
     resamples: int = 0
+    lower: tuple[str, ...] = ()
     names: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:

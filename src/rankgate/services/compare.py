@@ -238,6 +238,7 @@ def _comparison(
         power=way.power,
         depth=depth,
         seed=way.seed,
+        lower=other.lower,
         resamples=way.drawn,
     )
 

@@ -64,7 +64,8 @@ def queries_of(baseline: Side, candidate: Side, values: Values) -> pl.DataFrame:
             },
             schema_overrides={"query_id": pl.String},
         ).drop_nans("delta")  # fmt: skip
-        parts.append(part.sort("delta", "query_id"))
+        fell = metric in candidate.lower
+        parts.append(part.sort("delta", "query_id", descending=[fell, False]))
     table = pl.concat(parts)
     for beside in (judged, shared, *([tags] if tags is not None else [])):
         table = table.join(beside, on="query_id", how="left", maintain_order="left")

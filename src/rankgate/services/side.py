@@ -93,6 +93,7 @@ class Scorer:
             scores=scores.table,
             lists=lists.select(*LISTS),
             queries=_queries(ranked, scores, lists, self.tags),
+            lower=tuple(label for label, each in self.metrics if not each.higher_is_better),
         )
 
 
