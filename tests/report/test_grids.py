@@ -40,6 +40,21 @@ def test_what_does_not_fit_either_way_is_cut():
     assert heads == [f"metric{i}" for i in range(20)]
 
 
+def test_every_piece_keeps_what_says_of_what_its_rows_are():
+    rows = tuple(("AP", f"one{i}", f"two{i}", *["0.5"] * 12) for i in range(20))
+    head = ("metric", "first", "second", *(f"figure{i}" for i in range(12)))
+    text = as_text.fitted(Grid(head, rows, frozenset({0, 1, 2}), keys=3))
+    pieces = text.split("\n\n")
+    assert len(pieces) > 1
+    assert {tuple(piece.split("\n")[1].split()[:3]) for piece in pieces} == {("AP", "one0", "two0")}
+    assert [word for piece in pieces for word in piece.split("\n")[0].split()[3:]] == [*head[3:]]
+
+
+def test_a_head_that_breaks_at_a_stroke_is_one_word_when_turned():
+    grid = Grid(("run", "won/tied/\nlost"), (("a", "1/2/3"),))
+    assert grid.turned.rows[0][0] == "won/tied/lost"
+
+
 def test_a_column_too_wide_stays_whole():
     grid = Grid(("run", "x" * 100, "y" * 100), (("a", "1", "2"), ("b", "1", "2")))
     assert as_text.fitted(grid).split("\n\n")[0].split("\n")[0] == f"run  {'x' * 100}"

@@ -42,7 +42,7 @@ def fitted(grid: Grid, width: int = WIDTH) -> str:
     turned = table(grid.turned) if grid.rows else whole
     if _width(turned) <= width:
         return turned
-    pieces, begin = [], 1
+    pieces, begin = [], grid.keys
     while begin < len(grid.head):
         end = begin + 1
         while end < len(grid.head) and _width(table(grid.columns(begin, end + 1))) <= width:

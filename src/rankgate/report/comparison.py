@@ -201,7 +201,7 @@ def _slice(told: Comparison, tag: str) -> Grid:
     ]
     one, two = printable(told.baseline.name), printable(told.candidate.name)
     head = (tag, "metric", "n", one, two, "delta", f"{told.level:.0%} interval", "p (bh)")
-    return Grid(head, tuple(rows), frozenset({0, 1}))
+    return Grid(head, tuple(rows), frozenset({0, 1}), keys=2)
 
 
 def _latency(told: Comparison) -> Grid:

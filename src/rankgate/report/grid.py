@@ -13,11 +13,13 @@ class Grid:
         head: the name of each column; a newline is where a narrow medium may break it.
         rows: one word a column.
         left: the columns that hold words, which stand flush left; numbers stand right.
+        keys: how many first columns say what a row is of; they stay with every piece.
     """
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left: frozenset[int] = frozenset({0})
+    keys: int = 1
 
     @classmethod
     def of(cls, columns: dict[str, list[str]], left: tuple[int, ...] = (0,)) -> Grid:
@@ -27,7 +29,9 @@ class Grid:
     @property
     def flat(self) -> Grid:
         """The same with every head in one line."""
-        joined = (name.replace("-\n", "-").replace("\n", " ") for name in self.head)
+        joined = (
+            name.replace("-\n", "-").replace("/\n", "/").replace("\n", " ") for name in self.head
+        )
         return replace(self, head=tuple(joined))
 
     @property
@@ -39,8 +43,8 @@ class Grid:
         return Grid((corner, *first), rows)
 
     def columns(self, begin: int, end: int) -> Grid:
-        """The first column and some of the others."""
-        chosen = [0, *range(max(begin, 1), end)]
+        """The columns that are keys, and some of the others."""
+        chosen = [*range(self.keys), *range(max(begin, self.keys), end)]
         return replace(
             self,
             head=tuple(self.head[i] for i in chosen),

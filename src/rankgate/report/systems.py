@@ -50,18 +50,18 @@ def of_many(told: Many) -> list[tuple[str, Grid]]:
                                          frozenset({0, 1}))),
         ("do systems differ at all? (two-way ANOVA)", Grid(("metric", "F", "p"), tuple(anova))),
         (
-            "every pair, corrected for all pairs (Tukey's HSD, paired; and randomised)",
+            "every pair, first minus second (Tukey's HSD, paired; and randomised)",
             Grid(("metric", "first", "second", "delta", level, "p Tukey", "p random."),
-                 tuple(pairs), frozenset({0, 1, 2})),
+                 tuple(pairs), frozenset({0, 1, 2}), keys=3),
         ),
         (
             "how alike metrics order the systems",
-            Grid(("metric", "metric ", "tau", "tau AP", "RBO"), tuple(orders), frozenset({0, 1})),
+            Grid(("metric", "metric ", "tau", "tau AP", "RBO (.9)"), tuple(orders), frozenset({0, 1})),
         ),
         (
-            "what these queries can carry (generalizability theory)",
+            f"what these queries can carry (generalizability theory, {level}s)",
             Grid(("metric", "queries", "Eρ², order", "Φ, values", "queries\nfor Eρ² .95",
-                  "tau with\nothers"), tuple(reliable)),
+                  "tau with other\nqueries"), tuple(reliable)),
         ),
     ]  # fmt: skip
     return [(heading, grid) for heading, grid in tables if grid.rows]
