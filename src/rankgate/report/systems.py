@@ -56,7 +56,8 @@ def of_many(told: Many) -> list[tuple[str, Grid]]:
         ),
         (
             "how alike metrics order the systems",
-            Grid(("metric", "metric ", "tau", "tau AP", "RBO (.9)"), tuple(orders), frozenset({0, 1})),
+            Grid(("metric", "metric ", "tau", "tau AP", "RBO (.9)"), tuple(orders),
+                 frozenset({0, 1})),
         ),
         (
             f"what these queries can carry (generalizability theory, {level}s)",
