@@ -18,7 +18,9 @@ FORMS = ("text", "json")
 """The forms of passports, by the name that ``--format`` takes."""
 
 _SCHEMA_VERSION = 1
-_USUAL = "as usual"
+USUAL = "as usual"
+"""The words for a convention that binds no parameter of a metric."""
+
 _HEAD = (("", "none", "empty"), ("parameters", "relevant", "list"))
 _MOST_BOUND = 28  # columns of 80 that the parameters of a convention take beside the rest
 
@@ -28,7 +30,7 @@ def render_all(passports: Iterable[Passport], form: str, width: int = WIDTH) -> 
     if form == "json":
         listed = [each.to_dict() for each in passports]
         return as_json.dumped({"schema_version": _SCHEMA_VERSION, "metrics": listed})
-    named = [(_spelled(each), _entry(each)) for each in passports]
+    named = [(spelled(each), _entry(each)) for each in passports]
     widths = [max(len(name) for name, _ in named)]
     return "".join(beside([name], lines, widths, width) for name, lines in named)
 
@@ -39,7 +41,7 @@ def render(passport: Passport, form: str, width: int = WIDTH) -> str:
         return as_json.dumped({"schema_version": _SCHEMA_VERSION, **passport.to_dict()})
     facts = {
         "formula": passport.formula,
-        "values": _values(passport),
+        "values": values(passport),
         "needs": "; ".join(passport.needs),
         "sees": passport.sees,
         "blind to": passport.blind_to,
@@ -51,7 +53,7 @@ def render(passport: Passport, form: str, width: int = WIDTH) -> str:
     known = ((label, line) for label, line in facts.items() if line)
     told = "".join(beside([label], [line], widths, width) for label, line in known)
     parts = [
-        "\n".join([_spelled(passport), *wrapped(passport.title, width), ""]),
+        "\n".join([spelled(passport), *wrapped(passport.title, width), ""]),
         told,
         _parameters(passport, width),
         _conventions(passport.conventions, width),
@@ -59,7 +61,7 @@ def render(passport: Passport, form: str, width: int = WIDTH) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _spelled(passport: Passport) -> str:
+def spelled(passport: Passport) -> str:
     """How the name is written, with what stands after @."""
     needed = {each.name: each.required for each in passport.parameters}
     if passport.at is None:
@@ -86,7 +88,7 @@ def _parameters(passport: Passport, width: int) -> str:
     ]
     widths = [max(len(words[i]) for words in named) for i in (0, 1)]
     rows = (
-        beside(words, [_takes(each) + _written(each, passport.at)], widths, width - 2)
+        beside(words, [takes(each) + _written(each, passport.at)], widths, width - 2)
         for words, each in zip(named, passport.parameters, strict=True)
     )
     return f"parameters, and what they are unasked\n{indented(''.join(rows))}"
@@ -96,7 +98,8 @@ def _written(facts: ParameterFacts, at: str | None) -> str:
     return f", written @{facts.name}" if facts.name == at else ""
 
 
-def _takes(facts: ParameterFacts) -> str:
+def takes(facts: ParameterFacts) -> str:
+    """What a parameter may be."""
     words = " or ".join(facts.choices)
     if facts.kind == "gain":
         return f"{words}, or a map such as {{1: 1, 2: 3}}"
@@ -112,7 +115,8 @@ def _takes(facts: ParameterFacts) -> str:
     return f"{number} from {facts.low:g} to {facts.high:g}"
 
 
-def _values(passport: Passport) -> str:
+def values(passport: Passport) -> str:
+    """The bounds, the direction of improvement, and how queries become one number."""
     low = "no lower bound" if passport.low is None else f"from {passport.low:g}"
     high = "no upper bound" if passport.high is None else f"to {passport.high:g}"
     better = "higher is better" if passport.higher_is_better else "lower is better"
@@ -124,15 +128,24 @@ def _values(passport: Passport) -> str:
     return f"{low}{comma}{high}; {better}; {joint}{where}"
 
 
+def alike(conventions: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, ...], list[str]]:
+    """The names of conventions by what they do with a metric.
+
+    That is the parameters they bind, and the values where nothing is relevant or retrieved.
+    """
+    told: dict[tuple[str, ...], list[str]] = {}
+    for name, how in conventions.items():
+        bound = ", ".join(_bound(key, value) for key, value in how["parameters"].items())
+        empty = (_empty(how[kind]) for kind in ("without_relevant", "nothing_retrieved"))
+        told.setdefault((bound or USUAL, *empty), []).append(name)
+    return told
+
+
 def _conventions(conventions: Mapping[str, Mapping[str, Any]], width: int) -> str:
     """What each convention does with this metric; those that do the same stand together."""
     if not conventions:
         return ""
-    told: dict[tuple[str, ...], list[str]] = {}
-    for name, how in conventions.items():
-        bound = ", ".join(_bound(key, value) for key, value in how["parameters"].items())
-        values = (_empty(how[kind]) for kind in ("without_relevant", "nothing_retrieved"))
-        told.setdefault((bound or _USUAL, *values), []).append(name)
+    told = alike(conventions)
     most = _MOST_BOUND * width // WIDTH
     widths = [max((len(key[0]) for key in told if len(key[0]) <= most), default=0)]
     widths += [max(len(key[i]) for key in (*_HEAD, *told)) for i in (1, 2)]
