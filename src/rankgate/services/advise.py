@@ -132,21 +132,21 @@ def advise(
     sides = [*sides[:1], *parts.told_apart(sides[0], sides[1:])] if sides else []
     say("looking at judgments")
     facts = facts_of(scorer.qrels, len(scorer.index.query_ids), sides, said)
-    choices = _choices(facts)
+    every = choices(facts)
     chosen = tuple(
         replace(
             each, carrying=None if _about_judgments(each) else carrying(each.metric, sides, said)
         )
-        for each in choices
+        for each in every
         if each.role != "avoid"
     )
-    avoided = tuple(each for each in choices if each.role == "avoid")
+    avoided = tuple(each for each in every if each.role == "avoid")
     cautions = tuple(
         Reason(each.id, worded(each.words, facts), each.source)
         for each in CAUTIONS
         if each.when(facts)
     )
-    cited = {r.source for each in choices for r in each.reasons} | {r.source for r in cautions}
+    cited = {r.source for each in every for r in each.reasons} | {r.source for r in cautions}
     return Advice(
         said, facts, scorer.qrels.name, scorer.qrels.sha256, tuple(side.name for side in sides),
         scorer.how.to_dict(), chosen, avoided, cautions,
@@ -161,7 +161,7 @@ def _every(said: Answers) -> list[str]:
     return list(dict.fromkeys(metric.format(**cutoffs) for metric in chosen))
 
 
-def _choices(facts: Facts) -> list[Choice]:
+def choices(facts: Facts) -> list[Choice]:
     """Each metric in its strongest role, with the reasons for that role; the strongest first."""
     roles = list(ROLES)
     reasons: dict[tuple[str, str], list[Reason]] = {}
