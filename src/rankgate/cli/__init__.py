@@ -12,40 +12,54 @@ import click
 
 from rankgate.errors import RankgateError
 
-COMMANDS = {
-    "eval": "Score runs against judgments.",
-    "explain": "Show how one value came about, document by document.",
-    "compare": "Compare systems query by query; say how sure the difference is.",
-    "blindspots": "Tell what the chosen metrics cannot see.",
-    "gate": "Decide: pass, fail or inconclusive, by a policy.",
-    "policy": "Check a policy of the gate, or read what one may say.",
-    "baseline": "Save, show and list baselines for the gate.",
-    "holes": "Ask what unjudged documents could hide, and what to judge next.",
-    "stages": "Follow a ranking through its stages; tell which is the bottleneck.",
-    "split": "Split a log into what is learned from and what is predicted.",
-    "advise": "Advise on metrics: what to decide by, what it would not see.",
-    "report": "Write one page for everybody: verdict, metrics, worst queries, holes.",
-    "scorecard": "Put systems on one card: accuracy, coverage, novelty, diversity, fairness.",
-    "plot": "Draw a picture of a result; SVG, PNG, HTML, or bars of text.",
-    "reconcile": "Score a run under all conventions; tell what separates them.",
-    "conventions": "List the conventions, or read what one chooses.",
-    "trec_eval": "trec_eval itself: the same options, the same output.",
-    "metrics": "List the metrics, or read one's passport.",
-    "pool": "List what to judge, from the lists of several systems.",
-    "reusability": "Tell what runs lose when they are left out of the pool.",
-    "rate": "Rate a pool at the terminal, or have a language model do it.",
-    "sheet": "Deal a pool out to raters as sheets that they fill.",
-    "collect": "Read the ratings in sheets; find all that came back wrong.",
-    "resolve": "Make judgments of the ratings of several raters.",
-    "admit": "Tell whether a judge may stand beside people.",
-    "agree": "Tell how far raters agree, and what looks wrong.",
-    "validate": "Find all that is wrong with judgments and runs, and how to mend it.",
-    "describe": "Tell what files are: format, queries, grades, overlap, hashes.",
-    "convert": "Write a file in another format; tell what it cannot hold.",
-    "formats": "List the formats, or read what one is.",
-    "demo": "See rankgate at work on real input.",
+SECTIONS = {
+    "Start": {
+        "demo": "See rankgate at work on real input.",
+        "describe": "Tell what files are: format, queries, grades, overlap, hashes.",
+        "validate": "Find all that is wrong with judgments and runs, and how to mend it.",
+        "convert": "Write a file in another format; tell what it cannot hold.",
+        "formats": "List the formats, or read what one is.",
+        "advise": "Advise on metrics: what to decide by, what it would not see.",
+    },
+    "Measure": {
+        "eval": "Score runs against judgments.",
+        "explain": "Show how one value came about, document by document.",
+        "reconcile": "Score a run under all conventions; tell what separates them.",
+        "conventions": "List the conventions, or read what one chooses.",
+        "metrics": "List the metrics, or read one's passport.",
+        "trec_eval": "trec_eval itself: the same options, the same output.",
+    },
+    "Compare and decide": {
+        "compare": "Compare systems query by query; say how sure the difference is.",
+        "blindspots": "Tell what the chosen metrics cannot see.",
+        "holes": "Ask what unjudged documents could hide, and what to judge next.",
+        "gate": "Decide: pass, fail or inconclusive, by a policy.",
+        "policy": "Check a policy of the gate, or read what one may say.",
+        "baseline": "Save, show and list baselines for the gate.",
+    },
+    "Judge": {
+        "pool": "List what to judge, from the lists of several systems.",
+        "sheet": "Deal a pool out to raters as sheets that they fill.",
+        "collect": "Read the ratings in sheets; find all that came back wrong.",
+        "rate": "Rate a pool at the terminal, or have a language model do it.",
+        "resolve": "Make judgments of the ratings of several raters.",
+        "agree": "Tell how far raters agree, and what looks wrong.",
+        "admit": "Tell whether a judge may stand beside people.",
+        "reusability": "Tell what runs lose when they are left out of the pool.",
+    },
+    "Stages and recommenders": {
+        "stages": "Follow a ranking through its stages; tell which is the bottleneck.",
+        "split": "Split a log into what is learned from and what is predicted.",
+        "scorecard": "Put systems on one card: accuracy, coverage, novelty, diversity, fairness.",
+    },
+    "Show": {
+        "report": "Write one page for everybody: verdict, metrics, worst queries, holes.",
+        "plot": "Draw a picture of a result; SVG, PNG, HTML, or bars of text.",
+    },
 }
-"""Every command with its line of help; the file has the command's name."""
+"""Every command with its line of help, by what it is for; the file has the command's name."""
+
+COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
 
 _INPUT, _OURS, _INTERRUPTED, _CLOSED = 2, 70, 130, 141
 
@@ -69,8 +83,10 @@ class _Lazy(click.Group):
             raise click.exceptions.Exit(_CLOSED) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        widest = max(map(len, COMMANDS))
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), line) for name, line in section.items()])
 
 
 @click.group(
