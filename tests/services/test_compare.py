@@ -259,6 +259,19 @@ def test_what_was_drawn_is_said(systems):
     assert "interval: bca, 10,000 resamples, seed 0; p: t test" in _text(interval)
 
 
+def test_what_cannot_be_said_of_so_few_is_not_said(systems):
+    """Nothing is detectable where nothing differs; two queries have no corrected effect."""
+    same = rankgate.compare(systems[0], systems[1], systems[1], ["P@1"]).only.metrics
+    assert same["mde"].to_list() == [None]
+    qrels, _ = made([1, 1])
+    first = {query: {"bad": 2.0, "worse": 1.5, "good": 1.0} for query in qrels}
+    second = {"q00": {"good": 1.0}, "q01": {"bad": 2.0, "good": 1.0}}
+    two = rankgate.compare(qrels, first, second, ["RR"]).only
+    assert two.metrics["effect"].to_list() == [None]
+    assert two.metrics["mde"][0] > 0
+    assert "p: t test, not corrected (1 test)." in _text(two)
+
+
 def _text(comparison):
     told = Comparisons((comparison,))
     return " ".join(render(told, "text").split())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.errors import UsageError
 from rankgate.report import as_csv, as_json, as_latex, as_markdown
 from rankgate.report.as_text import WIDTH, fitted
-from rankgate.report.figures import interval, number, p_value, signed, way, whole
+from rankgate.report.figures import corrected, interval, number, p_value, signed, way, whole
 from rankgate.report.grid import Grid, printable
 from rankgate.report.numbers import UNDEFINED, decimal
 from rankgate.report.paragraphs import wrapped
@@ -145,7 +145,7 @@ def _notes(told: Comparison) -> str:
     drawn = way(told.interval, told.test, told.resamples, told.seed, told.metrics["mc_error"])
     return (
         f"delta is {printable(told.candidate.name)} minus {printable(told.baseline.name)}, mean "
-        f"over queries; {drawn}, corrected by {told.correction}. "
+        f"over queries; {drawn}, {corrected(told.correction)}. "
         f"Detectable is the smallest true difference that these queries show "
         f"with a power of {told.power:.0%}: not significant is not the same as not worse."
     )

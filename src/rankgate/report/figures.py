@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 _SMALL = 0.001
 
 
+def corrected(correction: str) -> str:
+    """What was done to p, as the end of a sentence.
+
+    >>> corrected("holm over 3 tests"), corrected("none over 1 test")
+    ('corrected by holm over 3 tests', 'not corrected (1 test)')
+    """
+    rule, _, tests = correction.partition(" over ")
+    return f"not corrected ({tests})" if rule == "none" else f"corrected by {correction}"
+
+
 def signed(value: float | None) -> str:
     """A difference with its sign.
 

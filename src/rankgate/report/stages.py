@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.report import as_csv, as_json, as_latex, as_markdown
 from rankgate.report.as_text import WIDTH, fitted, shortened
-from rankgate.report.figures import interval, number, p_value, signed, way
+from rankgate.report.figures import corrected, interval, number, p_value, signed, way
 from rankgate.report.grid import Grid, printable
 from rankgate.report.numbers import UNDEFINED, decimal
 from rankgate.report.paragraphs import wrapped
@@ -184,7 +184,7 @@ def notes(told: Pipeline) -> str:
         f" stage. Relevant is a grade above 0; unjudged documents count as worthless, in the "
         f"ceiling too. A stage reranks if all of its first {told.depth} "
         f"documents are among those of the stage before. {drawn[0].upper()}{drawn[1:]}, "
-        f"corrected by {told.correction}."
+        f"{corrected(told.correction)}."
     )
 
 

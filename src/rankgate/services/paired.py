@@ -95,7 +95,7 @@ class Figures:
         gz: Hedges' standardised difference.
         sd: of the differences.
         wins, ties, losses: counts.
-        mde: smallest true difference these queries show.
+        mde: smallest true difference these queries show; NaN where no two of them differ.
         needed: queries that show a difference as large as delta.
         warnings: of the intervals.
     """
@@ -160,7 +160,7 @@ def _column(before: Floats, after: Floats, way: Way) -> tuple[dict[str, float], 
         "high": float(told.high[0]),
         "gz": float(effect(before, after).gz[0]),
         "sd": sd,
-        "mde": float(detectable(sd, n, alpha, way.power)) if n > 1 else nan,
+        "mde": float(detectable(sd, n, alpha, way.power)) if n > 1 and sd else nan,
         "needed": needed(mean, sd, alpha, way.power) if n > 1 and mean and sd else nan,
     }
     return figure, told.warnings

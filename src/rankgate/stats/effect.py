@@ -19,7 +19,8 @@ class Effect:
 
     Attributes:
         dz: (M,) mean of the differences over their standard deviation.
-        gz: (M,) dz · (1 − 3/(4(n−1) − 1)), Hedges' correction for few queries.
+        gz: (M,) dz · (1 − 3/(4(n−1) − 1)), Hedges' correction for few queries; NaN for two, of
+            which nothing would be left.
         d_av: (M,) mean of the differences over the mean standard deviation of both sides.
     """
 
@@ -40,7 +41,8 @@ def effect(baseline: Floats, candidate: Floats) -> Effect:
     dz = _over(mean, delta.std(axis=0, ddof=1))
     both = (before.std(axis=0, ddof=1) + after.std(axis=0, ddof=1)) / 2
     few = 4 * (n - 1) - 1
-    return Effect(dz, dz * (1 - 3 / few), _over(mean, both))
+    gz = dz * (1 - 3 / few) if n > 2 else nothing  # noqa: PLR2004 - 1 − 3/3 is 0
+    return Effect(dz, gz, _over(mean, both))
 
 
 def _over(mean: Floats, spread: Floats) -> Floats:
