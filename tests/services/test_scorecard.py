@@ -17,7 +17,6 @@ from rankgate.errors import InputError, UsageError
 from rankgate.metrics.lists import NONE
 from rankgate.metrics.lists.coverage import Coverage
 from rankgate.scoring.world import World, grouped, numbers, one_hot, places
-from rankgate.services.card_figures import _around
 
 QRELS = {"u": {"a": 1, "b": 1}, "v": {"c": 1}, "w": {"a": 1}, "x": {"d": 1}}
 TRAIN = pl.DataFrame(
@@ -106,26 +105,6 @@ def test_differences_are_paired_and_corrected():
     again = rankgate.scorecard(qrels, {"popular": popular, "drawn": one}, ["P@5", "Coverage@5",
                                "Gini@5"], resamples=400)  # fmt: skip
     assert again.to_dict() == told.to_dict()
-
-
-def test_intervals_about_all_lists_cover_what_other_users_would_give():
-    """Of samples of users from one crowd, intervals of coverage hold what such samples give."""
-    rng = np.random.default_rng(8)
-    pull = (1 + np.arange(400)) ** -0.7
-    crowd = np.array([rng.choice(400, 10, replace=False, p=pull / pull.sum()) for _ in range(6000)])
-    values, held = [], []
-    for _ in range(150):
-        lists = crowd[rng.integers(0, len(crowd), 120)]
-        values.append(len(np.unique(lists)) / 400)
-    expected = np.mean(values)
-    for _ in range(100):
-        lists = crowd[rng.integers(0, len(crowd), 120)]
-        drawn = np.array(
-            [len(np.unique(lists[rng.integers(0, 120, 120)])) / 400 for _ in range(200)]
-        )
-        low, high, _ = _around(drawn, len(np.unique(lists)) / 400, 0.95)
-        held.append(low <= expected <= high)
-    assert 0.85 < np.mean(held) <= 1.0
 
 
 def test_sampled_candidates_mark_every_figure(tmp_path):

@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 
 from rankgate.metrics.lists.declare import ListMetric
-from rankgate.metrics.lists.listed import Sums
 from rankgate.services.dominance import dominators
-from rankgate.stats.resampled import added, draws
+from rankgate.services.redrawn import redrawn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,9 +27,6 @@ DIFFERENCES = {
     "high": pl.Float64, "p_raw": pl.Float64, "p_value": pl.Float64, "better": pl.Boolean,
 }  # fmt: skip
 """The columns of both tables; a difference is with the first system."""
-
-_BUDGET = 10_000_000_000  # places of lists that are counted again for resamples
-_LEAST = 100
 
 
 @dataclass(frozen=True)
@@ -61,9 +57,8 @@ def figures(
 ) -> tuple[pl.DataFrame, pl.DataFrame, int]:
     """The figures of every system and their differences from the first.
 
-    The interval of a mean is Student's t; that of a number about all lists together takes its
-    width from the same users drawn again, for every system alike, and stands around the value
-    itself: users who are drawn twice show no item more, so that resamples lie beside it.
+    The interval of a mean is Student's t; that of a number about all lists together is `Redrawn`,
+    of the same users for every system alike.
 
     Returns:
         the columns of `FIGURES`, those of `DIFFERENCES` (p corrected over all by Holm), and how
@@ -73,7 +68,8 @@ def figures(
         label: metric for label, metric in metrics.items()
         if isinstance(metric, ListMetric) and metric.merge != "mean"
     }  # fmt: skip
-    drawn, taken = _drawn(cards, together, resamples, seed)
+    lists = [card.listed for card in cards]
+    drawn, taken = redrawn(lists, together, resamples, seed)
     rows: list[tuple[object, ...]] = []
     differences: list[tuple[object, ...]] = []
     for label, metric in metrics.items():
@@ -81,8 +77,9 @@ def figures(
             value = float(card.means[label])
             delta = value - cards[0].means[label]
             if label in together:
-                ends = _around(drawn[label][at], value, level)
-                apart = _around(drawn[label][at] - drawn[label][0], delta, level)
+                ends = (*drawn[label][at].ends(value, level), np.nan)
+                off = drawn[label][at] - drawn[label][0]
+                apart = (*off.ends(delta, level), off.chance(delta))
                 users = int((card.listed.lengths > 0).sum())
             else:
                 ends = _of_mean(card.values[label], level)
@@ -103,62 +100,6 @@ def dominated(cards: Sequence[Card], metrics: Mapping[str, Metric]) -> tuple[tup
     means = {card.name: [card.means[label] for label in metrics] for card in cards}
     found = dominators(means, [metric.higher_is_better for metric in metrics.values()])
     return tuple((name, by) for name, by in found.items() if by is not None)
-
-
-def _drawn(
-    cards: Sequence[Card], together: Mapping[str, ListMetric], resamples: int, seed: int
-) -> tuple[dict[str, Floats], int]:
-    """For each metric about all lists its number in each resample of the users, ``(S, B)``."""
-    users = len(cards[0].listed.items)
-    visits = sum(card.listed.items.size for card in cards)
-    items = any(metric.merge == "items" for metric in together.values())
-    count = min(resamples, max(_LEAST, _BUDGET // max(1, visits))) if items else resamples
-    out = {label: np.full((len(cards), count), np.nan) for label in together}
-    if not together or not users:
-        return out, count
-    begin = 0
-    for weights in draws(users, count, seed):
-        block = slice(begin, begin + weights.shape[1])
-        begin = block.stop
-        for at, card in enumerate(cards):
-            by_cut: dict[int | None, list[Sums]] = {}
-            for label, metric in together.items():
-                sums: Sequence[Sums | Floats]
-                if metric.merge == "ratio":
-                    sums = list(weights.T @ metric.values(card.listed))
-                else:
-                    if metric.cutoff not in by_cut:
-                        by_cut[metric.cutoff] = _sums(card.listed.first(metric.cutoff), weights)
-                    sums = by_cut[metric.cutoff]
-                out[label][at, block] = [metric.of_sums(each) for each in sums]
-    return out, count
-
-
-def _sums(listed: Listed, weights: Floats) -> list[Sums]:
-    """What `Listed.sums` gives under each of many weightings of the users, ``(T, B)``."""
-    owner, place = np.nonzero(listed.shown)
-    codes = listed.items[owner, place]
-    root = 1 / np.sqrt(np.maximum(listed.lengths, 1))
-    worths = (np.ones(len(codes)), root[owner], 1 / np.log2(place + 2))
-    counts, scaled, exposure = (
-        added(codes, owner, worth, weights, listed.catalogue) for worth in worths
-    )
-    full = weights[listed.lengths > 0]
-    totals = (weights.sum(axis=0), full.sum(axis=0), (full**2).sum(axis=0))
-    return [
-        Sums(counts[:, b], scaled[:, b], exposure[:, b], *(float(each[b]) for each in totals))
-        for b in range(weights.shape[1])
-    ]
-
-
-def _around(drawn: Floats, value: float, level: float) -> tuple[float, float, float]:
-    """An interval and p of a value: as far as resamples stray from their own mean."""
-    if np.isnan(value) or not np.isfinite(drawn).all():
-        return np.nan, np.nan, np.nan
-    strayed = drawn - drawn.mean()
-    low, high = value - np.quantile(strayed, [(1 + level) / 2, (1 - level) / 2])
-    far = np.abs(strayed) >= abs(value) * (1 - 1e-12)
-    return float(low), float(high), float((far.sum() + 1) / (len(far) + 1))
 
 
 def _of_mean(values: Floats, level: float) -> tuple[float, float, float]:

@@ -1,0 +1,84 @@
+"""Numbers about all lists together, for users drawn again and for users left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.metrics.lists.listed import Sums
+from rankgate.stats.resampled import Redrawn, added, draws, left_out
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rankgate.metrics.lists.declare import ListMetric
+    from rankgate.metrics.lists.listed import Floats, Listed
+
+_BUDGET = 10_000_000_000  # places of lists that are counted again for resamples
+_LEAST = 100
+
+
+def redrawn(
+    lists: Sequence[Listed], together: Mapping[str, ListMetric], resamples: int, seed: int
+) -> tuple[dict[str, Redrawn], int]:
+    """Each metric of every system, ``(S, ·)``, under the same users for all systems.
+
+    Args:
+        lists: of S systems, with the same users.
+        together: metrics about all lists together, by label.
+        resamples: of the users; fewer where there are very many lists.
+        seed: of the drawing.
+
+    Returns:
+        the numbers by label, and how many resamples were taken.
+    """
+    users = len(lists[0].items)
+    visits = sum(each.items.size for each in lists)
+    items = any(metric.merge == "items" for metric in together.values())
+    count = min(resamples, max(_LEAST, _BUDGET // max(1, visits))) if items else resamples
+    if not together or not users:
+        empty = np.full((len(lists), 0), np.nan)
+        return {label: Redrawn(empty, empty) for label in together}, count
+    parts = [_weighted(lists, together, weights) for weights in draws(users, count, seed)]
+    apart = _weighted(lists, together, left_out(users, seed))
+    return {
+        label: Redrawn(np.concatenate([part[label] for part in parts], axis=1), apart[label])
+        for label in together
+    }, count
+
+
+def _weighted(
+    lists: Sequence[Listed], together: Mapping[str, ListMetric], weights: Floats
+) -> dict[str, Floats]:
+    """Each metric of every system under many weightings of the users, ``(S, B)``."""
+    out = {label: np.full((len(lists), weights.shape[1]), np.nan) for label in together}
+    for at, listed in enumerate(lists):
+        by_cut: dict[int | None, list[Sums]] = {}
+        for label, metric in together.items():
+            sums: Sequence[Sums | Floats]
+            if metric.merge == "ratio":
+                sums = list(weights.T @ metric.values(listed))
+            else:
+                if metric.cutoff not in by_cut:
+                    by_cut[metric.cutoff] = _sums(listed.first(metric.cutoff), weights)
+                sums = by_cut[metric.cutoff]
+            out[label][at] = [metric.of_sums(each) for each in sums]
+    return out
+
+
+def _sums(listed: Listed, weights: Floats) -> list[Sums]:
+    """What `Listed.sums` gives under each of many weightings of the users, ``(T, B)``."""
+    owner, place = np.nonzero(listed.shown)
+    codes = listed.items[owner, place]
+    root = 1 / np.sqrt(np.maximum(listed.lengths, 1))
+    worths = (np.ones(len(codes)), root[owner], 1 / np.log2(place + 2))
+    counts, scaled, exposure = (
+        added(codes, owner, worth, weights, listed.catalogue) for worth in worths
+    )
+    full = weights[listed.lengths > 0]
+    totals = (weights.sum(axis=0), full.sum(axis=0), (full**2).sum(axis=0))
+    return [
+        Sums(counts[:, b], scaled[:, b], exposure[:, b], *(float(each[b]) for each in totals))
+        for b in range(weights.shape[1])
+    ]
