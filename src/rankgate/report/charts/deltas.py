@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.report.charts.door import altair
-from rankgate.report.charts.parts import in_columns, panel, rule, table
+from rankgate.report.charts.parts import in_columns, panel, rule, signed_axis, table
 from rankgate.report.charts.picture import Picture
 from rankgate.report.charts.style import BLUE, RED
 from rankgate.report.charts.words import short, shorts
@@ -73,7 +73,7 @@ def _bars(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Alt
     alt = altair()
     shown = _thinned(rows)
     sign = alt.condition("datum.delta >= 0", alt.value(BLUE), alt.value(RED))
-    y = alt.Y("delta:Q", title=f"Δ {metric}", axis=alt.Axis(format="+.2~f", tickCount=6))
+    y = alt.Y("delta:Q", title=f"Δ {metric}", axis=signed_axis())
     tips = ["query:N", "baseline:Q", "candidate:Q", "delta:Q"]
     if len(rows) <= _NAMED:
         names = shorts([row["query"] for row in rows], 18)

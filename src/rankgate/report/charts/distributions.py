@@ -64,8 +64,8 @@ def _panel(told: Evaluation, rows: list[dict[str, Any]], metric: str) -> Any:  #
         low="q1(value)", middle="median(value)", high="q3(value)", groupby=["run"]
     )
     layers = [
-        boxes.mark_bar(height=16, color=BLUE, opacity=0.22).encode(x="low:Q", x2="high:Q"),
-        base.mark_tick(color=BLUE, opacity=0.55, thickness=1.2, size=18).encode(
+        boxes.mark_bar(height=16, color=BLUE, opacity=0.3).encode(x="low:Q", x2="high:Q"),
+        base.mark_tick(color=BLUE, opacity=0.8, thickness=1.2, size=18).encode(
             x=x, tooltip=["run:N", "query:N", "value:Q"]
         ),
         boxes.mark_tick(color=INK, thickness=2.5, size=20).encode(x="middle:Q"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.report.charts.door import altair
-from rankgate.report.charts.parts import in_columns, panel, rule, table
+from rankgate.report.charts.parts import in_columns, panel, rule, signed_axis, table
 from rankgate.report.charts.picture import Picture
 from rankgate.report.charts.style import BLUE, GREY, RED
 from rankgate.report.charts.words import short, shorts
@@ -20,16 +20,18 @@ _ROW, _WIDTH, _AWAY = 22, 360, 10
 def draw(told: Comparisons) -> Picture:
     """A panel for each metric, a line for each candidate, the best first."""
     first = told.comparisons[0]
+    alpha = round(1 - first.level, 10)
     rows = _rows(told)
     panels = [
-        _panel([row for row in rows if row["metric"] == metric], metric, first.baseline.name)
+        _panel([row for row in rows if row["metric"] == metric], metric, first.baseline.name,
+               alpha)
         for metric in first.names
-    ]
+    ]  # fmt: skip
     counts = sorted({row["n"] for row in rows})
     about = (
         f"Mean difference from {short(first.baseline.name)} with its {first.level:.0%} interval "
-        f"({first.interval}); p of the {first.test} test, {first.correction}. "
-        "Grey: the interval holds 0."
+        f"({first.interval}), each of its own; p of the {first.test} test, {first.correction}. "
+        f"Blue and orange: p below {alpha:g}."
     )
     several = len(told.comparisons)
     title = (
@@ -52,7 +54,7 @@ def _rows(told: Comparisons) -> list[dict[str, Any]]:
     ]
 
 
-def _panel(rows: list[dict[str, Any]], metric: str, baseline: str) -> Any:  # noqa: ANN401
+def _panel(rows: list[dict[str, Any]], metric: str, baseline: str, alpha: float) -> Any:  # noqa: ANN401
     alt = altair()
     rows = sorted(rows, key=lambda row: (-row["delta"], row["system"]))
     shown = [
@@ -60,10 +62,11 @@ def _panel(rows: list[dict[str, Any]], metric: str, baseline: str) -> Any:  # no
                f"p {p_value(row['p_value'])}"}
         for row in rows
     ]  # fmt: skip
+    shown_to_be = f"isValid(datum.p_value) && datum.p_value < {alpha:g}"
     shade = alt.Color(
         condition=[
-            {"test": "datum.low > 0", "value": BLUE},
-            {"test": "datum.high < 0 && datum.high != null", "value": RED},
+            {"test": f"{shown_to_be} && datum.delta > 0", "value": BLUE},
+            {"test": f"{shown_to_be} && datum.delta < 0", "value": RED},
         ],
         value=GREY,
     )
@@ -71,8 +74,7 @@ def _panel(rows: list[dict[str, Any]], metric: str, baseline: str) -> Any:  # no
               axis=alt.Axis(domain=False, ticks=False, grid=False))  # fmt: skip
     base = alt.Chart(table(shown)).encode(y=y)
     bars = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title=f"Δ {metric} from {short(baseline)}",
-                axis=alt.Axis(format="+.2~f")),
+        x=alt.X("low:Q", title=f"Δ {metric} from {short(baseline)}", axis=signed_axis()),
         x2="high:Q", color=shade,
     )  # fmt: skip
     points = base.mark_point(filled=True, size=60, opacity=1).encode(x="delta:Q", color=shade)

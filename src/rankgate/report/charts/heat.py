@@ -38,7 +38,7 @@ def heat(
         for row in rows
         if row["value"] is not None
     ]
-    axis = {"title": None, "domain": False, "ticks": False, "grid": False}
+    axis = {"title": None, "domain": False, "ticks": False, "grid": False, "labelPadding": 6}
     base = alt.Chart(table(known)).encode(
         x=alt.X("column:N", sort=across, scale=alt.Scale(domain=across),
                 axis=alt.Axis(**axis, orient="top", labelAngle=0 if _fits(across) else -40,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.report.charts.door import altair
-from rankgate.report.charts.style import GREY, INK, colour
+from rankgate.report.charts.style import GREY, INK, SYSTEMS, colour
 from rankgate.report.charts.words import shorts, spread
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Rows = Sequence[Mapping[str, Any]]
 
 _LINE = 13  # points that a label takes
+_TOLD_APART = len(SYSTEMS) - 1  # series with a colour of their own; the others are thin
 _DOTTED = 20  # points a line that still stand apart
 _AWAY = 12  # of the labels from the lines' ends
 
@@ -75,19 +76,24 @@ def labelled_lines(
         ),
         tooltip=["series:N", f"{x.field}:Q", f"{y.field}:Q"],
     )  # fmt: skip
-    layers = [base.mark_line(strokeWidth=2)]
+    thin = alt.condition({"test": {"field": "series", "oneOf": names[_TOLD_APART:]}},
+                         alt.value(1), alt.value(2))  # fmt: skip
+    layers = [base.mark_line().encode(strokeWidth=thin)]
     if len(rows) <= _DOTTED * len(names):
         layers.append(base.mark_point(filled=True, size=26, opacity=1))
-    ends = _ends(rows, names, y.field, (low, high), height)
+    ends = _ends(rows, y.field, (low, high), height)
     return alt.layer(*layers, *_labels(ends, names, colours, width)).properties(
         width=width, height=height, **panel(title)
     )
 
 
-def _ends(
-    rows: Rows, names: Sequence[str], field: str, domain: tuple[float, float], height: int
-) -> list[dict[str, Any]]:
-    last = {str(row["series"]): float(row[field]) for row in rows}
+def _ends(rows: Rows, field: str, domain: tuple[float, float], height: int) -> list[dict[str, Any]]:
+    """Where each line ends and where its name stands; of equal ends the higher line's above."""
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        values.setdefault(str(row["series"]), []).append(float(row[field]))
+    last = {name: own[-1] for name, own in values.items()}
+    names = sorted(values, key=lambda name: (last[name], sum(values[name]) / len(values[name])))
     low, high = domain
     gap = _LINE * (high - low) / height
     moved = spread([last[name] for name in names], gap, low, high)
@@ -128,6 +134,12 @@ def rule(field: str, value: float, *, along: str = "y", dashed: bool = False) ->
     dash = [4, 3] if dashed else [1, 0]
     mark = alt.Chart(table([{field: value}])).mark_rule(color=GREY, strokeDash=dash)
     return mark.encode(**{along: f"{field}:Q"})
+
+
+def signed_axis() -> Any:  # noqa: ANN401 - as above
+    """Ticks of differences, with their signs."""
+    words = "datum.value == 0 ? '0' : format(datum.value, '+.2~f')"
+    return altair().Axis(labelExpr=words, tickCount=6)
 
 
 def in_columns(panels: Sequence[Any], columns: int = 2, spacing: int = 28) -> Any:  # noqa: ANN401

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankgate.services.ranks import Ranks
 
 _STEP, _HEIGHT, _COLUMNS = 16, 180, 2
+_FEW = 6  # systems whose shares at single ranks can be told apart
 _STEPS, _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000), 5
 _PANELS = (("upto", "judged@k: of the first k"), ("at", "judged at rank k alone"))
 
@@ -32,7 +33,7 @@ def judged(told: Ranks) -> Picture:
     panels = [
         labelled_lines(rows, x, Axis(field, "share judged", form=".0%"), size=(320, 280),
                        title=title)
-        for field, title in _PANELS
+        for field, title in (_PANELS if len(names) <= _FEW else _PANELS[:1])
     ]  # fmt: skip
     return Picture(
         "judged",

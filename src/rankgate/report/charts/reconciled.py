@@ -51,8 +51,8 @@ def _chart(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Al
     alt = altair()
     ordered = sorted(rows, key=lambda row: -row["value"])
     shown = [
-        row | {"line": i, "number": decimal(row["value"]), "names": _cut(row["conventions"])}
-        for i, row in enumerate(ordered)
+        row | {"line": i, "number": number, "names": _cut(row["conventions"])}
+        for i, (row, number) in enumerate(zip(ordered, _numbers(ordered), strict=True))
     ]
     most = rows[0]["value"]
     low, high = ordered[-1]["value"], ordered[0]["value"]
@@ -70,6 +70,15 @@ def _chart(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Al
     names = base.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="names:N")
     return alt.layer(rule("value", most, along="x", dashed=True), stems, points, numbers,
                      names).properties(width=_WIDTH, height=max(_ROW * len(rows), 40))  # fmt: skip
+
+
+def _numbers(rows: list[dict[str, Any]]) -> list[str]:
+    """Four decimals, or as many as tell the numbers apart."""
+    told = [decimal(row["value"]) for row in rows]
+    return [
+        word if told.count(word) == 1 else f"{row['value']:.6f}"
+        for word, row in zip(told, rows, strict=True)
+    ]
 
 
 def _cut(names: str) -> str:

@@ -39,8 +39,8 @@ def scorecard(told: Tradeoff) -> Picture:
         "scorecard",
         f"{len(told.means)} systems by {len(told.higher)} metrics",
         "Each axis goes from the worst of these systems to the best, which is on top, with both "
-        "means; lines that do not cross agree on the order. "
-        f"Beaten by nobody at everything: {', '.join(short(name) for name in told.front)}.",
+        "means; lines that do not cross agree on the order. No other system is as good at "
+        f"everything and better at something: {', '.join(short(name) for name in told.front)}.",
         counted(told.evaluation),
         told.evaluation.convention,
         tuple(rows),
