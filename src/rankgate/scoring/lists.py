@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from rankgate.data.qrels import SCHEMA, Qrels
+from rankgate.data.run import ScatteredError
 from rankgate.metrics.lists import NONE, Listed
-from rankgate.scoring.index import Index
-from rankgate.scoring.tops import tops
+from rankgate.scoring.align import Met, laid_out
+from rankgate.scoring.order import ranks
+from rankgate.scoring.world import places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from rankgate.data.run import Run
+    from rankgate.data.run import Batch, Run
+    from rankgate.metrics.lists.listed import Codes
     from rankgate.scoring.convention import Convention
 
 
@@ -31,7 +34,7 @@ def listed(
     """The first items of every list of a run, in the order in which a convention puts them.
 
     Args:
-        run: the run; it is read twice.
+        run: the run; it is read once, batch by batch, and only codes are kept.
         how: the convention.
         depth: K, how far lists are looked at.
         catalogue: the items there are, or how many; those of ``seen`` and those shown are counted
@@ -46,22 +49,80 @@ def listed(
     Raises:
         InputError: as ``Run.batches``.
     """
-    pieces = (piece["query_id"].unique() for piece in run.pieces())
-    empty = run.queries["query_id"] if run.queries is not None else pl.Series([], dtype=pl.String)
-    queries = pl.concat([pl.Series("query_id", [], dtype=pl.String), *pieces, empty]).unique()
-    asked = Qrels(pl.DataFrame(schema=SCHEMA), unjudged=tuple(queries.sort()))
-    index = Index.of(asked)
-    table = tops(run, index, how, depth)
     known = () if catalogue is None or isinstance(catalogue, int) else catalogue
-    names = dict.fromkeys([*known, *(seen or {}), *table["doc_id"].unique(maintain_order=True)])
-    codes = {name: code for code, name in enumerate(names)}
-    width = int(table["rank"].max() or 1) if len(table) else 1  # type: ignore[arg-type]
-    items = np.full((len(index.query_ids), width), NONE, np.int64)
-    rows = index.codes(table["query_id"])
-    items[rows, table["rank"].to_numpy() - 1] = [codes[name] for name in table["doc_id"]]
-    size = max(len(codes), catalogue if isinstance(catalogue, int) else 0)
+    names = _Names(_strings([*known, *(seen or {})]).unique(maintain_order=True))
+    try:
+        parts = [_part(batch, names, how, depth) for batch in run.batches(how.duplicates)]
+    except ScatteredError:
+        parts = [_part(run.whole(how.duplicates), names, how, depth)]
+    empty = _strings([]) if run.queries is None else run.queries["query_id"]
+    size = max(len(names.ids), catalogue if isinstance(catalogue, int) else 0)
     counted = None
     if seen is not None:
         counted = np.zeros(size, np.int64)
-        counted[[codes[name] for name in seen]] = list(seen.values())
-    return Listed(items, size, counted, people)
+        counted[names.codes(_strings(seen))] = list(seen.values())
+    return Listed(_together(parts, empty), size, counted, people)
+
+
+@dataclass(eq=False)
+class _Names:
+    """Items by their codes: in the order in which they were met."""
+
+    ids: pl.Series
+
+    def codes(self, ids: pl.Series) -> Codes:
+        """The codes of some items; new items get the next ones."""
+        found = places(ids, self.ids)
+        fresh = ids.filter(pl.Series(found == NONE)).unique(maintain_order=True)
+        if len(fresh):
+            self.ids = pl.concat([self.ids, fresh])
+            found = places(ids, self.ids)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some whole lists: their queries, and the codes of their items, ``(T, K)``."""
+
+    query_ids: pl.Series
+    items: Codes
+
+
+def _part(batch: Batch, names: _Names, how: Convention, depth: int) -> _Part:
+    query_ids = batch.frame["query_id"]
+    if batch.starts is None:
+        heads = query_ids.unique(maintain_order=True)
+        owner = places(query_ids, heads)
+    else:
+        heads = query_ids.gather(batch.starts)
+        owner = np.repeat(np.arange(len(heads)), np.diff(batch.starts, append=len(query_ids)))
+    rows = np.arange(len(owner))
+    every = Met(
+        batch.frame["score"].to_numpy(), batch.frame["doc_id"], owner, np.arange(len(heads)),
+        rows, np.zeros(len(rows)), None, 0, rows,
+    )  # fmt: skip
+    counted, order = laid_out(every, how.alignment)
+    rank = ranks(order, counted.row, counted.owner, counted.doc_ids, how.ties).rank
+    top = np.flatnonzero(rank <= (depth if how.depth is None else min(depth, how.depth)))
+    items = np.full((len(heads), int(rank[top].max(initial=1))), NONE, np.int64)
+    items[counted.owner[top], rank[top] - 1] = names.codes(counted.doc_ids.gather(top))
+    return _Part(heads, items)
+
+
+def _together(parts: Sequence[_Part], empty: pl.Series) -> Codes:
+    """All lists, in byte order of their queries; those of `empty` that have none hold nothing."""
+    query_ids = pl.concat([_strings([]), *(part.query_ids for part in parts), empty])
+    query_ids = query_ids.unique(maintain_order=True)  # a list comes before its being empty
+    place = query_ids.arg_sort().arg_sort().to_numpy()
+    width = max([part.items.shape[1] for part in parts], default=1)
+    out = np.full((len(query_ids), width), NONE, np.int64)
+    begin = 0
+    for part in parts:
+        end = begin + len(part.items)
+        out[place[begin:end], : part.items.shape[1]] = part.items
+        begin = end
+    return out
+
+
+def _strings(ids: Iterable[str]) -> pl.Series:
+    return pl.Series("id", list(ids), dtype=pl.String)
