@@ -178,3 +178,27 @@ def test_reliability_stays_within_its_interval_and_the_interval_within_0_and_1(s
     ):
         assert 0 <= low <= high <= 1
         assert 0 <= value <= 1
+
+
+def test_a_large_matrix_is_turned_and_says_what_shuffles_say():
+    rng = np.random.default_rng(5)
+    steps = np.array([0.0, 0.0, 0.008, 0.012, 0.016, 0.03])
+    table = rng.random((6000, 6)) ** 3 + rng.normal(size=(6000, 1)) + steps
+    whole, part = randomised_tukey(table, samples=4000), table[:: 6000 // 3000]
+    assert part.size < 1 << 15 <= table.size
+    assert whole.p_value[0, 5] == pytest.approx(1 / 4001)
+    assert (whole.p_value == whole.p_value.T).all()
+    np.testing.assert_allclose(whole.p_value, tukey(table).p_value, atol=0.03)
+    np.testing.assert_allclose(
+        randomised_tukey(part, samples=4000).p_value, tukey(part).p_value, atol=0.03
+    )
+
+
+def test_turning_keeps_its_level():
+    """Of systems that are all alike no pair is told apart more often than the level says."""
+    rng = np.random.default_rng(6)
+    smallest = [
+        randomised_tukey(rng.random((1700, 20)) ** 4, samples=400, seed=i).p_value.min()
+        for i in range(200)
+    ]
+    assert np.mean(np.array(smallest) <= 0.1) == pytest.approx(0.1, abs=0.065)  # 3 errors

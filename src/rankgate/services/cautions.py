@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _FEW = 10
 _SHARE, _FACTOR, _CLEAR = 0.2, 2.0, 0.2
+_HEAVY = 0.01
+"""Σd⁴/(Σd²)² below which the flipped sum is as good as normal: its excess of kurtosis is −2 times
+that, which by Edgeworth's expansion moves no p above 0.001 by more than a tenth."""
 
 
 def cautions(told: Figures, values: Values, way: Way) -> tuple[str, ...]:
@@ -59,6 +62,8 @@ def _influence(metric: str, delta: Floats, known: NDArray[np.bool_], values: Val
 def _disagreement(metric: str, delta: Floats, p: float, way: Way) -> list[str]:
     """The t-test and the randomization test should say the same."""
     if way.test not in {"t", "randomization"} or len(delta) < _FEW:
+        return []
+    if (delta**4).sum() < _HEAVY * (delta**2).sum() ** 2:
         return []
     from rankgate.stats.paired import student  # noqa: PLC0415 - as above
     from rankgate.stats.randomization import randomization  # noqa: PLC0415 - as above
