@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _LEVEL = 0.95
 _CORNERS = 4
+_ROWS, _FEWEST = 5_000_000, 8  # grades that are drawn; sets that each query has at least
 
 _METRICS = {
     "metric": pl.String, "n": pl.Int64, "delta": pl.Float64, "worst": pl.Float64,
@@ -34,6 +35,9 @@ def figures(
     stage: Stage, found: Holes, margins: Mapping[str, float], draws: int, seed: int
 ) -> pl.DataFrame:
     """Bounds and estimates of every metric within the lists.
+
+    Where there are many holes, every query has fewer sets of grades than are asked for; since
+    queries are drawn independently, sets of all queries are put together from those.
 
     Returns:
         the columns of `_METRICS`.
@@ -48,7 +52,8 @@ def figures(
     queries = table["query_id"].unique(maintain_order=True).to_list()
     rows = np.array([place[query] for query in queries], np.int64)
     top = best_grade(stage.scorer.qrels)
-    drawn = _drawn(found.grades, chances, draws, seed)
+    few = min(draws, max(_FEWEST, _ROWS // max(len(table), 1)))
+    drawn = _drawn(found.grades, chances, few, seed)
     corners = _corners(table, top)
     suppositions = np.concatenate([corners, drawn], axis=1)
     deltas = np.zeros((len(stage.metrics), len(queries), suppositions.shape[1]))
@@ -58,22 +63,48 @@ def figures(
     told = []
     for j, (label, _) in enumerate(stage.metrics):
         own = measured[:, column[label]]
-        told.append(_row(label, own, rows, deltas[j], margins[label]))
+        told.append(
+            _row(label, own, rows, deltas[j], margin=margins[label], draws=draws, seed=seed)
+        )
     return pl.DataFrame(told, schema=_METRICS).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
+def _together(some: Floats, draws: int, seed: int) -> tuple[Floats, Floats]:
+    """Sums, and sums of squares, over queries of so many sets, of (T, few) differences.
+
+    A query's few sets spread by (few − 1)/few of what they are drawn from; that is made up for.
+    """
+    count, few = some.shape
+    if few >= draws:
+        return some.sum(axis=0), (some**2).sum(axis=0)
+    middle, reach = some.mean(axis=1), np.sqrt(few / (few - 1))
+    rng = np.random.default_rng(seed)
+    told = np.empty((2, draws))
+    for i in range(draws):
+        one = some[np.arange(count), rng.integers(few, size=count)]
+        told[:, i] = (middle + (one - middle) * reach).sum(), (one**2).sum()
+    return told[0], told[1]
+
+
 def _row(
-    label: str, measured: Floats, rows: NDArray[np.int64], deltas: Floats, margin: float
+    label: str,
+    measured: Floats,
+    rows: NDArray[np.int64],
+    deltas: Floats,
+    *,
+    margin: float,
+    draws: int,
+    seed: int,
 ) -> dict[str, Any]:
+    corners = deltas[:, :_CORNERS]
+    sums, squares = _together(deltas[:, _CORNERS:], draws, seed)
     known = ~np.isnan(measured)
     base = np.where(known, measured, 0.0)
     n = max(int(known.sum()), 1)
     rest = base.sum() - base[rows].sum()
-    lowest, highest = deltas[:, :_CORNERS].min(axis=1), deltas[:, :_CORNERS].max(axis=1)
-    some = deltas[:, _CORNERS:]
-    means = (rest + some.sum(axis=0)) / n
+    means = (rest + sums) / n
     # the spread of each drawn set, from the queries that do not change and those that do
-    squares = (base**2).sum() - (base[rows] ** 2).sum() + (some**2).sum(axis=0)
+    squares = (base**2).sum() - (base[rows] ** 2).sum() + squares
     now = status(base[known].sum() / n, (base**2).sum(), n, margin)
     then = [status(m, s, n, margin) for m, s in zip(means, squares, strict=True)]
     low, high = np.quantile(means, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]) if len(means) else (0, 0)
@@ -81,8 +112,8 @@ def _row(
         "metric": label,
         "n": int(known.sum()),
         "delta": float(base.sum() / n),
-        "worst": float((rest + lowest.sum()) / n),
-        "best": float((rest + highest.sum()) / n),
+        "worst": float((rest + corners.min(axis=1).sum()) / n),
+        "best": float((rest + corners.max(axis=1).sum()) / n),
         "expected": float(means.mean()),
         "low": float(low),
         "high": float(high),
