@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test setup check format bench oracle validity fuzz clean
+.PHONY: demo test setup check format docs bench oracle validity fuzz clean
 
 demo: setup            ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
@@ -25,6 +25,9 @@ format: .venv/.dev     ## put code into the form that check wants
 	$(BIN)/ruff format src tests bench validity fuzz
 	$(BIN)/ruff check --fix src tests bench validity fuzz
 
+docs: .venv/.dev       ## the manual, into build/manual/index.html; nothing is fetched
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/manual
+
 bench: .venv/.run      ## side by side with the peers; half an hour
 	$(BIN)/python bench/run.py
 	$(BIN)/python bench/conventions.py
@@ -42,7 +45,7 @@ fuzz: .venv/.dev       ## 100,000 damaged files through every reader; some minut
 	$(BIN)/python fuzz/run.py
 
 clean:                 ## remove what the targets made
-	rm -rf .venv demo bench/work oracle/work fuzz/work
+	rm -rf .venv build demo docs/reference docs/mirrored bench/work oracle/work fuzz/work
 
 .venv/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

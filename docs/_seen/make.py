@@ -1,22 +1,17 @@
 """Pages as people see them, to be looked at before a release: ``python docs/_seen/make.py``.
 
 Writes the rendered text of the pages with the most words in them, at 80 and at 160 columns, plain
-and coloured (``.ansi``, for ``less -R``), and the console sessions of ``examples``. A test holds
-that they are fresh.
+and coloured (``.ansi``, for ``less -R``), and the console sessions of the manual and of
+``examples``. A test holds that they are fresh.
 """
 
 from __future__ import annotations
 
-import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from click.testing import CliRunner
-
 from rankgate import services
-from rankgate.cli import rankgate
 from rankgate.cli.terminal import painted
 from rankgate.report import conventions, passports, reconciliation
 
@@ -24,11 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import played  # noqa: E402 - beside this file
+
 EXAMPLES = HERE.parents[1] / "examples"
 EXAMPLE = EXAMPLES / "product-search"
 WIDTHS = (80, 160)
-
-_CONSOLE = re.compile(r"```console\n\$ (.+)\n(?:(?!```).*\n)*```")
 
 
 def pages() -> Iterator[tuple[Path, str]]:
@@ -51,25 +48,9 @@ def pages() -> Iterator[tuple[Path, str]]:
         for name, text in texts.items():
             yield HERE / f"{name}.{width}.txt", text
             yield HERE / f"{name}.{width}.ansi", painted(text)
-    for page in sorted(EXAMPLES.glob("*/README.md")):
-        yield page, _played(page)
-
-
-def _played(page: Path) -> str:
-    """The page with the output of each command below it."""
-    before = Path.cwd()
-    os.chdir(page.parent)
-    try:
-        return _CONSOLE.sub(lambda found: _session(found[1]), page.read_text())
-    finally:
-        os.chdir(before)
-
-
-def _session(command: str) -> str:
-    told = CliRunner().invoke(rankgate, command.split()[1:])
-    if told.exit_code not in {0, 1, 3}:
-        raise RuntimeError(f"{command}: {told.output}")
-    return f"```console\n$ {command}\n{told.output}```"
+    for page in played.pages():
+        with played.workplace(page):
+            yield page, played.played(page)
 
 
 def main() -> int:

@@ -1,0 +1,43 @@
+"""The pages of the manual that are made from the code, anew at every build."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FOLDERS = ("reference", "mirrored")
+"""The folders below ``docs`` that hold nothing else."""
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Every made page by its place below ``docs``."""
+    from _pages import commands, conventions, metrics, mirrored, python, when  # noqa: PLC0415
+
+    for folder, room in (
+        ("reference/metrics", metrics),
+        ("reference", conventions),
+        ("reference", when),
+        ("reference/commands", commands),
+        ("reference/python", python),
+        ("mirrored", mirrored),
+    ):
+        for place, text in room.pages():
+            yield f"{folder}/{place}", text
+
+
+def write(docs: Path) -> None:
+    """Write what is not fresh, and remove what is no longer made."""
+    made = {docs / place: text for place, text in pages()}
+    if len({str(path).lower() for path in made}) < len(made):
+        raise ValueError("two pages differ in the case of letters only")
+    for folder in FOLDERS:
+        for old in (docs / folder).rglob("*.md"):
+            if old not in made:
+                old.unlink()
+    for path, text in made.items():
+        if not path.exists() or path.read_text() != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)

@@ -1,0 +1,223 @@
+"""What a metric does, as curves: made by its own kernel, for the picture on its page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.metrics.facets import FacetMetric
+from rankgate.metrics.facets.faceted import block as faceted
+from rankgate.metrics.judged import block
+from rankgate.metrics.lists import ListMetric
+from rankgate.metrics.lists.listed import Listed
+from rankgate.scoring import CONVENTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.metrics.declare import Metric
+
+DEEPEST = 20
+_POOL = (3, 2, 1, 1, 1)
+_IRRELEVANT = 30
+_SHARES = tuple(i / 10 for i in range(11))
+_AT = {"cutoff": 10, "recall": 0.5, "multiple": 1.0}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line: its name, and a point for each x."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    @property
+    def known(self) -> Curve:
+        """The same without the places that have no value."""
+        kept = [(x, y) for x, y in zip(self.x, self.y, strict=True) if not np.isnan(y)]
+        return Curve(self.name, *(tuple(each) for each in zip(*kept, strict=True))) if kept else (
+            Curve(self.name, (), ())
+        )
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves over one axis.
+
+    Attributes:
+        title: what is changed.
+        axis: the words under the x axis.
+        curves: at least one.
+    """
+
+    title: str
+    axis: str
+    curves: tuple[Curve, ...]
+
+
+def shown(metric: Metric) -> Metric:
+    """The metric as its picture has it: with a cutoff only where it needs one."""
+    for name in metric.missing:
+        metric = metric(**{name: _AT.get(name, 0.5)})
+    if isinstance(metric, ListMetric | FacetMetric) and metric.at == "cutoff":
+        return metric @ _AT["cutoff"]
+    return metric
+
+
+def panels(metric: Metric) -> tuple[Panel, ...]:
+    """The pictures of a metric; none where no curve has a value."""
+    if isinstance(metric, ListMetric):
+        made = _of_lists(shown(metric))
+    elif isinstance(metric, FacetMetric):
+        made = _of_subtopics(shown(metric))
+    else:
+        made = _of_rankings(shown(metric))
+    known = (
+        replace(each, curves=tuple(c for c in (c.known for c in each.curves) if c.x))
+        for each in made
+    )
+    return tuple(each for each in known if each.curves)
+
+
+def _of_rankings(metric: Metric) -> list[Panel]:
+    """One document alone at each rank; a perfect list pushed down."""
+    pool = [*_POOL, *[0] * _IRRELEVANT]
+    ranks = range(1, DEEPEST + 1)
+
+    def alone(grade: int) -> list[list[float | None]]:
+        return [[*[0] * (i - 1), grade, *[0] * (DEEPEST - i)] for i in ranks]
+
+    def pushed(by: int | None) -> list[list[float | None]]:
+        return [[*[by] * i, *_POOL, *[0] * (DEEPEST - i)] for i in range(11)]
+
+    one = [
+        _curve(f"grade {grade}", metric, ranks, alone(grade), pool)
+        for grade in (_POOL[0], _POOL[-1])
+    ]
+    down = [
+        _curve(name, metric, range(11), pushed(grade), pool)
+        for name, grade in (("irrelevant on top", 0), ("unjudged on top", None))
+    ]
+    best = ", ".join(map(str, _POOL))
+    return [
+        Panel(
+            f"One document of the pool ({best}) found, at this rank", "rank", _merged(one)
+        ),
+        Panel(
+            f"The perfect list ({best}, then 0) pushed down", "documents put on top", _merged(down)
+        ),
+    ]
+
+
+def _curve(
+    name: str,
+    metric: Metric,
+    x: Sequence[float],
+    rankings: list[list[float | None]],
+    pool: Sequence[float],
+) -> Curve:
+    defaults = CONVENTIONS["trec"].for_metric(metric).defaults(metric)
+    judged = block(rankings, [pool] * len(rankings))
+    return Curve(name, tuple(x), tuple(map(float, metric.compute(judged, defaults))))
+
+
+def _of_subtopics(metric: Metric) -> list[Panel]:
+    """One document at each rank; a second one, of the same subtopic or of another."""
+    pool = [{0, 1, 2}, {0}, {0}, {1}, {1}, {2}]
+    ranks = range(1, DEEPEST + 1)
+    after = range(2, DEEPEST + 1)
+
+    def curve(name: str, x: Sequence[int], lists: list[list[set[int]]]) -> Curve:
+        values = metric.compute(faceted(lists, [pool] * len(lists)))
+        return Curve(name, tuple(x), tuple(map(float, values)))
+
+    def alone(answers: set[int]) -> list[list[set[int]]]:
+        return [[*[set()] * (i - 1), answers] for i in ranks]
+
+    def second(answers: set[int]) -> list[list[set[int]]]:
+        return [[{0}, *[set()] * (i - 2), answers] for i in after]
+
+    one = [curve("answers all three", ranks, alone({0, 1, 2})), curve("answers one", ranks, alone({0}))]
+    two = [curve("another subtopic", after, second({1})), curve("the same again", after, second({0}))]
+    return [
+        Panel("One relevant document, at this rank; three subtopics", "rank", _merged(one)),
+        Panel("The first answers one subtopic; a second document", "its rank", _merged(two)),
+    ]
+
+
+def _of_lists(metric: ListMetric) -> list[Panel]:
+    """Lists that are the most popular items, with more and more places filled otherwise."""
+    world = _World.of(np.random.default_rng(20))
+    chance = tuple(metric.value(world.lists(share, world.chance)) for share in _SHARES)
+    taste = tuple(metric.value(world.lists(share, world.taste)) for share in _SHARES)
+    percent = tuple(100 * share for share in _SHARES)
+    return [
+        Panel(
+            "The ten most popular items for everybody, places given away",
+            "% of places given away",
+            _merged([Curve("to chance", percent, chance), Curve("to one's taste", percent, taste)]),
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class _World:
+    """A made-up catalogue: 60 people, 120 items, long-tailed popularity, five categories."""
+
+    popular: np.ndarray
+    chance: np.ndarray
+    taste: np.ndarray
+    known: Listed
+
+    @classmethod
+    def of(cls, rng: np.random.Generator) -> _World:
+        people, items, length = 60, 120, 10
+        weight = 1 / np.arange(1, items + 1)
+        kind = rng.integers(0, 5, items)
+        liked = rng.integers(0, 5, people)
+        popular = np.tile(np.arange(length), (people, 1))
+        chance = np.stack([rng.permutation(items)[:length] for _ in range(people)])
+        own = [np.flatnonzero(kind == like) for like in liked]
+        taste = np.stack([rng.permutation(each)[:length] for each in own])
+        history = np.stack([rng.choice(items, 8, replace=False, p=_of(weight, kind == like))
+                            for like in liked])  # fmt: skip
+        known = Listed(
+            popular, items,
+            seen=np.bincount(history.ravel(), minlength=items) + 1,
+            people=people,
+            relevant=taste,
+            history=history,
+            baseline=popular,
+            earlier=np.roll(popular, 2, axis=1),
+            features=np.eye(5)[kind] + rng.normal(0, 0.1, (items, 5)),
+            categories=np.eye(5)[kind],
+            groups=(np.arange(items) >= 30).astype(np.int64),
+        )  # fmt: skip
+        return cls(popular, chance, taste, known)
+
+    def lists(self, share: float, others: np.ndarray) -> Listed:
+        """The popular lists with their last places given to what the others have first."""
+        width = self.popular.shape[1]
+        kept = width - round(share * width)
+        rows = [
+            [*old[:kept], *[i for i in new if i not in set(old[:kept])]][:width]
+            for old, new in zip(self.popular.tolist(), others.tolist(), strict=True)
+        ]
+        return replace(self.known, items=np.array(rows, dtype=np.int64))
+
+
+def _of(weight: np.ndarray, liked: np.ndarray) -> np.ndarray:
+    """The chance of each item to have been met: by popularity, of one's taste four times as much."""
+    worth = weight * np.where(liked, 4, 1)
+    return worth / worth.sum()
+
+
+def _merged(curves: Sequence[Curve]) -> tuple[Curve, ...]:
+    """Curves that are the same become one, of both names."""
+    first, second = curves
+    if np.allclose(first.y, second.y, equal_nan=True):
+        return (Curve(f"{first.name} or {second.name}".replace(" on top or", " or"), first.x, first.y),)
+    return (first, second)

@@ -1,0 +1,88 @@
+"""A page for each command, from the command line itself."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+import click
+from _pages.words import MADE, code, prose, table, toctree
+
+from rankgate.cli import COMMANDS
+from rankgate.cli import rankgate as program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CODES = {
+    "0": "done, or passed",
+    "1": "a gate failed, and nothing else",
+    "2": "bad input or usage: one sentence says what, where, and how to mend it",
+    "3": "inconclusive",
+    "70": "our own fault",
+    "130": "interrupted",
+    "141": "whoever read the output went away",
+}
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Every page by its place below ``reference/commands``."""
+    yield "index.md", _index()
+    with click.Context(program, info_name="rankgate") as above:
+        for name in COMMANDS:
+            command = program.get_command(above, name)
+            assert command is not None
+            yield f"{name}.md", _page(command, f"rankgate {name}")
+
+
+def _index() -> str:
+    rows = [(f"[{name}]({name}.md)", prose(about)) for name, about in COMMANDS.items()]
+    return "\n".join(
+        [
+            MADE,
+            "# Commands\n",
+            table(("command", "does"), rows),
+            "## What holds for all\n",
+            "Data goes to standard output, words and progress to standard error. `-` is standard "
+            "input. The same option means the same everywhere. Same inputs, same bytes out: seeds "
+            "are options, and recorded. A file named with `-o` is written whole or not at all.\n",
+            table(("exit code", "says"), [(code(key), words) for key, words in _CODES.items()]),
+            toctree(COMMANDS),
+        ]
+    )
+
+
+def _page(command: click.Command, path: str) -> str:
+    return f"{MADE}\n{_section(command, path, '#')}"
+
+
+def _section(command: click.Command, path: str, level: str) -> str:
+    with click.Context(command, info_name=path) as context:
+        usage = command.get_usage(context).removeprefix("Usage: ")
+        options = [each for each in command.params if isinstance(each, click.Option)]
+        rows = [_option(each, context) for each in options if not each.hidden]
+    parts = [f"{level} {path}\n", f"```text\n{' '.join(usage.split())}\n```\n", _told(command.help or "")]
+    if rows:
+        parts.append(table(("option", "says"), rows))
+    parts.append(_told(command.epilog or ""))
+    if isinstance(command, click.Group):
+        parts += [_section(each, f"{path} {name}", f"{level}#") for name, each in command.commands.items()]
+    return "\n".join(part for part in parts if part)
+
+
+def _told(text: str) -> str:
+    """Help as Markdown: paragraphs, and what stands as it is (after a backspace) as a block."""
+    parts = []
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        if paragraph.startswith("\b"):
+            plain = paragraph.removeprefix("\b").strip("\n")
+            parts.append(f"```text\n{inspect.cleandoc(plain)}\n```")
+        elif paragraph.strip():
+            parts.append(prose(" ".join(paragraph.split())))
+    return "\n\n".join(parts) + "\n" if parts else ""
+
+
+def _option(option: click.Option, context: click.Context) -> tuple[str, str]:
+    record = option.get_help_record(context)
+    names, about = record or (", ".join(option.opts), "")
+    return code(names), prose(about)

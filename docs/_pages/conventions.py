@@ -1,0 +1,151 @@
+"""A page for each convention, and all of them side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from _pages.words import MADE, code, label, prose, table, toctree
+
+from rankgate import services
+from rankgate.report import passports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rankgate.services import AxisFacts, Choice, ConventionFacts
+
+_METRICS = ("nDCG", "DCG", "AP", "RR", "P", "R", "F", "Success", "Rprec", "ERR", "RBP", "Bpref")
+_SAME = "·"
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Every page by its place below ``reference``."""
+    known = services.conventions()
+    yield "conventions/index.md", _index(known)
+    yield "side-by-side.md", _side_by_side(known)
+    for facts in known:
+        yield f"conventions/{facts.name}.md", _page(facts)
+
+
+def _index(known: Sequence[ConventionFacts]) -> str:
+    rows = [(f"[{each.name}]({each.name}.md)", prose(each.title)) for each in known]
+    return "\n".join(
+        [
+            MADE,
+            "# Named conventions\n",
+            f"All {len(known)}: the rules of a tool or a document, as data. "
+            "[Side by side](../side-by-side.md) · [How to use one, or write your own]"
+            "(../../conventions.md) · [The proof against the tools](../../agreement.md)\n",
+            table(("convention", "what it reproduces"), rows),
+            toctree(each.name for each in known),
+        ]
+    )
+
+
+def _page(facts: ConventionFacts) -> str:
+    parts = [
+        MADE,
+        f"# {facts.name}\n",
+        f"{prose(facts.title)}.\n",
+        table(("", ""), [("hash", code(facts.hash)), ("source", prose(facts.source))]),
+        _other(facts),
+        "## What it chooses on every axis\n",
+        table(("axis", "choice", "what it decides"), map(_choice, facts.choices)),
+        "**Bold** where it is other than where a convention says nothing.\n",
+    ]
+    if facts.parameters:
+        rows = [_choice(each)[:2] for each in facts.parameters]
+        parts += ["## Parameters of metrics\n", table(("parameter", "choice"), rows)]
+    if facts.special:
+        parts += [
+            "## Single metrics\n",
+            table(("metric and axis", "choice", "what it decides"), map(_choice, facts.special)),
+        ]
+    if facts.spellings:
+        rows = [(code(theirs), code(ours)) for theirs, ours in facts.spellings.items()]
+        parts += [
+            "## Its own names of metrics\n",
+            "Read wherever a metric is named under this convention.\n",
+            table(("its name", "here"), rows),
+        ]
+    parts.append(f"On the terminal: `rankgate conventions show {facts.name}`.\n")
+    return "\n".join(part for part in parts if part)
+
+
+def _other(facts: ConventionFacts) -> str:
+    if not facts.defects:
+        return ""
+    lines = [f"- {prose(each)}" for each in facts.defects]
+    return "\n".join(["## What it does not reproduce\n", *lines, ""])
+
+
+def _choice(choice: Choice) -> tuple[str, str, str]:
+    value = code(choice.value)
+    return (
+        code(choice.axis),
+        value if choice.usual else f"**{value}**",
+        prose(choice.about),
+    )
+
+
+def _side_by_side(known: Sequence[ConventionFacts]) -> str:
+    axes = [axis for axis in services.axis_facts() if len(axis.chosen) > 1]
+    plain = [axis for axis in axes if "." not in axis.name]
+    parts = [
+        MADE,
+        "# Conventions side by side\n",
+        f"`{_SAME}` is the choice of a convention that says nothing, which stands under the name "
+        "of the axis; only what differs is written out. [What each axis decides](#axes) stands "
+        "below, and what [single metrics](#by-metric) get in between. The first column and the "
+        "heads stay in sight.\n",
+        "## By axis\n",
+        _wide(_axis_head(plain), [_axis_row(each.name, plain) for each in known]),
+        label("by-metric") + "## By metric\n",
+        "Parameters that a convention binds, then in brackets the value of a query with nothing "
+        "relevant where that is not 0. [Every metric's page](metrics/index.md) has all "
+        "conventions.\n",
+        _wide(
+            ["convention", *(f"[{name}](metrics/{name}.md)" for name in _METRICS)],
+            [_metric_row(each.name) for each in known],
+        ),
+        label("axes") + "## What each axis decides\n",
+        *map(_axis, axes),
+    ]
+    return "\n".join(parts)
+
+
+def _wide(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join([":::{container} wide", table(head, rows), ":::", ""])
+
+
+def _axis_head(axes: Sequence[AxisFacts]) -> list[str]:
+    return ["convention", *(f"{code(axis.name)}<br>{prose(axis.default)}" for axis in axes)]
+
+
+def _axis_row(name: str, axes: Sequence[AxisFacts]) -> list[str]:
+    cells = [f"[{name}](conventions/{name}.md)"]
+    for axis in axes:
+        value = next(value for value, names in axis.chosen.items() if name in names)
+        cells.append(_SAME if value == axis.default else prose(value))
+    return cells
+
+
+def _metric_row(name: str) -> list[str]:
+    cells = [f"[{name}](conventions/{name}.md)"]
+    for metric in _METRICS:
+        how = services.passport(metric).conventions[name]
+        (bound, relevant, _), *_ = passports.alike({name: how})
+        told = [] if bound == passports.USUAL else [code(each) for each in bound.split(", ")]
+        told += [] if relevant == "0" else [f"({relevant})"]
+        cells.append("<br>".join(told) or _SAME)
+    return cells
+
+
+def _axis(facts: AxisFacts) -> str:
+    rows = [
+        (code(value), ", ".join(f"[{name}](conventions/{name}.md)" for name in names))
+        for value, names in facts.chosen.items()
+    ]
+    about = f"{prose(facts.about)} It may be {prose(facts.takes)}."
+    return "\n".join([f"### {facts.name}\n", about[:1].upper() + about[1:] + "\n",
+                      table(("choice", "of"), rows)])  # fmt: skip

@@ -1,0 +1,131 @@
+"""A page for each metric, from its passport; and the list of them all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from _pages.behaviour import panels, shown
+from _pages.drawing import figure
+from _pages.words import MADE, code, prose, table, toctree
+
+from rankgate import services
+from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.metrics.facets import FACET_METRICS
+from rankgate.metrics.lists import LIST_METRICS
+from rankgate.report import passports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rankgate.metrics.declare import Metric
+    from rankgate.services import Passport
+
+_FAMILIES = {
+    "Of rankings": (CATALOGUE, "Judgments and a run; one value a query, then their mean."),
+    "Of rankings that should serve several subtopics": (
+        FACET_METRICS,
+        "Judgments by subtopic, as of TREC's diversity tasks.",
+    ),
+    "Of lists, beyond accuracy": (
+        LIST_METRICS,
+        "What is shown, to whom, how evenly, how new; see [recommenders](../../recommenders.md).",
+    ),
+}
+_CAPTION = {
+    "rankings": "Computed by the metric itself as {name}, by the convention trec.",
+    "lists": "Computed by the metric itself as {name}, on 60 made-up people and 120 items whose "
+    "popularity has a long tail.",
+}
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Every page by its place below ``reference/metrics``."""
+    known = [metric for family, _ in _FAMILIES.values() for metric in family]
+    yield "index.md", _index()
+    for metric in known:
+        yield f"{metric.name}.md", _page(metric, services.passport(metric.name))
+
+
+def _index() -> str:
+    parts = [MADE, "# Metrics\n"]
+    total = sum(len(family) for family, _ in _FAMILIES.values())
+    parts.append(
+        f"All {total}, each from its passport in the code. "
+        "[Which one when?](../which-metric.md) · [Conventions side by side](../side-by-side.md) · "
+        "[A metric of your own](../../custom-metrics.md)\n"
+    )
+    for title, (family, about) in _FAMILIES.items():
+        rows = [
+            (f"[{metric.name}]({metric.name}.md)", prose(metric.title), prose(metric.blind_to))
+            for metric in family
+        ]
+        parts += [f"## {title}\n", f"{about}\n", table(("metric", "measures", "is blind to"), rows)]
+    parts.append(toctree(m.name for family, _ in _FAMILIES.values() for m in family))
+    return "\n".join(parts)
+
+
+def _page(metric: Metric, passport: Passport) -> str:
+    drawn = panels(metric)
+    kind = "lists" if passport.needs or metric in LIST_METRICS else "rankings"
+    caption = _CAPTION[kind].format(name=shown(metric))
+    parts = [
+        MADE,
+        f"# {passport.name}\n",
+        f"{prose(passport.title)}\n",
+        f"```{{code-block}} none\n:class: formula\n\n{passport.formula}\n```\n",
+        _facts(passport),
+        "## What it sees, and what it does not\n",
+        f"Sees\n: {prose(passport.sees)}\n" if passport.sees else "",
+        f"Blind to\n: {prose(passport.blind_to)}\n" if passport.blind_to else "",
+        "## How it behaves\n" if drawn else "",
+        figure(drawn, caption) if drawn else "",
+        _parameters(passport),
+        _conventions(passport.conventions),
+        f"On the terminal: `rankgate metrics {passport.name}`.\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _facts(passport: Passport) -> str:
+    told = {
+        "written": code(passports.spelled(passport)),
+        "values": prose(passports.values(passport)),
+        "needs beside judgments and runs": prose("; ".join(passport.needs)),
+        "also called": ", ".join(map(code, passport.aliases)),
+        "trec_eval's name": ", ".join(map(code, passport.trec)),
+        "source": prose(passport.source),
+    }
+    return table(("", ""), [(label, words) for label, words in told.items() if words])
+
+
+def _parameters(passport: Passport) -> str:
+    if not passport.parameters:
+        return ""
+    rows = [
+        (
+            code(each.name),
+            "required" if each.required else code(each.default),
+            prose(passports.takes(each)) + (f", written @{each.name}" if each.name == passport.at else ""),
+        )
+        for each in passport.parameters
+    ]
+    return "## Parameters\n\n" + table(("parameter", "unasked", "may be"), rows)
+
+
+def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
+    if not conventions:
+        return ""
+    rows = [
+        (
+            code(bound) if bound != passports.USUAL else bound,
+            *empty,
+            ", ".join(f"[{name}](../conventions/{name}.md)" for name in names),
+        )
+        for (bound, *empty), names in passports.alike(conventions).items()
+    ]
+    head = ("parameters", "nothing relevant", "empty list", "conventions")
+    return (
+        "## What each convention makes of it\n\nParameters that it binds, and the value of a query "
+        "without a relevant document or with an empty list. Ties, missing queries and all else "
+        "stand [side by side](../side-by-side.md).\n\n" + table(head, rows)
+    )

@@ -1,0 +1,50 @@
+"""Pages that stand elsewhere in the repository, with their links turned to where the site is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+_LINK = re.compile(r"(\]\()(?!https?:|#)([^)#\s]+)((?:#[^)]*)?\))")
+
+
+def places() -> dict[Path, str]:
+    """Every such page by its file, with its place below ``mirrored``."""
+    found = {page: f"{page.parent.name}.md" for page in sorted(ROOT.glob("examples/*/README.md"))}
+    return found | {ROOT / "CHANGELOG.md": "changelog.md", ROOT / "CONTRIBUTING.md": "contributing.md"}
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Every page by its place below ``mirrored``."""
+    for page, place in places().items():
+        yield place, turned(page.read_text(), page.parent, "..")
+
+
+def turned(text: str, folder: Path, docs: str) -> str:
+    """A page's text with links to files of the repository as they are from the site.
+
+    Args:
+        text: Markdown.
+        folder: where the page stands.
+        docs: the way from the page's place on the site to ``docs``.
+    """
+    known = {page.resolve(): f"{docs}/mirrored/{place}" for page, place in places().items()}
+
+    def target(found: re.Match[str]) -> str:
+        file = (folder / found[2]).resolve()
+        if file in known:
+            return found[1] + known[file] + found[3]
+        if not file.exists() or folder.resolve() == file.parent and folder == ROOT / "docs":
+            return found[0]
+        if file.is_relative_to(ROOT / "docs"):
+            inside = file.relative_to(ROOT / "docs").as_posix()
+            inside = f"{inside}/index.md" if file.is_dir() else inside
+            return f"{found[1]}{docs}/{inside}{found[3]}"
+        return f"{found[1]}{docs}/../{file.relative_to(ROOT).as_posix()}{found[3]}"
+
+    return _LINK.sub(target, text)

@@ -1,0 +1,145 @@
+"""Which metric when: the rules of ``rankgate advise``, asked for every task and stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from _pages.words import MADE, label, prose, table
+
+from rankgate.services.advise import choices
+from rankgate.services.advice_facts import DEPTH, PAGE, STAGES, TASKS, Facts
+from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, worded
+from rankgate.services.advice_sources import SOURCES
+from rankgate.metrics.names import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LIST = {"retrieval": "candidates", "reranking": "an order of candidates", "final": "what people see"}
+_SIZES = (
+    (
+        "One person, a few days",
+        "25 to 50 queries, 10 documents each, one rater",
+        "nDCG@10 or RR@10, one of them in the gate with a margin of 0.05 or more; Judged@10 beside "
+        "it. [Start here](../start/ci.md).",
+    ),
+    (
+        "A team",
+        "100 to 200 queries, sampled from logs (`rankgate pool --queries`), two raters on a fifth",
+        "a margin of 0.02 to 0.03; a second metric that watches what the first is blind to "
+        "(`rankgate blindspots`); queries that must not drop; agreement before every use. "
+        "[Judging](../guides/judging.md).",
+    ),
+    (
+        "An organisation",
+        "several hundred queries by slices, several raters, language models admitted by evidence",
+        "a gate by slice, stages each with their own metric (`rankgate stages`), metrics on lists "
+        "(`rankgate scorecard`), and A/B tests that have the last word.",
+    ),
+)
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """The page by its place below ``reference``."""
+    yield "which-metric.md", _page()
+
+
+def _facts(task: str, stage: str, *, graded: bool, **other: object) -> Facts:
+    """Data in good order: 200 queries, well judged, of five relevant documents each."""
+    usual = {
+        "task": task, "stage": stage, "page": PAGE, "depth": DEPTH, "queries": 200,
+        "judgments": 4000, "grades": (0.0, 1.0, 2.0, 3.0) if graded else (0.0, 1.0),
+        "graded": graded, "irrelevant": True, "relevant": 12.0, "single": 0.0, "without": 0.0,
+        "over_page": 0.2, "over_depth": 0.0, "runs": 2,
+        "judged": (("old", 1.0), ("new", 1.0)), "latency": True,
+    }  # fmt: skip
+    return Facts(**{**usual, **other})
+
+
+def _page() -> str:
+    parts = [
+        MADE,
+        "# Which metric when\n",
+        "The rules of [`rankgate advise`](commands/advise.md), asked here for every task and stage "
+        f"with pages of {PAGE} and {DEPTH} candidates. The command asks them of your own judgments "
+        "and runs, says what your queries can carry, and writes the policy of the gate.\n",
+    ]
+    for task, about in TASKS.items():
+        parts += [f"## {task}: {about}\n", _task(task)]
+    parts += [
+        label("team-size") + "## By the size of the team\n",
+        "A margin that a gate can hold is a matter of how many queries are judged. On TREC data "
+        "50 queries show a difference of 0.02 in nDCG@20 with a chance of 19 %, 100 with 30 % "
+        f"{_ref('urbano2019')}; `rankgate advise` says it of yours, and "
+        "[Do verdicts hold?](../validity.md) of simulations. What a team of each size can carry, "
+        f"after the guide's division of organisations {_ref('guide')}:\n",
+        table(("team", "judgments that it can make", "metrics and gate"), _SIZES),
+        "## What the data adds\n",
+        _holes(),
+        "## What no choice of metrics mends\n",
+        _cautions(),
+        "## Sources\n",
+        *(
+            label(key) + f"{number}\\. {prose(words)}\n"
+            for number, (key, words) in enumerate(SOURCES.items(), start=1)
+        ),
+    ]
+    return "\n".join(parts)
+
+
+def _task(task: str) -> str:
+    rows = []
+    for stage in STAGES:
+        told = {graded: _cells(_facts(task, stage, graded=graded)) for graded in (True, False)}
+        name = f"**{stage}**, {_LIST[stage]}"
+        if told[True] == told[False]:
+            rows.append((name, "any", *told[True]))
+        else:
+            rows += [(name, "several", *told[True]), ("", "yes or no", *told[False])]
+    return table(("stage", "grades", "decide by", "watch", "report", "do not decide by"), rows)
+
+
+def _cells(facts: Facts) -> list[str]:
+    """The metrics of each role, each with the sources of its rules."""
+    chosen = choices(facts)
+    return [
+        ", ".join(
+            _cited(each.metric, [reason.source for reason in each.reasons])
+            for each in chosen
+            if each.role == role
+        )
+        for role in ROLES
+    ]
+
+
+def _cited(metric: str, sources: list[str]) -> str:
+    """A metric with the numbers of its sources."""
+    told = " ".join(map(_ref, dict.fromkeys(sources)))
+    return f"[{metric}](metrics/{parse(metric).name}.md) {told}"
+
+
+def _ref(source: str) -> str:
+    return f"[[{list(SOURCES).index(source) + 1}]](#{source})"
+
+
+def _holes() -> str:
+    """What rules say that ask for other data than the table's."""
+    plain = _facts("explore", "final", graded=True)
+    holes = _facts("explore", "final", graded=True, judged=(("old", 0.6), ("new", 0.6)))
+    few = _facts("explore", "final", graded=True, queries=40)
+    rows = [
+        (told, _cited(rule.metric.format(page=PAGE, depth=DEPTH), [rule.source]),
+         prose(worded(rule.reason, facts)))
+        for told, facts in (("a page is judged to 60 %", holes), ("40 queries", few))
+        for rule in RULES
+        if rule.when(facts) and not rule.when(plain)
+    ]  # fmt: skip
+    return table(("where", "report too", "because"), rows)
+
+
+def _cautions() -> str:
+    facts = _facts("explore", "final", graded=True, judged=(("old", 0.6),), queries=40, single=0.95)
+    return "".join(
+        f"- {prose(worded(each.words, facts))} {_ref(each.source)}\n"
+        for each in CAUTIONS
+    )

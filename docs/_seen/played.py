@@ -1,0 +1,112 @@
+"""Console sessions in pages, run: what a page shows is what the commands say.
+
+A page says in a comment where its commands run, ``<!-- runs in examples/engine-migration -->``: in a
+copy of that folder of the repository, or in an empty one. A fence below ``<!-- file: NAME -->`` is
+a file there from that place on. In fences of ``console``, what stands below a line that begins with
+``$`` is the output of that command.
+"""
+
+from __future__ import annotations
+
+import glob
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+from rankgate.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+
+_WHERE = re.compile(r"<!-- runs in (\S+) -->")
+_BLOCK = re.compile(
+    r"<!-- file: (?P<name>\S+) -->\n```\w*\n(?P<text>.*?)```|```console\n(?P<session>.*?)```", re.DOTALL
+)
+
+
+@contextmanager
+def workplace(page: Path) -> Iterator[Path]:
+    """The folder in which a page's examples run, being the current one: a copy, gone afterwards."""
+    found = _WHERE.search(page.read_text())
+    inside = page.is_relative_to(ROOT / "examples")
+    source = ROOT / found[1] if found else page.parent if inside else None
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "here"
+        if source:
+            shutil.copytree(source, folder)
+        else:
+            folder.mkdir()
+        os.chdir(folder)
+        try:
+            yield folder
+        finally:
+            os.chdir(before)
+
+
+def played(page: Path) -> str:
+    """The page's text with the output of each command below it, and its files written."""
+    return _BLOCK.sub(_block, page.read_text())
+
+
+def _block(found: re.Match[str]) -> str:
+    if found["session"] is None:
+        Path(found["name"]).parent.mkdir(parents=True, exist_ok=True)
+        Path(found["name"]).write_text(found["text"])
+        return found[0]
+    commands = re.findall(r"^\$ ((?:.*\\\n)*.*)$", found["session"], re.MULTILINE)
+    told = []
+    status = 0
+    for command in commands:
+        status, output = _run(command.replace("\\\n", " "), status)
+        told.append(f"$ {command}\n{output}")
+    return f"```console\n{''.join(told)}```"
+
+
+def _run(command: str, before: int) -> tuple[int, str]:
+    """The exit code of a command and what it says on both streams."""
+    if command == "echo $?":
+        return 0, f"{before}\n"
+    words = shlex.split(command, comments=True)
+    if words[0] == "rankgate" and not {"|", ">", "<", "&&"} & set(words):
+        return _ours([each for word in words for each in sorted(glob.glob(word)) or [word]])
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(  # noqa: S602 - our own pages
+        command, shell=True, capture_output=True, text=True, check=False,
+        env={**os.environ, "PATH": path},
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+def _ours(words: list[str]) -> tuple[int, str]:
+    """A command of ours, in this process."""
+    told = io.StringIO()
+    with patch.object(sys, "argv", words), redirect_stdout(told), redirect_stderr(told):
+        try:
+            main()
+        except SystemExit as end:
+            return int(end.code or 0), told.getvalue()
+    return 0, told.getvalue()
+
+
+def pages() -> list[Path]:
+    """Every page of the manual that people write; README's numbers move with Python's own texts."""
+    made = ("_", "reference", "mirrored")
+    docs = ROOT / "docs"
+    written = [
+        page
+        for page in docs.rglob("*.md")
+        if not page.relative_to(docs).parts[0].startswith(made)
+    ]
+    return sorted([*written, *ROOT.glob("examples/*/README.md")])

@@ -1,0 +1,56 @@
+"""The manual: ``make docs`` builds it, warnings being errors and nothing fetched."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import _pages  # noqa: E402
+from _pages import mirrored  # noqa: E402
+
+import rankgate  # noqa: E402, F401 - autodoc documents what is installed
+
+project = "rankgate"
+author = "the rankgate authors"
+copyright = "the rankgate authors, Apache-2.0"  # noqa: A001 - Sphinx's name
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_*"]
+
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_block", "attrs_inline"]
+myst_heading_anchors = 3
+highlight_language = "none"
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+maximum_signature_line_length = 88
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r".*")]  # types of rooms that are not public, polars and numpy
+
+html_theme = "furo"
+html_title = "rankgate"
+html_static_path = ["_static"]
+html_css_files = ["manual.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
+
+
+def _turned(app, docname, source):  # noqa: ANN001, ANN202 - Sphinx's event
+    """Links of pages that lead out of ``docs``."""
+    if not docname.startswith(("reference/", "mirrored/")):
+        page = Path(app.srcdir, docname)
+        way = "/".join([".."] * docname.count("/")) or "."
+        source[0] = mirrored.turned(source[0], page.parent, way)
+
+
+def setup(app):  # noqa: ANN001, ANN201 - Sphinx's hook
+    """Make the pages before Sphinx looks for them."""
+    app.connect("builder-inited", lambda app: _pages.write(Path(app.srcdir)))
+    app.connect("source-read", _turned)
+    return {"parallel_read_safe": True}
