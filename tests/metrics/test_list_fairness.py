@@ -27,7 +27,16 @@ from rankgate.metrics.lists.popularity import (
     TailShare,
     tail_of,
 )
-from rankgate.metrics.lists.prefixes import FAIR, NDKL, PrefixFairness, least_protected
+from rankgate.metrics.lists.prefixes import (
+    FAIR,
+    NDKL,
+    RKL,
+    RND,
+    RRD,
+    adjusted,
+    failing,
+    least_protected,
+)
 
 # P N P N N: the protected group is 1
 TOY = Listed(np.array([[0, 1, 2, 3, 4]]), 5, groups=np.array([1, 0, 1, 0, 0]))
@@ -41,6 +50,9 @@ def test_exposure_of_the_toy():
     assert AWRF.value(TOY) == pytest.approx(0.9913810679, abs=1e-10)  # 2 of 5 are protected
     assert AWRF(distance="absolute").value(TOY) == pytest.approx(1 - (share - 0.4))
     assert 1 / ExposureParity.value(TOY) == pytest.approx(1.5533748731, abs=1e-10)
+    first_two = replace(TOY, items=TOY.items[:, :1])  # the others are never shown
+    assert ExposureParity.value(first_two) == 0
+    assert np.isnan(ExposureParity(members="shown").value(first_two))
     geometric = AWRF(weight="geometric", target="uniform", distance="absolute").value(TOY)
     assert geometric == pytest.approx(1 - (0.6451612903 - 0.5), abs=1e-10)
 
@@ -72,17 +84,55 @@ def test_the_tables_of_fa_ir():
     assert FAIR.values(replace(TOY, groups=np.zeros(5, int))).tolist() == [0]
 
 
+def test_fa_ir_adjusted_for_all_prefixes():
+    # every ranking of ten places, each protected with a chance of a half
+    table = least_protected(10)
+    rows = np.array([[n >> i & 1 for i in range(10)] for n in range(1024)])
+    missed = (np.cumsum(rows, axis=1) < np.array(table)).any(axis=1)
+    assert failing(table) == pytest.approx(missed.mean(), abs=1e-15)
+    assert failing(table) == pytest.approx(0.12890625)  # fairsearchcore 1.0.4
+    assert failing(least_protected(40, 0.3), 0.3) == pytest.approx(0.23359548842978983)
+    # of 100 places; it does not look at the last one
+    assert failing(least_protected(99)) == pytest.approx(0.33934996926289673)
+    for k, p in ((10, 0.5), (20, 0.5), (40, 0.3)):
+        level = adjusted(k, p)
+        assert (
+            failing(least_protected(k, p, level), p)
+            <= 0.1
+            < failing(least_protected(k, p, level * 1.001 + 1e-9), p)
+        )
+    assert least_protected(20, 0.5, adjusted(20)) == (  # fairsearchcore's adjusted table
+        *(0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 4, 4, 4, 5, 5, 6, 6, 6),
+    )
+    late = Listed(np.arange(10)[None], 10, groups=np.array([0, 0, 0, 0, 1, 0, 0, 1, 0, 1]))
+    assert FAIR.value(late) == 0
+    assert FAIR(adjust=True).value(late) == 1
+
+
 def test_prefix_fairness_is_written_out():
-    two = PrefixFairness(step=2)
+    two = RND(step=2)
     parts = [abs(1 / 2 - 2 / 5) / log2(2), abs(2 / 4 - 2 / 5) / log2(4)]
     worst = max(abs(1 - 2 / 5) / log2(2) + abs(2 / 4 - 2 / 5) / log2(4),
                 abs(0 - 2 / 5) / log2(2) + abs(1 / 4 - 2 / 5) / log2(4))  # fmt: skip
     assert two.value(TOY) == pytest.approx(sum(parts) / worst)
     ends = np.array([[0, 2, 1, 3, 4], [1, 3, 4, 0, 2]])
-    for kind in ("difference", "kl", "ratio"):
-        values = two(kind=kind).values(replace(TOY, items=ends))
+    for metric in (RND, RKL, RRD):
+        values = metric(step=2).values(replace(TOY, items=ends))
         assert np.nanmax(values) == pytest.approx(1)
-    assert np.isnan(PrefixFairness.value(replace(TOY, groups=np.zeros(5, int))))
+    assert np.isnan(RND.value(replace(TOY, groups=np.zeros(5, int))))
+
+
+def test_prefixes_by_divergence_and_by_ratio_are_written_out():
+    # P N P N N, prefixes of 2 and 4; of all five 2 are protected
+    def kl(p):
+        return sum(a * log2(a / b) for a, b in ((p, 2 / 5), (1 - p, 3 / 5)) if a)
+
+    first, last = (1.0, 0.5), (0.0, 0.25)  # the shares if all protected stand first, or last
+    worst = max(kl(a) / log2(2) + kl(b) / log2(4) for a, b in (first, last))
+    assert RKL(step=2).value(TOY) == pytest.approx((kl(0.5) + kl(0.5) / 2) / worst)
+    here = abs(1 / 1 - 2 / 3) + abs(2 / 2 - 2 / 3) / 2
+    worst = max(0 + abs(2 / 2 - 2 / 3) / 2, 0 + abs(1 / 3 - 2 / 3) / 2)  # a prefix of one kind is 0
+    assert RRD(step=2).value(TOY) == pytest.approx(here / worst)
 
 
 def test_ndkl_is_written_out():
@@ -102,7 +152,7 @@ def test_the_head_and_the_tail():
     assert ACLT.value(told) == 1
     assert APLT.value(told) == (1 / 2 + 1) / 2
     assert TailShare.value(told) == 2 / 3
-    assert PopularityLift.value(told) == pytest.approx(((7.5 - 1) / 1 + (1 - 7.5) / 7.5) / 2)
+    assert PopularityLift.value(told) == pytest.approx((7.5 + 1) / (1 + 7.5) - 1)
     chances = np.array([1 / 1, 2 / 3])  # of the head one of one, of the tail two of three
     assert PopREO.value(told) == pytest.approx(chances.std() / chances.mean())
     free = np.array([1 / (1 + 0), 2 / (3 + 3)])  # items new to each user

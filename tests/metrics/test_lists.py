@@ -86,7 +86,7 @@ def test_rexmex_s_example():
     told = Listed(np.array([[0, 1], [2, 3], [0, 3], [NONE, NONE]]), 5)
     assert coverage(told.sums()) == 0.8
     assert list_coverage(told).mean() == 0.75
-    assert full_lists(told, least=2).mean() == 0.75
+    assert full_lists(told, cutoff=2).mean() == 0.75
 
 
 def test_novelty_is_written_out():
@@ -161,9 +161,13 @@ def test_serendipity_and_its_neighbours():
     assert TemporalDiversity.value(told) == 2 / 3
     assert Stability.value(told) == 1 / 4
     assert TemporalNovelty.value(told) == 2 / 3
+    assert TemporalNovelty.value(replace(told, before=np.array([[1, 2, 3]]))) == 1 / 3
+    assert TemporalNovelty(against="history").value(told) == 2 / 3
     assert Unexpectedness.value(told) == pytest.approx((1 + 0 + 1) / 3)
     assert Unexpectedness(relevance="use").value(told) == pytest.approx(1 / 3)
     assert Serendipity(cutoff=1).value(told) == 0
+    assert Serendipity(cutoff=5).value(told) == 1 / 5
+    assert Serendipity(cutoff=5, over="shown").value(told) == 1 / 3
 
 
 def test_what_is_missing_is_named():
@@ -178,7 +182,7 @@ def test_what_is_missing_is_named():
 def test_nothing_shown():
     nothing = full(np.full((2, 1), NONE))
     assert (coverage(nothing.sums()), list_coverage(nothing).mean()) == (0, 0)
-    zero = {"Coverage", "ItemsShown", "ListCoverage", "FullLists"}
+    zero = {"Coverage", "ItemsShown", "ListCoverage", "FullLists", "ListLength"}
     for metric in LIST_METRICS:
         value = metric.value(nothing)
         assert value == 0 if metric.name in zero else np.isnan(value) or value == 0, metric.name

@@ -78,7 +78,9 @@ def _sums(listed: Listed, weights: Floats) -> list[Sums]:
     )
     full = weights[listed.lengths > 0]
     totals = (weights.sum(axis=0), full.sum(axis=0), (full**2).sum(axis=0))
+    every, filled, squares = (each.tolist() for each in totals)
     return [
-        Sums(counts[:, b], scaled[:, b], exposure[:, b], *(float(each[b]) for each in totals))
+        Sums(counts[:, b], scaled[:, b], exposure[:, b], every[b], filled[b], squares[b],
+             listed.known)
         for b in range(weights.shape[1])
-    ]
+    ]  # fmt: skip

@@ -184,8 +184,8 @@ def _possible(
     found = {}
     for label, metric in chosen.items():
         lacks = [
-            need for need in (metric.needs if isinstance(metric, ListMetric) else ())
-            if there[need] is None
+            need for need in (metric.wanted if isinstance(metric, ListMetric) else ())
+            if there.get(need) is None
         ]  # fmt: skip
         if lacks and asked:
             raise UsageError(f"{label} needs {NEEDS[lacks[0]]}.")

@@ -9,10 +9,16 @@ from __future__ import annotations
 
 from rankgate.metrics.lists.accumulate import Accumulator
 from rankgate.metrics.lists.calibration import Miscalibration
-from rankgate.metrics.lists.coverage import Coverage, FullLists, ItemsShown, ListCoverage
+from rankgate.metrics.lists.coverage import (
+    Coverage,
+    FullLists,
+    ItemsShown,
+    ListCoverage,
+    ListLength,
+)
 from rankgate.metrics.lists.declare import NEEDS, ListMetric
 from rankgate.metrics.lists.diversity import ILD
-from rankgate.metrics.lists.evenness import Entropy, Evenness, Gini
+from rankgate.metrics.lists.evenness import Entropy, Equality, Evenness, Gini
 from rankgate.metrics.lists.exposure import (
     AWRF,
     EED,
@@ -32,9 +38,10 @@ from rankgate.metrics.lists.popularity import (
     PopRSP,
     Popularity,
     PopularityLift,
+    PopularityRank,
     TailShare,
 )
-from rankgate.metrics.lists.prefixes import FAIR, NDKL, PrefixFairness
+from rankgate.metrics.lists.prefixes import FAIR, NDKL, RKL, RND, RRD
 from rankgate.metrics.lists.surprise import (
     Serendipity,
     Stability,
@@ -61,7 +68,9 @@ LIST_METRICS: tuple[ListMetric, ...] = (
     ItemsShown,
     ListCoverage,
     FullLists,
+    ListLength,
     Gini,
+    Equality,
     Entropy,
     Evenness,
     Personalization,
@@ -73,6 +82,7 @@ LIST_METRICS: tuple[ListMetric, ...] = (
     Unexpectedness,
     Miscalibration,
     Popularity,
+    PopularityRank,
     ACLT,
     APLT,
     TailShare,
@@ -89,7 +99,9 @@ LIST_METRICS: tuple[ListMetric, ...] = (
     EEL,
     EED,
     EER,
-    PrefixFairness,
+    RND,
+    RKL,
+    RRD,
     NDKL,
     FAIR,
 )

@@ -1,9 +1,14 @@
 """How much of the catalogue lists show, and how many lists show anything."""
 
+from typing import Literal
+
 import numpy as np
 
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import Floats, Listed, Sums
+from rankgate.metrics.parameters import Cutoff
+
+Over = Literal["catalogue", "training"]
 
 _GE = "Ge, Delgado-Battenfeld & Jannach, RecSys 2010, doi:10.1145/1864708.1864761"
 
@@ -17,15 +22,24 @@ def items_shown(sums: Sums) -> float:
     return float(np.count_nonzero(sums.counts))
 
 
-def coverage(sums: Sums) -> float:
+def coverage(sums: Sums, *, over: Over = "catalogue") -> float:
     """Distinct items that any list shows, over those of the catalogue; NaN for an empty one.
 
         Coverage@K = |∪ first K of each list| / |catalogue|
 
+    Args:
+        sums: of the lists.
+        over: all items of the catalogue, or those that training has (`training`: evidently,
+            recommenders); shown items that it has not do not count then.
+
     >>> coverage(Listed(np.array([[0, 1], [0, 2]]), 4).sums())
     0.75
     """
-    return items_shown(sums) / len(sums.counts) if len(sums.counts) else float("nan")
+    counts = sums.counts
+    if over == "training":
+        assert sums.known is not None  # noqa: S101 - as declared
+        counts = counts[sums.known]
+    return float(np.count_nonzero(counts) / len(counts)) if len(counts) else float("nan")
 
 
 def list_coverage(listed: Listed) -> Floats:
@@ -37,17 +51,27 @@ def list_coverage(listed: Listed) -> Floats:
     return (listed.lengths > 0).astype(np.float64)
 
 
-def full_lists(listed: Listed, *, least: int = 10) -> Floats:
+def full_lists(listed: Listed, *, cutoff: Cutoff | None = None) -> Floats:
     """1 for a list that has as many items as were asked for, ``(T,)``.
 
     Args:
         listed: the lists.
-        least: how many items were asked for.
+        cutoff: how many items were asked for; as many as the longest list has if not given.
 
-    >>> full_lists(Listed(np.array([[0, 1], [0, -1]]), 4), least=2)
+    >>> full_lists(Listed(np.array([[0, 1], [0, -1]]), 4), cutoff=2)
     array([1., 0.])
     """
+    least = listed.items.shape[1] if cutoff is None else cutoff
     return (listed.lengths >= least).astype(np.float64)
+
+
+def list_lengths(listed: Listed) -> Floats:
+    """How many items each list holds, ``(T,)``.
+
+    >>> list_lengths(Listed(np.array([[0, 1], [0, -1]]), 4))
+    array([2., 1.])
+    """
+    return listed.lengths.astype(np.float64)
 
 
 Coverage = ListMetric(
@@ -57,7 +81,7 @@ Coverage = ListMetric(
     "Coverage@K = |∪ first K of each list| / |catalogue|",
     ("catalog_coverage", "item_coverage", "prediction_coverage"),
     merge="items",
-    source=f"{_GE}; RecBole, LensKit and recpack over the whole catalogue, evidently over training",
+    source=f"{_GE}; RecBole and recpack over the whole catalogue, evidently over training",
     sees="which items are shown at all",
 )
 ItemsShown = ListMetric(
@@ -84,8 +108,18 @@ FullLists = ListMetric(
     "FullLists",
     full_lists,
     "The share of the lists that have as many items as were asked for.",
-    "FullLists = |lists with at least n items| / |lists|",
+    "FullLists@K = |lists with K items| / |lists|",
     ("prediction_user_coverage",),
-    source=f"{_GE}; user coverage@n of elliot",
+    source=f"{_GE}; elliot has the number of such lists (UserCoverageAtN)",
+    sees="how long a list is",
+)
+ListLength = ListMetric(
+    "ListLength",
+    list_lengths,
+    "The mean number of items in a list.",
+    "ListLength@K = mean_list |first K of the list|",
+    ("num_retrieved",),
+    high=None,
+    source="elliot (NumRetrieved)",
     sees="how long a list is",
 )

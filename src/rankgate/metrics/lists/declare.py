@@ -1,18 +1,18 @@
 """The passport of a metric on lists: what it needs, and how partial results become one."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from rankgate.errors import UsageError
 from rankgate.metrics.declare import Metric
-from rankgate.metrics.lists.listed import Floats, Listed, Sums
+from rankgate.metrics.lists.listed import Floats, Listed, Sums, blocks
 from rankgate.metrics.parameters import Parameter, Range, parameters_of
 
-Need = Literal["seen", "relevant", "history", "baseline", "earlier", "features", "categories",
-               "groups"]  # fmt: skip
+Need = Literal["seen", "relevant", "history", "baseline", "earlier", "features", "alike",
+               "categories", "groups"]  # fmt: skip
 """What a metric needs beside the lists; the fields of `Listed`."""
 
 NEEDS: Mapping[Need, str] = {
@@ -22,6 +22,7 @@ NEEDS: Mapping[Need, str] = {
     "baseline": "the lists of an obvious system, such as the most popular items",
     "earlier": "the lists of the same system at an earlier time",
     "features": "numbers that describe items",
+    "alike": "how alike two items are",
     "categories": "the categories of items",
     "groups": "the groups of items",
 }
@@ -32,6 +33,14 @@ Merge = Literal["mean", "items", "ratio"]
 a function of sums over lists."""
 
 _CUTOFF = Parameter(default=None, kind="int", range=Range(1))
+_ASKS: Mapping[tuple[str, str], tuple[Need, Need | None]] = {
+    ("relevance", "use"): ("relevant", None),
+    ("relevance", "only"): ("relevant", None),
+    ("over", "training"): ("seen", None),
+    ("similarity", "given"): ("alike", "features"),
+    ("against", "history"): ("history", "earlier"),
+}
+"""What values of parameters need, and what they make needless."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +80,25 @@ class ListMetric(Metric):
 
     def lacks(self, listed: Listed) -> tuple[Need, ...]:
         """What is needed and not there."""
-        wanted = self.needs
-        if dict(self.given).get("relevance") == "use":
-            wanted += ("relevant",)
-        return tuple(need for need in wanted if getattr(listed, need) is None)
+        return tuple(need for need in self.wanted if getattr(listed, need) is None)
+
+    @property
+    def wanted(self) -> tuple[Need, ...]:
+        """What it needs beside the lists with the parameters that are bound to it."""
+        asked = [_ASKS[pair] for pair in self.given if pair in _ASKS]
+        spared = {needless for _, needless in asked}
+        every = dict.fromkeys((*self.needs, *(need for need, _ in asked)))
+        return tuple(need for need in every if need not in spared)
+
+    def under(self, defaults: Mapping[str, Any]) -> "ListMetric":
+        """The same metric with what a convention binds; its own parameters go before.
+
+        >>> from rankgate.metrics.lists import Gini
+        >>> str(Gini(of="exposure").under({"divisor": "n-1", "of": "lists"}))
+        "Gini(divisor='n-1',of='exposure')"
+        """
+        every = {name: self._read(name, value) for name, value in defaults.items()}
+        return replace(self, given=tuple(sorted({**every, **dict(self.given)}.items())))
 
     def values(self, listed: Listed) -> Floats:
         """One value a list, ``(T,)``; for ``ratio`` the terms, ``(T, M)``.
@@ -84,8 +108,9 @@ class ListMetric(Metric):
         """
         for need in self.lacks(listed):
             raise UsageError(f"{self} needs {NEEDS[need]}.")
-        found: Floats = self.kernel(listed.first(self.cutoff), **self._own())
-        return found
+        own = self._own()
+        cut = listed.first(self.cutoff)
+        return np.concatenate([self.kernel(cut.rows(block), **own) for block in blocks(cut)])
 
     def of_sums(self, sums: Sums | Floats) -> float:
         """The number that sums over lists make; not for ``mean``."""

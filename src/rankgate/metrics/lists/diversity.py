@@ -7,7 +7,7 @@ import numpy as np
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import Floats, Listed, over, taken, unit
 
-Similarity = Literal["cosine", "jaccard"]
+Similarity = Literal["cosine", "jaccard", "given"]
 Divisor = Literal["pairs", "items"]
 Single = Literal["none", "zero"]
 
@@ -27,8 +27,9 @@ def intra_list_diversity(
 
     Args:
         listed: the lists; an item whose features are all 0 is left out.
-        similarity: the cosine of the features (no pass over pairs: Σ_{a,b} cos(a, b) = ‖Σ x̂‖²), or
-            Jaccard, what both have over what one of them has, features above 0 being had (recpack).
+        similarity: the cosine of the features (no pass over pairs: Σ_{a,b} cos(a, b) = ‖Σ x̂‖²);
+            Jaccard, what both have over what one of them has, features above 0 being had (recpack);
+            or any that is `given` as a matrix of items.
         divisor: the number of pairs, or of items (`items`: evidently's diversity, which grows with
             the list).
         single: a list of fewer than two items has no value, or 0 (recpack).
@@ -38,11 +39,13 @@ def intra_list_diversity(
     >>> intra_list_diversity(told, similarity="jaccard").round(3)
     array([0.667])
     """
-    assert listed.features is not None  # noqa: S101 - as declared
-    known = np.asarray((listed.features != 0).any(axis=-1), np.float64)
-    count = taken(known, listed.items).sum(axis=-1)
+    count = listed.lengths.astype(np.float64)
+    if similarity != "given":
+        assert listed.features is not None  # noqa: S101 - as declared
+        known = np.asarray((listed.features != 0).any(axis=-1), np.float64)
+        count = taken(known, listed.items).sum(axis=-1)
     pairs = count * (count - 1) / 2
-    alike = _cosines(listed) if similarity == "cosine" else _jaccards(listed)
+    alike = {"cosine": _cosines, "jaccard": _jaccards, "given": _given}[similarity](listed)
     value = over(pairs - alike, pairs if divisor == "pairs" else np.where(pairs > 0, count, 0))
     value = np.where(pairs > 0, np.maximum(value, 0), np.nan)
     return np.where(pairs > 0, value, 0.0) if single == "zero" else value
@@ -76,6 +79,22 @@ def _jaccards(listed: Listed) -> Floats:
         either = size[:, :, None] + size[:, None, :] - both
         share = np.divide(both, either, out=np.zeros(both.shape), where=either > 0)
         out[begin : begin + step] = (share * upper).sum(axis=(1, 2))
+    return out
+
+
+def _given(listed: Listed) -> Floats:
+    """The sum of the similarities given of the pairs of each list, ``(T,)``."""
+    assert listed.alike is not None  # noqa: S101 - as declared
+    width = listed.items.shape[1]
+    out = np.empty(len(listed.items))
+    step = max(1, _BLOCK // max(1, width * width))
+    upper = np.triu(np.ones((width, width), bool), 1)
+    for begin in range(0, len(out), step):
+        codes, held = listed.items[begin : begin + step], listed.shown[begin : begin + step]
+        both = held[:, :, None] & held[:, None, :] & upper
+        safe = np.where(held, codes, 0)
+        pairs = listed.alike[safe[:, :, None], safe[:, None, :]]
+        out[begin : begin + step] = np.where(both, pairs, 0).sum(axis=(1, 2))
     return out
 
 

@@ -30,7 +30,7 @@ def gini(
         divisor: n, so that one item shown of n gives 1 − 1/n (RecBole, LensKit, ClayRS), or
             n − 1, so that it gives 1 (elliot, which reports what is left to 1; evidently).
         of: the number of lists that show an item, or its exposure, each place worth
-            1/log₂(rank + 1) (LensKit's ExposureGini).
+            1/log₂(rank + 1).
 
     Returns:
         0 where all are shown alike; NaN where nothing is.
@@ -47,6 +47,16 @@ def gini(
         return float("nan")
     weights = 2 * np.arange(1, n + 1) - n - 1
     return float(weights @ counts) / (parts * float(counts.sum()))
+
+
+def equality(sums: Sums, *, over: Over = "catalogue", divisor: Divisor = "n") -> float:
+    """What is left of the Gini index to 1, ``1 − Gini``: elliot's Gini; arguments as of Gini.
+
+    >>> from rankgate.metrics.lists.listed import Listed
+    >>> equality(Listed(np.array([[0, 1], [0, 2]]), 4).sums())
+    0.625
+    """
+    return 1 - gini(sums, over=over, divisor=divisor)
 
 
 def entropy(
@@ -93,6 +103,15 @@ Gini = ListMetric(
     higher_is_better=False,
     merge="items",
     source=f"{_ADOMAVICIUS}; RecBole, LensKit (the defaults), elliot, ClayRS, evidently",
+    sees="how often each item is shown",
+)
+Equality = ListMetric(
+    "Equality",
+    equality,  # type: ignore[arg-type]
+    "How evenly items are shown, 1 where all are shown alike.",
+    "Equality = 1 − Gini",
+    merge="items",
+    source=f"{_ADOMAVICIUS}; elliot's Gini (divisor n − 1)",
     sees="how often each item is shown",
 )
 Entropy = ListMetric(

@@ -12,6 +12,7 @@ from rankgate.metrics.parameters import Range
 Weight = Literal["log2", "geometric"]
 Target = Literal["catalogue", "uniform"]
 Distance = Literal["js", "absolute"]
+Among = Literal["catalogue", "shown"]
 Patience = Annotated[float, Range(0, 1)]
 
 _DIAZ = "Diaz et al., CIKM 2020, doi:10.1145/3340531.3411962"
@@ -66,11 +67,31 @@ def attention_weighted_fairness(
     return 1 - between(share, due, "js")
 
 
-def exposure_terms(listed: Listed, *, weight: Weight = "log2", patience: Patience = 0.5) -> Floats:
-    """The exposure of each group, and its items, in each list, ``(T, 2G)``."""
+def exposure_terms(
+    listed: Listed,
+    *,
+    members: Among = "catalogue",
+    weight: Weight = "log2",
+    patience: Patience = 0.5,
+) -> Floats:
+    """The exposure of each group, and its items, in each list, ``(T, 2G)``.
+
+    Args:
+        listed: the lists.
+        members: the items of a group are those of the catalogue, or those that a list shows, so
+            that a group that is never shown is not looked at.
+        weight: as of AWRF.
+        patience: as of AWRF.
+    """
     worth = weights(listed.items.shape[1], weight, patience)
     exposed = _per_group(listed, np.broadcast_to(worth, listed.items.shape))
-    return np.concatenate([exposed, _per_group(listed, np.ones(listed.items.shape))], axis=-1)
+    if members == "shown":
+        own = _per_group(listed, np.ones(listed.items.shape))
+    else:
+        groups = _groups(listed)
+        size = np.bincount(groups[groups != NONE], minlength=exposed.shape[1])
+        own = np.where(listed.lengths[:, None] > 0, size.astype(np.float64), 0.0)
+    return np.concatenate([exposed, own], axis=-1)
 
 
 def merit_terms(listed: Listed, *, weight: Weight = "log2", patience: Patience = 0.5) -> Floats:
@@ -205,15 +226,14 @@ AWRF = ListMetric(
 ExposureParity = ListMetric(
     "ExposureParity",
     exposure_terms,
-    "The exposure of an item shown of the group that gets least, over that of the most.",
-    "ExposureParity = min_g / max_g of Σ exposure of g / Σ items shown of g",
+    "The exposure of an item of the group that gets least, over that of the most.",
+    "ExposureParity = min_g / max_g of Σ exposure of g / Σ items of g",
     ("demographic_parity_ratio",),
     needs=("groups",),
     merge="ratio",
     finish=least_over_most,
     source=f"{_SINGH} (demographic parity)",
     sees="at which ranks the items of each group stand",
-    blind_to="whether anything shown is relevant, and how many of a group are shown",
 )
 ExposureMerit = ListMetric(
     "ExposureMerit",

@@ -6,16 +6,22 @@ Shapes: T lists, K places, I items of the catalogue, F features, G categories or
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Codes: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
 
-_BLOCK = 1 << 22  # numbers of a block
+_BLOCK = 1 << 20  # numbers of a block; a few such fit the cache
+_TABLES = 8  # a block has so many times the items of the catalogue, which cost once a block
 NONE = -1
 """The code of a place that holds nothing."""
 
@@ -33,7 +39,9 @@ class Listed:
         history: ``(T, ·)``, the items that each user had before.
         baseline: ``(T, ·)``, what an obvious system shows, such as the most popular items.
         earlier: ``(T, ·)``, what the same system showed last time.
+        before: ``(T, ·)``, all that it ever showed; what it showed last time if not given.
         features: ``(I, F)``, numbers that describe each item.
+        alike: ``(I, I)``, how alike two items are, 1 being the same; for any similarity.
         categories: ``(I, G)``, the share of each category in each item; rows add up to 1, or to 0
             where nothing is known.
         groups: ``(I,)``, the group of each item from 0; `NONE` where it is in none.
@@ -50,6 +58,13 @@ class Listed:
     features: Floats | None = None
     categories: Floats | None = None
     groups: Codes | None = None
+    before: Codes | None = None
+    alike: Floats | None = None
+
+    @property
+    def known(self) -> Flags | None:
+        """Which items of the catalogue training has, ``(I,)``; None if nobody says so."""
+        return None if self.seen is None else self.seen > 0
 
     @property
     def shown(self) -> Flags:
@@ -76,7 +91,7 @@ class Listed:
         """Some of the lists."""
         cut = {
             name: each[chosen]
-            for name in ("relevant", "history", "baseline", "earlier")
+            for name in ("relevant", "history", "baseline", "earlier", "before")
             if (each := getattr(self, name)) is not None
         }
         return replace(self, items=self.items[chosen], **cut)
@@ -99,6 +114,7 @@ class Sums:
         lists: all lists.
         filled: lists that show anything.
         squares: the sum of the squared weights of these.
+        known: ``(I,)``, which items training has; the same for all parts.
     """
 
     counts: Floats
@@ -107,11 +123,16 @@ class Sums:
     lists: float
     filled: float
     squares: float
+    known: Flags | None = None
 
     @classmethod
     def of(cls, listed: Listed, weights: Floats | None = None) -> Sums:
-        """The sums over some lists, ``weights`` being ``(T,)``."""
+        """The sums over some lists, ``weights`` being ``(T,)``, block by block."""
         weight = np.ones(len(listed.items)) if weights is None else weights
+        return reduce(add, (cls._of(listed.rows(each), weight[each]) for each in blocks(listed)))
+
+    @classmethod
+    def _of(cls, listed: Listed, weight: Floats) -> Sums:
         shown, lengths = listed.shown, listed.lengths
         full = lengths > 0
         root = weight / np.sqrt(np.maximum(lengths, 1))
@@ -130,6 +151,7 @@ class Sums:
             float(weight.sum()),
             float(weight[full].sum()),
             float((weight[full] ** 2).sum()),
+            listed.known,
         )
 
     def __add__(self, other: Sums) -> Sums:
@@ -141,7 +163,15 @@ class Sums:
             self.lists + other.lists,
             self.filled + other.filled,
             self.squares + other.squares,
+            self.known,
         )
+
+
+def blocks(listed: Listed) -> Iterator[slice]:
+    """Lists in pieces of bounded size, one after the other; an empty one where there are none."""
+    rows, width = listed.items.shape
+    step = max(1, max(_BLOCK, _TABLES * listed.catalogue) // max(1, width))
+    yield from (slice(begin, begin + step) for begin in range(0, max(1, rows), step))
 
 
 def among(items: Codes, others: Codes) -> Flags:
@@ -163,11 +193,12 @@ def among(items: Codes, others: Codes) -> Flags:
 
 def taken(table: Floats | Codes, codes: Codes) -> Floats:
     """The rows of an item table for a matrix of codes, 0 where a place holds nothing."""
-    held = codes != NONE
     if not len(table):
         return np.zeros((*codes.shape, *table.shape[1:]))
-    rows: Floats = table[np.where(held, codes, 0)].astype(np.float64)
-    rows[~held] = 0
+    rows: Floats = table.astype(np.float64, copy=False)[codes]  # NONE takes the last for now
+    held = codes != NONE
+    if not held.all():
+        rows[~held] = 0
     return rows
 
 

@@ -8,7 +8,7 @@ from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import Floats, Listed, among, mean_of, over, taken
 
 Of = Literal["people", "interactions"]
-Unknown = Literal["leave_out", "cap"]
+Unknown = Literal["leave_out", "cap", "zero"]
 Relevance = Literal["ignore", "use"]
 Discount = Literal["log2", "none"]
 
@@ -25,8 +25,8 @@ def novelty(listed: Listed, *, of: Of = "people", unknown: Unknown = "leave_out"
         listed: the lists.
         of: the chance that one of the people knows the item (Zhou, rexmex, evidently), or that an
             interaction is with it (elliot's EFD).
-        unknown: items that nobody is known to know are left out, or as novel as an item that one
-            knows (`cap`).
+        unknown: items that nobody is known to know are left out, as novel as an item that one
+            knows (`cap`), or count 0 (`zero`: recommenders).
 
     Returns:
         NaN for a list with nothing that is known.
@@ -47,7 +47,7 @@ def complement(
 
     Args:
         listed: the lists.
-        relevance: whether only items that are relevant to the user add to it.
+        relevance: whether only items that are relevant to the user add to it (`use`: elliot).
         discount: d(r) = 1/log₂(r + 1), or 1.
 
     >>> told = Listed(np.array([[0, 1]]), 2, seen=np.array([4, 1]), people=4)
@@ -72,11 +72,15 @@ def free_discovery(
 
     Args:
         listed: the lists.
-        relevance: whether only items that are relevant to the user add to it.
+        relevance: whether only items that are relevant to the user add to it (`use`: elliot).
         discount: d(r) = 1/log₂(r + 1), or 1.
         of: p is the share of the interactions, or of the people.
 
     An item that nobody is known to know is as novel as one that one knows.
+
+    >>> told = Listed(np.array([[0, 1]]), 2, seen=np.array([3, 1]), people=3)
+    >>> free_discovery(told, discount="none").round(4)
+    array([1.2075])
     """
     bits, _ = _information(listed, of, "cap")
     return _discounted(listed, bits, relevance, discount)
@@ -85,10 +89,12 @@ def free_discovery(
 def _information(listed: Listed, of: Of, unknown: Unknown) -> tuple[Floats, np.ndarray]:
     """−log₂ of how likely each item is to be known, ``(T, K)``, and which count."""
     assert listed.seen is not None  # noqa: S101 - as declared
-    seen = taken(listed.seen, listed.items)
     whole = listed.people if of == "people" else int(listed.seen.sum())
-    bits = np.log2(max(whole, 1)) - np.log2(np.maximum(seen, 1)) + 0.0
-    return bits, listed.shown & ((seen > 0) | (unknown == "cap"))
+    bits = np.log2(max(whole, 1)) - np.log2(np.maximum(listed.seen, 1)) + 0.0
+    if unknown == "zero":
+        bits = np.where(listed.seen > 0, bits, 0.0)
+    known = taken(listed.seen, listed.items) > 0 if unknown == "leave_out" else listed.shown
+    return taken(bits, listed.items), known
 
 
 def _discounted(listed: Listed, worth: Floats, relevance: Relevance, discount: Discount) -> Floats:

@@ -1,16 +1,30 @@
 """How little the lists of different users have in common."""
 
+from typing import Literal
+
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import Sums
+from rankgate.metrics.parameters import Cutoff
 
 
-def personalization(sums: Sums) -> float:
+def personalization(
+    sums: Sums,
+    *,
+    similarity: Literal["cosine", "overlap"] = "cosine",
+    cutoff: Cutoff | None = None,
+) -> float:
     """1 less the mean cosine of all pairs of lists, without looking at pairs.
 
         Personalization = 1 − mean_{a<b} |A ∩ B| / √(|A| · |B|)
                         = 1 − (Σ_i sᵢ² − Σ w²) / ((Σ w)² − Σ w²),   sᵢ = Σ_{lists with i} w/√length
 
     Empty lists are left out. Where lists weigh w, a list is no pair with itself.
+
+    Args:
+        sums: of the lists.
+        similarity: the cosine, as above; or |A ∩ B| / K, with every list taken for a full one
+            (`overlap`: evidently; the same where all lists are full).
+        cutoff: K; the mean length if not given.
 
     Returns:
         0 where all lists show the same; NaN for fewer than two lists.
@@ -23,6 +37,9 @@ def personalization(sums: Sums) -> float:
     pairs = sums.filled**2 - sums.squares
     if pairs <= 0:
         return float("nan")
+    if similarity == "overlap":
+        k = cutoff or float(sums.counts.sum()) / sums.filled
+        return 1 - (float(sums.counts @ sums.counts) / k - sums.squares) / pairs
     return 1 - (float(sums.scaled @ sums.scaled) - sums.squares) / pairs
 
 
@@ -33,7 +50,7 @@ Personalization = ListMetric(
     "Personalization = 1 − mean_{a<b} |A ∩ B| / √(|A| · |B|)",
     ("inter_list_diversity",),
     merge="items",
-    source="Zhou et al., PNAS 107(10), 2010, doi:10.1073/pnas.1000488107; recmetrics",
+    source="Zhou et al., PNAS 107(10), 2010, doi:10.1073/pnas.1000488107; recmetrics, rexmex",
     sees="which items lists share",
     blind_to="whether anything shown is relevant, and the order within a list",
 )

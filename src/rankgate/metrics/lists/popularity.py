@@ -8,7 +8,7 @@ from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import NONE, Codes, Flags, Floats, Listed, among, mean_of, taken
 from rankgate.metrics.parameters import Range
 
-Head = Literal["items", "interactions"]
+Head = Literal["items", "interactions", "seen"]
 Share = Annotated[float, Range(0, 1)]
 
 _ABDOLLAHPOURI = "Abdollahpouri, Burke & Mobasher, FLAIRS 2019, arXiv:1901.07555"
@@ -21,12 +21,20 @@ def tail_of(seen: Codes, head: Head = "items", share: float = 0.2) -> Flags:
     Args:
         seen: ``(I,)``, how often each item was seen.
         head: the head is a share of the items, the most popular first; or the items that have a
-            share of all interactions.
-        share: that share; usual are 0.2 of the items, 0.8 of the interactions.
+            share of all interactions (elliot); or a share of the items that were seen at all, those
+            that were not being of neither (`seen`: RecBole, where of equal ones the first are of
+            the tail).
+        share: that share; usual are 0.2 of the items, 0.8 of the interactions, 0.9 of those seen.
 
     >>> tail_of(np.array([5, 1, 1, 1, 1])).tolist()
     [False, True, True, True, True]
     """
+    if head == "seen":
+        rare = np.argsort(seen, kind="stable")
+        rare = rare[seen[rare] > 0]
+        few: Flags = np.zeros(len(seen), bool)
+        few[rare[: max(len(rare) - int(np.ceil(share * len(rare) - 1e-9)), 1)]] = True
+        return few
     order = np.argsort(-seen, kind="stable")
     if head == "items":
         size = int(np.ceil(share * len(seen) - 1e-9))
@@ -43,7 +51,8 @@ def popularity(listed: Listed, *, unknown: Literal["leave_out", "zero"] = "leave
 
     Args:
         listed: the lists.
-        unknown: items that nobody is known to know are left out, or count 0.
+        unknown: items that nobody is known to know are left out (evidently), or count 0 (RecBole,
+            elliot).
 
     >>> popularity(Listed(np.array([[0, 1]]), 2, seen=np.array([4, 1]), people=4))
     array([2.5])
@@ -78,22 +87,42 @@ def tail_terms(listed: Listed, *, head: Head = "items", share: Share = 0.2) -> F
     return np.stack([tail.sum(axis=-1), listed.lengths.astype(np.float64)], axis=-1)
 
 
-def lift(listed: Listed) -> Floats:
-    """How much more popular a list is than what its user had before, ``(T,)``.
+def lift_terms(listed: Listed) -> Floats:
+    """The mean popularity of a list, and of what its user had before, ``(T, 2)``.
 
-        PopularityLift = (mean popularity of the list − of the history) / of the history
+    Both 0 for a user without a list or a history.
 
-    >>> told = Listed(np.array([[0]]), 2, seen=np.array([4, 2]), history=np.array([[1]]))
-    >>> lift(told)
-    array([1.])
+    >>> lift_terms(Listed(np.array([[0]]), 2, seen=np.array([4, 2]), history=np.array([[1]])))
+    array([[4., 2.]])
     """
     assert listed.history is not None  # noqa: S101 - as declared
     seen = _seen(listed)
     mine = mean_of(taken(seen, listed.items), listed.shown)
     before = mean_of(taken(seen, listed.history), listed.history != NONE)
-    out: Floats = np.full(len(mine), np.nan)
-    np.divide(mine - before, before, out=out, where=before > 0)
-    return out
+    both = np.stack([mine, before], axis=-1)
+    return np.where(np.isnan(both).any(axis=-1, keepdims=True), 0.0, both)
+
+
+def lifted(sums: Floats) -> float:
+    """How much greater the first sum is than the second, as a share of it."""
+    return float(sums[0] / sums[1] - 1) if sums[1] else float("nan")
+
+
+def popularity_rank(listed: Listed) -> Floats:
+    """Mean rank by popularity of the items of a list, as a share, ``(T,)``.
+
+    1 is the most popular item, 0 one that nobody is known to know; items that are equally popular
+    share the mean of their ranks.
+
+    >>> popularity_rank(Listed(np.array([[0, 1]]), 3, seen=np.array([4, 1, 0])))
+    array([0.75])
+    """
+    seen = _seen(listed)
+    counts, of = np.unique(seen[seen > 0], return_counts=True)
+    middle = np.cumsum(of) - (of - 1) / 2  # of the ranks that equals share
+    rank = np.zeros(len(seen))
+    rank[seen > 0] = middle[np.searchsorted(counts, seen[seen > 0])] / max(1, of.sum())
+    return mean_of(taken(rank, listed.items), listed.shown)
 
 
 def opportunity_terms(listed: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
@@ -155,6 +184,17 @@ Popularity = ListMetric(
     source="Yin et al., PVLDB 5(9), 2012, doi:10.14778/2311906.2311916",
     sees="how popular the items shown were",
 )
+PopularityRank = ListMetric(
+    "PopularityRank",
+    popularity_rank,
+    "The mean rank by popularity of the items shown, 1 being the most popular.",
+    "PopularityRank = mean_list mean_{i shown} rank of i from the least popular / |items known|",
+    ("mean_pop_rank", "obscurity"),
+    higher_is_better=False,
+    needs=("seen",),
+    source="Ekstrand & Mahant, FLAIRS 2017; LensKit (MeanPopRank)",
+    sees="how popular the items shown are among all",
+)
 ACLT = ListMetric(
     "ACLT",
     tail_items,
@@ -190,14 +230,16 @@ TailShare = ListMetric(
 )
 PopularityLift = ListMetric(
     "PopularityLift",
-    lift,
+    lift_terms,
     "How much more popular lists are than what their users had before, as a share.",
-    "PopularityLift = mean_user (mean popularity shown − of the history) / of the history",
+    "PopularityLift = (Σ_user mean popularity shown − Σ_user of the history) / Σ_user of it",
     ("delta_GAP", "popularity_lift"),
     low=-1.0,
     high=None,
     higher_is_better=False,
     needs=("seen", "history"),
+    merge="ratio",
+    finish=lifted,
     source="Abdollahpouri et al., RMSE at RecSys 2019, arXiv:1907.13286",
     sees="how popular the items shown and those of the user's history were",
 )

@@ -1,5 +1,6 @@
 """Whether a protected group has its share in every prefix of a list."""
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Literal
 
@@ -19,32 +20,52 @@ _GEYIK = "Geyik, Ambler & Kenthapadi, KDD 2019, doi:10.1145/3292500.3330691"
 _ZEHLIKE = "Zehlike et al., CIKM 2017, doi:10.1145/3132847.3132938"
 
 
-def normalised(
-    listed: Listed, *, kind: Kind = "difference", step: Step = 10, protected: Group = 1
-) -> Floats:
-    """Unfairness of prefixes (rND, rKL, rRD), over the greatest there can be, ``(T,)``; 0 is fair.
+def of_differences(listed: Listed, *, step: Step = 10, protected: Group = 1) -> Floats:
+    """Unfairness of prefixes by shares (rND), over the greatest there can be, ``(T,)``; 0 is fair.
 
-        1/Z · Σ_{i = step, 2·step, …} 1/log₂(i) · d( first i, all N )
+        rND = 1/Z · Σ_{i = step, 2·step, …} 1/log₂(i) · |share of the first i − share of all N|
 
-    d is the absolute difference of shares (`difference`, rND), the divergence of Kullback and
-    Leibler in bits (`kl`, rKL), or the absolute difference of the ratios of protected to others,
-    0 where a group is empty (`ratio`, rRD, meant for a protected minority). Z is the greater of
-    the sums for the rankings that put all protected items first, or last. The whole list, N items,
-    is the population.
+    Z is the greater of the sums for the rankings that put all protected items first, or last. The
+    whole list, N items, is the population.
 
     Args:
         listed: the lists; items without a group count as not protected.
-        kind: of the three.
-        step: prefixes are as long as its multiples; one list of fewer items has its end alone.
+        step: prefixes are as long as its multiples; a list of fewer items has its end alone.
         protected: the code of the protected group.
 
     Returns:
         NaN for lists in which all items are protected, or none.
 
     >>> told = Listed(np.array([[0, 1, 2, 3]]), 4, groups=np.array([0, 0, 1, 1]))
-    >>> normalised(told, step=2)
+    >>> of_differences(told, step=2)
     array([1.])
     """
+    return _normalised(listed, "difference", step, protected)
+
+
+def of_divergences(listed: Listed, *, step: Step = 10, protected: Group = 1) -> Floats:
+    """The same by the divergence of Kullback and Leibler in bits (rKL); arguments as of rND.
+
+    >>> told = Listed(np.array([[0, 2, 1, 3]]), 4, groups=np.array([0, 0, 1, 1]))
+    >>> of_divergences(told, step=2)
+    array([0.])
+    """
+    return _normalised(listed, "kl", step, protected)
+
+
+def of_ratios(listed: Listed, *, step: Step = 10, protected: Group = 1) -> Floats:
+    """The same by ratios of protected to others, 0 where a group is empty (rRD), ``(T,)``.
+
+    Meant for a protected minority; arguments as of rND.
+
+    >>> told = Listed(np.array([[0, 2, 1, 3]]), 4, groups=np.array([0, 0, 1, 1]))
+    >>> of_ratios(told, step=2)
+    array([nan])
+    """
+    return _normalised(listed, "ratio", step, protected)
+
+
+def _normalised(listed: Listed, kind: Kind, step: int, protected: int) -> Floats:
     is_protected = _protected(listed, protected)
     out = np.full(len(listed.items), np.nan)
     for row, length in enumerate(listed.lengths):
@@ -111,7 +132,12 @@ def skew(listed: Listed) -> Floats:
 
 
 def fair_top_k(
-    listed: Listed, *, p: Share = 0.5, alpha: Share = 0.1, protected: Group = 1
+    listed: Listed,
+    *,
+    p: Share = 0.5,
+    alpha: Share = 0.1,
+    adjust: bool = False,
+    protected: Group = 1,
 ) -> Floats:
     """1 for a list whose every prefix passes the FA*IR test, ``(T,)``; NaN for an empty list.
 
@@ -121,7 +147,9 @@ def fair_top_k(
     Args:
         listed: the lists; items without a group count as not protected.
         p: the share of the protected that is asked for.
-        alpha: of the test, for each prefix; it is not adjusted for testing them all.
+        alpha: of the test, for each prefix.
+        adjust: whether alpha is that of all prefixes together: each is tested at the greatest
+            level at which a fair ranking fails anywhere with a chance of at most alpha.
         protected: the code of the protected group.
 
     >>> told = Listed(np.array([[0, 1, 2, 3], [3, 2, 1, 0]]), 4, groups=np.array([0, 0, 0, 1]))
@@ -131,7 +159,9 @@ def fair_top_k(
     array([0.])
     """
     found = np.cumsum(_protected(listed, protected), axis=-1)
-    least = np.array(least_protected(listed.items.shape[1], p, alpha))
+    places = listed.items.shape[1]
+    level = adjusted(places, p, alpha) if adjust else alpha
+    least = np.array(least_protected(places, p, level))
     passed = ((found >= least) | ~listed.shown).all(axis=-1)
     out: Floats = np.where(listed.lengths > 0, passed.astype(np.float64), np.nan)
     return out
@@ -147,12 +177,52 @@ def least_protected(k: int, p: float = 0.5, alpha: float = 0.1) -> tuple[int, ..
     >>> least_protected(6)
     (0, 0, 0, 1, 1, 1)
     """
-    least = []
-    chance = np.array([1.0])  # of 0 … i successes
+    levels = _chances(k, p)
+    return tuple(int(np.searchsorted(each, alpha * (1 - 1e-12), side="left")) for each in levels)
+
+
+@lru_cache(maxsize=64)
+def adjusted(k: int, p: float = 0.5, alpha: float = 0.1) -> float:
+    """The level of each of k tests of which a fair ranking fails any with a chance up to alpha.
+
+    The greatest such level: minima change only where a cumulated chance lies, so that these are
+    all that there is to choose from. 0 where every level fails too often.
+
+    >>> failing(least_protected(20)) > 0.1 >= failing(least_protected(20, alpha=adjusted(20)))
+    True
+    """
+    every = np.unique(np.concatenate(_chances(k, p)))
+    levels = np.append(every[every < alpha], alpha)
+    low, high = 0, len(levels)  # the levels before `low` fail rarely enough
+    while low < high:
+        middle = (low + high) // 2
+        often = failing(least_protected(k, p, float(levels[middle])), p) > alpha
+        low, high = (low, middle) if often else (middle + 1, high)
+    return float(levels[low - 1]) if low else 0.0
+
+
+def failing(least: tuple[int, ...], p: float = 0.5) -> float:
+    """The chance that a ranking whose places are protected with chance p misses a minimum.
+
+    >>> failing((0, 1))
+    0.25
+    """
+    chance = np.zeros(len(least) + 1)  # of so many successes, and no minimum missed yet
+    chance[0] = 1.0
+    for minimum in least:
+        chance = chance * (1 - p) + np.append(0, chance[:-1]) * p
+        chance[:minimum] = 0
+    return 1 - float(chance.sum())
+
+
+@lru_cache(maxsize=8)
+def _chances(k: int, p: float) -> tuple[Floats, ...]:
+    """For each prefix the chances of at most 0, 1, … protected items."""
+    found, chance = [], np.array([1.0])
     for _ in range(k):
         chance = np.append(chance, 0) * (1 - p) + np.append(0, chance) * p
-        least.append(int(np.searchsorted(np.cumsum(chance), alpha * (1 - 1e-12), side="left")))
-    return tuple(least)
+        found.append(np.cumsum(chance))
+    return tuple(found)
 
 
 def _protected(listed: Listed, protected: int) -> Flags:
@@ -166,16 +236,30 @@ def _groups(listed: Listed) -> Codes:
     return listed.groups
 
 
-PrefixFairness = ListMetric(
+RND = ListMetric(
     "rND",
-    normalised,
-    "Unfairness of the prefixes of a list to a protected group; kind='kl' is rKL, 'ratio' rRD.",
+    of_differences,
+    "Unfairness of the prefixes of a list to a protected group, by shares.",
     "rND = 1/Z · Σ_{i = step, 2·step, …} 1/log₂(i) · |share among the first i − share of all|",
     higher_is_better=False,
     needs=("groups",),
     source=f"{_YANG}; beware of its edges: Raj & Ekstrand, SIGIR 2022",
     sees="how many of the protected group are in each prefix",
     blind_to="whether anything shown is relevant; ranks between two steps",
+)
+RKL = replace(
+    RND,
+    name="rKL",
+    kernel=of_divergences,
+    title="Unfairness of the prefixes of a list to a protected group, by divergence.",
+    formula="rKL = 1/Z · Σ_{i = step, 2·step, …} 1/log₂(i) · KL( groups of the first i ‖ of all )",
+)
+RRD = replace(
+    RND,
+    name="rRD",
+    kernel=of_ratios,
+    title="Unfairness of the prefixes of a list to a protected minority, by ratios.",
+    formula="rRD = 1/Z · Σ_{i = step, 2·step, …} 1/log₂(i) · |ratio of the first i − ratio of all|",
 )
 NDKL = ListMetric(
     "NDKL",

@@ -12,20 +12,30 @@ from rankgate.metrics.lists.listed import (
     Listed,
     among,
     mean_of,
-    over,
     taken,
     totals,
     unit,
 )
+from rankgate.metrics.lists.listed import over as share
+from rankgate.metrics.parameters import Cutoff
 
-Places = Literal["shown", "cutoff"]
-Relevance = Literal["ignore", "use"]
+Over = Literal["cutoff", "shown"]
+Relevance = Literal["ignore", "use", "only"]
+Against = Literal["shown", "history"]
 
 
-def serendipity(listed: Listed) -> Floats:
-    r"""The share of the items shown that are relevant and not on the obvious list, ``(T,)``.
+def serendipity(listed: Listed, *, over: Over = "cutoff", cutoff: Cutoff | None = None) -> Floats:
+    r"""The share of the places that hold what is relevant and not on the obvious list, ``(T,)``.
 
-        Serendipity = |relevant ∩ (shown \ obvious)| / |shown|
+        Serendipity@K = |relevant ∩ (shown \ obvious)| / K
+
+    Args:
+        listed: the lists.
+        over: K, or the items that are shown, which makes short lists better.
+        cutoff: K; the length of the list if not given.
+
+    Returns:
+        NaN for an empty list.
 
     >>> told = Listed(np.array([[0, 1]]), 3, relevant=np.array([[0, 1]]), baseline=np.array([[0]]))
     >>> serendipity(told)
@@ -34,7 +44,10 @@ def serendipity(listed: Listed) -> Floats:
     assert listed.relevant is not None  # noqa: S101 - as declared
     assert listed.baseline is not None  # noqa: S101 - as declared
     found = among(listed.items, listed.relevant) & ~among(listed.items, listed.baseline)
-    return over(np.count_nonzero(found, axis=-1).astype(np.float64), listed.lengths)
+    whole = listed.lengths
+    if over == "cutoff" and cutoff is not None:
+        whole = np.where(whole > 0, cutoff, 0)
+    return share(np.count_nonzero(found, axis=-1).astype(np.float64), whole)
 
 
 def unexpectedness(listed: Listed, *, relevance: Relevance = "ignore") -> Floats:
@@ -44,7 +57,9 @@ def unexpectedness(listed: Listed, *, relevance: Relevance = "ignore") -> Floats
 
     Args:
         listed: the lists; items whose features are all 0 are left out.
-        relevance: whether items that are not relevant add nothing (evidently's serendipity).
+        relevance: items that are not relevant add nothing (`use`: serendipity in recommenders);
+            or the value is 1 − Σ_{i relevant and shown} mean_h cos(i, h), without one where nothing
+            relevant is shown (`only`: serendipity in evidently, which falls with every hit).
 
     >>> told = Listed(np.array([[0, 1]]), 2, features=np.eye(2), history=np.array([[0]]))
     >>> unexpectedness(told)
@@ -56,13 +71,17 @@ def unexpectedness(listed: Listed, *, relevance: Relevance = "ignore") -> Floats
     direction = unit(listed.features)
     had = taken(known, listed.history).sum(axis=-1)
     taste = totals(direction, listed.history)
-    taste = over(taste, np.broadcast_to(had[:, None], taste.shape))
+    taste = share(taste, np.broadcast_to(had[:, None], taste.shape))
     near = np.einsum("tkf,tf->tk", taken(direction, listed.items), taste)
     distance = 1 - near
-    if relevance == "use":
-        assert listed.relevant is not None  # noqa: S101 - looked at before
-        distance = distance * among(listed.items, listed.relevant)
     counted: Flags = taken(known, listed.items) > 0
+    if relevance != "ignore":
+        assert listed.relevant is not None  # noqa: S101 - looked at before
+        hit = among(listed.items, listed.relevant)
+        if relevance == "only":
+            left = 1 - np.where(hit & counted, near, 0).sum(axis=-1)
+            return np.where((had > 0) & hit.any(axis=-1), left, np.nan)
+        distance = distance * hit
     return np.where(had > 0, mean_of(distance, counted), np.nan)
 
 
@@ -77,8 +96,8 @@ def temporal_diversity(listed: Listed) -> Floats:
     assert listed.earlier is not None  # noqa: S101 - as declared
     fresh = listed.shown & ~among(listed.items, listed.earlier)
     before = (listed.earlier != NONE).any(axis=-1)
-    share = over(np.count_nonzero(fresh, axis=-1).astype(np.float64), listed.lengths)
-    return np.where(before, share, np.nan)
+    new = share(np.count_nonzero(fresh, axis=-1).astype(np.float64), listed.lengths)
+    return np.where(before, new, np.nan)
 
 
 def stability(listed: Listed) -> Floats:
@@ -92,25 +111,35 @@ def stability(listed: Listed) -> Floats:
     assert listed.earlier is not None  # noqa: S101 - as declared
     both = np.count_nonzero(among(listed.items, listed.earlier), axis=-1).astype(np.float64)
     either = listed.lengths + np.count_nonzero(listed.earlier != NONE, axis=-1) - both
-    return over(both, either)
+    return share(both, either)
 
 
-def temporal_novelty(listed: Listed) -> Floats:
-    """The share of the items shown that the user never had before, ``(T,)``.
+def temporal_novelty(listed: Listed, *, against: Against = "shown") -> Floats:
+    r"""The share of the items shown that the user was never shown before, ``(T,)``.
 
-    >>> temporal_novelty(Listed(np.array([[0, 1]]), 3, history=np.array([[1]])))
+        TemporalNovelty = |shown \ ever shown before| / |shown|
+
+    Args:
+        listed: the lists; where nobody says what was ever shown, it is the list of last time.
+        against: what was shown before, or what the user had before (`history`).
+
+    >>> told = Listed(np.array([[0, 1]]), 3, earlier=np.array([[2]]), before=np.array([[2, 1]]))
+    >>> temporal_novelty(told)
     array([0.5])
     """
-    assert listed.history is not None  # noqa: S101 - as declared
-    fresh = listed.shown & ~among(listed.items, listed.history)
-    return over(np.count_nonzero(fresh, axis=-1).astype(np.float64), listed.lengths)
+    known = listed.earlier if listed.before is None else listed.before
+    known = listed.history if against == "history" else known
+    assert known is not None  # noqa: S101 - as declared
+    fresh = listed.shown & ~among(listed.items, known)
+    new = share(np.count_nonzero(fresh, axis=-1).astype(np.float64), listed.lengths)
+    return np.where((known != NONE).any(axis=-1) | (against == "history"), new, np.nan)
 
 
 Serendipity = ListMetric(
     "Serendipity",
     serendipity,
-    "The share of the items shown that are relevant and not on an obvious list.",
-    "Serendipity = |relevant ∩ (shown \\ obvious)| / |shown|",
+    "The share of the places that hold what is relevant and not on an obvious list.",
+    "Serendipity@K = |relevant ∩ (shown \\ obvious)| / K",
     needs=("relevant", "baseline"),
     source="Ge, Delgado-Battenfeld & Jannach, RecSys 2010, doi:10.1145/1864708.1864761",
     sees="which relevant items are shown that the obvious system does not show",
@@ -123,7 +152,7 @@ Unexpectedness = ListMetric(
     "Unexpectedness = mean_{i shown} relᵢ · (1 − mean_{h in the history} cos(i, h))",
     high=2.0,
     needs=("features", "history"),
-    source="Zhang et al., WSDM 2012, doi:10.1145/2124295.2124300; evidently (with relevance)",
+    source="Zhang et al., WSDM 2012, doi:10.1145/2124295.2124300; recommenders, evidently",
     sees="the features of the items shown and of the user's history",
 )
 TemporalDiversity = ListMetric(
@@ -139,11 +168,12 @@ TemporalDiversity = ListMetric(
 TemporalNovelty = ListMetric(
     "TemporalNovelty",
     temporal_novelty,
-    "How much of a list its user never had before.",
-    "TemporalNovelty = |shown \\ history| / |shown|",
-    needs=("history",),
+    "How much of a list its user was never shown before.",
+    "TemporalNovelty = |shown \\ ever shown before| / |shown|",
+    ("lathia_novelty",),
+    needs=("earlier",),
     source="Lathia et al., SIGIR 2010, doi:10.1145/1835449.1835486",
-    sees="which items shown are in the history",
+    sees="which items were on any earlier list",
 )
 Stability = ListMetric(
     "Stability",
