@@ -104,7 +104,7 @@ def _systems(told: Admitted) -> Grid:
          signed(row["delta"]))
         for row in told.admission.systems.iter_rows(named=True)
     )  # fmt: skip
-    return Grid(("metric", "system", "people", "judge", "delta"), rows, frozenset({0, 1}))
+    return Grid(("metric", "system", "people", "judge", "delta"), rows, frozenset({0, 1}), keys=2)
 
 
 def _orders(told: Admitted) -> Grid:

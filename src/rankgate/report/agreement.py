@@ -132,7 +132,7 @@ def _pairs(table: pl.DataFrame) -> Grid:
         for first, second, overlap, equal, kappa, linear, bias in table.head(_SHOWN).iter_rows()
     ]  # fmt: skip
     head = ("first", "second", "pairs", "agree-\nment", "Cohen's\nkappa", "linear", "bias")
-    return Grid(head, tuple(rows), frozenset({0, 1}))
+    return Grid(head, tuple(rows), frozenset({0, 1}), keys=2)
 
 
 def _queries(table: pl.DataFrame) -> Grid:

@@ -97,7 +97,7 @@ def _next(told: Hidden, count: int) -> Grid:
     )  # fmt: skip
     head = ("query", "document", f"rank in\n{printable(told.baseline)}",
             f"rank in\n{printable(told.candidate)}", "relevant?", "influence")  # fmt: skip
-    return Grid(head, rows, frozenset({0, 1}))
+    return Grid(head, rows, frozenset({0, 1}), keys=2)
 
 
 def _rank(rank: int | None) -> str:

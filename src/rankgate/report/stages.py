@@ -128,7 +128,7 @@ def steps(told: Pipeline) -> Grid:
         for row in _rows(told.steps)
     ]  # fmt: skip
     head = ("stage", "metric", "delta", f"{told.level:.0%} interval", "p", "won/tied/\nlost")
-    return Grid(head, tuple(rows), frozenset({0, 1}))
+    return Grid(head, tuple(rows), frozenset({0, 1}), keys=2)
 
 
 def ceilings(told: Pipeline) -> Grid:

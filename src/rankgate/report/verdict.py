@@ -59,7 +59,7 @@ def worst(told: Verdict) -> Grid:
         for row in told.queries[:_WORST]
     )  # fmt: skip
     baseline, candidate = map(printable, told.names)
-    return Grid(("query", "metric", baseline, candidate, "delta"), rows, frozenset({0, 1}))
+    return Grid(("query", "metric", baseline, candidate, "delta"), rows, frozenset({0, 1}), keys=2)
 
 
 def basis(told: Verdict) -> str:

@@ -173,11 +173,11 @@ def judge_next(stage: Stage, found: Holes) -> pl.DataFrame:
     told = table.with_columns(
         pl.Series("relevant", relevant), pl.Series("influence", np.abs(effect) * spread)
     )
-    where = pl.format(
-        "rank {} of the baseline, {} of the candidate",
-        pl.col("rank_baseline").cast(pl.String).fill_null("none"),
-        pl.col("rank_candidate").cast(pl.String).fill_null("none"),
-    )
+    ranks = [
+        pl.format("rank {}", pl.col(f"rank_{side}")).fill_null("not among the first")
+        for side in ("baseline", "candidate")
+    ]
+    where = pl.format("{} of the baseline, {} of the candidate", *ranks)
     return told.with_columns(where.alias("why")).sort(
         "influence", "query_id", "doc_id", descending=[True, False, False]
     )
