@@ -1,4 +1,4 @@
-"""Judgments and runs from arrays: a row a query, a column a document, or sparse.
+"""Judgments and runs from arrays: a row a query, a column a document, or sparse, or lists.
 
 NumPy arrays, tensors of any library that speaks DLPack, and SciPy's sparse matrices; none of
 these libraries but NumPy is imported.
@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.data.devices import home
+from rankgate.data.ids import Ids
+from rankgate.data.matrices import Padded, Source, source_of
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels, refuse_holes
 from rankgate.data.run import SCHEMA as RUN
@@ -22,12 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rankgate.data.matrices import Flat
+
 _MATRIX = 2
-
-
-def is_array(table: object) -> bool:
-    """Whether something is an array: it speaks DLPack, or is a sparse matrix."""
-    return hasattr(table, "__dlpack__") or hasattr(table, "tocoo")
 
 
 def from_arrays(
@@ -76,83 +76,85 @@ def from_arrays(
     if padding is not None:
         there &= label != padding
     rows, columns = np.nonzero(there)
-    ids = _Ids(label.shape, query_ids, doc_ids)
-    judged = _qrels(ids.table(rows, columns, "grade", label[rows, columns]), ids, names[0])
-    ranked = _run(ids.table(rows, columns, "score", score[rows, columns]), ids, names[1])
-    return judged, ranked
+    users = Ids.of(query_ids, label.shape[0], "query_ids")
+    items = Ids.of(doc_ids, label.shape[1], "doc_ids")
+    judged = _table(users, items, (rows, columns, label[rows, columns]), "grade")
+    ranked = _table(users, items, (rows, columns, score[rows, columns]), "score")
+    return _qrels(judged, users, names[0]), _run(ranked, users, names[1])
 
 
 def qrels_of(labels: Any, name: str = "qrels") -> Qrels:  # noqa: ANN401 - any array
-    """Judgments from labels alone; NaN is unjudged, and so is what a sparse matrix leaves out.
+    """Judgments from a `Matrix`, `Lists` or an array; NaN is unjudged, and so is what is left out.
+
+    A row without judgments is a user of whom nothing is known, as one that a frame does not name.
 
     Raises:
-        InputError: as `from_arrays`; or a negative label, which could be padding and could not
-            be taken out of the scores.
+        InputError: as `source_of`; or a negative label, which could be padding.
+        DuplicateError: an item stands twice for a user.
     """
-    rows, columns, values, shape = _entries(labels, name)
-    if (values < 0).any():
+    source = labels if isinstance(labels, Source) else source_of(labels, name)
+    table = _table(source.users, source.items, graded(source), "grade")
+    return Qrels(table, name, place=Place(name))
+
+
+def graded(source: Source) -> Flat:
+    """Row, item and grade of all judgments; each item of lists without grades has grade 1.
+
+    Raises:
+        InputError: a negative grade, one that is not finite.
+        DuplicateError: an item stands twice for a user.
+    """
+    rows, columns, grades = source.flat(slice(0, source.users.size))
+    if isinstance(source, Padded) and source.values is None:
+        return rows, columns, np.ones(len(rows))
+    if (grades < 0).any():
         problem = (
             "a negative label, which pads rows as a rule, and then the scores are padded too; "
-            "give both to rankgate.from_arrays."
+            "give both to rankgate.from_arrays, or items by number as rankgate.Lists."
         )
-        raise InputError(problem, source=name)
-    ids = _Ids(shape)
-    return _qrels(ids.table(rows, columns, "grade", values), ids, name)
+        raise InputError(problem, source=source.name)
+    if not np.isfinite(grades).all():
+        raise InputError("grade inf is not a finite number.", source=source.name)
+    return rows, columns, grades
 
 
 def run_of(scores: Any, name: str = "run") -> Run:  # noqa: ANN401 - any array
-    """A run from scores alone; NaN and minus infinity are not ranked, as what is left out.
+    """A run from a `Matrix`, `Lists` or an array; NaN and minus infinity are not ranked.
 
     Raises:
-        InputError: as `from_arrays`.
+        InputError: as `source_of`.
     """
-    rows, columns, values, shape = _entries(scores, name)
-    ids = _Ids(shape)
-    return _run(ids.table(rows, columns, "score", values), ids, name)
+    source = scores if isinstance(scores, Source) else source_of(scores, name)
+    return _run(next(pieces_of(source)), source.users, name)
 
 
-class _Ids:
-    """The ids of rows and columns."""
-
-    def __init__(
-        self,
-        shape: tuple[int, ...],
-        query_ids: Sequence[object] | None = None,
-        doc_ids: Sequence[object] | None = None,
-    ) -> None:
-        self.queries = _named(query_ids, shape[0], "query_ids")
-        self._documents = _named(doc_ids, shape[1], "doc_ids")
-
-    def table(
-        self, rows: NDArray[np.int64], columns: NDArray[np.int64], name: str, values: NDArray[Any]
-    ) -> pl.DataFrame:
-        """One row an entry."""
-        ids = [self.queries.gather(rows), self._documents.gather(columns)]
-        pair = [each.alias(key) for each, key in zip(ids, ("query_id", "doc_id"), strict=True)]
-        return pl.DataFrame([*pair, pl.Series(name, values.astype(np.float64))])
+def pieces_of(source: Source) -> Iterator[pl.DataFrame]:
+    """All that is in a source as the rows of a run."""
+    rows = slice(0, source.users.size)
+    flat = source.flat(rows, refuse=False) if isinstance(source, Padded) else source.flat(rows)
+    yield _table(source.users, source.items, flat, "score")
 
 
-def _named(ids: Sequence[object] | None, length: int, what: str) -> pl.Series:
-    names = [str(each) for each in (range(length) if ids is None else ids)]
-    if len(names) != length:
-        problem = f"{len(names)} of them for {length} in the array; give one for each."
-        raise InputError(problem, source=what)
-    return pl.Series(names, dtype=pl.String)
+def _table(users: Ids, items: Ids, flat: Flat, name: str) -> pl.DataFrame:
+    """One row an entry."""
+    rows, columns, values = flat
+    ids = users.names.gather(rows).alias("query_id"), items.names.gather(columns).alias("doc_id")
+    return pl.DataFrame([*ids, pl.Series(name, values)])
 
 
-def _qrels(table: pl.DataFrame, ids: _Ids, name: str) -> Qrels:
+def _qrels(table: pl.DataFrame, users: Ids, name: str) -> Qrels:
     judged = table.filter(pl.col("grade").is_not_nan())
-    without = ids.queries.filter(~ids.queries.is_in(judged["query_id"].unique().implode()))
+    without = users.names.filter(~users.names.is_in(judged["query_id"].unique().implode()))
     place = Place(name)
     return Qrels(judged.select(*SCHEMA), name, unjudged=tuple(without.to_list()), place=place)
 
 
-def _run(table: pl.DataFrame, ids: _Ids, name: str) -> Run:
+def _run(table: pl.DataFrame, users: Ids, name: str) -> Run:
     score = pl.col("score")
     ranked = table.filter(score.is_not_nan() & (score != -np.inf)).select(*RUN)
     place = Place(name)
     refuse_holes(ranked, "score", place)
-    empty = ids.queries.filter(~ids.queries.is_in(ranked["query_id"].unique().implode()))
+    empty = users.names.filter(~users.names.is_in(ranked["query_id"].unique().implode()))
     states = pl.DataFrame([empty.alias("query_id")]).with_columns(state=pl.lit("zero"))
 
     def pieces() -> Iterator[pl.DataFrame]:
@@ -161,49 +163,17 @@ def _run(table: pl.DataFrame, ids: _Ids, name: str) -> Run:
     return Run(name, pieces, queries=states if len(empty) else None, place=place)
 
 
-def _entries(
-    table: Any,  # noqa: ANN401 - any array
-    name: str,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], tuple[int, ...]]:
-    """Rows, columns and values of what is there."""
-    if hasattr(table, "tocoo"):
-        found = table.tocoo()
-        if len(found.shape) != _MATRIX:
-            raise InputError(f"shape {found.shape}, where rows of queries are needed.", source=name)
-        row, column = np.asarray(found.row, np.int64), np.asarray(found.col, np.int64)
-        order = np.lexsort((column, row))
-        return row[order], column[order], _numbers(np.asarray(found.data), name)[order], found.shape
-    array = _dense(table, name)
-    rows, columns = np.nonzero(~np.isnan(array))
-    return rows, columns, array[rows, columns], array.shape
-
-
 def _dense(table: Any, name: str) -> NDArray[np.float64]:  # noqa: ANN401 - any array
     """An array as ``(Q, D)`` floats."""
     if hasattr(table, "tocoo"):
         problem = "a sparse matrix, whose gaps are not told from zeros here; give a whole array."
         raise InputError(problem, source=name)
-    array = _numbers(_taken(table, name), name)
+    array = _numbers(home(table, name), name)
     array = array[None, :] if array.ndim == 1 else array
     if array.ndim != _MATRIX:
         problem = f"shape {array.shape}, where (queries, documents) is needed; reshape it."
         raise InputError(problem, source=name)
     return array
-
-
-def _taken(table: Any, name: str) -> NDArray[Any]:  # noqa: ANN401 - any array
-    if isinstance(table, np.ndarray | list | tuple) or not hasattr(table, "__dlpack__"):
-        try:
-            return np.asarray(table)
-        except ValueError:  # rows of several lengths
-            problem = "rows of several lengths; pad them, and give the mask to from_arrays."
-            raise InputError(problem, source=name) from None
-    try:
-        return np.from_dlpack(table)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        problem = f"no array of the main memory: {str(error).splitlines()[0]}"
-        mend = "detach it and move it there, as with .detach().cpu()."
-        raise InputError(f"{problem.rstrip('.')}; {mend}", source=name) from None
 
 
 def _numbers(array: NDArray[Any], name: str) -> NDArray[np.float64]:

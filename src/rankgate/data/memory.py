@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.data import arrays
 from rankgate.data.columns import shaped
+from rankgate.data.matrices import is_source
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, refuse_holes
 from rankgate.data.rankings import Rankings
@@ -34,7 +35,7 @@ def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels
     Raises:
         InputError: not such a table, ids that are not strings, grades that are no numbers.
     """
-    if _is_array(table):
+    if is_source(table):
         return arrays.qrels_of(table, name)
     frame = _frame(table, "grade", label or name)
     return Qrels(frame, name=name, unjudged=tuple(_empty(table)), place=Place(label or name))
@@ -48,7 +49,7 @@ def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:  # n
     Raises:
         InputError: not such a table, ids that are not strings, scores that are no numbers.
     """
-    if _is_array(table):
+    if is_source(table):
         return arrays.run_of(table, name)
     rankings, label = None, label or name
     if _is_dict(table):
@@ -78,11 +79,6 @@ def _refuse_flat(table: Mapping[str, Any], number: str, label: str) -> None:
     if not all(map(_is_dict, table.values())):
         problem = f"not a dict of dicts; expected {{query_id: {{doc_id: {number}}}}}."
         raise InputError(problem, source=label)
-
-
-def _is_array(table: object) -> bool:
-    """Whether something is an array or a sparse matrix, and no frame."""
-    return not hasattr(table, "__arrow_c_stream__") and arrays.is_array(table)
 
 
 def _is_dict(table: object) -> bool:

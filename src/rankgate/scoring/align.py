@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankgate.data.run import Batch
     from rankgate.scoring.convention import Alignment
     from rankgate.scoring.index import Index
-    from rankgate.scoring.order import Order
+    from rankgate.scoring.order import Documents, Order
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,11 @@ class Met:
         rows: ``(n,)``, where the rows stood in the batch; None is all of them.
         unknown: queries without judgments, left out.
         judgment: ``(m,)``, where each judgment stands in the index, as ``meet`` found them.
+        retrieved: ``(T,)``, how many documents each query has; None where these are all of them.
     """
 
     scores: NDArray[np.float64]
-    doc_ids: pl.Series
+    doc_ids: Documents
     owner: NDArray[np.int64]
     codes: NDArray[np.int64]
     row: NDArray[np.int64]
@@ -83,6 +84,7 @@ class Met:
     rows: NDArray[np.int64] | None
     unknown: int
     judgment: NDArray[np.int64]
+    retrieved: NDArray[np.int64] | None = None
 
 
 def meet(batch: Batch, index: Index) -> Met:
@@ -123,7 +125,9 @@ def align(met: Met, how: Alignment) -> Aligned:
     owner = met.owner[met.row]
     stand = ranks(placed, met.row, owner, met.doc_ids, how.ties)
     by = np.lexsort((stand.rank, owner))
-    retrieved = np.bincount(met.owner, minlength=len(met.codes))
+    retrieved = met.retrieved
+    if retrieved is None:
+        retrieved = np.bincount(met.owner, minlength=len(met.codes))
     aligned = Aligned(
         codes=met.codes,
         present=retrieved > 0,

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.scoring.align import Aligned
-    from rankgate.scoring.index import Index
+    from rankgate.scoring.index import Laid
 
 _Number = TypeVar("_Number", np.int32, np.float64, np.bool_)
 
 _CELLS = 1 << 20  # cells of one matrix of a block; with its fellows that is about 64 MB
 
 
-def blocks(aligned: Aligned, index: Index) -> Iterator[tuple[NDArray[np.int64], Judged]]:
+def blocks(aligned: Aligned, index: Laid) -> Iterator[tuple[NDArray[np.int64], Judged]]:
     """Deal queries into blocks of bounded size; yields their codes and the block.
 
     A value does not depend on the block that its query is in: kernels add by prefix sums.
@@ -44,7 +44,7 @@ def _cells(width: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _block(
-    aligned: Aligned, index: Index, chosen: NDArray[np.int64]
+    aligned: Aligned, index: Laid, chosen: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], Judged]:
     T = len(chosen)
     place = np.full(len(aligned.codes), -1)

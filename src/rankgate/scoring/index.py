@@ -18,21 +18,37 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Index:
-    """Judgments by query.
+class Laid:
+    """Grades by query, whatever tells documents apart.
 
     Attributes:
         query_ids: ``(T,)``, every judged query once, in byte order.
         offsets: ``(T + 1,)``, where each query's judgments begin.
-        doc_ids: all documents, query after query, the best grade first.
-        grades: their grades.
-        pairs: a hash of the query and document of each.
+        grades: all grades, query after query, the best first.
     """
 
     query_ids: pl.Series
     offsets: NDArray[np.int64]
-    doc_ids: pl.Series
     grades: NDArray[np.float64]
+
+    def rows(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The judgments of some queries: the place of each one's query in ``codes``, its row."""
+        lengths = self.offsets[codes + 1] - self.offsets[codes]
+        owner = np.repeat(np.arange(len(codes)), lengths)
+        first = np.repeat(self.offsets[codes] - np.cumsum(lengths) + lengths, lengths)
+        return owner, first + np.arange(len(owner))
+
+
+@dataclass(frozen=True)
+class Index(Laid):
+    """Judgments by query, documents by their ids.
+
+    Attributes:
+        doc_ids: the document of each grade.
+        pairs: a hash of the query and document of each.
+    """
+
+    doc_ids: pl.Series
     pairs: NDArray[np.uint64]
     _hashes: NDArray[np.uint64]
     _by_hash: NDArray[np.int64]
@@ -55,18 +71,11 @@ class Index:
         np.cumsum(np.bincount(owner, minlength=len(query_ids)), out=offsets[1:])
         documents = table["doc_id"].gather(order)
         pairs = pairs_of(table)[order]
-        return cls(query_ids, offsets, documents, grades[order], pairs, hashes[by_hash], by_hash)
+        return cls(query_ids, offsets, grades[order], documents, pairs, hashes[by_hash], by_hash)
 
     def codes(self, query_ids: pl.Series) -> NDArray[np.int64]:
         """The place of each query in ``query_ids``; -1 for one without judgments."""
         return _find(query_ids, self.query_ids, self._hashes, self._by_hash)
-
-    def rows(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The judgments of some queries: the place of each one's query in ``codes``, its row."""
-        lengths = self.offsets[codes + 1] - self.offsets[codes]
-        owner = np.repeat(np.arange(len(codes)), lengths)
-        first = np.repeat(self.offsets[codes] - np.cumsum(lengths) + lengths, lengths)
-        return owner, first + np.arange(len(owner))
 
 
 def _find(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from rankgate.scoring.convention import Ties
 
 _SIGN = np.uint64(1 << 63)
+
+
+class Documents(Protocol):
+    """The documents of rows: a column, or something that finds them."""
+
+    def gather(self, rows: NDArray[np.int64], /) -> pl.Series:
+        """Those of some rows."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +142,7 @@ def ranks(
     placed: Order,
     rows: NDArray[np.int64],
     owner: NDArray[np.int64],
-    doc_ids: pl.Series,
+    doc_ids: Documents,
     ties: Ties,
 ) -> Ranks:
     """The 1-based ranks of some rows.
@@ -170,7 +177,7 @@ def _broken(  # noqa: PLR0917 - one caller, right above
     heads: NDArray[np.int64],
     groups: NDArray[np.int64],
     rows: NDArray[np.int64],
-    doc_ids: pl.Series,
+    doc_ids: Documents,
     ties: Ties,
 ) -> NDArray[np.int64]:
     """The positions of some rows once the members of their groups are in order."""

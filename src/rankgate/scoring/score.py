@@ -11,7 +11,7 @@ from rankgate.data.run import ScatteredError
 from rankgate.data.scores import Counts, Scores
 from rankgate.errors import InputError
 from rankgate.scoring.align import align, meet, nothing
-from rankgate.scoring.index import Index
+from rankgate.scoring.index import Index, Laid
 from rankgate.scoring.mapping import align_mapping
 from rankgate.scoring.mean import filled, mean
 from rankgate.scoring.tally import Job, Tally
@@ -115,15 +115,21 @@ def complete(tally: Tally, run: Run, index: Index) -> None:
     if run.queries is not None:
         zero = run.queries.filter(pl.col("state") == "zero")["query_id"]
     codes = index.codes(zero)
-    for each, facts in tally.facts.items():
+    for facts in tally.facts.values():
         facts.present[codes[codes >= 0]] = True
         facts.unknown += int((codes < 0).sum())
+    fill(tally)
+
+
+def fill(tally: Tally) -> None:
+    """Run the kernels over the empty rankings of queries that have nothing."""
+    for each, facts in tally.facts.items():
         absent = np.flatnonzero(facts.retrieved == 0)
         if len(absent):
             tally.add(nothing(absent), each)
 
 
-def refuse(facts: Facts, run: Run, index: Index, how: Convention) -> None:
+def refuse(facts: Facts, run: Run, index: Laid, how: Convention) -> None:
     """Stop where nothing can be said, or where the convention itself stops."""
     if not facts.present.any():
         raise InputError(_strangers(run, index), source=run.place.label)
@@ -141,7 +147,7 @@ def refuse(facts: Facts, run: Run, index: Index, how: Convention) -> None:
         raise InputError(problem, source=run.place.label)
 
 
-def _strangers(run: Run, index: Index) -> str:
+def _strangers(run: Run, index: Laid) -> str:
     """The sentence for a run and judgments that share no query."""
     first = next(iter(run.pieces()), pl.DataFrame({"query_id": []}))["query_id"]
     theirs = ", ".join(f"'{query}'" for query in first.unique(maintain_order=True).head(3))
@@ -153,7 +159,7 @@ def _strangers(run: Run, index: Index) -> str:
 
 
 def summed_up(
-    own: Sequence[tuple[Job, Values]], facts: Facts, run: Run, index: Index, how: Convention
+    own: Sequence[tuple[Job, Values]], facts: Facts, run: Run, index: Laid, how: Convention
 ) -> Scores:
     """The values of one convention, with each kind of empty as it has it, and their means."""
     counted = facts.present if how.missing == "leave_out" else np.ones_like(facts.present)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.judged import Judged
     from rankgate.scoring.align import Aligned
     from rankgate.scoring.convention import Alignment, Convention
-    from rankgate.scoring.index import Index
+    from rankgate.scoring.index import Laid
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,10 @@ class Tally:
 
     jobs: dict[Alignment, list[tuple[Job, Values]]]
     facts: dict[Alignment, Facts]
-    index: Index = field(repr=False)
+    index: Laid = field(repr=False)
 
     @classmethod
-    def of(cls, jobs: Sequence[Job], also: Sequence[Alignment], index: Index, shown: int) -> Tally:
+    def of(cls, jobs: Sequence[Job], also: Sequence[Alignment], index: Laid, shown: int) -> Tally:
         """Nothing computed yet.
 
         Args:

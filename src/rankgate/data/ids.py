@@ -1,0 +1,86 @@
+"""The ids of rows and columns: given, or the numbers from 0; and the place of an id among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+NOWHERE = -1
+"""The place of an id that is not among others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ids:
+    """What the places 0, 1, … are called.
+
+    Attributes:
+        size: how many there are.
+        given: their names, each once; None where the places are their own names.
+    """
+
+    size: int
+    given: pl.Series | None = None
+
+    @classmethod
+    def of(cls, names: Sequence[object] | None, size: int, what: str) -> Ids:
+        """The ids of an array's rows or columns.
+
+        Raises:
+            InputError: not as many as there are rows or columns, one that is empty, one twice.
+        """
+        if names is None:
+            return cls(size)
+        given = pl.Series([str(each) for each in names], dtype=pl.String)
+        if len(given) != size:
+            problem = f"{len(given)} of them for {size} in the array; give one for each."
+            raise InputError(problem, source=what)
+        if (given == "").any():
+            raise InputError("an id is empty; give each a name.", source=what)
+        if given.n_unique() < size:
+            twice = given.filter(given.is_duplicated())[0]
+            raise InputError(f"'{twice}' stands twice; ids tell apart.", source=what)
+        return cls(size, given)
+
+    @cached_property
+    def names(self) -> pl.Series:
+        """``(size,)`` strings."""
+        if self.given is not None:
+            return self.given
+        return pl.int_range(self.size, eager=True).cast(pl.String)
+
+    def codes(self, ids: pl.Series) -> NDArray[np.int64]:
+        """The place of each id; `NOWHERE` where it is not among these.
+
+        >>> Ids(3).codes(pl.Series(["2", "02", "7", "x"])).tolist()
+        [2, -1, -1, -1]
+        """
+        if self.given is not None:
+            return places(ids, self.given)
+        number = ids.cast(pl.Int64, strict=False)
+        own = (number.cast(pl.String) == ids) & (number >= 0) & (number < self.size)
+        return np.where(own.fill_null(value=False), number.fill_null(NOWHERE), NOWHERE)
+
+    def into(self, others: Ids) -> NDArray[np.int64]:
+        """The place of each of these among others, ``(size,)``."""
+        if self.given is None and others.given is None:
+            own = np.arange(self.size)
+            return np.where(own < others.size, own, NOWHERE)
+        return others.codes(self.names)
+
+
+def places(ids: pl.Series, among: pl.Series) -> NDArray[np.int64]:
+    """The place of each id in a series of different ids; `NOWHERE` where it is not in it."""
+    known = pl.DataFrame({"id": among, "place": np.arange(len(among), dtype=np.int64)})
+    found = pl.DataFrame({"id": ids}).join(known, on="id", how="left", maintain_order="left")
+    return found["place"].fill_null(NOWHERE).to_numpy()

@@ -1,0 +1,69 @@
+"""The way from a matrix or lists of numbers to values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.data.arrays import pieces_of
+from rankgate.data.place import Place
+from rankgate.data.run import Run
+from rankgate.scoring.score import SHOWN, fill, refuse, summed_up
+from rankgate.scoring.sheets import aligned_blocks
+from rankgate.scoring.tally import Job, Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.data.matrices import Source
+    from rankgate.data.scores import Scores
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring.coded import Coded
+    from rankgate.scoring.convention import Alignment, Convention
+
+_NEAR = frozenset({
+    "AP", "AR", "ARR", "Accuracy", "AvgGrade", "CG", "DCG", "ERR", "F", "GMAP", "Hits", "Judged",
+    "NCG", "NumUnjudged", "P", "Q", "R", "RBP", "RBPResid", "RR", "RelP", "SDCG", "Success",
+    "Unjudged", "nDCG", "nERR",
+})  # fmt: skip
+"""Metrics whose value at a cutoff is told by what stands above it, and by all judgments."""
+
+_FAR = (("over", "relevant"), *((name, "retrieved") for name in ("denominator", "ideal")))
+"""Parameters with which they count all that was retrieved."""
+
+
+def score_by_number(
+    index: Coded, source: Source, metrics: Sequence[tuple[str, Metric]], how: Convention
+) -> Scores:
+    """As ``score``, for rankings that are a matrix or lists: the same values, and no id touched.
+
+    Raises:
+        InputError: as ``score``; a score is infinite.
+        DuplicateError: an item stands twice in a list.
+    """
+    jobs = [Job.of(label, metric, how) for label, metric in metrics]
+    tally = Tally.of(jobs, [how.alignment], index, SHOWN)
+    for each in tally.facts:
+        depth = depth_of([job for job, _ in tally.jobs[each]], each)
+        for aligned in aligned_blocks(source, index, each, depth):
+            tally.add(aligned, each)
+    fill(tally)
+    values = [(job, found) for some in tally.jobs.values() for job, found in some]
+    by_label = {job.label: (job, found) for job, found in values}
+    facts = tally.facts[how.alignment]
+    run = Run(source.name, lambda: pieces_of(source), place=Place(source.name))
+    refuse(facts, run, index, how)
+    return summed_up([by_label[label] for label, _ in metrics], facts, run, index, how)
+
+
+def depth_of(jobs: Sequence[Job], how: Alignment) -> int | None:
+    """How far rankings have to be looked at; None is to their end."""
+    if how.order == "file" or how.judged_only or any("no_hit" in job.how.forced for job in jobs):
+        return None
+    cuts = [dict(job.metric.given).get("cutoff") for job in jobs if _is_near(job)]
+    known = [cut for cut in cuts if isinstance(cut, int)]
+    return max([SHOWN, *known]) if len(known) == len(jobs) else None
+
+
+def _is_near(job: Job) -> bool:
+    bound = job.metric.bound(job.defaults)
+    return job.metric.name in _NEAR and not any(bound.get(name) == word for name, word in _FAR)
