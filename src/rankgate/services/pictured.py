@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.errors import UsageError
 from rankgate.services.agree import agree
 from rankgate.services.blindspots import blindspots
+from rankgate.services.calibration import Calibration, calibration
 from rankgate.services.compare import Comparisons, Rules, compare
 from rankgate.services.evaluate import DEFAULT_METRICS, Evaluation, evaluate
 from rankgate.services.explain import explain
@@ -182,6 +183,14 @@ def _tradeoff(asked: Asked) -> Tradeoff:
     return tradeoff(_evaluation(asked, asked.metrics or DEFAULT_METRICS), asked.extra)
 
 
+def _calibration(asked: Asked) -> Calibration:
+    asked.need(2, 2, "is of two runs: a baseline and a candidate")
+    one, two = asked.runs
+    return calibration(
+        asked.qrels, one, two, asked.one, asked.how, on_progress=asked.on_progress
+    )  # fmt: skip
+
+
 def _agreed(asked: Asked) -> Agreed:
     asked.need(0, 0, "is of ratings alone")
     return agree(asked.qrels)
@@ -208,6 +217,7 @@ NEEDS: Mapping[str, Callable[[Asked], Any]] = {
     "explanation": _explanation,
     "ranks": _ranks,
     "tradeoff": _tradeoff,
+    "calibration": _calibration,
     "agreed": _agreed,
     "pipeline": _pipeline,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankgate.report.charts.beside import spots, written
 from rankgate.report.charts.door import altair
 from rankgate.report.charts.parts import in_columns, panel, table
 from rankgate.report.charts.picture import Picture
@@ -18,8 +19,6 @@ _NAMED = 6
 _POINT, _ROOM = 46, 0.03  # the area of a point; what is left free around all of them
 _CROWD = 300  # places; with more, points are small and have no names
 _ALIKE = 8  # queries at one place that get the largest point, or more
-_APART = 0.035  # of the axes: names nearer than that to points or names would stand on them
-_GAP, _LETTER = 0.012, 0.019  # of the axes: between a point and its name, and a letter of it
 
 _MANY, _FINE, _COARSE = 1500, 6, 2  # points, and decimals of places that count as one
 
@@ -70,7 +69,7 @@ def _panel(told: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  #
     places = _places(rows)
     layers = [line, _points(places, axes)]
     if len(places) <= _CROWD:
-        layers += _named(_furthest(places, ends), axes)
+        layers += _named(places, ends, axes)
     row = told.metrics.row(told.names.index(metric), named=True)
     title = f"{metric}: {row['wins']} won, {row['ties']} tied, {row['losses']} lost"
     return alt.layer(*layers).properties(width=_SIDE, height=_SIDE, **panel(title))
@@ -98,14 +97,20 @@ def _points(places: list[dict[str, Any]], axes: dict[str, Any]) -> Any:  # noqa:
     )  # fmt: skip
 
 
-def _named(rows: list[dict[str, Any]], axes: dict[str, Any]) -> list[Any]:
-    alt = altair()
-    return [
-        alt.Chart(table([row for row in rows if row["right"] == right]))
-        .mark_text(align="left" if right else "right", dx=8 if right else -8, color=DIM)
-        .encode(**axes, text="shown:N")
-        for right in (True, False)
+def _named(
+    places: list[dict[str, Any]], ends: tuple[float, float], axes: dict[str, Any]
+) -> list[Any]:
+    """Names of the queries furthest from the diagonal that have room."""
+    rows = sorted(places, key=lambda row: (-abs(row["delta"]), row["query"]))
+    shown = [row | {"shown": _name(row)} for row in rows]
+    low = ends[0] - _ROOM * (ends[1] - ends[0])
+    scale = _SIDE / ((1 + 2 * _ROOM) * (ends[1] - ends[0]))
+    points = [
+        ((row["baseline"] - low) * scale, _SIDE - (row["candidate"] - low) * scale) for row in rows
     ]
+    apart = [row["shown"] for row in shown if row["delta"]]
+    found = spots(points, apart, (_SIDE, _SIDE), _NAMED)
+    return written(shown[: len(apart)], found, axes, color=altair().value(DIM))
 
 
 def _places(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -124,26 +129,3 @@ def _places(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _name(row: dict[str, Any]) -> str:
     return short(row["query"], 18) if row["count"] == 1 else f"{row['count']} queries"
-
-
-def _furthest(rows: list[dict[str, Any]], ends: tuple[float, float]) -> list[dict[str, Any]]:
-    """The queries furthest from the diagonal whose names have room, and on which side."""
-    span = ends[1] - ends[0]
-    taken = [(row["baseline"], row["baseline"], row["candidate"]) for row in rows]
-    found: list[dict[str, Any]] = []
-    for row in sorted(rows, key=lambda each: (-abs(each["delta"]), each["query"])):
-        if len(found) == _NAMED or not row["delta"]:
-            break
-        name, x, y = _name(row), row["baseline"], row["candidate"]
-        wide = (_GAP + _LETTER * len(name)) * span
-        for right in (x < sum(ends) / 2, x >= sum(ends) / 2):
-            low, high = (x + _GAP * span, x + wide) if right else (x - wide, x - _GAP * span)
-            inside = low >= ends[0] - _ROOM * span and high <= ends[1] + _ROOM * span
-            if inside and not any(
-                left <= high and low <= end and abs(y - at) < _APART * span
-                for left, end, at in taken
-            ):
-                taken.append((low, high, y))
-                found.append(row | {"shown": name, "right": right})
-                break
-    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankgate.report.charts.beside import spots, written
 from rankgate.report.charts.door import altair
 from rankgate.report.charts.parts import Axis, labelled_lines, table, unmarked
 from rankgate.report.charts.picture import Picture
@@ -15,21 +16,21 @@ from rankgate.report.numbers import decimal
 if TYPE_CHECKING:
     from rankgate.services.tradeoff import Tradeoff
 
-_STEP, _HEIGHT, _SIDE = 110, 300, 400
-_NEAR, _WIDE, _ROOM = 0.035, 0.3, 0.06  # of the axes: of two names, and around the points
+_STEP, _LEAST, _HEIGHT, _SIDE, _NAME = 110, 330, 300, 400, 120
+_ROOM = 0.06  # of the axes, around the points
 
 
 def scorecard(told: Tradeoff) -> Picture:
     """A line a system across an axis for each metric, the best on top."""
     names = dict(zip(told.means, shorts(list(told.means)), strict=True))
+    ordered = sorted(told.means, key=lambda name: name not in told.front)  # these get colours
     rows = [
-        {"series": names[system], "metric": metric, "place": place, "value": own[metric],
-         "share": _share(own[metric], [each[metric] for each in told.means.values()],
-                         higher=told.higher[metric])}
-        for system, own in told.means.items()
+        {"series": names[system], "metric": metric, "place": place,
+         "value": told.means[system][metric], "share": _share(told, system, metric)}
+        for system in ordered
         for place, metric in enumerate(told.higher)
     ]  # fmt: skip
-    width = _STEP * (len(told.higher) - 1)
+    width = max(_STEP * (len(told.higher) - 1), _LEAST)
     x = Axis("place", "", (0, len(told.higher) - 1), bare=True)
     lines = labelled_lines(
         rows, x, Axis("share", "", (0, 1), bare=True), size=(width, _HEIGHT)
@@ -39,8 +40,8 @@ def scorecard(told: Tradeoff) -> Picture:
         "scorecard",
         f"{len(told.means)} systems by {len(told.higher)} metrics",
         "Each axis goes from the worst of these systems to the best, which is on top, with both "
-        "means; lines that do not cross agree on the order. No other system is as good at "
-        f"everything and better at something: {', '.join(short(name) for name in told.front)}.",
+        "means; lines that do not cross agree on the order. The front (no other system is as good "
+        f"at everything and better at something): {', '.join(map(short, told.front))}.",
         counted(told.evaluation),
         told.evaluation.convention,
         tuple(rows),
@@ -48,11 +49,12 @@ def scorecard(told: Tradeoff) -> Picture:
     )
 
 
-def _share(value: float, values: list[float], *, higher: bool) -> float:
+def _share(told: Tradeoff, system: str, metric: str) -> float:
     """Where a value stands between the worst and the best; in the middle if all are equal."""
+    values = [own[metric] for own in told.means.values()]
     low, high = min(values), max(values)
-    share = (value - low) / (high - low) if high > low else 0.5
-    return share if higher else 1 - share
+    share = (told.means[system][metric] - low) / (high - low) if high > low else 0.5
+    return share if told.higher[metric] else 1 - share
 
 
 def _axes(told: Tradeoff, height: float) -> Any:  # noqa: ANN401 - Altair's
@@ -109,32 +111,22 @@ def _points(rows: list[dict[str, Any]], metrics: tuple[str, str]) -> Any:  # noq
     points = base.mark_point(filled=True, size=80, opacity=0.9).encode(
         color=shade, tooltip=["system:N", "x:Q", "y:Q"]
     )
-    middle = sum(_ends([row["x"] for row in rows])) / 2
-    named = _with_room(rows)
-    names = [
-        alt.Chart(table([row for row in named if (row["x"] > middle) == right]))
-        .mark_text(align="right" if right else "left", dx=-9 if right else 9)
-        .encode(x=x, y=y, text="system:N", color=shade)
-        for right in (True, False)
-    ]
+    shown = [row | {"shown": row["system"]} for row in sorted(rows, key=lambda r: not r["front"])]
+    found = spots(_places(shown), [row["shown"] for row in shown], (_SIDE, _SIDE), outside=_NAME)
+    names = written(shown, found, {"x": x, "y": y}, color=shade)
     return alt.layer(points, *names).properties(width=_SIDE, height=_SIDE)
+
+
+def _places(rows: list[dict[str, Any]]) -> list[tuple[float, float]]:
+    """From the left and from the top, in points."""
+    (left, right), (low, high) = (_ends([row[field] for row in rows]) for field in "xy")
+    return [
+        (_SIDE * (row["x"] - left) / (right - left), _SIDE * (high - row["y"]) / (high - low))
+        for row in rows
+    ]
 
 
 def _ends(values: list[float]) -> list[float]:
     low, high = min(values), max(values)
     room = (high - low) * _ROOM or 0.05
     return [low - room, high + room]
-
-
-def _with_room(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Systems whose names do not stand on another's, those of the front first."""
-    wide, tall = ((ends[1] - ends[0]) for ends in (_ends([row[f] for row in rows]) for f in "xy"))
-    kept: list[dict[str, Any]] = []
-    for row in sorted(rows, key=lambda each: not each["front"]):
-        near = any(
-            abs(row["y"] - other["y"]) < _NEAR * tall and abs(row["x"] - other["x"]) < _WIDE * wide
-            for other in kept
-        )
-        if not near:
-            kept.append(row)
-    return kept

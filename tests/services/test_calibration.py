@@ -1,0 +1,87 @@
+"""Hidden judgments, guessed: what is counted is what was hidden."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from rankgate.errors import UsageError
+from rankgate.services.calibration import binned, brier, calibration
+
+
+def _collection(queries, seed=0):
+    """Runs that know what is relevant to different degrees; a tenth of the pool is unjudged."""
+    rng = random.Random(seed)
+    qrels, old, new = {}, {}, {}
+    for i in range(queries):
+        docs = {f"d{j}": int(rng.random() < 0.4) for j in range(30)}
+        old[f"q{i}"] = {doc: g * 0.2 + rng.random() for doc, g in docs.items()}
+        new[f"q{i}"] = {doc: g * 0.5 + rng.random() for doc, g in docs.items()}
+        qrels[f"q{i}"] = {doc: g for doc, g in docs.items() if rng.random() < 0.9}
+    return qrels, old, new
+
+
+def _first(run, k):
+    return {q: sorted(docs, key=lambda d: (-docs[d], d))[:k] for q, docs in run.items()}
+
+
+def test_tenths_are_counted_by_hand():
+    told = binned(np.array([0.0, 0.05, 0.5, 0.55, 0.59, 1.0]), np.array([0.0, 1, 1, 0, 1, 1]))
+    assert told.select("low", "high", "n").rows() == [(0, 0.1, 2), (0.5, 0.6, 3), (0.9, 1.0, 1)]
+    assert told["predicted"].to_list() == pytest.approx([0.025, 1.64 / 3, 1.0])
+    assert told["measured"].to_list() == pytest.approx([1 / 2, 2 / 3, 1])
+    assert all(row["measured_low"] <= row["measured"] <= row["measured_high"]
+               for row in told.to_dicts())  # fmt: skip
+
+
+def test_brier_by_hand():
+    own, mean = brier(np.array([0.8, 0.3]), np.array([1.0, 0.0]))
+    assert (own, mean) == pytest.approx(((0.2**2 + 0.3**2) / 2, 0.25))
+
+
+def test_every_judged_document_of_the_lists_is_guessed_once():
+    qrels, old, new = _collection(40)
+    told = calibration(qrels, old, new, "P@5", experiments=6)
+    shown = {
+        (q, doc)
+        for run in (old, new)
+        for q, docs in _first(run, 5).items()
+        for doc in docs
+        if doc in qrels[q]
+    }
+    assert told.documents == told.relevance["n"].sum() == len(shown)
+    relevant = sum(qrels[q][doc] > 0 for q, doc in shown)
+    came = sum(row["n"] * row["measured"] for row in told.relevance.to_dicts())
+    assert came == pytest.approx(relevant)
+    assert told.experiments == told.flips["n"].sum() == 6
+    assert told.queries == 40
+
+
+def test_guesses_are_better_than_the_mean_where_queries_differ():
+    qrels = {f"q{i}": {f"d{j}": int(i % 2 == 0) for j in range(20)} for i in range(30)}
+    run = {q: {f"d{j}": 20.0 - j for j in range(20)} for q in qrels}
+    other = {q: {f"d{j}": float(j) for j in range(20)} for q in qrels}
+    told = calibration(qrels, run, other, "P@5", experiments=0)
+    own, mean = told.brier["relevance"]
+    assert mean == pytest.approx(0.25)
+    assert own < 0.1
+
+
+def test_the_same_seed_gives_the_same():
+    qrels, old, new = _collection(12)
+    one, two = (calibration(qrels, old, new, "P@5", experiments=3).to_dict() for _ in range(2))
+    assert one == two
+    other = calibration(qrels, old, new, "P@5", experiments=3, seed=1).to_dict()
+    assert other["relevance"] != one["relevance"]
+
+
+def test_a_metric_without_a_cutoff_is_refused():
+    with pytest.raises(UsageError, match="AP@10"):
+        calibration(*_collection(3), "AP")
+
+
+def test_lists_without_judged_documents_are_refused():
+    with pytest.raises(UsageError, match="no list has a judged document"):
+        calibration({"q": {"a": 1}}, {"q": {"x": 1.0}}, {"q": {"y": 1.0}}, "P@5")
