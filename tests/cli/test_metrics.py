@@ -65,11 +65,23 @@ def test_a_passport_stays_within_its_width(metric, width):
     text = render(passport(metric.name), "text", width)
     assert max(map(wide, text.splitlines())) <= width
     assert not any(line != line.rstrip() for line in text.splitlines())
-    if metric in LIST_METRICS:  # conventions have no say there
-        assert "conventions" not in text
+    if metric in LIST_METRICS:  # only the conventions of tools that have it
+        _, _, told = text.partition("conventions, and what their tools call it\n")
+        assert [line.split()[0] for line in told.splitlines() if line[2:3].strip()] == list(
+            passport(metric.name).conventions
+        )
         return
     names = [name for name in CONVENTIONS if re.search(rf"(?<![\w-]){name}(?![\w-])", text)]
     assert names == list(CONVENTIONS)
+
+
+def test_a_metric_on_lists_tells_whose_variant_it_is(run):
+    told = json.loads(run("metrics", "Equality", "--format", "json").out)
+    assert told["conventions"] == {
+        "elliot": {"parameters": {}, "called": ["Gini@{k}, here Equality(divisor='n-1')@{k}"]}
+    }
+    assert "evidently  over='shown', divisor='n-1'  PopularityBias(k={k})" in run(
+        "metrics", "Gini").out  # fmt: skip
 
 
 @pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)

@@ -112,6 +112,10 @@ class Metric:
         given = dict(self.given)
         return tuple(n for n, p in self.parameters.items() if p.required and n not in given)
 
+    def under(self, defaults: Mapping[str, Any]) -> Metric:  # noqa: ARG002 - for those of lists
+        """The metric as a convention has it: itself, where that acts when values are computed."""
+        return self
+
     def compute(self, judged: Judged, defaults: Mapping[str, Any] | None = None) -> Floats:
         """The values of a block of queries, ``(T,)``, NaN where a query has none.
 

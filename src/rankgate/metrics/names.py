@@ -175,11 +175,21 @@ def _number(word: str, text: str) -> float:
     raise UsageError(f"{text}: {word!r} after @ is not a number")
 
 
+def _of_lists(name: str) -> str | None:
+    """What a name names among the metrics on lists, which are not loaded before."""
+    from rankgate.metrics.list_names import parse_list  # noqa: PLC0415 - it is built on this file
+
+    found = parse_list(name)
+    return None if found is None else found.name
+
+
 def _unknown(text: str, names: Names) -> str:
     """The sentence for a name that nobody knows, with the nearest that somebody does."""
     name = (re.match(r"[\w-]*", text) or [""])[0]
     if _fold(name) in names:
         return f"{text!r} cannot be read; metrics are written NAME(parameter=value)@cutoff"
+    if (of_lists := _of_lists(name)) is not None:
+        return f"{of_lists} is about lists as a whole; `rankgate scorecard` has it"
     near = get_close_matches(_fold(name), names, n=3, cutoff=0.7)
     metrics = list(dict.fromkeys(names[word].name for word in near))
     hint = f"did you mean {' or '.join(metrics)}?" if metrics else "see `rankgate metrics`"

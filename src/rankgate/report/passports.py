@@ -145,6 +145,8 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]], width: int) -> st
     """What each convention does with this metric; those that do the same stand together."""
     if not conventions:
         return ""
+    if any("called" in how for how in conventions.values()):
+        return _tools(conventions, width)
     told = alike(conventions)
     most = _MOST_BOUND * width // WIDTH
     widths = [max((len(key[0]) for key in told if len(key[0]) <= most), default=0)]
@@ -155,6 +157,21 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]], width: int) -> st
         rows += [] if fits else [f"{bound}\n"]
         rows.append(beside([bound if fits else "", *empty], [", ".join(names)], widths, width - 2))
     return f"conventions\n{indented(''.join(rows))}"
+
+
+def _tools(conventions: Mapping[str, Mapping[str, Any]], width: int) -> str:
+    """The tools that have a metric on lists: what they bind, and what they call it."""
+    rows = [
+        (
+            name,
+            ", ".join(_bound(*each) for each in how["parameters"].items()) or USUAL,
+            ", ".join(how["called"]),
+        )
+        for name, how in conventions.items()
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
+    told = (beside(row[:2], [row[2]], widths, width - 2) for row in rows)
+    return f"conventions, and what their tools call it\n{indented(''.join(told))}"
 
 
 def _bound(key: str, value: object) -> str:

@@ -162,7 +162,7 @@ def chosen_metrics(
         if isinstance(each, Metric):
             found[str(each)] = each
         elif how is not None and (ours := how.spelled(each)):
-            found[each] = parse(ours)
+            found[each] = parse(ours, extra)
         else:
             found.update(parse_all(each, extra))
     if not found:
@@ -170,6 +170,8 @@ def chosen_metrics(
     for metric in found.values():
         if metric.missing:
             raise UsageError(metric.incomplete())
+    if how is not None:
+        found = {each: m.under(how.parameters.get(m.name, {})) for each, m in found.items()}
     return list(found.items())
 
 

@@ -80,8 +80,8 @@ class Passport:
         source: the paper or tool that defines it.
         sees: what can change its value.
         blind_to: what cannot.
-        conventions: by named convention the parameters it binds and its kinds of empty; none
-            where conventions have no say.
+        conventions: by named convention the parameters it binds and its kinds of empty; for
+            metrics on lists, those that have them, what they bind and what they call it.
         needs: what it needs beside judgments and runs, in words.
     """
 
@@ -123,9 +123,9 @@ class Passport:
             source=metric.source,
             sees=metric.sees,
             blind_to=metric.blind_to,
-            conventions={
-                name: _bindings(how, metric) for name, how in CONVENTIONS.items() if not of_lists
-            },
+            conventions=_variants(metric)
+            if of_lists
+            else {name: _bindings(how, metric) for name, how in CONVENTIONS.items()},
             needs=tuple(NEEDS[need] for need in metric.needs)
             if isinstance(metric, ListMetric)
             else (),
@@ -171,6 +171,21 @@ def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:
         "without_relevant": _empty(how.empty(metric, "without_relevant")),
         "nothing_retrieved": _empty(how.empty(metric, "nothing_retrieved")),
     }
+
+
+def _variants(metric: Metric) -> dict[str, Mapping[str, Any]]:
+    """The conventions whose tools have a metric on lists: what they bind, what they call it."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for name, how in CONVENTIONS.items():
+        bound = dict(how.parameters.get(metric.name, {}))
+        named = [
+            f"{theirs}, here {ours}" if "(" in ours else theirs
+            for theirs, ours in how.spellings.items()
+            if ours.partition("(")[0].partition("@")[0] == metric.name
+        ]
+        if bound or named:
+            found[name] = {"parameters": bound, "called": named}
+    return found
 
 
 def _empty(value: float | None) -> float | str:

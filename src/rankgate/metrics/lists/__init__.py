@@ -42,6 +42,7 @@ from rankgate.metrics.lists.popularity import (
     TailShare,
 )
 from rankgate.metrics.lists.prefixes import FAIR, NDKL, RKL, RND, RRD
+from rankgate.metrics.lists.propensity import IPSHits
 from rankgate.metrics.lists.surprise import (
     Serendipity,
     Stability,
@@ -89,6 +90,7 @@ LIST_METRICS: tuple[ListMetric, ...] = (
     PopularityLift,
     PopREO,
     PopRSP,
+    IPSHits,
     TemporalDiversity,
     TemporalNovelty,
     Stability,

@@ -87,7 +87,7 @@ class Listed:
         )
         return replace(self, items=self.items[:, :cutoff], baseline=baseline, earlier=earlier)
 
-    def rows(self, chosen: slice) -> Listed:
+    def rows(self, chosen: slice | Codes) -> Listed:
         """Some of the lists."""
         cut = {
             name: each[chosen]

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from rankgate.metrics.lists.declare import ListMetric
-from rankgate.metrics.lists.listed import Floats, Listed, among, mean_of, over, taken
+from rankgate.metrics.lists.listed import NONE, Floats, Listed, among, mean_of, over, taken
 
 Of = Literal["people", "interactions"]
 Unknown = Literal["leave_out", "cap", "zero"]
@@ -106,6 +106,8 @@ def _discounted(listed: Listed, worth: Floats, relevance: Relevance, discount: D
     if relevance == "use":
         assert listed.relevant is not None  # noqa: S101 - looked at before
         counted = weight * among(listed.items, listed.relevant)
+        wanted = (listed.relevant != NONE).any(axis=-1)
+        return np.where(wanted, over((counted * worth).sum(axis=-1), weight.sum(axis=-1)), np.nan)
     return over((counted * worth).sum(axis=-1), weight.sum(axis=-1))
 
 

@@ -18,9 +18,9 @@ _HOMES = {
     "ir": ("ir_measures", "ranx", "gdeval", "trectools", "cwl", "ntcir", "beir"),
     "recommenders": (
         *("recommenders", "recbole", "recmetrics", "rexmex", "elliot", "recpack"),
-        *("rankeval", "evidently"),
+        "evidently",
     ),
-    "learning": ("sklearn", "torchmetrics", "rax", "allrank", "lenskit", "xgboost"),
+    "learning": ("sklearn", "torchmetrics", "rax", "allrank", "lenskit", "xgboost", "rankeval"),
     "documents": ("guide", "esci", "esci-code", "note", "leaf"),
     "products": (
         *("quepid", "searchtweak", "elasticsearch", "opensearch", "rre"),

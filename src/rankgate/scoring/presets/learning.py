@@ -159,6 +159,8 @@ LENSKIT = Convention(
         "RBP": {"forced": {"without_relevant": None}},
     },
     spellings={
+        "ListGini(n={n})": "Gini@{n}",
+        "MeanPopRank(n={n})": "PopularityRank@{n}",
         "Precision()": "SetP",
         "Precision({n})": "P@{n}",
         "Recall()": "SetR",
@@ -206,5 +208,43 @@ XGBOOST = Convention(
         "pre@{k}": "P@{k}",
     },
 )
+RANKEVAL = Convention(
+    "rankeval",
+    "rankeval: its metrics query by query, every document of the data set being ranked",
+    source="rankeval 0.8.2, rankeval/metrics",
+    defects=(
+        "equal scores stand in the order of an unstable sort, turned round",
+        "over a whole data set the ideal of nDCG is kept as a 32-bit float",
+        "average precision is 1 also where relevant documents exist and none is in the first k",
+    ),
+    ties="file_order",
+    parameters={
+        "AP": {"denominator": "returned"},
+        "P": {"denominator": "returned"},
+        "nDCG": {"gain": "exp"},
+        "ERR": {"scale": "query"},
+        "RBP": {"p": 0.5},
+    },
+    special={
+        "AP": {"without_relevant": 1.0, "forced": {"zero": 1.0}},
+        "nDCG": {"without_relevant": 1.0},
+    },
+    spellings={
+        "MAP()": "AP",
+        "MAP(cutoff={k})": "AP@{k}",
+        "MRR()": "RR",
+        "MRR(cutoff={k})": "RR@{k}",
+        "NDCG()": "nDCG",
+        "NDCG(cutoff={k})": "nDCG@{k}",
+        "NDCG(cutoff={k}, implementation='flat')": "nDCG(gain='linear')@{k}",
+        "DCG(cutoff={k})": "DCG@{k}",
+        "Precision(cutoff={k})": "P@{k}",
+        "Recall(cutoff={k})": "R@{k}",
+        "ERR()": "ERR",
+        "ERR(cutoff={k})": "ERR@{k}",
+        "RBP()": "RBP",
+        "RBP(cutoff={k})": "RBP@{k}",
+    },
+)
 
-PRESETS = (SKLEARN, TORCHMETRICS, RAX, ALLRANK, LENSKIT, XGBOOST)
+PRESETS = (RANKEVAL, SKLEARN, TORCHMETRICS, RAX, ALLRANK, LENSKIT, XGBOOST)

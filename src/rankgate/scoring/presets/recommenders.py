@@ -1,10 +1,14 @@
-"""Libraries for recommender systems, and rankeval: users are queries, items are documents."""
+"""Libraries for recommender systems: users are queries, items are documents."""
 
 from __future__ import annotations
+
+from math import e
 
 from rankgate.scoring.convention import Convention
 
 _OUT = {"no_judgments": None, "nothing_retrieved": None}
+_TAIL = {"head": "seen", "share": 0.9}
+_HEAD = {"head": "interactions", "share": 0.8}
 _COMMON = {"missing": "leave_out", "forced": _OUT}
 _GAINS = {"binary": "judged", "raw": "linear", "exp": "exp"}
 _GAIN_WORDS = ("", *(f", discfun_type='{log}'" for log in ("loge", "log2")))
@@ -17,6 +21,8 @@ RECOMMENDERS = Convention(
         "a rating below 0 is relevant there too; here such an item is in the pool and unjudged",
         "relevancy_method='by_threshold' takes the threshold as a number of items, as depth does",
         "an item that is ranked twice, and counts twice, brings a value above 1",
+        "items that training has not can bring coverage above 1; here they do not count",
+        "novelty is a mean over places; here over lists first, the same where all are full",
     ),
     ties="file_order",
     duplicates="each",
@@ -28,6 +34,9 @@ RECOMMENDERS = Convention(
         "*": {"rel": 0},
         "nDCG": {"gain": "judged"},
         "AP": {"denominator": "relevant"},
+        "Coverage": {"over": "training"},
+        "Novelty": {"of": "interactions", "unknown": "zero"},
+        "Unexpectedness": {"relevance": "use"},
     },
     special={
         "P": _COMMON,
@@ -43,6 +52,11 @@ RECOMMENDERS = Convention(
         "map(k={k})": "AP@{k}",
         "map_at_k(k={k})": "AP(denominator='reachable')@{k}",
         "ndcg_at_k(k={k})": "nDCG@{k}",
+        "catalog_coverage": "Coverage",
+        "distributional_coverage": "Entropy",
+        "novelty": "Novelty",
+        "diversity": "ILD",
+        "serendipity": "Unexpectedness",
     }
     | {
         f"ndcg_at_k(k={{k}}, score_type='{theirs}'{log})": f"nDCG(gain='{ours}')@{{k}}"
@@ -57,11 +71,19 @@ RECBOLE = Convention(
     defects=(
         "equal scores stand in the order that torch.topk leaves, which differs by device",
         "the last rounding, metric_decimal_place, is of the mean and not of the values",
+        "of items equally rare, which are of the tail goes by its own numbers of items",
     ),
     ties="file_order",
     without_relevant=None,
     forced={"without_relevant": None},
-    parameters={"AP": {"denominator": "reachable"}, "nDCG": {"gain": "binary"}},
+    parameters={
+        "AP": {"denominator": "reachable"},
+        "nDCG": {"gain": "binary"},
+        "Entropy": {"base": e, "per": "item"},
+        "Popularity": {"unknown": "zero"},
+        "APLT": _TAIL,
+        "TailShare": _TAIL,
+    },
     spellings={
         "Hit@{k}": "Success@{k}",
         "MRR@{k}": "RR@{k}",
@@ -69,6 +91,11 @@ RECBOLE = Convention(
         "Recall@{k}": "R@{k}",
         "NDCG@{k}": "nDCG@{k}",
         "Precision@{k}": "P@{k}",
+        "ItemCoverage@{k}": "Coverage@{k}",
+        "AveragePopularity@{k}": "Popularity@{k}",
+        "ShannonEntropy@{k}": "Entropy@{k}",
+        "GiniIndex@{k}": "Gini@{k}",
+        "TailPercentage@{k}": "APLT@{k}",
     },
 )
 RECMETRICS = Convention(
@@ -78,6 +105,7 @@ RECMETRICS = Convention(
     defects=(
         "an item ranked twice is one hit of average precision, but two of P at later ranks",
         "whether it can be imported depends on the versions of seaborn and matplotlib",
+        "coverage is told in percent there, and catalog_coverage of a random sample",
     ),
     order="file",
     duplicates="each",
@@ -95,6 +123,9 @@ RECMETRICS = Convention(
         "_pk(k={k})": "P(denominator='returned')@{k}",
         "recommender_precision": "SetP",
         "recommender_recall": "SetR",
+        "prediction_coverage": "Coverage",
+        "novelty": "Novelty",
+        "personalization": "Personalization",
     },
 )
 REXMEX = Convention(
@@ -117,6 +148,10 @@ REXMEX = Convention(
         "hits_at_k(k={k}) [repository head]": "R@{k}",
         "mean_reciprocal_rank": "ARR",
         "reciprocal_rank": "RR",
+        "item_coverage": "Coverage",
+        "user_coverage": "ListCoverage",
+        "novelty": "Novelty",
+        "personalization": "Personalization",
     },
 )
 ELLIOT = Convention(
@@ -125,6 +160,7 @@ ELLIOT = Convention(
     source="elliot 1.0.0, elliot/evaluation/metrics/accuracy and elliot/evaluation/relevance",
     defects=(
         "gains are 2^(s − t + 1) − 1 from the threshold t; other ones than 1 need a map of gains",
+        "UserCoverage and UserCoverageAtN are numbers of users; here they are shares",
     ),
     ties="file_order",
     missing="leave_out",
@@ -132,7 +168,14 @@ ELLIOT = Convention(
     nothing_retrieved=None,
     nothing_judged=None,
     forced={"without_relevant": None},
-    parameters={"AP": {"denominator": "ranks"}, "nDCG": {"gain": "exp"}},
+    parameters={
+        "AP": {"denominator": "ranks"},
+        "nDCG": {"gain": "exp"},
+        "EPC": {"relevance": "use"},
+        "EFD": {"relevance": "use"},
+        "Popularity": {"unknown": "zero"},
+        **dict.fromkeys(("ACLT", "APLT", "TailShare", "PopREO", "PopRSP"), _HEAD),
+    },
     spellings={
         "Precision@{k}": "P@{k}",
         "Recall@{k}": "R@{k}",
@@ -141,6 +184,11 @@ ELLIOT = Convention(
         "MAP@{k}": "AP@{k}",
         "MAR@{k}": "AR@{k}",
         "nDCG@{k}": "nDCG@{k}",
+        "Gini@{k}": "Equality(divisor='n-1')@{k}",
+        "SEntropy@{k}": "Entropy@{k}",
+        "ItemCoverage@{k}": "ItemsShown@{k}",
+        "NumRetrieved@{k}": "ListLength@{k}",
+        "ARP@{k}": "Popularity@{k}",
     },
 )
 RECPACK = Convention(
@@ -158,6 +206,7 @@ RECPACK = Convention(
     parameters={
         "DCG": {"discount": "graded"},
         "nDCG": {"discount": "graded", "ideal": "counted"},
+        "ILD": {"similarity": "jaccard", "single": "zero"},
     },
     spellings={
         "HitK({k})": "CG(gain='binary')@{k}",
@@ -167,44 +216,10 @@ RECPACK = Convention(
         "ReciprocalRankK({k})": "RR@{k}",
         "DCGK({k})": "DCG@{k}",
         "NDCGK({k})": "nDCG@{k}",
-    },
-)
-RANKEVAL = Convention(
-    "rankeval",
-    "rankeval: its metrics query by query, every document of the data set being ranked",
-    source="rankeval 0.8.2, rankeval/metrics",
-    defects=(
-        "equal scores stand in the order of an unstable sort, turned round",
-        "over a whole data set the ideal of nDCG is kept as a 32-bit float",
-        "average precision is 1 also where relevant documents exist and none is in the first k",
-    ),
-    ties="file_order",
-    parameters={
-        "AP": {"denominator": "returned"},
-        "P": {"denominator": "returned"},
-        "nDCG": {"gain": "exp"},
-        "ERR": {"scale": "query"},
-        "RBP": {"p": 0.5},
-    },
-    special={
-        "AP": {"without_relevant": 1.0, "forced": {"zero": 1.0}},
-        "nDCG": {"without_relevant": 1.0},
-    },
-    spellings={
-        "MAP()": "AP",
-        "MAP(cutoff={k})": "AP@{k}",
-        "MRR()": "RR",
-        "MRR(cutoff={k})": "RR@{k}",
-        "NDCG()": "nDCG",
-        "NDCG(cutoff={k})": "nDCG@{k}",
-        "NDCG(cutoff={k}, implementation='flat')": "nDCG(gain='linear')@{k}",
-        "DCG(cutoff={k})": "DCG@{k}",
-        "Precision(cutoff={k})": "P@{k}",
-        "Recall(cutoff={k})": "R@{k}",
-        "ERR()": "ERR",
-        "ERR(cutoff={k})": "ERR@{k}",
-        "RBP()": "RBP",
-        "RBP(cutoff={k})": "RBP@{k}",
+        "CoverageK({k})": "Coverage@{k}",
+        "IntraListDiversityK({k})": "ILD@{k}",
+        "IPSHitRateK({k})": "IPSHits@{k}",
+        "SNIPSHitRateK({k})": "IPSHits(normalised=True)@{k}",
     },
 )
 EVIDENTLY = Convention(
@@ -214,6 +229,7 @@ EVIDENTLY = Convention(
     defects=(
         "equal scores get the mean of their ranks, cut to a whole number",
         "at a k behind the end of a list, average precision and recall count its last item again",
+        "coverage of PopularityBias looks at all rows, those behind k too",
     ),
     ties="file_order",
     missing="leave_out",
@@ -227,6 +243,11 @@ EVIDENTLY = Convention(
         "AP": {"denominator": "retrieved"},
         "AR": {"over": "relevant"},
         "nDCG": {"ideal": "retrieved"},
+        "Coverage": {"over": "training"},
+        "Gini": {"over": "shown", "divisor": "n-1"},
+        "ILD": {"divisor": "items", "single": "zero"},
+        "Personalization": {"similarity": "overlap"},
+        "Unexpectedness": {"relevance": "only"},
     },
     spellings={
         "PrecisionTopKMetric(k={k})": "P@{k}",
@@ -236,7 +257,14 @@ EVIDENTLY = Convention(
         "NDCGKMetric(k={k})": "nDCG@{k}",
         "MRRKMetric(k={k})": "RR@{k}",
         "HitRateKMetric(k={k})": "Success@{k}",
+        "DiversityMetric(k={k})": "ILD@{k}",
+        "NoveltyMetric(k={k})": "Novelty@{k}",
+        "PersonalizationMetric(k={k})": "Personalization@{k}",
+        "SerendipityMetric(k={k})": "Unexpectedness@{k}",
+        "PopularityBias(k={k}).current_apr": "Popularity@{k}",
+        "PopularityBias(k={k}).current_coverage": "Coverage",
+        "PopularityBias(k={k}).current_gini": "Gini@{k}",
     },
 )
 
-PRESETS = (RECOMMENDERS, RECBOLE, RECMETRICS, REXMEX, ELLIOT, RECPACK, RANKEVAL, EVIDENTLY)
+PRESETS = (RECOMMENDERS, RECBOLE, RECMETRICS, REXMEX, ELLIOT, RECPACK, EVIDENTLY)

@@ -1,0 +1,56 @@
+"""Hits weighted against the bias of logs to what is popular."""
+
+from typing import Annotated
+
+import numpy as np
+
+from rankgate.metrics.lists.declare import ListMetric
+from rankgate.metrics.lists.listed import Floats, Listed, among, over, taken
+from rankgate.metrics.parameters import Range
+
+
+def ips_hits(
+    listed: Listed,
+    *,
+    cap: Annotated[float, Range(1)] = 10_000.0,
+    normalised: bool = False,
+) -> Floats:
+    """Hits, each over the chance that an interaction is with its item, ``(T,)``.
+
+        IPSHits@K = Σ_{i relevant and shown} min( cap, Σ_j seen_j / seen_i )
+
+    Args:
+        listed: the lists; an item that nobody is known to know weighs nothing.
+        cap: the most that a hit weighs, so that one rare item does not decide.
+        normalised: over what all relevant items of the user weigh (SNIPS).
+
+    Returns:
+        NaN for users without relevant items.
+
+    >>> told = Listed(np.array([[0, 1]]), 2, relevant=np.array([[0]]), seen=np.array([1, 3]))
+    >>> ips_hits(told)
+    array([4.])
+    """
+    assert listed.seen is not None  # noqa: S101 - as declared
+    assert listed.relevant is not None  # noqa: S101 - as declared
+    seen = listed.seen.astype(np.float64)
+    weight = np.nan_to_num(np.minimum(over(np.full(seen.shape, seen.sum()), seen), cap))
+    hits = (taken(weight, listed.items) * among(listed.items, listed.relevant)).sum(axis=-1)
+    wanted = taken(weight, listed.relevant).sum(axis=-1)
+    if normalised:
+        return over(hits, wanted)
+    return np.where((listed.relevant >= 0).any(axis=-1), hits, np.nan)
+
+
+IPSHits = ListMetric(
+    "IPSHits",
+    ips_hits,
+    "Hits, each over the chance that an interaction is with its item.",
+    "IPSHits@K = Σ_{i relevant and shown} min( cap, Σ_j seen_j / seen_i )",
+    ("ips_hit_rate",),
+    high=None,
+    needs=("seen", "relevant"),
+    source="Schnabel et al., ICML 2016, arXiv:1602.05352; RecPack (IPSHitRateK, SNIPSHitRateK)",
+    sees="which relevant items are shown, and how popular they were",
+    blind_to="the order within a list",
+)
