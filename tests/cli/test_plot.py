@@ -40,11 +40,17 @@ def _plot(files, *words):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["svg", "png", "html", "json"])
+@pytest.mark.parametrize("form", ["svg", "png", "pdf", "html", "json"])
 def test_a_file_has_the_form_that_its_name_says(files, form):
     done = _plot(files, "deltas", "qrels.txt", "old.run", "new.run", "-o", f"out.{form}")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    begins = {"svg": b"<svg", "png": b"\x89PNG", "html": b"<!doctype html>", "json": b"{"}
+    begins = {
+        "svg": b"<svg",
+        "png": b"\x89PNG",
+        "pdf": b"%PDF",
+        "html": b"<!doctype html>",
+        "json": b"{",
+    }
     assert (files / f"out.{form}").read_bytes().startswith(begins[form])
 
 
@@ -65,10 +71,25 @@ def test_without_a_file_deltas_are_bars_of_text(files):
     assert sum("░" in line for line in lines) == 3
 
 
+def test_without_a_file_cutoffs_are_lines_of_means(files):
+    done = _plot(files, "cutoffs", "qrels.txt", "old.run", "-m", "P", "-m", "R", "-k", "1,3")
+    # relevant are b at 2 and a at 3
+    assert done.stdout.splitlines() == [
+        "old: metrics at k, means over 9 queries",
+        "",
+        "        @1     @3",
+        "P   0.0000 0.6667  ▁▆",
+        "R   0.0000 1.0000  ▁█",
+    ]
+    both = _plot(files, "cutoffs", "qrels.txt", "old.run", "new.run", "-m", "P", "-k", "1,3")
+    assert both.stdout.splitlines()[0] == "P at k of 2 runs, means over 9 queries"
+    assert [line.split()[0] for line in both.stdout.splitlines()[3:]] == ["old", "new"]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("deltas", "qrels.txt", "old.run", "new.run", "-o", "out.pdf"), "ends in .svg"),
+        (("deltas", "qrels.txt", "old.run", "new.run", "-o", "out.bmp"), "ends in .svg"),
         (("scatter", "qrels.txt", "old.run", "new.run"), "no form for the terminal"),
         (("deltas", "qrels.txt", "old.run"), "compares two runs"),
         (("explain", "qrels.txt", "old.run", "-o", "out.svg"), "name it with --query"),

@@ -8,7 +8,7 @@ from rankgate import services
 from rankgate.cli import options
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.progress import Progress
-from rankgate.cli.terminal import width
+from rankgate.cli.terminal import styled, width
 from rankgate.report.charts.forms import drawn, form_of, in_text
 from rankgate.report.charts.kinds import KINDS, kind
 from rankgate.report.charts.style import THEMES
@@ -75,7 +75,7 @@ _KINDS = "\b\n" + "\n".join(f"{each.name:<17} {each.title}" for each in KINDS)
 @click.option(
     "--theme",
     type=click.Choice(THEMES),
-    help="Without it SVG and HTML are as their reader prefers, PNG is light.",
+    help="Without it SVG and HTML are as their reader prefers, PNG and PDF are light.",
 )
 @click.option(
     "--scale",
@@ -89,7 +89,8 @@ _KINDS = "\b\n" + "\n".join(f"{each.name:<17} {each.title}" for each in KINDS)
     "--output",
     metavar="FILE",
     type=click.Path(),
-    help="FILE.svg, .png, .html or .json. Without it deltas and distributions are bars of text.",
+    help="FILE.svg, .png, .pdf, .html or .json. Without it deltas, cutoffs and distributions are "
+    "drawn with characters.",
 )
 def command(  # noqa: PLR0917 - click passes them by name
     name: str,
@@ -125,5 +126,7 @@ def command(  # noqa: PLR0917 - click passes them by name
             Asked(qrels, runs, metrics, convention, cutoffs, query_id, depth, unequal,
                   services.metrics_from(metrics_from), progress),
         )  # fmt: skip
-    text = drawn(name, told, output, theme or "", scale) if output else in_text(name, told, width())
-    deliver(text, output)
+    if output:
+        deliver(drawn(name, told, output, theme or "", scale), output)
+    else:
+        deliver(styled(in_text(name, told, width()), "text"))

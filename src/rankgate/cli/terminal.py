@@ -12,6 +12,7 @@ import click
 _NARROW, _WIDE = 80, 160
 
 # the first line, a heading, and a label at the beginning of a line, with two blanks behind it
+_BARS = re.compile("█+|░+")
 _LABEL = re.compile(r"^( *)(\S+(?: \S+)*?)(?=  )")
 
 
@@ -37,7 +38,7 @@ def styled(text: str, form: str, output: str | None = None) -> str:
 
 
 def painted(text: str) -> str:
-    r"""The same text with its title bold and its labels coloured; nothing moves.
+    r"""The same text with its title bold, its labels and bars coloured; nothing moves.
 
     >>> painted("trec\nsource  a page\n")
     '\x1b[1mtrec\x1b[0m\n\x1b[36msource\x1b[0m  a page\n'
@@ -47,4 +48,7 @@ def painted(text: str) -> str:
 
 
 def _line(line: str) -> str:
-    return _LABEL.sub(lambda found: found[1] + click.style(found[2], fg="cyan"), line, count=1)
+    barred = _BARS.sub(
+        lambda found: click.style(found[0], fg="blue" if found[0][0] == "█" else "yellow"), line
+    )
+    return _LABEL.sub(lambda found: found[1] + click.style(found[2], fg="cyan"), barred, count=1)

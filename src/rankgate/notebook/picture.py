@@ -25,7 +25,7 @@ class Picture(picture.Picture):
         return page(self)
 
     def save(self, path: str | Path, theme: str = "", scale: float = 2.0) -> None:
-        """Write it to a file: SVG, PNG, HTML or JSON, as the name ends.
+        """Write it to a file: SVG, PNG, PDF, HTML or JSON, as the name ends.
 
         Args:
             path: the file.

@@ -12,7 +12,7 @@ from rankgate.report.charts.page import page
 if TYPE_CHECKING:
     from rankgate.report.charts.picture import Picture
 
-FORMS = ("svg", "png", "html", "json")
+FORMS = ("svg", "png", "pdf", "html", "json")
 """What a picture can be written as."""
 
 
@@ -38,6 +38,8 @@ def written(told: Picture, form: str, theme: str = "", scale: float = 2.0) -> st
     """A picture in one of `FORMS`."""
     if form == "png":
         return told.png(theme or "light", scale)
+    if form == "pdf":
+        return told.pdf(theme or "light")
     if form == "html":
         return page(told)
     if form == "json":

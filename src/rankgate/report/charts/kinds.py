@@ -24,7 +24,7 @@ from rankgate.report.charts.kind import Kind
 
 KINDS = (
     Kind("deltas", "differences query by query", "comparison", deltas.draw, deltas.text),
-    Kind("cutoffs", "metrics at k", "cutoffs", cutoffs.draw),
+    Kind("cutoffs", "metrics at k", "cutoffs", cutoffs.draw, cutoffs.text),
     Kind("scatter", "two systems, a point a query", "comparison", scatter.draw),
     Kind("forest", "intervals of many differences", "comparisons", forest.draw),
     Kind("reconcile", "one metric under all conventions", "reconciliation", reconciled.draw),

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.report.charts.door import converter
 from rankgate.report.charts.style import swaps
-from rankgate.report.html_parts import document, safe, table
+from rankgate.report.grid import Grid
+from rankgate.report.html_parts import document, folded, of_grid, safe
+from rankgate.report.page_style import STYLE
 
 if TYPE_CHECKING:
     from rankgate.report.charts.picture import Picture
@@ -28,7 +30,8 @@ def page(told: Picture) -> str:
     ways = '{renderer:"svg",actions:false,ast:true}'
     script = f"{_library()}\nvegaEmbed('#picture',{spec},{ways});"
     body = f'<div id="picture">{told.svg()}</div>\n{_figures(told)}'
-    return document(safe(told.title), body, script, _STYLE + swaps("#picture "))
+    style = STYLE + _STYLE + swaps("#picture ")
+    return document(safe(told.title), body, script, style, loose=True)
 
 
 def _library() -> str:
@@ -44,13 +47,11 @@ def _library() -> str:
 
 def _figures(told: Picture) -> str:
     head = tuple(dict.fromkeys(name for row in told.rows for name in row))
-    rows = [
-        "<tr>" + "".join(f"<td>{safe(_word(row.get(name)))}</td>" for name in head) + "</tr>"
-        for row in told.rows[:_MOST]
-    ]
+    rows = tuple(tuple(_word(row.get(name)) for name in head) for row in told.rows[:_MOST])
     left = len(told.rows) - len(rows)
     more = f"<p>{left} rows more in the picture's JSON.</p>" if left else ""
-    return f"<details><summary>Figures</summary>{table('', head, rows)}{more}</details>"
+    inside = of_grid(Grid(head, rows, frozenset(range(len(head)))), label="figures")
+    return folded("Figures", f"{inside}{more}")
 
 
 def _word(value: Any) -> str:  # noqa: ANN401 - of JSON

@@ -1,4 +1,4 @@
-"""A picture: its words, its figures and its chart, as SVG, PNG, HTML or a specification."""
+"""A picture: its words, its figures and its chart, as SVG, PNG, PDF or a specification."""
 
 from __future__ import annotations
 
@@ -88,6 +88,11 @@ class Picture:
     def png(self, theme: str = "light", scale: float = 2.0) -> bytes:
         """A PNG of so many times the size in points."""
         drawn: bytes = converter().vegalite_to_png(self.spec(theme), scale=scale)
+        return drawn
+
+    def pdf(self, theme: str = "light") -> bytes:
+        """A page of its size, with its words as words."""
+        drawn: bytes = converter().vegalite_to_pdf(self.spec(theme))
         return drawn
 
     def _repr_svg_(self) -> str:
