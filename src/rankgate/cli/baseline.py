@@ -9,6 +9,7 @@ from rankgate.cli import options
 from rankgate.cli.places import deliver
 from rankgate.report.baselines import FORMS, render
 from rankgate.services import baseline as service
+from rankgate.services.evaluate import DEFAULT_METRICS
 from rankgate.services.tags import tags_from
 
 
@@ -27,14 +28,20 @@ def command() -> None:
 @click.argument("name")
 @options.qrels
 @options.run
-@options.metrics
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="METRIC",
+    help="A metric to keep; may be given several times. Without it: those of the policy, and "
+    f"{', '.join(DEFAULT_METRICS)}.",
+)
 @options.convention
 @click.option(
     "--depth",
     type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="How far the list of each query is kept.",
+    help="How far the list of each query is kept; as the policy needs it, if not said.",
 )
 @click.option("--tags", type=click.Path(), metavar="FILE", help="Tags of queries to keep.")
 @click.option("--force", is_flag=True, help="Replace a baseline of that name.")
@@ -44,7 +51,7 @@ def save(  # noqa: PLR0917 - click passes them by name
     run: str,
     metrics: tuple[str, ...],
     convention: services.Convention,
-    depth: int,
+    depth: int | None,
     tags: str | None,
     force: bool,  # noqa: FBT001 - a flag of the command line
 ) -> None:

@@ -53,5 +53,7 @@ def render(saved: Sequence[Saved], form: str, *, short: bool = False) -> str:
                 for look in each["looks"][-_LOOKS:]
             )  # fmt: skip
             table = Grid(("at", "candidate", "verdict"), looks, frozenset({0, 1, 2}))
-            parts.append(f"{len(each['looks'])} looks, the last {len(looks)}\n{fitted(table)}")
+            count = len(each["looks"])
+            shown = "1 look" if count == 1 else f"{count} looks, the last {len(looks)}"
+            parts.append(f"{shown}\n{fitted(table)}")
     return "\n\n".join(parts) + "\n"

@@ -15,6 +15,9 @@ from rankgate.data.target import replacing
 from rankgate.errors import UsageError
 from rankgate.gate import looks
 from rankgate.gate.baseline import Baseline, dumped, is_baseline, loaded
+from rankgate.gate.policy import default, found, read
+from rankgate.services.conventions import refuse_mixed
+from rankgate.services.evaluate import DEFAULT_METRICS
 from rankgate.services.side import Scorer
 
 if TYPE_CHECKING:
@@ -72,15 +75,18 @@ def save(
     name: str,
     qrels: str,
     run: str,
-    metrics: Sequence[str],
+    metrics: Sequence[str] = (),
     how: str | Convention = "trec",
     *,
-    depth: int = 10,
+    depth: int | None = None,
     tags: Any = None,  # noqa: ANN401 - a frame
     folder: Path = FOLDER,
     force: bool = False,
 ) -> Saved:
     """Score a run and save it as a baseline.
+
+    Metrics and depth that are not said are those that the policy needs, which is the one that a
+    gate finds here, and the usual metrics.
 
     Raises:
         InputError: data that cannot be read.
@@ -89,8 +95,11 @@ def save(
     path = path_of(name, folder)
     if path.exists() and not force:
         raise UsageError(f"{path} is there already; say --force to replace it, and commit that.")
-    side = Scorer.of(qrels, metrics, how, depth=depth, tags=tags).side(run)
-    return write(Baseline(name, side), path)
+    place = found(Path())
+    policy = read(place) if place else default()
+    wanted = metrics or tuple(dict.fromkeys((*policy.metrics, *DEFAULT_METRICS)))
+    scorer = Scorer.of(qrels, wanted, how, depth=depth or policy.depth, tags=tags)
+    return write(Baseline(name, scorer.side(run)), path)
 
 
 def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> Saved:
@@ -108,6 +117,7 @@ def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> 
     sides = [base, *(scorer.side(run) for run in runs)]
     if any(side.qrels_sha256 != base.qrels_sha256 for side in sides):
         raise UsageError(f"{name} was scored by other judgments; save it anew first.")
+    refuse_mixed({f"the baseline {name}": base.convention, sides[-1].name: sides[-1].convention})
     floor = {metric: spread(metric, sides) for metric in base.metrics}
     told = Baseline(saved.baseline.name, base, floor)
     return write(told, saved.path)
@@ -137,18 +147,27 @@ def listed(folder: Path = FOLDER) -> list[Saved]:
     return [Saved(path, loaded(path)) for path in sorted(folder.glob("*.json"))]
 
 
-def pinned(place: str, folder: Path = FOLDER) -> Saved | None:
+def pinned(place: str | Path, folder: Path = FOLDER) -> Saved | None:
     """The saved baseline that a word means: a file of one, or a name; None if it is a run.
 
     Raises:
         InputError: a baseline that is damaged.
+        UsageError: neither a file nor the name of a baseline.
     """
-    path = Path(place)
+    path, place = Path(place), str(place)
     if path.is_file():
         with path.open("rb") as stream:
             return Saved(path, loaded(path)) if is_baseline(stream.read(200)) else None
     named = folder / f"{place}.json"
-    return Saved(named, loaded(named)) if os.sep not in place and named.is_file() else None
+    if os.sep not in place and named.is_file():
+        return Saved(named, loaded(named))
+    if place == "-" or path.exists():
+        return None
+    known = ", ".join(each.stem for each in sorted(folder.glob("*.json"))) or "none"
+    raise UsageError(
+        f"{place}: neither a run nor a saved baseline; check the path. Baselines in {folder}: "
+        f"{known}."
+    )
 
 
 def write(baseline: Baseline, path: Path) -> Saved:

@@ -82,7 +82,7 @@ def gate(
     if saved is not None and saved.baseline.side.qrels_sha256 != scorer.qrels.sha256:
         return _stale(saved, other, rules)
     say("scoring the baseline")
-    base = _chosen(saved, metrics) if saved else scorer.side(baseline)
+    base = _chosen(saved, metrics, rules) if saved else scorer.side(baseline)
     way = Way(interval=_interval(rules), level=1 - rules["alpha"], power=rules["power"],
               seed=rules["seed"])  # fmt: skip
     (told,) = compared(base, other, Rules(way, unequal=rules["unequal"], slices=()))
@@ -133,11 +133,11 @@ def _interval(rules: Policy) -> str:
     return str(rules["interval"])
 
 
-def _chosen(saved: Saved, metrics: Sequence[str]) -> Side:
+def _chosen(saved: Saved, metrics: Sequence[str], rules: Policy) -> Side:
     """The saved side with the metrics of the policy.
 
     Raises:
-        UsageError: it was saved without one of them.
+        UsageError: it was saved without one of them, or with shorter lists.
     """
     side = saved.baseline.side
     lacking = [metric for metric in metrics if metric not in side.metrics]
@@ -146,6 +146,12 @@ def _chosen(saved: Saved, metrics: Sequence[str]) -> Side:
             f"the baseline {saved.baseline.name} was saved without {', '.join(lacking)}; save it "
             f"anew: rankgate baseline save {saved.baseline.name} QRELS RUN --force, with "
             f"{' '.join(f'-m {metric}' for metric in metrics)}."
+        )
+    if side.depth < rules.depth:
+        raise UsageError(
+            f"the baseline {saved.baseline.name} has lists of {side.depth} documents, and the "
+            f"policy looks at {rules.depth}; save it anew: rankgate baseline save "
+            f"{saved.baseline.name} QRELS RUN --force --depth {rules.depth}."
         )
     scores = side.scores.filter(pl.col("metric").is_in(list(metrics)))
     return replace(side, metrics=tuple(metrics), scores=scores)

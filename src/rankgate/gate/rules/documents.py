@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 _QUERY = Parameter("query", "text", "the id of the query", REQUIRED)
 _DOC = Parameter("doc", "text", "the id of the document", REQUIRED)
-_LOOK = "look at the query side by side (rankgate compare --query ID)"
+_DEEPER = "say a larger depth in [gate], or see whether the ids are right"
 
 
 def must_have(rule: Rule, evidence: Evidence) -> Outcome:
@@ -35,13 +36,16 @@ def must_not_have(rule: Rule, evidence: Evidence) -> Outcome:
 
 
 def order(rule: Rule, evidence: Evidence) -> Outcome:
-    """One document stands above another."""
+    """One document stands above another; beyond the depth of the lists nobody can tell."""
     first, then = (_rank(rule["query"], rule[name], evidence) for name in ("above", "below"))
-    good = first is not None and (then is None or first < then)
-    told = [f"{rule[name]} is at {rank or 'no rank'}" for name, rank in
+    deep = f"not among the first {evidence.comparison.depth}"
+    told = [f"{rule[name]} is {f'at rank {rank}' if rank else deep}" for name, rank in
             (("above", first), ("below", then))]  # fmt: skip
     reason = f"for {rule['query']} {' and '.join(told)}; {rule['above']} must stand above"
-    return _ended(rule, evidence, reason, good=good)
+    ended = _ended(rule, evidence, reason, good=first is not None and (not then or first < then))
+    if first is None and then is None and ended.n:
+        return replace(ended, status="inconclusive", next=_DEEPER)
+    return ended
 
 
 def _rank(query: str, doc: str, evidence: Evidence) -> int | None:
@@ -57,8 +61,10 @@ def _ended(rule: Rule, evidence: Evidence, reason: str, *, good: bool) -> Outcom
     known = evidence.comparison.queries["query_id"]
     if rule["query"] not in known and rule["query"] not in evidence.comparison.lists["query_id"]:
         reason = f"query {rule['query']} is not among those that are compared"
-        return Outcome("inconclusive", reason, "see whether its id is right", n=0)
-    return Outcome("pass" if good else "fail", reason, "" if good else _LOOK, n=1,
+        after = "see whether its id is right, and that it has a judgment"
+        return Outcome("inconclusive", reason, after, n=0)
+    look = f"look at it side by side (rankgate compare --query {rule['query']})"
+    return Outcome("pass" if good else "fail", reason, "" if good else look, n=1,
                    queries=(rule["query"],))  # fmt: skip
 
 

@@ -17,14 +17,15 @@ _WORDS = {"zero": "return nothing", "failed": "fail", "not_run": "were not run"}
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
     """Compare the share of queries in a state with a ceiling, and with the baseline's share."""
     states = evidence.comparison.states
-    share = {}
+    share, counted = {}, {}
     for system in ("baseline", "candidate"):
         own = states.filter(pl.col("system") == system)
         some = int(own.filter(pl.col("state") == rule["state"])["queries"].sum())
         total = int(own["queries"].sum())
         share[system] = some / total if total else 0.0
-    told = f"{share['candidate']:.1%} of the candidate's queries {_WORDS[rule['state']]}"
-    told += f", {share['baseline']:.1%} of the baseline's"
+        counted[system] = f"{some} of {total} ({share[system]:.1%})"
+    told = f"{counted['candidate']} of the candidate's queries {_WORDS[rule['state']]}"
+    told += f", {counted['baseline']} of the baseline's"
     most, more = rule["at_most"], rule["more"]
     over = []
     if most is not None and share["candidate"] > most:
