@@ -15,15 +15,15 @@ test: .venv/.dev       ## everything
 setup: .venv/.run      ## leaves .venv/bin/rankgate
 
 check: .venv/.dev      ## format, lint, types, floors, and the quick tests
-	$(BIN)/ruff format --check src tests bench validity fuzz
-	$(BIN)/ruff check src tests bench validity fuzz
+	$(BIN)/ruff format --check src tests bench validity fuzz docs
+	$(BIN)/ruff check src tests bench validity fuzz docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q -m "not slow" tests/laws tests/metrics tests/data tests/scoring tests/stats tests/judging src
 
 format: .venv/.dev     ## put code into the form that check wants
-	$(BIN)/ruff format src tests bench validity fuzz
-	$(BIN)/ruff check --fix src tests bench validity fuzz
+	$(BIN)/ruff format src tests bench validity fuzz docs
+	$(BIN)/ruff check --fix src tests bench validity fuzz docs
 
 docs: .venv/.dev       ## the manual, into build/manual/index.html; nothing is fetched
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/manual

@@ -38,8 +38,10 @@ class Curve:
     def known(self) -> Curve:
         """The same without the places that have no value."""
         kept = [(x, y) for x, y in zip(self.x, self.y, strict=True) if not np.isnan(y)]
-        return Curve(self.name, *(tuple(each) for each in zip(*kept, strict=True))) if kept else (
-            Curve(self.name, (), ())
+        return (
+            Curve(self.name, *(tuple(each) for each in zip(*kept, strict=True)))
+            if kept
+            else (Curve(self.name, (), ()))
         )
 
 
@@ -103,9 +105,7 @@ def _of_rankings(metric: Metric) -> list[Panel]:
     ]
     best = ", ".join(map(str, _POOL))
     return [
-        Panel(
-            f"One document of the pool ({best}) found, at this rank", "rank", _merged(one)
-        ),
+        Panel(f"One document of the pool ({best}) found, at this rank", "rank", _merged(one)),
         Panel(
             f"The perfect list ({best}, then 0) pushed down", "documents put on top", _merged(down)
         ),
@@ -140,8 +140,14 @@ def _of_subtopics(metric: Metric) -> list[Panel]:
     def second(answers: set[int]) -> list[list[set[int]]]:
         return [[{0}, *[set()] * (i - 2), answers] for i in after]
 
-    one = [curve("answers all three", ranks, alone({0, 1, 2})), curve("answers one", ranks, alone({0}))]
-    two = [curve("another subtopic", after, second({1})), curve("the same again", after, second({0}))]
+    one = [
+        curve("answers all three", ranks, alone({0, 1, 2})),
+        curve("answers one", ranks, alone({0})),
+    ]
+    two = [
+        curve("another subtopic", after, second({1})),
+        curve("the same again", after, second({0})),
+    ]
     return [
         Panel("One relevant document, at this rank; three subtopics", "rank", _merged(one)),
         Panel("The first answers one subtopic; a second document", "its rank", _merged(two)),
@@ -194,7 +200,7 @@ class _World:
             earlier=np.roll(popular, 2, axis=1),
             features=np.eye(5)[kind] + rng.normal(0, 0.1, (items, 5)),
             categories=np.eye(5)[kind],
-            groups=(np.arange(items) >= 30).astype(np.int64),
+            groups=(np.arange(items) >= items // 4).astype(np.int64),
         )  # fmt: skip
         return cls(popular, chance, taste, known)
 
@@ -219,5 +225,7 @@ def _merged(curves: Sequence[Curve]) -> tuple[Curve, ...]:
     """Curves that are the same become one, of both names."""
     first, second = curves
     if np.allclose(first.y, second.y, equal_nan=True):
-        return (Curve(f"{first.name} or {second.name}".replace(" on top or", " or"), first.x, first.y),)
+        return (
+            Curve(f"{first.name} or {second.name}".replace(" on top or", " or"), first.x, first.y),
+        )
     return (first, second)

@@ -6,8 +6,8 @@ import inspect
 from typing import TYPE_CHECKING
 
 import click
-from _pages.words import MADE, code, prose, table, toctree
 
+from _pages.words import MADE, code, prose, table, toctree
 from rankgate.cli import COMMANDS
 from rankgate.cli import rankgate as program
 
@@ -43,9 +43,11 @@ def _index() -> str:
             "# Commands\n",
             table(("command", "does"), rows),
             "## What holds for all\n",
-            "Data goes to standard output, words and progress to standard error. `-` is standard "
-            "input. The same option means the same everywhere. Same inputs, same bytes out: seeds "
-            "are options, and recorded. A file named with `-o` is written whole or not at all.\n",
+            (
+                "Data goes to standard output, words and progress to standard error. `-` is standard "
+                "input. The same option means the same everywhere. Same inputs, same bytes out: seeds "
+                "are options, and recorded. A file named with `-o` is written whole or not at all.\n"
+            ),
             table(("exit code", "says"), [(code(key), words) for key, words in _CODES.items()]),
             toctree(COMMANDS),
         ]
@@ -61,12 +63,15 @@ def _section(command: click.Command, path: str, level: str) -> str:
         usage = command.get_usage(context).removeprefix("Usage: ")
         options = [each for each in command.params if isinstance(each, click.Option)]
         rows = [_option(each, context) for each in options if not each.hidden]
-    parts = [f"{level} {path}\n", f"```text\n{' '.join(usage.split())}\n```\n", _told(command.help or "")]
+    asked = f"```text\n{' '.join(usage.split())}\n```\n"
+    parts = [f"{level} {path}\n", asked, _told(command.help or "")]
     if rows:
         parts.append(table(("option", "says"), rows))
     parts.append(_told(command.epilog or ""))
     if isinstance(command, click.Group):
-        parts += [_section(each, f"{path} {name}", f"{level}#") for name, each in command.commands.items()]
+        parts += [
+            _section(each, f"{path} {name}", f"{level}#") for name, each in command.commands.items()
+        ]
     return "\n".join(part for part in parts if part)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE, code, label, prose, table, toctree
-
 from rankgate import services
 from rankgate.report import passports
 
@@ -33,9 +32,11 @@ def _index(known: Sequence[ConventionFacts]) -> str:
         [
             MADE,
             "# Named conventions\n",
-            f"All {len(known)}: the rules of a tool or a document, as data. "
-            "[Side by side](../side-by-side.md) · [How to use one, or write your own]"
-            "(../../conventions.md) · [The proof against the tools](../../agreement.md)\n",
+            (
+                f"All {len(known)}: the rules of a tool or a document, as data. "
+                "[Side by side](../side-by-side.md) · [How to use one, or write your own]"
+                "(../../conventions.md) · [The proof against the tools](../../agreement.md)\n"
+            ),
             table(("convention", "what it reproduces"), rows),
             toctree(each.name for each in known),
         ]
@@ -94,16 +95,20 @@ def _side_by_side(known: Sequence[ConventionFacts]) -> str:
     parts = [
         MADE,
         "# Conventions side by side\n",
-        f"`{_SAME}` is the choice of a convention that says nothing, which stands under the name "
-        "of the axis; only what differs is written out. [What each axis decides](#axes) stands "
-        "below, and what [single metrics](#by-metric) get in between. The first column and the "
-        "heads stay in sight.\n",
+        (
+            f"`{_SAME}` is the choice of a convention that says nothing, which stands under the name "
+            "of the axis; only what differs is written out. [What each axis decides](#axes) stands "
+            "below, and what [single metrics](#by-metric) get in between. The first column and the "
+            "heads stay in sight.\n"
+        ),
         "## By axis\n",
         _wide(_axis_head(plain), [_axis_row(each.name, plain) for each in known]),
         label("by-metric") + "## By metric\n",
-        "Parameters that a convention binds, then in brackets the value of a query with nothing "
-        "relevant where that is not 0. [Every metric's page](metrics/index.md) has all "
-        "conventions.\n",
+        (
+            "Parameters that a convention binds, then in brackets the value of a query with nothing "
+            "relevant where that is not 0. [Every metric's page](metrics/index.md) has all "
+            "conventions.\n"
+        ),
         _wide(
             ["convention", *(f"[{name}](metrics/{name}.md)" for name in _METRICS)],
             [_metric_row(each.name) for each in known],

@@ -83,9 +83,7 @@ def _frame(across, up, xs, ends, axis):  # noqa: ANN001, ANN202 - parts of one d
 
 
 def _line(curve: Curve, at: int, across, up) -> str:  # noqa: ANN001 - functions of _scale
-    points = [
-        f"{across(x):.1f},{up(y):.1f}" for x, y in zip(curve.x, curve.y, strict=True)
-    ]
+    points = [f"{across(x):.1f},{up(y):.1f}" for x, y in zip(curve.x, curve.y, strict=True)]
     dots = "".join(
         '<circle class="c{}" cx="{}" cy="{}" r="2.2"/>'.format(at, *point.split(","))
         for point in points

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from _pages.behaviour import panels, shown
 from _pages.drawing import figure
 from _pages.words import MADE, code, prose, table, toctree
-
 from rankgate import services
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.facets import FACET_METRICS
@@ -105,7 +104,8 @@ def _parameters(passport: Passport) -> str:
         (
             code(each.name),
             "required" if each.required else code(each.default),
-            prose(passports.takes(each)) + (f", written @{each.name}" if each.name == passport.at else ""),
+            prose(passports.takes(each))
+            + (f", written @{each.name}" if each.name == passport.at else ""),
         )
         for each in passport.parameters
     ]

@@ -16,7 +16,10 @@ _LINK = re.compile(r"(\]\()(?!https?:|#)([^)#\s]+)((?:#[^)]*)?\))")
 def places() -> dict[Path, str]:
     """Every such page by its file, with its place below ``mirrored``."""
     found = {page: f"{page.parent.name}.md" for page in sorted(ROOT.glob("examples/*/README.md"))}
-    return found | {ROOT / "CHANGELOG.md": "changelog.md", ROOT / "CONTRIBUTING.md": "contributing.md"}
+    return found | {
+        ROOT / "CHANGELOG.md": "changelog.md",
+        ROOT / "CONTRIBUTING.md": "contributing.md",
+    }
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -39,7 +42,7 @@ def turned(text: str, folder: Path, docs: str) -> str:
         file = (folder / found[2]).resolve()
         if file in known:
             return found[1] + known[file] + found[3]
-        if not file.exists() or folder.resolve() == file.parent and folder == ROOT / "docs":
+        if not file.exists() or (folder.resolve() == file.parent and folder == ROOT / "docs"):
             return found[0]
         if file.is_relative_to(ROOT / "docs"):
             inside = file.relative_to(ROOT / "docs").as_posix()

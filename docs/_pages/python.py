@@ -6,9 +6,8 @@ import inspect
 import re
 from typing import TYPE_CHECKING
 
-from _pages.words import MADE, prose, table, toctree
-
 import rankgate
+from _pages.words import MADE, prose, table, toctree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +17,7 @@ def pages() -> Iterator[tuple[str, str]]:
     """Every page by its place below ``reference/python``."""
     classes = [name for name in rankgate.__all__ if inspect.isclass(getattr(rankgate, name))]
     verbs = [name for name in rankgate.__all__ if name not in classes]
-    home = {name: "values" for name in classes}
+    home = dict.fromkeys(classes, "values")
     home |= {result: verb for verb in reversed(verbs) for result in _results(verb, classes)}
     yield "index.md", _index(verbs, classes, home)
     for verb in verbs:
@@ -43,10 +42,12 @@ def _index(verbs: list[str], classes: list[str], home: dict[str, str]) -> str:
         [
             MADE,
             "# Python\n",
-            "`import rankgate` has the verbs below, each with the name of its command. Inputs are "
-            "paths, frames (Polars, pandas, Arrow), dicts or arrays; results have Polars tables as "
-            "attributes, `to_dict()`, show themselves in notebooks, and never print. Metrics stand "
-            'by name in `rankgate.metrics`: `nDCG(gain="exp") @ 10`.\n',
+            (
+                "`import rankgate` has the verbs below, each with the name of its command. Inputs are "
+                "paths, frames (Polars, pandas, Arrow), dicts or arrays; results have Polars tables as "
+                "attributes, `to_dict()`, show themselves in notebooks, and never print. Metrics stand "
+                'by name in `rankgate.metrics`: `nDCG(gain="exp") @ 10`.\n'
+            ),
             "## Verbs\n",
             table(("verb", "does"), (_row(name, f"{name}.md") for name in verbs)),
             "## Results and other values\n",

@@ -5,36 +5,45 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE, label, prose, table
-
-from rankgate.services.advise import choices
+from rankgate.metrics.names import parse
 from rankgate.services.advice_facts import DEPTH, PAGE, STAGES, TASKS, Facts
 from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, worded
 from rankgate.services.advice_sources import SOURCES
-from rankgate.metrics.names import parse
+from rankgate.services.advise import choices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LIST = {"retrieval": "candidates", "reranking": "an order of candidates", "final": "what people see"}
+_LIST = {
+    "retrieval": "candidates",
+    "reranking": "an order of candidates",
+    "final": "what people see",
+}
 _SIZES = (
     (
         "One person, a few days",
         "25 to 50 queries, 10 documents each, one rater",
-        "nDCG@10 or RR@10, one of them in the gate with a margin of 0.05 or more; Judged@10 beside "
-        "it. [Start here](../start/ci.md).",
+        (
+            "nDCG@10 or RR@10, one of them in the gate with a margin of 0.05 or more; Judged@10 beside "
+            "it. [Start here](../start/ci.md)."
+        ),
     ),
     (
         "A team",
         "100 to 200 queries, sampled from logs (`rankgate pool --queries`), two raters on a fifth",
-        "a margin of 0.02 to 0.03; a second metric that watches what the first is blind to "
-        "(`rankgate blindspots`); queries that must not drop; agreement before every use. "
-        "[Judging](../guides/judging.md).",
+        (
+            "a margin of 0.02 to 0.03; a second metric that watches what the first is blind to "
+            "(`rankgate blindspots`); queries that must not drop; agreement before every use. "
+            "[Judging](../guides/judging.md)."
+        ),
     ),
     (
         "An organisation",
         "several hundred queries by slices, several raters, language models admitted by evidence",
-        "a gate by slice, stages each with their own metric (`rankgate stages`), metrics on lists "
-        "(`rankgate scorecard`), and A/B tests that have the last word.",
+        (
+            "a gate by slice, stages each with their own metric (`rankgate stages`), metrics on lists "
+            "(`rankgate scorecard`), and A/B tests that have the last word."
+        ),
     ),
 )
 
@@ -60,19 +69,23 @@ def _page() -> str:
     parts = [
         MADE,
         "# Which metric when\n",
-        "The rules of [`rankgate advise`](commands/advise.md), asked here for every task and stage "
-        f"with pages of {PAGE} and {DEPTH} candidates. The command asks them of your own judgments "
-        "and runs, says what your queries can carry, and writes the policy of the gate.\n",
+        (
+            "The rules of [`rankgate advise`](commands/advise.md), asked here for every task and stage "
+            f"with pages of {PAGE} and {DEPTH} candidates. The command asks them of your own judgments "
+            "and runs, says what your queries can carry, and writes the policy of the gate.\n"
+        ),
     ]
     for task, about in TASKS.items():
         parts += [f"## {task}: {about}\n", _task(task)]
     parts += [
         label("team-size") + "## By the size of the team\n",
-        "A margin that a gate can hold is a matter of how many queries are judged. On TREC data "
-        "50 queries show a difference of 0.02 in nDCG@20 with a chance of 19 %, 100 with 30 % "
-        f"{_ref('urbano2019')}; `rankgate advise` says it of yours, and "
-        "[Do verdicts hold?](../validity.md) of simulations. What a team of each size can carry, "
-        f"after the guide's division of organisations {_ref('guide')}:\n",
+        (
+            "A margin that a gate can hold is a matter of how many queries are judged. On TREC data "
+            "50 queries show a difference of 0.02 in nDCG@20 with a chance of 19 %, 100 with 30 % "
+            f"{_ref('urbano2019')}; `rankgate advise` says it of yours, and "
+            "[Do verdicts hold?](../validity.md) of simulations. What a team of each size can carry, "
+            f"after the guide's division of organisations {_ref('guide')}:\n"
+        ),
         table(("team", "judgments that it can make", "metrics and gate"), _SIZES),
         "## What the data adds\n",
         _holes(),
@@ -140,6 +153,5 @@ def _holes() -> str:
 def _cautions() -> str:
     facts = _facts("explore", "final", graded=True, judged=(("old", 0.6),), queries=40, single=0.95)
     return "".join(
-        f"- {prose(worded(each.words, facts))} {_ref(each.source)}\n"
-        for each in CAUTIONS
+        f"- {prose(worded(each.words, facts))} {_ref(each.source)}\n" for each in CAUTIONS
     )

@@ -1,14 +1,14 @@
 """Console sessions in pages, run: what a page shows is what the commands say.
 
-A page says in a comment where its commands run, ``<!-- runs in examples/engine-migration -->``: in a
-copy of that folder of the repository, or in an empty one. A fence below ``<!-- file: NAME -->`` is
-a file there from that place on. In fences of ``console``, what stands below a line that begins with
-``$`` is the output of that command.
+A page says in a comment where its commands run, ``<!-- runs in examples/engine-migration -->``: in
+a copy of that folder of the repository, or in an empty one. A fence below ``<!-- file: NAME -->``
+is a file there from that place on, and ``<!-- meanwhile: COMMAND -->`` is what people do in
+between. In fences of ``console``, what stands below a line that begins with ``$`` is the output of
+that command.
 """
 
 from __future__ import annotations
 
-import glob
 import io
 import os
 import re
@@ -31,7 +31,10 @@ ROOT = Path(__file__).parents[2]
 
 _WHERE = re.compile(r"<!-- runs in (\S+) -->")
 _BLOCK = re.compile(
-    r"<!-- file: (?P<name>\S+) -->\n```\w*\n(?P<text>.*?)```|```console\n(?P<session>.*?)```", re.DOTALL
+    r"<!-- file: (?P<name>\S+) -->\n+```\w*\n(?P<text>.*?)```"
+    r"|<!-- meanwhile: (?P<meanwhile>.+?) -->"
+    r"|```console\n(?P<session>.*?)```",
+    re.DOTALL,
 )
 
 
@@ -61,7 +64,12 @@ def played(page: Path) -> str:
 
 
 def _block(found: re.Match[str]) -> str:
-    if found["session"] is None:
+    if found["meanwhile"]:
+        status, output = _run(found["meanwhile"], 0)
+        if status:
+            raise RuntimeError(f"{found['meanwhile']}: {output}")
+        return found[0]
+    if found["name"]:
         Path(found["name"]).parent.mkdir(parents=True, exist_ok=True)
         Path(found["name"]).write_text(found["text"])
         return found[0]
@@ -80,13 +88,18 @@ def _run(command: str, before: int) -> tuple[int, str]:
         return 0, f"{before}\n"
     words = shlex.split(command, comments=True)
     if words[0] == "rankgate" and not {"|", ">", "<", "&&"} & set(words):
-        return _ours([each for word in words for each in sorted(glob.glob(word)) or [word]])
+        return _ours([each for word in words for each in _named(word)])
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(  # noqa: S602 - our own pages
         command, shell=True, capture_output=True, text=True, check=False,
         env={**os.environ, "PATH": path},
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
+
+
+def _named(word: str) -> list[str]:
+    """The files that a word with a star stands for; every other word itself."""
+    return sorted(map(str, Path().glob(word))) if "*" in word else [word]
 
 
 def _ours(words: list[str]) -> tuple[int, str]:
@@ -105,8 +118,6 @@ def pages() -> list[Path]:
     made = ("_", "reference", "mirrored")
     docs = ROOT / "docs"
     written = [
-        page
-        for page in docs.rglob("*.md")
-        if not page.relative_to(docs).parts[0].startswith(made)
+        page for page in docs.rglob("*.md") if not page.relative_to(docs).parts[0].startswith(made)
     ]
     return sorted([*written, *ROOT.glob("examples/*/README.md")])

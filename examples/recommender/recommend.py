@@ -1,7 +1,7 @@
 """From a log to a verdict: split, four recommenders, their scorecard, and the gate.
 
 ``python recommend.py`` takes the log of this folder; ``python recommend.py LOG [--way leave-last]``
-any other that rankgate reads.
+any other that rankgate reads. With ``--into FOLDER`` the lists are kept, a file for each system.
 """
 
 from __future__ import annotations
@@ -30,11 +30,16 @@ def main(words: list[str]) -> int:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("log", nargs="?", default=str(HERE / "log.csv"))
     asked.add_argument("--way", default="global")
+    asked.add_argument("--into", type=Path, help="a folder for the lists, a file for each system")
     given = asked.parse_args(words)
     own = given.log == str(HERE / "log.csv")
     told = rankgate.split(given.log, given.way, threshold=4 if own else 0)
     print(told.report())  # noqa: T201 - a script
     runs = recommended(told.train, told.qrels.table["query_id"].unique().sort())
+    if given.into:
+        given.into.mkdir(exist_ok=True)
+        for name, run in runs.items():
+            run.write_csv(given.into / f"{name}.csv")
     beside = {"items": str(HERE / "books.csv"), "category": "genre", "group": "press"}
     card = rankgate.scorecard(
         told.qrels, runs, train=told.train, obvious=runs["popular"], **(beside if own else {})

@@ -65,8 +65,10 @@ def test_every_metric_has_a_whole_passport(metric):
 
 
 def test_links_in_the_documents_lead_somewhere():
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):
+    made = ("reference", "mirrored")  # by docs/_pages; the build of the manual sees to their links
+    docs = (page for page in (ROOT / "docs").rglob("*.md") if not {*made} & {*page.parts})
+    for page in [*ROOT.glob("*.md"), *docs]:
+        for target in re.findall(r"\]\((?!https?:|project:)([^)#]+)\)", page.read_text()):
             assert (page.parent / target).exists(), (page, target)
 
 

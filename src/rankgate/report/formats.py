@@ -78,13 +78,14 @@ and JAX; none of these is imported. NaN in labels is unjudged, NaN or minus infi
 not ranked, and what a sparse matrix leaves out is not there. Padded rows need both sides at once:
 
 ```python
-import numpy as np
-import rankgate
+>>> import numpy as np
+>>> import rankgate
+>>> labels = np.array([[3, 0, 1], [0, 2, -1]])  # -1 pads the row
+>>> scores = np.array([[0.1, 0.9, 0.5], [0.4, 0.3, 7.0]])
+>>> qrels, run = rankgate.from_arrays(labels, scores)  # or with mask=, query_ids=, doc_ids=
+>>> rankgate.evaluate(qrels, run, ["nDCG@10"]).means.columns
+['run', 'nDCG@10']
 
-labels = np.array([[3, 0, 1], [0, 2, -1]])  # -1 pads the row
-scores = np.array([[0.1, 0.9, 0.5], [0.4, 0.3, 7.0]])
-qrels, run = rankgate.from_arrays(labels, scores)  # or with mask=, query_ids=, doc_ids=
-rankgate.evaluate(qrels, run, ["nDCG@10"])
 ```
 
 ## Limits

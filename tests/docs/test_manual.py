@@ -1,0 +1,118 @@
+"""The manual: its sessions run, its Python runs, its commands are commands, and it builds."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import click
+import pytest
+
+from rankgate.cli import rankgate as program
+
+ROOT = Path(__file__).parents[2]
+spec = importlib.util.spec_from_file_location("played", ROOT / "docs" / "_seen" / "played.py")
+played = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(played)
+
+PAGES = played.pages()
+FENCE = re.compile(
+    r"(?:<!-- (?P<said>[^>]*) -->\n+)?^```(?P<kind>\S*)\n(?P<text>.*?)^```",
+    re.MULTILINE | re.DOTALL,
+)
+WORDS = {"console", "toml", "yaml", "text", "json", "csv", "{toctree}"}
+SHORTENED = re.compile(r"[…]|\bRUN\.\.\.|\bVARIABLE\b")
+
+
+def name(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if "```console" in p.read_text()], ids=name)
+def test_sessions_say_what_the_page_shows(page):
+    """If this fails, ``python docs/_seen/make.py`` writes them anew; look at what changed."""
+    pytest.importorskip("scipy")
+    with played.workplace(page):
+        assert played.played(page) == page.read_text()
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if ">>> " in p.read_text()], ids=name)
+def test_python_does_what_the_page_shows(page):
+    if ".plot(" in page.read_text():
+        pytest.importorskip("altair")
+        pytest.importorskip("vl_convert")
+    with played.workplace(page):
+        done = doctest.testfile(str(page), module_relative=False)
+    assert done.attempted > 0
+    assert done.failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_block_is_run_or_says_why_not(page):
+    for found in FENCE.finditer(page.read_text()):
+        said, kind, text = found["said"] or "", found["kind"], found["text"]
+        if kind == "python":
+            run = ">>> " in text or said.startswith(("file: ", "not run: "))
+            assert run, text
+        elif not kind:
+            for command in _commands(text):
+                _parsed(command)
+        else:
+            assert kind in WORDS, kind
+
+
+def _commands(text):
+    """The commands of rankgate in a block that shows no output."""
+    lines = text.replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.startswith("rankgate ") and not SHORTENED.search(line)]
+
+
+def _parsed(line):
+    """Ask click whether these are the command's own arguments and options."""
+    words = shlex.split(line, comments=True)[1:]
+    with click.Context(program, info_name="rankgate") as above:
+        command = program.get_command(above, words[0])
+        assert command is not None, line
+        context = command.make_context(words[0], words[1:], parent=above)
+        if isinstance(command, click.Group):
+            inner = command.get_command(context, context.protected_args[0])
+            inner.make_context(context.protected_args[0], context.args, parent=context)
+
+
+class _Links(HTMLParser):
+    """What a page has a browser fetch: scripts, styles, pictures, fonts."""
+
+    def __init__(self):
+        super().__init__()
+        self.fetched = []
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if tag in {"script", "img", "iframe", "source"} and given.get("src"):
+            self.fetched.append(given["src"])
+        if tag == "link" and given.get("rel") not in {"canonical", "author"}:
+            self.fetched.append(given.get("href", ""))
+
+
+@pytest.mark.slow
+def test_it_builds_without_a_warning_and_fetches_nothing(tmp_path):
+    for needed in ("sphinx", "myst_parser", "furo"):
+        pytest.importorskip(needed, reason="the manual needs the extra docs")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    command += ["-d", str(tmp_path / "doctrees"), str(ROOT / "docs"), str(tmp_path / "html")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    pages = list((tmp_path / "html").rglob("*.html"))
+    assert len(pages) > 200
+    for page in pages:
+        links = _Links()
+        links.feed(page.read_text())
+        assert not [link for link in links.fetched if re.match(r"(https?:)?//", link)], page
+    for style in (tmp_path / "html").rglob("*.css"):
+        assert not re.search(r"url\([\"']?(https?:)?//|@import", style.read_text()), style
