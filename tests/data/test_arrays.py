@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -143,11 +142,3 @@ def test_no_tensor_library_is_imported():
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
-
-
-def test_the_page_of_formats_shows_it():
-    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
-    code = page.split("```python\n", 1)[1].split("```", 1)[0]
-    names = {}
-    exec(code, names)  # noqa: S102 - our own page
-    assert len(names["run"].table) == 5

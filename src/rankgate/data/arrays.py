@@ -13,7 +13,7 @@ import polars as pl
 
 from rankgate.data.devices import home
 from rankgate.data.ids import Ids
-from rankgate.data.matrices import Padded, Source, source_of
+from rankgate.data.matrices import Padded, source_of
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels, refuse_holes
 from rankgate.data.run import SCHEMA as RUN
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.data.matrices import Flat
+    from rankgate.data.matrices import Flat, Source
 
 _MATRIX = 2
 
@@ -92,7 +92,7 @@ def qrels_of(labels: Any, name: str = "qrels") -> Qrels:  # noqa: ANN401 - any a
         InputError: as `source_of`; or a negative label, which could be padding.
         DuplicateError: an item stands twice for a user.
     """
-    source = labels if isinstance(labels, Source) else source_of(labels, name)
+    source = source_of(labels, name)
     table = _table(source.users, source.items, graded(source), "grade")
     return Qrels(table, name, place=Place(name))
 
@@ -124,7 +124,7 @@ def run_of(scores: Any, name: str = "run") -> Run:  # noqa: ANN401 - any array
     Raises:
         InputError: as `source_of`.
     """
-    source = scores if isinstance(scores, Source) else source_of(scores, name)
+    source = source_of(scores, name)
     return _run(next(pieces_of(source)), source.users, name)
 
 

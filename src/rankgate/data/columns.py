@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.errors import InputError
+from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
+
+_FRAME = ("query_id", "doc_id", "grade", "score", "rank")
+"""The columns that frames of judgments and runs have."""
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query_id": (
         "query_id", "qid", "query-id", "query", "q_id", "queryid", "topic", "topic_id",
-        "user_id", "user", "keyword", "request_id",
+        "user_id", "user", "keyword", "request_id", "userid", "uid",
     ),
     "doc_id": (
         "doc_id", "docid", "docno", "doc-id", "doc", "document", "document_id", "documentid",
-        "corpus-id", "pid", "item_id", "item", "product_id",
+        "corpus-id", "pid", "item_id", "item", "product_id", "itemid", "iid", "movie_id",
+        "movieid",
     ),
     "grade": (
         "grade", "relevance", "rel", "rating", "label", "gain", "judgment", "judgement", "score",
@@ -40,6 +45,40 @@ def named(found: Iterable[str], wanted: Iterable[str]) -> dict[str, str]:
         theirs.setdefault(name.strip().lower(), name)
     places = {ours: next((a for a in ALIASES[ours] if a in theirs), None) for ours in wanted}
     return {ours: theirs[alias] for ours, alias in places.items() if alias}
+
+
+def renamed(table: Any, columns: Mapping[str, str] | None) -> Any:  # noqa: ANN401
+    """A frame, or a list or mapping of frames, under our names; anything else as it is.
+
+    Args:
+        table: what may be a frame.
+        columns: ours -> theirs; a column that a frame lacks is none of its own.
+
+    Raises:
+        UsageError: a column that is none of ours.
+    """
+    if not columns:
+        return table
+    for ours in columns:
+        if ours not in _FRAME:
+            raise UsageError(f"frames have no column '{ours}' here; say {', '.join(_FRAME)}.")
+    if isinstance(table, list | tuple):
+        return [renamed(each, columns) for each in table]
+    if isinstance(table, Mapping):
+        return {name: renamed(each, columns) if is_frame(each) else each
+                for name, each in table.items()}  # fmt: skip
+    if not is_frame(table):
+        return table
+    frame = table.lazy() if isinstance(table, pl.DataFrame | pl.LazyFrame) else pl.LazyFrame(table)
+    names = frame.collect_schema().names()
+    said = {ours: theirs for ours, theirs in columns.items() if theirs in names}
+    others = [name for name in names if name not in said and name not in said.values()]
+    return frame.select(*others, *(pl.col(theirs).alias(ours) for ours, theirs in said.items()))
+
+
+def is_frame(table: object) -> bool:
+    """Whether something is a frame: of Polars, pandas, Arrow, or another that streams Arrow."""
+    return isinstance(table, pl.LazyFrame) or hasattr(table, "__arrow_c_stream__")
 
 
 def is_header(fields: Iterable[str]) -> bool:

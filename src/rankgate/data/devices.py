@@ -47,6 +47,7 @@ def best(
     above: float | None = None,
     absent: float | None = None,
     single: bool = False,
+    without: NDArray[np.bool_] | None = None,
 ) -> Best:
     """The k greatest of each row of ``(B, I)``, with all that are equal to the last of them.
 
@@ -58,6 +59,7 @@ def best(
         above: only what is greater counts.
         absent: what is equal to it does not count.
         single: whether scores are compared as 32-bit floats.
+        without: ``(B, I)``, what does not count besides.
     """
     xp, x = _floats(block)
     infinite = bool((x == np.inf).any())
@@ -65,6 +67,8 @@ def best(
         with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
             x = _cast(xp, x, "float32")
     out = xp.isnan(x)
+    if without is not None:
+        out = out | xp.asarray(without, device=x.device)
     if above is not None:
         out = out | (x <= above)
     if absent is not None:

@@ -80,7 +80,7 @@ class Dense:
         """Row (from 0), item and number of what is there in some rows."""
         block = _numbers(home(self.values[rows], self.name), self.name)
         owner, item = np.nonzero(~np.isnan(block))
-        return owner, item, block[owner, item].astype(np.float64)
+        return _real(owner, item, block[owner, item])
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ class Padded:
         if self.values is None:
             codes = self.lists(rows, refuse=refuse)
             owner, place = np.nonzero(codes != NOWHERE)
-            return owner, codes[owner, place], -1.0 - place
+            return _real(owner, codes[owner, place], -1.0 - place)
         block = self.codes[rows]
         there = block != self.padding
         codes = block.astype(np.int64) if self.vocabulary is None else self._coded(block, there)
@@ -175,9 +175,18 @@ class Padded:
 Source: TypeAlias = Dense | Sparse | Padded
 
 
+def pairs_of(source: Source) -> tuple[Codes, Codes]:
+    """Row and item of what is there and not 0: who met what, where a matrix is a log."""
+    rows = slice(0, source.users.size)
+    repeated = {"refuse": False} if isinstance(source, Padded) else {}
+    owner, item, number = source.flat(rows, **repeated)
+    held = number != 0
+    return owner[held], item[held]
+
+
 def is_source(table: object) -> bool:
     """Whether something is a matrix or lists by number: an array, and no frame."""
-    if isinstance(table, Matrix | Lists):
+    if isinstance(table, Matrix | Lists | Source):
         return True
     array = hasattr(table, "__dlpack__") or hasattr(table, "tocoo")
     return array and not hasattr(table, "__arrow_c_stream__")
@@ -190,6 +199,8 @@ def source_of(table: Any, name: str) -> Source:  # noqa: ANN401 - any array
         InputError: no numbers, not two dimensions, ids that are not as many or no whole numbers.
         DuplicateError: a sparse matrix with two numbers in one place.
     """
+    if isinstance(table, Source):
+        return table
     if isinstance(table, Lists):
         return _padded(table, name)
     given = table if isinstance(table, Matrix) else Matrix(table)
@@ -277,9 +288,9 @@ def _numbers(array: NDArray[Any], name: str) -> NDArray[Any]:
     return array
 
 
-def _real(owner: Codes, item: Codes, value: NDArray[Any]) -> Flat:
+def _real(owner: NDArray[Any], item: NDArray[Any], value: NDArray[Any]) -> Flat:
     """Without what is NaN."""
-    numbers = value.astype(np.float64)
+    numbers: Floats = value.astype(np.float64)
     held = ~np.isnan(numbers)
     if held.all():
         return owner, item, numbers

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import arrays
-from rankgate.data.columns import shaped
+from rankgate.data.columns import named, shaped
 from rankgate.data.matrices import is_source
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, refuse_holes
@@ -27,6 +27,9 @@ _BATCH = 2_000_000
 def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels:  # noqa: ANN401
     """Judgments from ``{query_id: {doc_id: grade}}``, a frame, or an array (see `arrays`).
 
+    Where there are no grades, in ``{query_id: {doc_id, …}}`` and a frame of nothing but pairs,
+    each is 1.
+
     Args:
         table: the table.
         name: what to call the judgments.
@@ -37,6 +40,10 @@ def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels
     """
     if is_source(table):
         return arrays.qrels_of(table, name)
+    if _is_listed(table):
+        frame = _from_lists(table, "grade", label or name)
+        empty = tuple(str(each) for each in _empty(table))
+        return Qrels(frame, name=name, unjudged=empty, place=Place(label or name))
     frame = _frame(table, "grade", label or name)
     return Qrels(frame, name=name, unjudged=tuple(_empty(table)), place=Place(label or name))
 
@@ -44,7 +51,8 @@ def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels
 def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:  # noqa: ANN401
     """A run from ``{query_id: {doc_id: score}}``, a frame, or an array (see `arrays`).
 
-    A query with an empty dictionary is one that returned nothing. Arguments as of `qrels_of`.
+    ``{query_id: [doc_id, …]}`` ranks as it stands. A query with nothing in it is one that
+    returned nothing. Arguments as of `qrels_of`.
 
     Raises:
         InputError: not such a table, ids that are not strings, scores that are no numbers.
@@ -52,13 +60,17 @@ def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:  # n
     if is_source(table):
         return arrays.run_of(table, name)
     rankings, label = None, label or name
-    if _is_dict(table):
+    frame: pl.DataFrame | None = None
+    if _is_listed(table):
+        frame = _from_lists(table, "score", label)
+    elif _is_dict(table):
         _refuse_flat(table, "score", label)
         rankings = Rankings.of(table, label)
-    frame = None if rankings else _frame(table, "score", label)
+    if not _is_listed(table):
+        frame = None if rankings else _frame(table, "score", label)
     if frame is not None:
         refuse_holes(frame, "score", Place(label))
-    empty = _empty(table)
+    empty = [str(query) for query in _empty(table)]
     states = {"query_id": empty, "state": ["zero"] * len(empty)}
     queries = pl.DataFrame(states, schema={"query_id": pl.String, "state": pl.String})
 
@@ -99,7 +111,40 @@ def _frame(table: Any, number: str, label: str) -> pl.DataFrame:  # noqa: ANN401
     raise InputError(problem, source=label)
 
 
+def _is_listed(table: object) -> bool:
+    """Whether something is ``{query_id: [doc_id, …]}``, or with sets."""
+    if not isinstance(table, Mapping):
+        return False
+    return isinstance(next(iter(table.values()), None), list | tuple | set | frozenset)
+
+
+def _from_lists(table: Mapping[Any, Any], number: str, label: str) -> pl.DataFrame:
+    """Lists of documents: each of grade 1, or ranked as they stand."""
+    rows = list(table.values())
+    kinds = {type(row) for row in rows}
+    if not kinds <= {list, tuple, set, frozenset}:
+        problem = "lists of documents and others; give every query a list."
+        raise InputError(problem, source=label)
+    if number == "score" and kinds & {set, frozenset}:
+        problem = "a set of documents has no order; give lists, the best first."
+        raise InputError(problem, source=label)
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    owner = np.repeat(np.arange(len(rows)), lengths)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    numbers = np.ones(len(owner)) if number == "grade" else -1.0 - place
+    return pl.DataFrame(
+        [
+            pl.Series("query_id", [str(query) for query in table], dtype=pl.String).gather(owner),
+            pl.Series("doc_id", list(map(str, chain.from_iterable(rows))), dtype=pl.String),
+            pl.Series(number, numbers),
+        ]
+    )
+
+
 def _checked(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
+    names = frame.collect_schema().names()
+    if number == "grade" and len(names) == len(named(names, ("query_id", "doc_id"))):
+        frame = frame.with_columns(grade=1.0)  # nothing but pairs: each is relevant
     try:
         return shaped(frame, number, label).collect()
     except pl.exceptions.InvalidOperationError as error:

@@ -56,7 +56,8 @@ class Scores:
         run: the run's name.
         tag: the name in the run's file.
         query_ids: ``(T,)``, the judged queries that count, in byte order.
-        values: by metric as written, ``(T,)``; NaN where a value is undefined.
+        values: by metric as written, ``(T,)``; NaN where a value is undefined. A metric that is
+            about all lists together has none, and only a mean.
         why: by metric, why values are undefined or stand in: ``(T,)`` places in ``REASONS``.
         means: by metric; NaN where there is nothing to take a mean of.
         counts: what stands behind the means.
@@ -93,7 +94,13 @@ class Scores:
         return pl.concat(parts).select(columns) if parts else pl.DataFrame(schema=schema)
 
     def per_query(self, metric: str) -> dict[str, float | None]:
-        """One metric by query id; None where it is undefined."""
+        """One metric by query id; None where it is undefined.
+
+        Raises:
+            KeyError: there is no such metric.
+        """
+        if metric not in self.values and metric in self.means:  # about all lists together
+            return dict.fromkeys(self.query_ids.to_list())
         values = self.values[metric]
         return {
             query: None if np.isnan(value) else float(value)

@@ -8,7 +8,7 @@ from rankgate.data.arrays import pieces_of
 from rankgate.data.place import Place
 from rankgate.data.run import Run
 from rankgate.scoring.score import SHOWN, fill, refuse, summed_up
-from rankgate.scoring.sheets import aligned_blocks
+from rankgate.scoring.sheets import Seen, aligned_blocks
 from rankgate.scoring.tally import Job, Tally
 
 if TYPE_CHECKING:
@@ -32,9 +32,25 @@ _FAR = (("over", "relevant"), *((name, "retrieved") for name in ("denominator", 
 
 
 def score_by_number(
-    index: Coded, source: Source, metrics: Sequence[tuple[str, Metric]], how: Convention
+    index: Coded,
+    source: Source,
+    metrics: Sequence[tuple[str, Metric]],
+    how: Convention,
+    seen: Seen | None = None,
+    *,
+    strict: bool = True,
 ) -> Scores:
     """As ``score``, for rankings that are a matrix or lists: the same values, and no id touched.
+
+    A matrix is looked at as deep as the metrics look; ties that stand deeper are not counted.
+
+    Args:
+        index: the judgments.
+        source: the rankings.
+        metrics: each with the label that results carry.
+        how: the convention.
+        seen: what leaves the rankings.
+        strict: whether rankings of users that are all without judgments are an error.
 
     Raises:
         InputError: as ``score``; a score is infinite.
@@ -44,14 +60,15 @@ def score_by_number(
     tally = Tally.of(jobs, [how.alignment], index, SHOWN)
     for each in tally.facts:
         depth = depth_of([job for job, _ in tally.jobs[each]], each)
-        for aligned in aligned_blocks(source, index, each, depth):
+        for aligned in aligned_blocks(source, index, each, depth, seen):
             tally.add(aligned, each)
     fill(tally)
     values = [(job, found) for some in tally.jobs.values() for job, found in some]
     by_label = {job.label: (job, found) for job, found in values}
     facts = tally.facts[how.alignment]
     run = Run(source.name, lambda: pieces_of(source), place=Place(source.name))
-    refuse(facts, run, index, how)
+    if strict or facts.present.any():
+        refuse(facts, run, index, how)
     return summed_up([by_label[label] for label, _ in metrics], facts, run, index, how)
 
 

@@ -31,7 +31,12 @@ SHOWN = 10  # the cutoff at which every result says how much was judged
 
 
 def score(
-    qrels: Qrels | Index, run: Run, metrics: Sequence[tuple[str, Metric]], how: Convention
+    qrels: Qrels | Index,
+    run: Run,
+    metrics: Sequence[tuple[str, Metric]],
+    how: Convention,
+    *,
+    strict: bool = True,
 ) -> Scores:
     """Values of metrics for every judged query, and their means.
 
@@ -42,12 +47,13 @@ def score(
         run: the rankings.
         metrics: each with the label that results carry.
         how: the convention.
+        strict: whether it is an error that no judged query is in the run.
 
     Raises:
         InputError: as ``Run.batches``; when no judged query is in the run; where the convention
             refuses missing or unknown queries.
     """
-    return score_all(qrels, run, metrics, [how])[0]
+    return score_all(qrels, run, metrics, [how], strict=strict)[0]
 
 
 def score_all(
@@ -55,6 +61,8 @@ def score_all(
     run: Run,
     metrics: Sequence[tuple[str, Metric]],
     hows: Sequence[Convention],
+    *,
+    strict: bool = True,
 ) -> list[Scores]:
     """As ``score``, under several conventions; the run is read once.
 
@@ -74,7 +82,8 @@ def score_all(
     scores = []
     for how, own in zip(hows, jobs, strict=True):
         known = facts[how.duplicates, how.alignment]
-        refuse(known, run, index, how)
+        if strict or known.present.any():
+            refuse(known, run, index, how)
         scores.append(summed_up([(job, values[id(job)]) for job in own], known, run, index, how))
     return scores
 

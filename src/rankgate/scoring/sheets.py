@@ -9,7 +9,7 @@ import numpy as np
 
 from rankgate.data.devices import Best, best
 from rankgate.data.ids import NOWHERE
-from rankgate.data.matrices import Dense, Padded, Sparse
+from rankgate.data.matrices import Dense, Padded, Sparse, pairs_of
 from rankgate.errors import InputError
 from rankgate.scoring.align import Aligned, Met, align, limited
 
@@ -56,8 +56,40 @@ def blocks(source: Source) -> Iterator[slice]:
         yield slice(begin, min(users, begin + step))
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What users had before, which leaves their lists.
+
+    Attributes:
+        keys: row of the run times ``size`` plus item, each once, rising.
+        size: items.
+    """
+
+    keys: Codes
+    size: int
+
+    @classmethod
+    def of(cls, pairs: pl.DataFrame | Source, source: Source) -> Seen:
+        """From a log's ``query_id`` and ``doc_id``, or a matrix of what was met."""
+        if isinstance(pairs, Dense | Sparse | Padded):
+            owner, item = pairs_of(pairs)
+            row = pairs.users.into(source.users)[owner]
+            column = pairs.items.into(source.items)[item]
+        else:
+            row = source.users.codes(pairs["query_id"])
+            column = source.items.codes(pairs["doc_id"])
+        held = (row != NOWHERE) & (column != NOWHERE)
+        return cls(np.unique(row[held] * source.items.size + column[held]), source.items.size)
+
+    def places(self, rows: slice) -> Codes:
+        """Row of a block times ``size`` plus item of what was seen by the users of a block."""
+        ends = np.searchsorted(self.keys, [rows.start * self.size, rows.stop * self.size])
+        found: Codes = self.keys[ends[0] : ends[1]] - rows.start * self.size
+        return found
+
+
 def aligned_blocks(
-    source: Source, index: Coded, how: Alignment, depth: int | None
+    source: Source, index: Coded, how: Alignment, depth: int | None, seen: Seen | None = None
 ) -> Iterator[Aligned]:
     """The judged items of every block, with their ranks.
 
@@ -66,24 +98,30 @@ def aligned_blocks(
         index: the judgments.
         how: how rankings are formed.
         depth: how far a matrix is looked at; what follows is left out, `retrieved` counts all.
+        seen: what leaves the rankings.
 
     Raises:
         InputError: a score is infinite.
         DuplicateError: an item stands twice in a list.
     """
     queries, to_item = index.places_of(source.users), index.ids.into(source.items)
-    given = isinstance(source, Padded) and source.values is None
     for rows in blocks(source):
         codes = queries[rows]
         known = codes >= 0
         whose, which = index.rows(codes[known])
         wanted = _Wanted(codes[known], whose, to_item[index.items[which]], index.grades[which])
-        if isinstance(source, Padded) and given and how.above is None and how.absent is None:
+        if isinstance(source, Padded) and _stands(source, how, seen):
             aligned = _of_lists(source.lists(rows)[known], wanted, how)
         else:
-            aligned = _of_scores(source, best_of(source, rows, how, depth), known, wanted, how)
+            found = best_of(source, rows, how, depth, seen)
+            aligned = _of_scores(source, found, known, wanted, how)
         present = np.ones(len(wanted.codes), bool)
         yield replace(aligned, present=present, unknown=int((~known).sum()))
+
+
+def _stands(source: Padded, how: Alignment, seen: Seen | None) -> bool:
+    """Whether lists are rankings as they stand."""
+    return source.values is None and seen is None and how.above is None and how.absent is None
 
 
 @dataclass(frozen=True)
@@ -96,20 +134,32 @@ class _Wanted:
     grade: NDArray[np.float64]
 
 
-def best_of(source: Source, rows: slice, how: Alignment, depth: int | None) -> Best:
+def best_of(
+    source: Source, rows: slice, how: Alignment, depth: int | None, seen: Seen | None = None
+) -> Best:
     """What counts of some rows, as far as one looks.
 
     Raises:
         InputError, DuplicateError: as `aligned_blocks`.
     """
     single = how.precision == "float32"
+    gone = None if seen is None else seen.places(rows)
     if isinstance(source, Dense):
-        found = best(source.values[rows], depth, above=how.above, absent=how.absent, single=single)
+        mask = None
+        if gone is not None:
+            mask = np.zeros((rows.stop - rows.start, source.items.size), bool)
+            mask.flat[gone] = True
+        found = best(
+            source.values[rows], depth, above=how.above, absent=how.absent, single=single,
+            without=mask,
+        )  # fmt: skip
     else:
         owner, item, score = source.flat(rows)
         kept = score > (-np.inf if how.above is None else how.above)
         if how.absent is not None:
             kept &= score != how.absent
+        if gone is not None:
+            kept &= ~np.isin(owner * source.items.size + item, gone)
         retrieved = np.bincount(owner[kept], minlength=rows.stop - rows.start)
         infinite = bool(np.isposinf(score).any())
         found = Best(owner[kept], item[kept], score[kept], retrieved, infinite)
@@ -173,3 +223,42 @@ def _of_lists(lists: Codes, wanted: _Wanted, how: Alignment) -> Aligned:
         wanted.codes, retrieved > 0, retrieved, owner, rank, rank, rank, grade, judgment[by]
     )
     return limited(aligned, how)
+
+
+def tops_by_number(
+    source: Source, index: Coded, how: Alignment, depth: int | None, seen: Seen | None = None
+) -> Codes:
+    """The first items of every judged query's list, ``(T, K)``, padded behind with `NOWHERE`.
+
+    Arguments as of `aligned_blocks`; a depth of None is whole lists.
+    """
+    queries, far = index.places_of(source.users), depth if how.order == "score" else None
+    out = np.full((len(index.query_ids), 1), NOWHERE)
+    for rows in blocks(source):
+        known = queries[rows] >= 0
+        codes = queries[rows][known]
+        if isinstance(source, Padded) and _stands(source, how, seen):
+            part = source.lists(rows)[known][:, : how.depth]
+        else:
+            part = _ranked(source, best_of(source, rows, how, far, seen), known, how)
+        part = part[:, :depth]
+        if part.shape[1] > out.shape[1]:
+            wider = part.shape[1] - out.shape[1]
+            out = np.pad(out, ((0, 0), (0, wider)), constant_values=NOWHERE)
+        out[codes, : part.shape[1]] = part
+    return out
+
+
+def _ranked(source: Source, found: Best, known: NDArray[np.bool_], how: Alignment) -> Codes:
+    """The lists of a block: all that is in it has its rank, as if it had been judged."""
+    rows = known[found.owner]
+    owner, item = (np.cumsum(known) - 1)[found.owner[rows]], found.column[rows]
+    users, every = int(known.sum()), np.arange(len(item))
+    met = Met(
+        found.score[rows], _Names(source.items, item), owner, np.arange(users), every,
+        every.astype(np.float64), None, 0, every,
+    )  # fmt: skip
+    placed = align(met, replace(how, above=None, absent=None, judged_only=False))
+    out = np.full((users, int(placed.rank.max(initial=1))), NOWHERE)
+    out[placed.owner, placed.rank - 1] = item[placed.grade.astype(np.int64)]
+    return out

@@ -8,22 +8,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data import read_qrels, read_run
+from rankgate.data import read_run
+from rankgate.data.columns import renamed
 from rankgate.errors import UsageError
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.facets import FACET_METRICS, FacetMetric
 from rankgate.metrics.names import parse, parse_all
-from rankgate.scoring import Convention, score
 from rankgate.scoring.bounds import bounded
 from rankgate.scoring.facets import with_facets
-from rankgate.scoring.index import Index
 from rankgate.services.conventions import chosen_convention, refuse_mixed
+from rankgate.services.judged import Judged, by_ids, rankings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rankgate.data import Run, Scores
+    from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
+    from rankgate.services.card_inputs import Beside
+    from rankgate.services.judged import Rankings
+    from rankgate.services.listing import Lists
 
 SCHEMA_VERSION = 1
 
@@ -97,50 +101,101 @@ def evaluate(
     overrides: Overrides | Sequence[str] = (),
     bounds: bool = False,
     extra: Sequence[Metric] = (),
+    beside: Beside | None = None,
+    catalogue: int | Iterable[object] | None = None,
+    columns: Mapping[str, str] | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Score one run or several.
 
     Args:
-        qrels: judgments: a path (``-`` is standard input), a frame, an array,
-            ``{query: {doc: grade}}``.
-        runs: a run: a path, a frame, an array, ``{query: {doc: score}}``; or a list of runs, or
+        qrels: judgments: a path (``-`` is standard input), a frame, an array, a ``Matrix``,
+            ``Lists``, ``{query: {doc: grade}}``, ``{query: {doc, …}}``.
+        runs: a run: a path, a frame, an array, a ``Matrix``, ``Lists``,
+            ``{query: {doc: score}}``, ``{query: [doc, …]}``; or a list of runs, or
             ``{name: run}``.
-        metrics: names or metrics.
+        metrics: names or metrics, those of lists too.
         how: a convention, its name, or a TOML file that says one.
         overrides: axes that are chosen otherwise: ``{"ties": "doc_id_asc", "nDCG.gain": "exp"}``,
             or as words, ``["nDCG.gain=exp"]``.
         bounds: also what each value would be if the unjudged documents were all irrelevant, and
             if they were all best.
         extra: metrics that can be named beside those of the house.
+        beside: what metrics of lists need: training, items, an obvious system, earlier lists;
+            and whether items of training leave the lists.
+        catalogue: how many items there are, numbered from 0, or their ids; those that are known
+            otherwise are of the catalogue too.
+        columns: our column -> that of frames, where it has no usual name.
         on_progress: told the name of each run before it is scored.
 
     Raises:
         InputError: data that cannot be read, with file and line.
-        UsageError: an unknown metric or convention, or no run at all.
+        UsageError: an unknown metric or convention, or no run at all; a metric of lists that
+            needs what was not given.
     """
     rules = chosen_convention(how, overrides)
-    every = chosen_metrics(metrics, rules, (*extra, *FACET_METRICS))
+    every = known_metrics(metrics, rules, (*extra, *FACET_METRICS))
     faceted = [(label, each) for label, each in every if isinstance(each, FacetMetric)]
-    chosen = [pair for pair in every if not isinstance(pair[1], FacetMetric)]
-    readable = named_runs(runs)
+    together = [(label, each) for label, each in every if is_of_lists(each)]
+    apart = dict(faceted + together)
+    chosen = [(label, each) for label, each in every if label not in apart]
+    readable = named_rankings(renamed(runs, columns))
     if not readable:
         raise UsageError("no run to score; give at least one.")
-    told = read_qrels(qrels, subtopics=bool(faceted))
-    judgments = told.by_document()
-    index = Index.of(judgments)
+    judged = Judged.of(renamed(qrels, columns), subtopics=bool(faceted))
+    lists = _lists(together, rules, beside, catalogue)
+    train = lists.train if lists else None
     scored = []
     for run in readable:
         if on_progress:
             on_progress(run.name)
-        scores = score(index, run, chosen, rules)
+        scores = judged.score(run, chosen, rules, train)
         if bounds:
-            scores = bounded(judgments, run, chosen, rules, scores, index=index)
+            found = by_ids(run, train)
+            scores = bounded(judged.qrels, found, chosen, rules, scores, index=judged.index)
         if faceted:
-            scores = with_facets(scores, told, run, faceted, rules)
+            scores = with_facets(scores, judged.by_subtopic, by_ids(run, train), faceted, rules)
         scored.append(scores)
+    if lists and together:
+        scored = lists.beside_scores(judged, readable, scored)
     labels = tuple(label for label, _ in every)
-    return Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored))
+    return Evaluation(judged.name, rules.to_dict(), labels, tuple(scored))
+
+
+def _lists(
+    together: Sequence[tuple[str, Metric]],
+    how: Convention,
+    beside: Beside | None,
+    catalogue: int | Iterable[object] | None,
+) -> Lists | None:
+    """What metrics of lists are computed with; None where nothing asks for it."""
+    if not together and not (beside and beside.drop_seen):
+        return None
+    from rankgate.services.card_inputs import Beside  # noqa: PLC0415 - of metrics of lists only
+    from rankgate.services.listing import Lists  # noqa: PLC0415 - as above
+
+    return Lists.of(dict(together), how, beside or Beside(), catalogue)
+
+
+def is_of_lists(metric: Metric) -> bool:
+    """Whether a metric says what lists are like; it says how their parts merge."""
+    return hasattr(metric, "merge")
+
+
+def known_metrics(
+    metrics: str | Metric | Sequence[str | Metric], how: Convention, extra: Sequence[Metric] = ()
+) -> list[tuple[str, Metric]]:
+    """As `chosen_metrics`, those of lists too.
+
+    Raises:
+        UsageError: as `chosen_metrics`.
+    """
+    try:
+        return chosen_metrics(metrics, how, extra)
+    except UsageError:
+        from rankgate.metrics.lists import LIST_METRICS  # noqa: PLC0415 - few ask for them
+
+        return chosen_metrics(metrics, how, (*extra, *LIST_METRICS))
 
 
 def chosen_metrics(
@@ -177,21 +232,33 @@ def chosen_metrics(
 
 def named_runs(runs: Any) -> list[Run]:  # noqa: ANN401
     """One run, several, or ``{name: run}``, each under a name of its own."""
+    return [read_run(run) for run in named_rankings(runs)]
+
+
+def named_rankings(runs: Any) -> list[Rankings]:  # noqa: ANN401
+    """As `named_runs`, but what is a matrix stays so."""
     if isinstance(runs, Mapping) and not _is_ranking(runs):
-        return [replace(read_run(run, name), name=name) for name, run in runs.items()]
+        return [replace(rankings_of(run, name), name=name) for name, run in runs.items()]
     several = list(runs) if isinstance(runs, list | tuple) else [runs]
-    return _told_apart([read_run(run, f"run{i}") for i, run in enumerate(several, 1)], several)
+    named = [rankings_of(run, f"run{i}") for i, run in enumerate(several, 1)]
+    return _told_apart(named, several)
 
 
 def _is_ranking(table: Mapping[Any, Any]) -> bool:
     """Whether a mapping is ``{query: {doc: score}}`` and not ``{name: run}``."""
     first = next(iter(table.values()), None)
     if not isinstance(first, Mapping):
-        return first is None
-    return not isinstance(next(iter(first.values()), 0.0), Mapping)
+        return first is None or _is_plain(first)
+    return not isinstance(next(iter(first.values()), 0.0), Mapping | list | tuple | set)
 
 
-def _told_apart(runs: list[Run], places: list[Any]) -> list[Run]:
+def _is_plain(items: object) -> bool:
+    """Whether something is a list of ids, and no list of runs or rows of an array."""
+    first = next(iter(items), None) if isinstance(items, list | tuple | set | frozenset) else ()
+    return first is None or isinstance(first, str | int)
+
+
+def _told_apart(runs: list[Rankings], places: list[Any]) -> list[Rankings]:
     """Give runs of equal names the shortest folder that tells them apart."""
     named = list(runs)
     for i, run in enumerate(runs):
@@ -201,7 +268,7 @@ def _told_apart(runs: list[Run], places: list[Any]) -> list[Run]:
     return named
 
 
-def _longer(mine: int, twins: list[int], paths: list[Path], run: Run) -> str:
+def _longer(mine: int, twins: list[int], paths: list[Path], run: Rankings) -> str:
     depth = max(len(paths[j].absolute().parts) for j in twins)
     for up in range(1, depth):
         tails = {j: paths[j].absolute().parts[-1 - up : -1] for j in twins}

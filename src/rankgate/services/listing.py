@@ -1,0 +1,271 @@
+"""What lists are like as a whole, beside the values of rankings: metrics on lists in `evaluate`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.logs import read_interactions
+from rankgate.data.matrices import Padded, Source, is_source, source_of
+from rankgate.data.qrels import SCHEMA, Qrels
+from rankgate.errors import UsageError
+from rankgate.metrics.judged import PAD
+from rankgate.metrics.lists import NONE
+from rankgate.scoring.mean import NOTHING_RETRIEVED
+from rankgate.scoring.sheets import Seen, tops_by_number
+from rankgate.scoring.tops import tops
+from rankgate.scoring.world import World, places
+from rankgate.services.card_inputs import EVERY, Tables, kept, missing, world_of
+from rankgate.services.judged import by_ids, rankings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rankgate.data import Run, Scores
+    from rankgate.metrics.lists.declare import ListMetric
+    from rankgate.metrics.lists.listed import Codes, Listed
+    from rankgate.scoring import Convention
+    from rankgate.services.card_inputs import Beside
+    from rankgate.services.judged import Judged, Rankings
+
+_EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
+
+
+@dataclass
+class Train:
+    """Training, whose items leave the rankings of their users.
+
+    Attributes:
+        given: a path, a frame, or a matrix in which what is not 0 was met.
+    """
+
+    given: Any
+
+    @cached_property
+    def pairs(self) -> pl.DataFrame:
+        """``query_id`` and ``doc_id`` of every interaction."""
+        return read_interactions(self.given, timed=False).table.select("query_id", "doc_id")
+
+    def seen(self, run: Source) -> Seen:
+        """The same by the numbers of a run."""
+        if is_source(self.given):
+            return Seen.of(source_of(self.given, "train"), run)
+        return Seen.of(self.pairs, run)
+
+    def without(self, run: Run) -> Run:
+        """A run by ids without it."""
+        return kept(run, self.pairs, inside=False)
+
+
+@dataclass(frozen=True)
+class Top:
+    """The first items of every judged query's list.
+
+    Attributes:
+        names: items, each once.
+        codes: ``(T, K)``, their places, padded behind.
+        every: whether the names are all items there are, and not only those that are shown.
+    """
+
+    names: pl.Series
+    codes: Codes
+    every: bool
+
+    @property
+    def shown(self) -> pl.Series:
+        """The items there are, as far as these lists say."""
+        if self.every:
+            return self.names
+        return self.names.gather(np.unique(self.codes[self.codes != NONE]))
+
+    def among(self, items: pl.Series) -> Codes:
+        """The same by the places of items in a catalogue; `NONE` for those that are not in it."""
+        place = np.append(places(self.names, items), NONE)  # so that NONE stays what it is
+        found: Codes = place[self.codes]
+        return found
+
+
+@dataclass
+class Lists:
+    """What the lists of a judged user are to be read with.
+
+    Attributes:
+        metrics: on lists, by label.
+        how: the convention, which says how ties are broken.
+        beside: what is given beside judgments and runs.
+        tables: the same, read.
+        catalogue: items that could be shown, beside those that are known otherwise.
+    """
+
+    metrics: Mapping[str, ListMetric]
+    how: Convention
+    beside: Beside
+    tables: Tables
+    catalogue: pl.Series
+
+    @classmethod
+    def of(
+        cls,
+        metrics: Mapping[str, Any],
+        how: Convention,
+        beside: Beside,
+        catalogue: int | Iterable[object] | None,
+    ) -> Lists:
+        """Read what is given beside judgments and runs.
+
+        Raises:
+            InputError: a table that cannot be read.
+        """
+        return cls(metrics, how, beside, Tables.of(beside), named(catalogue))
+
+    @property
+    def depth(self) -> int | None:
+        """How far lists are looked at; None where a metric looks to their end."""
+        cuts = [each.cutoff for each in self.metrics.values()]
+        known = [cut for cut in cuts if cut is not None]
+        return max(known) if len(known) == len(cuts) else None
+
+    @cached_property
+    def train(self) -> Train | None:
+        """Training, where its items leave the lists."""
+        return Train(self.beside.train) if self.beside.drop_seen else None
+
+    def world(self, judged: Judged, tops: Sequence[Top]) -> World:
+        """Items and users: the catalogue is what is given, judged, or shown."""
+        names = [self.catalogue, _named_by(judged), *(top.shown for top in tops)]
+        queries = tuple(judged.query_ids.to_list())
+        asked = Qrels(pl.DataFrame(schema=SCHEMA), unjudged=queries)
+
+        def top_of(run: Any) -> pl.DataFrame:  # noqa: ANN401 - a path, a frame, an array
+            return self.frame(judged, run)
+
+        world = world_of(
+            asked, self.tables, self.beside, [each.to_frame("doc_id") for each in names], top_of
+        )
+        return replace(world, relevant=relevant(judged, world.items))
+
+    def top(self, judged: Judged, run: Rankings) -> Top:
+        """The first items of every list.
+
+        Raises:
+            InputError, DuplicateError: what is wrong with the run.
+        """
+        if isinstance(run, Source):
+            seen = self.train.seen(run) if self.train else None
+            codes = tops_by_number(run, judged.coded, self.how.alignment, self.depth, seen)
+            return Top(run.items.names, codes, _says_all(run))
+        table = tops(by_ids(run, self.train), judged.index, self.how, self.depth or PAD)
+        names = table["doc_id"].unique()
+        codes = World(names, judged.query_ids).matrix(table)
+        return Top(names, codes, every=False)
+
+    def listed(self, world: World, judged: Judged, run: Rankings, top: Top) -> Listed:
+        """What metrics see of one run.
+
+        Raises:
+            UsageError: a metric needs what is not there.
+        """
+        earlier = None
+        if self.beside.earlier is not None:
+            name = run.name if run.name in self.beside.earlier else EVERY
+            if name not in self.beside.earlier:
+                known = ", ".join(self.beside.earlier)
+                told = f"earlier lists of {run.name} are missing; there are those of {known}."
+                raise UsageError(told)
+            earlier = self.frame(judged, self.beside.earlier[name])
+        found = replace(world.listed(_EMPTY, earlier), items=top.among(world.items))
+        for label, metric in self.metrics.items():
+            if lacks := missing(metric, found):
+                raise UsageError(f"{label} needs {lacks}.")
+        return found
+
+    def beside_scores(
+        self, judged: Judged, runs: Sequence[Rankings], scores: Sequence[Scores]
+    ) -> list[Scores]:
+        """The scores of all runs with what metrics say of their lists.
+
+        Raises:
+            InputError: what is wrong with a run.
+            UsageError: a metric needs what is not there.
+        """
+        found = [self.top(judged, run) for run in runs]
+        world = self.world(judged, found)
+        return [
+            with_lists(own, self.listed(world, judged, run, top), self.metrics, world.queries)
+            for run, top, own in zip(runs, found, scores, strict=True)
+        ]
+
+    def frame(self, judged: Judged, run: Any) -> pl.DataFrame:  # noqa: ANN401 - as above
+        """``query_id`` and ``doc_id`` of the first items of every list, the best first."""
+        top = self.top(judged, rankings_of(run, "run"))
+        row, place = np.nonzero(top.codes != NONE)
+        users = judged.query_ids.gather(row).alias("query_id")
+        return pl.DataFrame([users, top.names.gather(top.codes[row, place]).alias("doc_id")])
+
+
+def _named_by(judged: Judged) -> pl.Series:
+    """The items that judgments name; of a matrix all of its columns."""
+    if not isinstance(judged.given, Source):
+        return judged.qrels.table["doc_id"].unique()
+    if _says_all(judged.given):
+        return judged.given.items.names
+    return judged.coded.ids.names.gather(np.unique(judged.coded.items))
+
+
+def _says_all(source: Source) -> bool:
+    """Whether a source names all items there are, and not only those that are in it."""
+    if not isinstance(source, Padded):
+        return True
+    return source.items.given is not None and source.vocabulary is None
+
+
+def relevant(judged: Judged, items: pl.Series) -> Codes:
+    """The places in a catalogue of what has a grade of 1 or more, ``(T, ·)``."""
+    if not isinstance(judged.given, Source):
+        good = judged.qrels.table.filter(pl.col("grade") >= 1)
+        return World(items, judged.query_ids).matrix(good)
+    coded = judged.coded
+    held = coded.grades >= 1
+    owner = np.repeat(np.arange(len(coded.query_ids)), np.diff(coded.offsets))[held]
+    place = places(coded.ids.names, items)[coded.items[held]]
+    column = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    out = np.full((len(coded.query_ids), int(column.max(initial=0)) + 1), NONE, np.int64)
+    out[owner, column] = place
+    return out
+
+
+def named(catalogue: int | Iterable[object] | None) -> pl.Series:
+    """The items of a catalogue: so many, called 0, 1, …, or those that are named."""
+    if catalogue is None:
+        return pl.Series([], dtype=pl.String)
+    if isinstance(catalogue, int):
+        return pl.int_range(catalogue, eager=True).cast(pl.String)
+    return pl.Series([str(each) for each in catalogue], dtype=pl.String)
+
+
+def with_lists(
+    scores: Scores, listed: Listed, metrics: Mapping[str, ListMetric], queries: pl.Series
+) -> Scores:
+    """The same scores with what metrics say of the lists.
+
+    A metric that is about all lists together has a mean and no values of single users.
+
+    Args:
+        scores: of the rankings.
+        listed: the lists of all judged users.
+        metrics: by label.
+        queries: whose lists they are.
+    """
+    rows = places(scores.query_ids, queries)
+    values, why, means = dict(scores.values), dict(scores.why), dict(scores.means)
+    for label, metric in metrics.items():
+        means[label] = metric.value(listed)
+        if metric.merge == "mean":
+            values[label] = metric.values(listed)[rows]
+            empty = np.isnan(values[label]) & (listed.lengths[rows] == 0)
+            why[label] = np.where(empty, NOTHING_RETRIEVED, 0).astype(np.int8)
+    return replace(scores, values=values, why=why, means=means)
