@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from rankgate import services
 from rankgate.cli import options
+from rankgate.cli.beside import beside, paths
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.progress import Progress
 from rankgate.cli.terminal import styled, width
 from rankgate.errors import UsageError
 from rankgate.report.verdict import FORMS, render
+from rankgate.services.card_inputs import EVERY
 from rankgate.services.gate import gate
+
+if TYPE_CHECKING:
+    from rankgate.services.card_inputs import Beside
 
 
 @click.command("gate")
@@ -41,6 +48,13 @@ from rankgate.services.gate import gate
     help="A further run of the baseline's own system: what differs is noise, and a "
     "margin below it is refused. May be given several times.",
 )
+@beside
+@click.option(
+    "--earlier",
+    type=click.Path(),
+    metavar="RUN",
+    help="What users were shown at an earlier time.",
+)
 @click.option(
     "--record/--no-record",
     default=True,
@@ -65,6 +79,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     policy: str | None,
     tags: str | None,
     noise: tuple[str, ...],
+    beside: Beside,
+    earlier: str | None,
     record: bool,  # noqa: FBT001 - a flag of the command line
     metrics_from: str | None,
     form: str,
@@ -81,12 +97,14 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate gate qrels.txt main new.run --policy rankgate.toml --format markdown
     rankgate gate qrels.txt main new.run --also junit=gate.xml --also html=gate.html
     """  # noqa: D301 - click needs the character that \b makes
-    refuse_clashes((qrels, baseline, candidate), output)
+    refuse_clashes((qrels, baseline, candidate, *paths(beside)), output)
+    if earlier:
+        beside = replace(beside, earlier={EVERY: earlier})
     more = [_also(each) for each in also]
     with Progress(3) as progress:
         told = gate(
-            qrels, baseline, candidate, policy, tags=tags, noise=noise, record=record,
-            extra=services.metrics_from(metrics_from), on_progress=progress,
+            qrels, baseline, candidate, policy, tags=tags, noise=noise, beside=beside,
+            record=record, extra=services.metrics_from(metrics_from), on_progress=progress,
         )  # fmt: skip
     deliver(styled(render(told, form, width(output)), form, output), output)
     for name, place in more:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from rankgate.cli import options
+from rankgate.cli.beside import beside, paths
 from rankgate.cli.pairs import pairs
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.progress import Progress
 from rankgate.cli.terminal import width
 from rankgate.report.scorecard import FORMS, render
-from rankgate.services.scorecard import ACCURACY, LISTS, Beside, scorecard
+from rankgate.services.scorecard import ACCURACY, LISTS, scorecard
 
 if TYPE_CHECKING:
     from rankgate.services import Convention
+    from rankgate.services.scorecard import Beside
 
 
 @click.command("scorecard")
@@ -31,16 +34,7 @@ if TYPE_CHECKING:
     f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those for which all is there.",
 )
 @options.convention
-@click.option("--train", type=click.Path(), help="The log that systems learned from.")
-@click.option("--items", type=click.Path(), help="A table of items: item_id and columns.")
-@click.option(
-    "--feature", "features", multiple=True, metavar="COLUMN", help="Of items, with numbers."
-)
-@click.option(
-    "--category", metavar="COLUMN", help="Of items, with categories; several between bars."
-)
-@click.option("--group", metavar="COLUMN", help="Of items, with the group whose exposure counts.")
-@click.option("--obvious", type=click.Path(), metavar="RUN", help="What an obvious system shows.")
+@beside
 @click.option(
     "--earlier",
     multiple=True,
@@ -65,12 +59,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
     convention: Convention,
-    train: str | None,
-    items: str | None,
-    features: tuple[str, ...],
-    category: str | None,
-    group: str | None,
-    obvious: str | None,
+    beside: Beside,
     earlier: tuple[str, ...],
     candidates: str | None,
     drop_seen: bool,  # noqa: FBT001 - a flag of the command line
@@ -89,11 +78,11 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate scorecard test.qrels.csv a.run b.run --items movies.csv --category genres
     rankgate scorecard test.qrels.csv a.run b.run -m nDCG@10 -m Gini@10 -m "Coverage@10"
     """  # noqa: D301 - click needs the character that \b makes
-    beside_paths = tuple(each for each in (train, items, obvious, candidates) if each)
-    refuse_clashes((qrels, *runs, *beside_paths), output)
-    beside = Beside(
-        train, items, features, category, group, obvious,
-        pairs(earlier, "--earlier", str) or None, candidates, drop_seen,
+    more = (candidates,) if candidates else ()
+    refuse_clashes((qrels, *runs, *paths(beside), *more), output)
+    beside = replace(
+        beside, earlier=pairs(earlier, "--earlier", str) or None, candidates=candidates,
+        drop_seen=drop_seen,
     )  # fmt: skip
     with Progress(len(runs)) as progress:
         told = scorecard(

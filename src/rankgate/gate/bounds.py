@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rankgate.gate.whole import Drawn
 from rankgate.stats.bootstrap import bootstrap_interval
-from rankgate.stats.interval import FEW, SKEWED, guarded_interval, skewness
+from rankgate.stats.interval import FEW, SKEWED, guarded_interval, skewness, student_quantile
 from rankgate.stats.power import detectable, needed
 
 if TYPE_CHECKING:
@@ -43,14 +44,22 @@ class Held:
     more: int | None
     why: str = ""
 
+    @property
+    def turned(self) -> Held:
+        """The same of the negative values."""
+        mean, low, high = (None if x is None else -x for x in (self.mean, self.high, self.low))
+        return replace(self, mean=mean, low=low, high=high)
 
-def held(values: NDArray[np.float64], bound: float, evidence: Evidence) -> Held:
-    """Hold the mean of a sample against a bound.
+
+def held(values: NDArray[np.float64] | Drawn, bound: float, evidence: Evidence) -> Held:
+    """Hold the mean of a sample, or a number about all lists together, against a bound.
 
     A pass falsely said has at most the chance alpha, as every rule that blocks must pass
     (intersection-union: Berger 1982). A fail falsely said by any of the rules has at most alpha
     in all, as each takes its share (Bonferroni).
     """
+    if isinstance(values, Drawn):
+        return _drawn(values, bound, evidence)
     n = len(values)
     if n < LEAST:
         why = f"{n} queries have a value on both sides; fewer than {LEAST} decide nothing"
@@ -67,6 +76,27 @@ def held(values: NDArray[np.float64], bound: float, evidence: Evidence) -> Held:
         return Held("inconclusive", n, mean, low, high, mde, more, why)
     status: Status = "pass" if low > bound else "fail" if high < bound else "inconclusive"
     return Held(status, n, mean, low, high, mde, more)
+
+
+def _drawn(told: Drawn, bound: float, evidence: Evidence) -> Held:
+    """The same for a number about all lists together."""
+    n, error = told.users, told.redrawn.error
+    if n < LEAST or np.isnan(error) or np.isnan(told.value):
+        few = f"{n} users have lists; fewer than {LEAST} decide nothing"
+        why = few if n < LEAST else "some of the users alone give no number"
+        mean = None if np.isnan(told.value) else told.value
+        return Held("inconclusive", n, mean, None, None, None, None, why)
+    low, high = _outer(told, evidence.alpha)[0], _outer(told, evidence.alpha / evidence.tests)[1]
+    mde = float(detectable(error * n**0.5, n, evidence.alpha, evidence.power, sides=1))
+    status: Status = "pass" if low > bound else "fail" if high < bound else "inconclusive"
+    return Held(status, n, told.value, low, high, mde, None)
+
+
+def _outer(told: Drawn, alpha: float) -> tuple[float, float]:
+    """One-sided ends, the outer ones of the bootstrap's and of Student's with its error."""
+    reach = student_quantile(told.users - 1, 1 - alpha) * told.redrawn.error
+    low, high = told.redrawn.ends(told.value, 1 - 2 * alpha)
+    return min(low, told.value - reach), max(high, told.value + reach)
 
 
 def _interval(values: NDArray[np.float64], level: float, evidence: Evidence) -> Intervals:

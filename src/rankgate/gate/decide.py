@@ -9,6 +9,7 @@ from rankgate.errors import UsageError
 from rankgate.gate.declare import Evidence, Outcome
 from rankgate.gate.rules import RULES
 from rankgate.gate.verdict import Ended, Verdict
+from rankgate.gate.whole import Drawn, Whole
 from rankgate.stats.interval import SKEWED, skewness
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def decide(
     today: str = "",
     drift: Drift | None = None,
     admissions: Mapping[str, Admission] | None = None,
+    wholes: Mapping[tuple[str, str | None], Whole] | None = None,
 ) -> Verdict:
     """How every rule ends, and what that makes of the whole.
 
@@ -49,9 +51,11 @@ def decide(
         today: the day, for exceptions that expire.
         drift: what changed since the baseline was saved; None where it was not saved.
         admissions: by file, how the judges ended that it tells of.
+        wholes: by metric and slice, the numbers about all lists together.
 
     Raises:
-        UsageError: a margin below the noise floor; a slice that no query has.
+        UsageError: a margin below the noise floor; a slice that no query has; a rule about single
+            queries on a metric that has none.
     """
     corrected = policy["looks"] == "correct" and looks > 0  # Σ 6 / (π·look)² is 1, from the first
     alpha = policy["alpha"] * (6 / (pi * looks) ** 2 if corrected else 1.0)
@@ -61,7 +65,7 @@ def decide(
     evidence = Evidence(
         comparison, alpha, max(1, len(inferring)), policy["power"], policy["interval"],
         noise or {}, holes or {}, policy["flip"], today, drift,
-        admissions or {},
+        admissions or {}, wholes or {},
     )  # fmt: skip
     _refuse(policy, evidence)
     ended = tuple(Ended(rule, RULES[rule.kind].decide(rule, evidence)) for rule in policy.rules)
@@ -101,6 +105,11 @@ def _refuse(policy: Policy, evidence: Evidence) -> None:
                 f"rule {rule.id}: no query has the tag {tag!r}; there are {known}; name a file of "
                 "tags in the policy or with --tags."
             )
+        if rule.kind == "per_query" and (rule["metric"], rule.slice) in evidence.wholes:
+            raise UsageError(
+                f"rule {rule.id}: {rule['metric']} is one number for all lists, no query has one; "
+                "say noninferiority, improvement or floor."
+            )
         floor = evidence.noise.get(rule.get("metric") or "")
         margin = rule.get("margin")
         if floor is not None and margin is not None and margin < floor:
@@ -135,7 +144,9 @@ def _skewed(policy: Policy, evidence: Evidence) -> list[str]:
     for metric in dict.fromkeys(rule.get("metric") for rule in policy.rules):
         if metric is None:
             continue
-        delta = evidence.comparison.deltas(metric)["delta"].drop_nulls().to_numpy()
+        delta = evidence.gains(metric, None)
+        if isinstance(delta, Drawn):
+            continue
         if len(delta) > 1 and float(skewness(delta)[0]) < -SKEWED:
             told.append(
                 f"{metric}: a few queries lose much more than the others gain (skewness "

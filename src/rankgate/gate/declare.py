@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from rankgate.data.comparison import Comparison
+    from rankgate.gate.whole import Drawn, Whole
 
 Status = Literal["pass", "fail", "inconclusive"]
 Tier = Literal["block", "warn", "info"]
@@ -180,6 +183,7 @@ class Evidence:
         today: the day, as 2026-01-31, for exceptions that expire.
         drift: what changed since the baseline was saved; None where it was not saved.
         admissions: by file, how the judges ended that it tells of.
+        wholes: by metric and slice, the numbers about all lists together.
     """
 
     comparison: Comparison
@@ -193,12 +197,46 @@ class Evidence:
     today: str = ""
     drift: Drift | None = None
     admissions: Mapping[str, Admission] = field(default_factory=dict)
+    wholes: Mapping[tuple[str, str | None], Whole] = field(default_factory=dict)
 
-    def queries(self, metric: str, slice_: str | None) -> pl.DataFrame:
-        """The queries of one metric, worst first, of a slice."""
+    def lower(self, metric: str) -> bool:
+        """Whether less of a metric is better."""
+        return metric in self.comparison.lower
+
+    def baseline(self, metric: str, slice_: str | None) -> float:
+        """The baseline's mean over the queries of a slice, or its number about all lists."""
+        if whole := self.wholes.get((metric, slice_)):
+            return whole.baseline
+        mean = self.queries(metric, slice_)["baseline"].mean()
+        return mean if isinstance(mean, float) else 0.0
+
+    def own(self, metric: str, slice_: str | None) -> NDArray[np.float64] | Drawn:
+        """The candidate's value of each query, or its number about all lists."""
+        if whole := self.wholes.get((metric, slice_)):
+            return whole.own
+        return self.queries(metric, slice_)["candidate"].to_numpy()
+
+    def gains(self, metric: str, slice_: str | None) -> NDArray[np.float64] | Drawn:
+        """What the candidate gains by each query, or by all lists together.
+
+        Losses are below 0, whichever the direction of improvement.
+        """
+        if whole := self.wholes.get((metric, slice_)):
+            return whole.gain(lower=self.lower(metric))
+        delta = self.queries(metric, slice_)["delta"].to_numpy()
+        return -delta if self.lower(metric) else delta
+
+    def losses(self, metric: str, slice_: str | None) -> pl.DataFrame:
+        """The queries of one metric that lost, worst first, of a slice."""
+        table = self.queries(metric, slice_)
+        return table.filter(table["delta"] > 0 if self.lower(metric) else table["delta"] < 0)
+
+    def queries(self, metric: str | None, slice_: str | None) -> pl.DataFrame:
+        """The queries of one metric, worst first, of a slice; of every metric for None."""
         import polars as pl  # noqa: PLC0415 - for the type only elsewhere
 
-        table = self.comparison.deltas(metric)
+        told = self.comparison
+        table = told.queries if metric is None else told.deltas(metric)
         if slice_ is None:
             return table
         tag, _, value = slice_.partition("=")

@@ -5,50 +5,19 @@ from __future__ import annotations
 import hashlib
 import math
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import InputError
-from rankgate.gate.declare import REQUIRED, TIERS, Parameter, Rule
+from rankgate.gate.declare import REQUIRED, Parameter, Rule
 from rankgate.gate.rules import RULES
+from rankgate.gate.settings import COMMON, LISTS, SETTINGS
 from rankgate.gate.toml_lines import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-SETTINGS = (
-    Parameter("convention", "text", "whose rules the numbers follow", "trec"),
-    Parameter("metrics", "list", "metrics to report beside those that rules name", ()),
-    Parameter("alpha", "number", "the chance of a false pass that is allowed", 0.05, 0.0001, 0.5),
-    Parameter("power", "number", "that detectable differences are for", 0.8, 0.01, 0.9999),
-    Parameter("interval", "text", "how intervals are made", "t",
-              choices=("t", "bca", "percentile")),
-    Parameter("depth", "whole", "how far lists are looked at", 10, 1),
-    Parameter("seed", "whole", "of everything that is drawn", 0, 0),
-    Parameter("unequal", "text", "what queries are that only one system ran", "refuse",
-              choices=("refuse", "zero", "drop")),
-    Parameter("tags", "text", "a file of tags, beside the policy: CSV or JSONL with query_id"),
-    Parameter("inconclusive", "text", "what an inconclusive gate exits as", "inconclusive",
-              choices=("inconclusive", "pass", "fail")),
-    Parameter("looks", "text", "what repeated looks at pinned queries do: warn, or correct alpha "
-              "by 6/(pi * look)^2", "warn", choices=("warn", "correct")),
-    Parameter("holes", "text", "whether unjudged documents may leave a rule open: estimate asks "
-              "how probably they turn it; ignore does not", "estimate",
-              choices=("estimate", "ignore")),
-    Parameter("flip", "number", "the probability of such a turn above which nothing is decided",
-              0.1, 0.0, 1.0),
-)  # fmt: skip
-"""What ``[gate]`` may say."""
-
-COMMON = (
-    Parameter("id", "text", "the rule's name, unique", None),
-    Parameter("kind", "text", "what it demands", REQUIRED, choices=tuple(RULES)),
-    Parameter("tier", "text", "whether it blocks, warns or informs", "block", choices=TIERS),
-    Parameter("slice", "text", "the queries it looks at, as tag=value"),
-)
-"""What every ``[[rules]]`` may say."""
 
 _TYPES: dict[str, Any] = {
     "number": (int, float),
@@ -71,6 +40,7 @@ class Policy:
         source: the file; a sentence where the default policy is used.
         sha256: of what it says.
         folder: where the file lies, for files that it names.
+        lists: what metrics of lists need beside judgments and runs, defaults filled in.
     """
 
     settings: Mapping[str, Any]
@@ -78,6 +48,7 @@ class Policy:
     source: str
     sha256: str
     folder: Path = Path()
+    lists: Mapping[str, Any] = field(default_factory=lambda: {p.name: p.default for p in LISTS})
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a number, a word, a list
         return self.settings[name]
@@ -172,9 +143,10 @@ def parsed(text: str, source: str, prefix: tuple[str, ...] = ()) -> Policy:
     for part in prefix:
         whole = whole.get(part, {})
     at = _Lines(lines_of(text), source, prefix)
-    _refuse_unknown(whole, {"gate", "rules"}, (), at)
+    _refuse_unknown(whole, {"gate", "lists", "rules"}, (), at)
     gate = whole.get("gate", {})
     settings = _checked(gate, SETTINGS, ("gate",), at)
+    lists = _checked(whole.get("lists", {}), LISTS, ("lists",), at)
     rules = whole.get("rules", [])
     if not isinstance(rules, list) or not rules:
         raise InputError("a policy needs [[rules]], one or more.", source=source)
@@ -185,8 +157,10 @@ def parsed(text: str, source: str, prefix: tuple[str, ...] = ()) -> Policy:
             raise at.error(f"two rules are called {rule.id!r}; names are unique.",
                            ("rules", str(i), "id"))  # fmt: skip
         names[rule.id] = i
-    digest = hashlib.sha256(repr((sorted(settings.items(), key=str), told)).encode())
-    return Policy(settings, tuple(told), source, digest.hexdigest())
+    beside = [sorted(lists.items())] if whole.get("lists") else []
+    said = repr((sorted(settings.items(), key=str), told, *beside))
+    digest = hashlib.sha256(said.encode()).hexdigest()
+    return Policy(settings, tuple(told), source, digest, lists=lists)
 
 
 @dataclass(frozen=True)
@@ -222,6 +196,8 @@ def _refuse_odd(rule: Rule, key: tuple[str, ...], at: _Lines) -> None:
     """What single values cannot tell."""
     if rule.kind == "noninferiority" and (rule["margin"] is None) == (rule["relative"] is None):
         raise at.error(f"{rule.id}: say margin or relative, one of them.", key)
+    if rule.kind == "floor" and (rule["at_least"] is None) == (rule["at_most"] is None):
+        raise at.error(f"{rule.id}: say at_least or at_most, one of them.", key)
     if rule.kind == "states" and rule["at_most"] is None and rule["more"] is None:
         raise at.error(f"{rule.id}: say at_most or more.", key)
     if rule.kind == "latency" and rule["max_ms"] is None and rule["max_ratio"] is None:

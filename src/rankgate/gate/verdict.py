@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -83,8 +85,10 @@ class Verdict:
         if self.comparison is None:
             return []
         names = ("query_id", "metric", "baseline", "candidate", "delta")
-        lost = self.comparison.queries.filter(self.comparison.queries["delta"] < 0)
-        return lost.select(names).sort("delta", "metric", "query_id").to_dicts()
+        lower = pl.col("metric").is_in(list(self.comparison.lower))
+        gain = pl.when(lower).then(-pl.col("delta")).otherwise("delta")
+        lost = self.comparison.queries.filter(gain < 0)
+        return lost.sort(gain, "metric", "query_id").select(names).to_dicts()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -6,23 +6,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from rankgate.stats.resampled import Redrawn
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A number, and what it is when users are drawn again.
+    """A number, and what it is for other users.
 
     Attributes:
         users: whose lists it is about.
         value: the number.
-        again: ``(B,)``, the number in each resample of the users.
+        redrawn: the number for users drawn again, and without some of them.
     """
 
     users: int
     value: float
-    again: NDArray[np.float64]
+    redrawn: Redrawn
+
+    def __neg__(self) -> Drawn:
+        return Drawn(self.users, -self.value, -self.redrawn)
 
 
 @dataclass(frozen=True)
@@ -32,24 +34,20 @@ class Whole:
     Attributes:
         users: whose lists it is about.
         baseline, candidate: the number of each.
-        drawn: ``(2, B)``, both in each resample; the same users for both.
+        redrawn: both for other users, ``(2, ·)``; the same users for both.
     """
 
     users: int
     baseline: float
     candidate: float
-    drawn: NDArray[np.float64]
+    redrawn: Redrawn
 
     def gain(self, *, lower: bool = False) -> Drawn:
         """What the candidate gains, by the direction of improvement."""
-        sign = -1 if lower else 1
-        return Drawn(
-            self.users,
-            sign * (self.candidate - self.baseline),
-            sign * (self.drawn[1] - self.drawn[0]),
-        )
+        risen = Drawn(self.users, self.candidate - self.baseline, self.redrawn[1] - self.redrawn[0])
+        return -risen if lower else risen
 
     @property
     def own(self) -> Drawn:
         """The candidate's number."""
-        return Drawn(self.users, self.candidate, self.drawn[1])
+        return Drawn(self.users, self.candidate, self.redrawn[1])

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.gate.declare import Outcome
+from rankgate.gate.whole import Drawn
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from rankgate.gate.bounds import Held
     from rankgate.gate.declare import Evidence, Rule
 
@@ -24,23 +28,29 @@ def number(value: float | None) -> str:
 
 def signed(value: float | None) -> str:
     """The same with a sign."""
-    return "unknown" if value is None else ("+" if value >= 0 else "-") + number(abs(value))
+    if value is None:
+        return "unknown"
+    sign = "+" if value > 0 else "-" if value < 0 else ""
+    return sign + number(abs(value))
 
 
 def unmoved(
-    rule: Rule, evidence: Evidence, table: pl.DataFrame, margin: float, *, passes: bool = True
+    rule: Rule, evidence: Evidence, margin: float, *, passes: bool = True
 ) -> Outcome | None:
-    """How a rule ends where no query moved; None where one did.
+    """How a rule ends where nothing moved; None where something did.
 
     Where the lists are the same, nothing can be worse. Where they are not, the metric is blind
     to the change, and its silence says nothing.
     """
-    if table.is_empty() or (table["delta"] != 0).any():
+    metric, gains = rule["metric"], evidence.gains(rule["metric"], rule.slice)
+    whole = isinstance(gains, Drawn)
+    if _moved(gains):
         return None
-    queries = table["query_id"].implode()
-    lists = evidence.comparison.lists.filter(pl.col("query_id").is_in(queries))
+    table = evidence.queries(None if whole else metric, rule.slice)
+    queries = table["query_id"].unique()
+    lists = evidence.comparison.lists.filter(pl.col("query_id").is_in(queries.implode()))
     changed = lists.filter(pl.col("moved").is_null() | (pl.col("moved") != 0))["query_id"]
-    n, depth = len(table), evidence.comparison.depth
+    n, depth = len(queries), evidence.comparison.depth
     figures: dict[str, Any] = {"n": n, "delta": 0.0, "low": 0.0, "high": 0.0, "margin": margin}
     if not len(changed):
         reason = f"no list changed in its first {depth} documents, so nothing differs"
@@ -48,45 +58,54 @@ def unmoved(
             return Outcome("pass", reason, "", **figures)
         return Outcome("fail", reason, "there is no improvement to be shown", **figures)
     reason = (
-        f"{rule['metric']} moved for none of {n} queries, though the first {depth} documents of "
-        f"{changed.n_unique()} changed: it does not see this change"
+        f"{metric} {'did not move' if whole else f'moved for none of {n} queries'}, though the "
+        f"first {depth} documents of {changed.n_unique()} changed: it does not see this change"
     )
     return Outcome("inconclusive", reason, "add a metric that sees it (rankgate blindspots)",
                    **figures)  # fmt: skip
 
 
-def settled(  # noqa: PLR0917 - all that a rule knows
-    rule: Rule, evidence: Evidence, told: Held, margin: float, table: pl.DataFrame, bad: str
-) -> Outcome:
-    """The outcome of a difference that was held against a bound."""
-    figures: dict[str, Any] = {
-        "n": told.n, "delta": told.mean, "low": told.low, "high": told.high, "margin": margin,
-        "mde": told.mde,
-    }  # fmt: skip
+def _moved(gains: NDArray[np.float64] | Drawn) -> bool:
+    """Whether anything did, or there is nothing to be told at all."""
+    if isinstance(gains, Drawn):
+        return bool(gains.value) or gains.redrawn.error != 0
+    return not gains.size or bool(gains.any())
+
+
+def settled(rule: Rule, evidence: Evidence, told: Held, margin: float, bad: str) -> Outcome:
+    """The outcome of a gain that was held against a bound; told as a difference."""
     metric = rule["metric"]
-    worst = tuple(table.filter(pl.col("delta") < 0)["query_id"].to_list())
+    lower = evidence.lower(metric)
+    shown = told.turned if lower else told
+    worst = tuple(evidence.losses(metric, rule.slice)["query_id"].to_list())
+    figures: dict[str, Any] = {
+        "n": told.n, "delta": shown.mean, "low": shown.low, "high": shown.high, "margin": margin,
+        "mde": told.mde, "queries": worst,
+    }  # fmt: skip
     where = f" for {rule.slice}" if rule.slice else ""
+    whole = (metric, rule.slice) in evidence.wholes
     if told.why:
-        return Outcome(
-            "inconclusive", f"{told.why}{where}", "add queries", **figures, queries=worst
-        )
-    interval = f"{signed(told.mean)} [{signed(told.low)}, {signed(told.high)}]"
+        more = "add users" if whole else "add queries"
+        return Outcome("inconclusive", f"{told.why}{where}", more, **figures)
+    less = " (less is better)" if lower else ""
+    interval = (
+        f"{metric} {signed(shown.mean)} [{signed(shown.low)}, {signed(shown.high)}]{less}{where}"
+    )
     hidden = _hidden(metric, evidence)
     if hidden and told.status != "inconclusive":
-        reason = f"{metric} {interval}{where}, but {hidden[0]}"
-        return Outcome("inconclusive", reason, hidden[1], **figures, queries=worst)
+        return Outcome("inconclusive", f"{interval}, but {hidden[0]}", hidden[1], **figures)
     if told.status == "pass":
-        limit = signed(-margin if rule.kind == "noninferiority" else margin)
-        return Outcome("pass", f"{metric} {interval}{where} lies above {limit}", "", **figures,
-                       queries=worst)  # fmt: skip
+        limit = -margin if rule.kind == "noninferiority" else margin
+        side = f"below {signed(-limit)}" if lower else f"above {signed(limit)}"
+        return Outcome("pass", f"{interval} lies {side}", "", **figures)
     if told.status == "fail":
-        reason = f"{metric} {interval}{where}: {bad}"
-        return Outcome("fail", reason, "look at the worst queries", **figures, queries=worst)
-    reason = f"{metric} {interval}{where} does not tell whether it is {bad}"
-    return Outcome("inconclusive", reason, _next(told, margin), **figures, queries=worst)
+        look = "look at what the lists show" if whole else "look at the worst queries"
+        return Outcome("fail", f"{interval}: {bad}", look, **figures)
+    reason = f"{interval} does not tell whether it is {bad}"
+    return Outcome("inconclusive", reason, _next(told, margin, whole=whole), **figures)
 
 
-def _next(told: Held, margin: float) -> str:
+def _next(told: Held, margin: float, *, whole: bool) -> str:
     steps = []
     if told.mde is not None and margin and told.mde > margin:
         steps.append(
@@ -94,7 +113,7 @@ def _next(told: Held, margin: float) -> str:
         )
     if told.more:
         steps.append(f"add about {told.more:,} queries like these if the difference stays")
-    return "; ".join(steps) or "add queries, or ask for less"
+    return "; ".join(steps) or f"add {'users' if whole else 'queries'}, or ask for less"
 
 
 def _hidden(metric: str, evidence: Evidence) -> tuple[str, str] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.gate.verdict import Verdict as Told
 from rankgate.report import as_html, verdict, verdict_html
+from rankgate.services.card_inputs import EVERY, Beside
 from rankgate.services.gate import gate as gated
 
 if TYPE_CHECKING:
@@ -58,6 +59,13 @@ def gate(
     *,
     tags: str | Path | pl.DataFrame | None = None,
     noise: Sequence[Any] = (),
+    train: Any = None,  # noqa: ANN401 - a path or a frame
+    items: Any = None,  # noqa: ANN401 - as above
+    features: Sequence[str] = (),
+    category: str | None = None,
+    group: str | None = None,
+    obvious: Any = None,  # noqa: ANN401 - a run
+    earlier: Any = None,  # noqa: ANN401 - a run
     record: bool = True,
     extra: Sequence[Metric] = (),
     folder: str | Path = ".",
@@ -74,6 +82,14 @@ def gate(
             nDCG@10 may lose no more than 0.02.
         tags: a file or a frame with ``query_id`` and a column for each tag.
         noise: further runs of the baseline's system, from which the noise floor is measured.
+        train: the log that systems learned from; it and what follows are for metrics of lists,
+            and what is not given is the policy's.
+        items: a table of items.
+        features: its columns of numbers.
+        category: its column of categories, several between bars.
+        group: its column of groups.
+        obvious: the run of an obvious system, such as the most popular items.
+        earlier: what users were shown at an earlier time.
         record: log this look beside the saved baseline.
         extra: metrics of one's own that the policy names.
         folder: where the project is, its policy, and its saved baselines below it.
@@ -87,6 +103,8 @@ def gate(
     >>> gate(qrels, run, run).verdict
     'pass'
     """
-    told = gated(qrels, baseline, candidate, policy, tags=tags, noise=noise, record=record,
-                 extra=extra, folder=Path(folder))  # fmt: skip
+    shown = None if earlier is None else {EVERY: earlier}
+    beside = Beside(train, items, tuple(features), category, group, obvious, shown)
+    told = gated(qrels, baseline, candidate, policy, tags=tags, noise=noise, beside=beside,
+                 record=record, extra=extra, folder=Path(folder))  # fmt: skip
     return Verdict(**{each.name: getattr(told, each.name) for each in fields(told)})

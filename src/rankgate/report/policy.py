@@ -10,9 +10,9 @@ from rankgate.report.grid import Grid, printable
 from rankgate.report.paragraphs import beside, indented
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from rankgate.gate.declare import Kind, Parameter, Rule
+    from rankgate.gate.declare import Kind, Parameter
     from rankgate.gate.policy import Policy
     from rankgate.services.policy import Vocabulary
 
@@ -23,6 +23,7 @@ _TYPES = {"number": "number", "whole": "integer", "text": "string", "flag": "boo
           "list": "array"}  # fmt: skip
 _ABOUT = {
     "[gate]": "What holds for the gate as a whole; every line may be left out.",
+    "[lists]": "What metrics of lists need beside judgments and runs.",
     "[[rules]]": "What every rule may say; then what its kind may say.",
 }
 
@@ -33,6 +34,7 @@ def render_all(told: Vocabulary, form: str, width: int = WIDTH) -> str:
         return as_json.dumped(schema(told))
     sections = [
         ("[gate]", _ABOUT["[gate]"], told.settings),
+        ("[lists]", _ABOUT["[lists]"], told.lists),
         ("[[rules]]", _ABOUT["[[rules]]"], told.common),
         *((f'kind = "{kind.name}"', _title(kind), kind.parameters) for kind in told.kinds),
     ]
@@ -46,9 +48,11 @@ def render(told: Policy, form: str, width: int = WIDTH) -> str:
     if form != "text":
         return as_json.dumped(_dict(told))
     lines = [f"{printable(told.source)}: {len(told.rules)} rules\n"]
+    if any(told.lists[name] for name in ("train", "items", "obvious", "earlier")):
+        lines.append(beside(["[lists]"], [_said(told.lists)], [14], width))
     for rule in told.rules:
         place = f" where {rule.slice}" if rule.slice else ""
-        says = ", ".join(f"{name} {_word(v)}" for name, v in _said(rule).items())
+        says = _said(rule.values)
         head = f"{rule.id} ({rule.tier})"
         lines.append(beside([rule.kind], [head + place, *([says] if says else [])], [14], width))
     return "".join(lines)
@@ -73,15 +77,20 @@ def schema(told: Vocabulary) -> dict[str, Any]:
         "title": "rankgate policy",
         "type": "object",
         "properties": {
-            "gate": {
-                "description": _ABOUT["[gate]"],
-                "type": "object",
-                "properties": _properties(told.settings),
-                "additionalProperties": False,
-            },
+            "gate": _section("[gate]", told.settings),
+            "lists": _section("[lists]", told.lists),
             "rules": {"type": "array", "minItems": 1, "items": {"oneOf": rules}},
         },
         "required": ["rules"],
+        "additionalProperties": False,
+    }
+
+
+def _section(name: str, parameters: Iterable[Parameter]) -> dict[str, Any]:
+    return {
+        "description": _ABOUT[name],
+        "type": "object",
+        "properties": _properties(parameters),
         "additionalProperties": False,
     }
 
@@ -140,12 +149,12 @@ def _about(each: Parameter) -> str:
     return "; ".join(parts)
 
 
-def _said(rule: Rule) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in rule.values.items()
+def _said(values: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name} {_word(value)}"
+        for name, value in values.items()
         if value is not None and value not in ((), [])
-    }
+    )
 
 
 def _word(value: Any) -> str:  # noqa: ANN401 - what TOML holds
@@ -160,6 +169,7 @@ def _dict(told: Policy) -> dict[str, Any]:
         "source": told.source,
         "sha256": told.sha256,
         "gate": dict(told.settings),
+        "lists": dict(told.lists),
         "rules": [
             {"id": rule.id, "kind": rule.kind, "tier": rule.tier, "slice": rule.slice,
              **rule.values}

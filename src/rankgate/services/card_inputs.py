@@ -11,20 +11,26 @@ import polars as pl
 from rankgate.data.items import described, measured, read_candidates, read_items
 from rankgate.data.logs import read_interactions
 from rankgate.errors import UsageError
+from rankgate.metrics.lists.declare import NEEDS, ListMetric
 from rankgate.metrics.lists.listed import NONE
 from rankgate.scoring.tops import tops
 from rankgate.scoring.world import World, grouped, numbers, one_hot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from rankgate.data import Qrels, Run
+    from rankgate.metrics.declare import Metric
+    from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.index import Index
 
 _PAIR = ["query_id", "doc_id"]
 DEPTH = 10
 """How far lists are looked at where a metric has no cutoff."""
+EVERY = "every system"
+"""The name under which earlier lists are those of every system."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,22 @@ class Beside:
     earlier: Mapping[str, Any] | None = None
     candidates: Any = None
     drop_seen: bool = False
+
+    def filled(self, said: Mapping[str, Any], folder: Path) -> Beside:
+        """The same, with what a policy says where nothing is given; its files lie in a folder."""
+        places = {
+            name: folder / said[key]
+            for name, key in (("train", "train"), ("items", "items"), ("baseline", "obvious"))
+            if said[key]
+        }
+        earlier = {EVERY: folder / said["earlier"]} if said["earlier"] else None
+        told = Beside(
+            **places, features=tuple(said["features"]), category=said["category"],
+            group=said["group"], earlier=earlier,
+        )  # fmt: skip
+        nothing = vars(Beside())
+        own = {name: each for name, each in vars(self).items() if each is not nothing[name]}
+        return replace(told, **own)
 
 
 @dataclass(frozen=True)
@@ -92,11 +114,24 @@ class Tables:
         )
 
 
-def world_of(qrels: Qrels, tables: Tables, beside: Beside, lists: Sequence[pl.DataFrame]) -> World:
+def world_of(
+    qrels: Qrels,
+    tables: Tables,
+    beside: Beside,
+    lists: Sequence[pl.DataFrame],
+    top: Callable[[Any], pl.DataFrame],
+) -> World:
     """Items, users, and all that is known of them.
 
     The catalogue is what training, the table of items, judgments and lists name; the relevant
     items are those with a grade of 1 or more.
+
+    Args:
+        qrels: the judgments.
+        tables: what was given beside them, read.
+        beside: what was given beside them.
+        lists: of every system, the best first.
+        top: the lists of a run.
 
     Raises:
         InputError: a number that is none.
@@ -109,7 +144,15 @@ def world_of(qrels: Qrels, tables: Tables, beside: Beside, lists: Sequence[pl.Da
     world = replace(world, relevant=world.matrix(qrels.table.filter(pl.col("grade") >= 1)))
     if tables.train is not None:
         world = world.learned(tables.train)
+    if beside.baseline is not None:
+        world = replace(world, baseline=world.matrix(top(beside.baseline)))
     return _described(world, tables.items, beside)
+
+
+def missing(metric: Metric, listed: Listed) -> str:
+    """What a metric needs and is not there, in words; empty if all is there."""
+    lacks = metric.lacks(listed) if isinstance(metric, ListMetric) else ()
+    return NEEDS[lacks[0]] if lacks else ""
 
 
 def lists_of(run: Run, index: Index, how: Convention, depth: int) -> pl.DataFrame:

@@ -16,7 +16,10 @@ from rankgate.gate.looks import place
 from rankgate.gate.policy import default, found, read
 from rankgate.services import baseline as baselines
 from rankgate.services.admissions import admissions
+from rankgate.services.beyond import Beyond, apart, deepest, with_wholes
+from rankgate.services.card_inputs import Beside
 from rankgate.services.compare import Rules, compared
+from rankgate.services.conventions import chosen_convention
 from rankgate.services.evaluate import DEFAULT_METRICS
 from rankgate.services.holes import holes_of
 from rankgate.services.paired import Way
@@ -42,6 +45,7 @@ def gate(
     *,
     tags: str | Path | pl.DataFrame | None = None,
     noise: Sequence[Any] = (),
+    beside: Beside | None = None,
     record: bool = True,
     extra: Sequence[Metric] = (),
     folder: Path = Path(),
@@ -58,6 +62,8 @@ def gate(
             ``pyproject.toml`` in the folder, else the default policy.
         tags: a file or a frame of tags; without it the policy's.
         noise: further runs of the baseline's system, from which the noise floor is measured.
+        beside: what metrics of lists need: training, items, an obvious system, earlier lists;
+            what is not given is the policy's.
         record: log this look beside the saved baseline; where that cannot be written, the verdict
             says so.
         extra: metrics that can be named beside those of the house.
@@ -72,10 +78,11 @@ def gate(
     say = on_progress or (lambda _: None)
     rules, kept = _policy(policy, folder), folder / baselines.FOLDER
     saved = baselines.pinned(str(baseline), kept) if isinstance(baseline, str | Path) else None
-    metrics = rules.metrics or DEFAULT_METRICS
+    rankings, lists = apart(rules.metrics, chosen_convention(rules["convention"]), extra)
+    metrics = rankings or (saved.baseline.side.metrics if saved else DEFAULT_METRICS)
     say("scoring the candidate")
     scorer = Scorer.of(
-        qrels, metrics, rules["convention"], extra=extra, depth=rules.depth,
+        qrels, metrics, rules["convention"], extra=extra, depth=max(rules.depth, deepest(lists)),
         tags=_tags(tags, rules),
     )  # fmt: skip
     other = scorer.side(candidate)
@@ -85,12 +92,19 @@ def gate(
     base = _chosen(saved, metrics, rules) if saved else scorer.side(baseline)
     way = Way(interval=_interval(rules), level=1 - rules["alpha"], power=rules["power"],
               seed=rules["seed"])  # fmt: skip
-    (told,) = compared(base, other, Rules(way, unequal=rules["unequal"], slices=()))
+    again = [scorer.side(run) for run in noise]
+    beyond = Beyond.of(
+        lists, scorer, [base, other, *again], (beside or Beside()).filled(rules.lists, rules.folder)
+    )
+    (told,) = compared(beyond.scored(0, base), beyond.scored(1, other),
+                       Rules(way, unequal=rules["unequal"], slices=()))  # fmt: skip
+    wholes = beyond.wholes(told, rules, rules.lists["resamples"])
     looks = place(saved.looks, other.sha256, other.qrels_sha256) if saved else 0
     verdict = decide(
-        told, rules,
+        with_wholes(told, wholes, beyond.warnings), rules,
         holes=_holes(scorer, base, other, rules),
-        noise=_noise(saved, scorer, base, noise, rules),
+        noise=_noise(saved, [base, *again], rankings) | beyond.noise(len(again)),
+        wholes=wholes,
         looks=looks,
         today=today or datetime.now(UTC).strftime("%Y-%m-%d"),
         drift=_drift(base, other) if saved else None,
@@ -187,14 +201,11 @@ def _drift(saved: Side, now: Side) -> Drift:
     )  # fmt: skip
 
 
-def _noise(
-    saved: Saved | None, scorer: Scorer, base: Side, runs: Sequence[Any], rules: Policy
-) -> dict[str, float]:
+def _noise(saved: Saved | None, sides: Sequence[Side], metrics: Sequence[str]) -> dict[str, float]:
     """The floor that the baseline has recorded, or that further runs of its system show."""
     floor = dict(saved.baseline.noise) if saved else {}
-    if runs:
-        sides = [base, *(scorer.side(run) for run in runs)]
-        floor |= {metric: baselines.spread(metric, sides) for metric in rules.metrics}
+    if len(sides) > 1:
+        floor |= {metric: baselines.spread(metric, sides) for metric in metrics}
     return floor
 
 

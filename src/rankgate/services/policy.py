@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.gate.policy import COMMON, SETTINGS, default, found, read
+from rankgate.gate.policy import default, found, read
 from rankgate.gate.rules import RULES
+from rankgate.gate.settings import COMMON, LISTS, SETTINGS
 
 if TYPE_CHECKING:
     from rankgate.gate.declare import Kind, Parameter
@@ -20,18 +21,20 @@ class Vocabulary:
 
     Attributes:
         settings: of ``[gate]``.
+        lists: of ``[lists]``.
         common: of every ``[[rules]]``.
         kinds: of rules, each with its own parameters.
     """
 
     settings: tuple[Parameter, ...]
+    lists: tuple[Parameter, ...]
     common: tuple[Parameter, ...]
     kinds: tuple[Kind, ...]
 
 
 def vocabulary() -> Vocabulary:
     """All that a policy may say."""
-    return Vocabulary(SETTINGS, COMMON, tuple(RULES.values()))
+    return Vocabulary(SETTINGS, LISTS, COMMON, tuple(RULES.values()))
 
 
 def policy(path: str | None = None) -> Policy:

@@ -11,7 +11,7 @@ from rankgate.data import read_qrels, read_run
 from rankgate.data.candidates import WARNING
 from rankgate.errors import UsageError
 from rankgate.metrics.lists import LIST_METRICS
-from rankgate.metrics.lists.declare import NEEDS, ListMetric
+from rankgate.metrics.lists.declare import ListMetric
 from rankgate.scoring import score
 from rankgate.scoring.index import Index
 from rankgate.scoring.world import places
@@ -22,6 +22,7 @@ from rankgate.services.card_inputs import (
     Tables,
     kept,
     lists_of,
+    missing,
     new_items,
     world_of,
 )
@@ -142,18 +143,21 @@ def scorecard(
     depth = max([DEPTH, *(m.cutoff or DEPTH for m in chosen.values() if isinstance(m, ListMetric))])
     index = Index.of(judgments)
     lists = [lists_of(run, index, rules, depth) for run in systems]
-    world = world_of(judgments, tables, beside, lists)
-    if beside.baseline is not None:
-        obvious = _filtered(read_run(beside.baseline), tables, beside)
-        world = replace(world, baseline=world.matrix(lists_of(obvious, index, rules, depth)))
-    chosen = _possible(chosen, world, beside, asked=bool(metrics))
+
+    def top(run: Any) -> pl.DataFrame:  # noqa: ANN401 - a path, a frame
+        return lists_of(_filtered(read_run(run), tables, beside), index, rules, depth)
+
+    world = world_of(judgments, tables, beside, lists, top)
+    listed = [
+        world.listed(shown, _earlier(run.name, beside, top))
+        for run, shown in zip(systems, lists, strict=True)
+    ]
+    chosen = _possible(chosen, listed[0], asked=bool(metrics))
     cards = []
-    for run, shown in zip(systems, lists, strict=True):
+    for run, own in zip(systems, listed, strict=True):
         if on_progress:
             on_progress(run.name)
-        earlier = _earlier(run.name, beside, index, rules, depth)
-        listed = world.listed(shown, earlier)
-        cards.append(_card(run, listed, chosen, (judgments, world.queries), rules))
+        cards.append(_card(run, own, chosen, (judgments, world.queries), rules))
     marked = {_marked(label, tables.mark): metric for label, metric in chosen.items()}
     cards = [_remarked(card, tables.mark) for card in cards]
     found, apart, taken = figures(cards, marked, level=level, resamples=resamples, seed=seed)
@@ -172,23 +176,13 @@ def _chosen(metrics: Sequence[str | Metric], how: Convention) -> dict[str, Metri
     return found
 
 
-def _possible(
-    chosen: dict[str, Metric], world: World, beside: Beside, *, asked: bool
-) -> dict[str, Metric]:
+def _possible(chosen: dict[str, Metric], listed: Listed, *, asked: bool) -> dict[str, Metric]:
     """The metrics for which all is there; one that was asked for must be among them."""
-    there = {
-        "seen": world.seen, "history": world.history, "relevant": world.relevant,
-        "baseline": world.baseline, "earlier": beside.earlier, "features": world.features,
-        "categories": world.categories, "groups": world.groups,
-    }  # fmt: skip
     found = {}
     for label, metric in chosen.items():
-        lacks = [
-            need for need in (metric.wanted if isinstance(metric, ListMetric) else ())
-            if there.get(need) is None
-        ]  # fmt: skip
+        lacks = missing(metric, listed)
         if lacks and asked:
-            raise UsageError(f"{label} needs {NEEDS[lacks[0]]}.")
+            raise UsageError(f"{label} needs {lacks}.")
         if not lacks:
             found[label] = metric
     return found
@@ -199,16 +193,14 @@ def _filtered(run: Run, tables: Tables, beside: Beside) -> Run:
     return kept(run, tables.train, inside=False) if beside.drop_seen else run
 
 
-def _earlier(
-    name: str, beside: Beside, index: Index, how: Convention, depth: int
-) -> pl.DataFrame | None:
+def _earlier(name: str, beside: Beside, top: Callable[[Any], pl.DataFrame]) -> pl.DataFrame | None:
     """The lists of the same system at an earlier time."""
     if beside.earlier is None:
         return None
     if name not in beside.earlier:
         known = ", ".join(beside.earlier)
         raise UsageError(f"earlier lists of {name} are missing; there are those of {known}.")
-    return lists_of(read_run(beside.earlier[name]), index, how, depth)
+    return top(beside.earlier[name])
 
 
 def _card(

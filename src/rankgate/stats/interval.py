@@ -58,6 +58,13 @@ def t_interval(delta: Floats, level: float = 0.95, weights: Floats | None = None
     return Intervals(mean, mean - reach, mean + reach, level, "t", cautions(table))
 
 
+def student_quantile(df: int, share: float) -> float:
+    """The value below which Student's t of df lies with a chance of ``share``."""
+    from scipy.special import stdtrit  # noqa: PLC0415 - loaded only where it is needed
+
+    return float(stdtrit(df, share))
+
+
 def guarded_interval(delta: Floats, level: float = 0.95) -> Intervals:
     """Student's t interval, each end moved outwards to Hall's where skew demands it.
 

@@ -1,4 +1,4 @@
-"""An absolute floor under the candidate's mean."""
+"""An absolute floor under the candidate's value, or a ceiling above it."""
 
 from __future__ import annotations
 
@@ -6,49 +6,64 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.gate.bounds import held
 from rankgate.gate.declare import REQUIRED, Kind, Outcome, Parameter
+from rankgate.gate.whole import Drawn
 from rankgate.gate.words import number
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rankgate.gate.bounds import Held
     from rankgate.gate.declare import Evidence, Rule
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
-    """By the interval of the candidate's mean, or by the mean alone."""
-    values = evidence.queries(rule["metric"], rule.slice)["candidate"].to_numpy()
-    least, metric = rule["at_least"], rule["metric"]
-    if not len(values):
+    """By the interval of the candidate's value, or by the value alone."""
+    metric, least = rule["metric"], rule["at_least"]
+    ceiling = least is None
+    bound, kind = (rule["at_most"], "ceiling") if ceiling else (least, "floor")
+    values = evidence.own(metric, rule.slice)
+    if not isinstance(values, Drawn) and not len(values):
         return Outcome("inconclusive", f"no query has a value of {metric}", "judge some queries",
                        n=0)  # fmt: skip
-    told = held(values, least, evidence)
-    mean = float(values.mean())
-    figures: dict[str, Any] = {
-        "n": len(values),
-        "low": told.low,
-        "high": told.high,
-        "mde": told.mde,
-    }
-    if rule["by"] == "mean":
-        good = mean >= least
-        reason = f"{metric} is {number(mean)}, the floor {number(least)} (by the mean alone)"
-        return Outcome("pass" if good else "fail", reason, "" if good else "raise it", **figures)
+    told = _held(values, bound, evidence, ceiling=ceiling)
+    figures: dict[str, Any] = {"n": told.n, "low": told.low, "high": told.high, "mde": told.mde}
+    mend = "lower it" if ceiling else "raise it"
+    if rule["by"] == "mean" and told.mean is not None:
+        good = told.mean <= bound if ceiling else told.mean >= bound
+        reason = f"{metric} is {number(told.mean)}, the {kind} {number(bound)} (by the mean alone)"
+        return Outcome("pass" if good else "fail", reason, "" if good else mend, **figures)
+    units = "users" if isinstance(values, Drawn) else "queries"
     if told.why:
-        return Outcome("inconclusive", told.why, "add queries", **figures)
-    where = {"pass": "above", "fail": "below", "inconclusive": "not surely above"}[told.status]
+        return Outcome("inconclusive", told.why, f"add {units}", **figures)
+    good, bad = ("below", "above") if ceiling else ("above", "below")
+    where = {"pass": good, "fail": bad, "inconclusive": f"not surely {good}"}[told.status]
     reason = (
-        f"{metric} is {number(mean)}, at least {number(told.low)} and at most {number(told.high)}: "
-        f"{where} the floor {number(least)}"
+        f"{metric} is {number(told.mean)}, at least {number(told.low)} and at most "
+        f"{number(told.high)}: {where} the {kind} {number(bound)}"
     )
-    more = f"add about {told.more:,} queries" if told.more else "add queries"
-    after = {"pass": "", "fail": "raise it, or the floor was too high", "inconclusive": more}
+    wrong = "low" if ceiling else "high"
+    more = f"add about {told.more:,} {units}" if told.more else f"add {units}"
+    after = {"pass": "", "fail": f"{mend}, or the {kind} was too {wrong}", "inconclusive": more}
     return Outcome(told.status, reason, after[told.status], **figures)
+
+
+def _held(
+    values: NDArray[np.float64] | Drawn, bound: float, evidence: Evidence, *, ceiling: bool
+) -> Held:
+    """Held against a floor, or turned against a ceiling."""
+    if not ceiling:
+        return held(values, bound, evidence)
+    return held(-values, -bound, evidence).turned
 
 
 KIND = Kind(
     "floor",
-    "the candidate's mean is at least so high",
+    "the candidate's value is at least so high, or at most",
     (
         Parameter("metric", "text", "the metric, such as nDCG@10", REQUIRED),
-        Parameter("at_least", "number", "the floor", REQUIRED),
+        Parameter("at_least", "number", "the floor"),
+        Parameter("at_most", "number", "the ceiling, for what is better when lower"),
         Parameter(
             "by",
             "text",

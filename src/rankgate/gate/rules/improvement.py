@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
     """Pass where the interval lies above the gain asked for, fail where below."""
     gain = rule["by"]
-    table = evidence.queries(rule["metric"], rule.slice)
-    if blind := unmoved(rule, evidence, table, gain, passes=False):
+    if blind := unmoved(rule, evidence, gain, passes=False):
         return blind
-    told = held(table["delta"].to_numpy(), gain, evidence)
-    return settled(rule, evidence, told, gain, table, f"no gain of more than {number(gain)}")
+    told = held(evidence.gains(rule["metric"], rule.slice), gain, evidence)
+    return settled(rule, evidence, told, gain, f"no gain of more than {number(gain)}")
 
 
 KIND = Kind(

@@ -14,16 +14,13 @@ if TYPE_CHECKING:
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
     """Pass where the interval lies above −margin, fail where below, else inconclusive."""
-    metric = rule["metric"]
-    table = evidence.queries(metric, rule.slice)
-    baseline = table["baseline"].mean()
-    margin = rule["margin"]
+    metric, margin = rule["metric"], rule["margin"]
     if margin is None:
-        margin = rule["relative"] * (baseline if isinstance(baseline, float) else 0.0)
-    if blind := unmoved(rule, evidence, table, margin):
+        margin = rule["relative"] * abs(evidence.baseline(metric, rule.slice))
+    if blind := unmoved(rule, evidence, margin):
         return blind
-    told = held(table["delta"].to_numpy(), -margin, evidence)
-    return settled(rule, evidence, told, margin, table, f"worse than the margin {number(margin)}")
+    told = held(evidence.gains(metric, rule.slice), -margin, evidence)
+    return settled(rule, evidence, told, margin, f"worse than the margin {number(margin)}")
 
 
 KIND = Kind(

@@ -19,7 +19,9 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     """Count the queries that drop too far; exceptions count until their day is over."""
     table = evidence.queries(rule["metric"], rule.slice)
     excused, expired = _allowed(rule["allow"] or [], evidence.today)
-    dropped = table.filter(pl.col("delta") < -rule["max_drop"])
+    lower = evidence.lower(rule["metric"])
+    gain = -pl.col("delta") if lower else pl.col("delta")
+    dropped = table.filter(gain < -rule["max_drop"])
     counted = dropped.filter(~pl.col("query_id").is_in(list(excused)))
     queries = tuple(counted["query_id"].to_list())
     most, n = rule["at_most"], len(table)
@@ -32,7 +34,8 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     )
     more = ", …" if len(counted) > _SHOWN else ""
     reason = (
-        f"{len(counted)} of {n} queries drop by more than {number(rule['max_drop'])} in "
+        f"{len(counted)} of {n} queries {'rise' if lower else 'drop'} by more than "
+        f"{number(rule['max_drop'])} in "
         f"{rule['metric']}, at most {most} may" + (f": {shown}{more}" if len(counted) else "")
     )
     if len(dropped) > len(counted):
@@ -61,7 +64,13 @@ KIND = Kind(
     "no query, or at most so many, drops by more than so much",
     (
         Parameter("metric", "text", "the metric, such as nDCG@10", REQUIRED),
-        Parameter("max_drop", "number", "the largest loss of one query", REQUIRED, 0.0),
+        Parameter(
+            "max_drop",
+            "number",
+            "the largest loss of one query; a rise where less is better",
+            REQUIRED,
+            0.0,
+        ),
         Parameter("at_most", "whole", "how many queries may lose more", 0, 0),
         Parameter(
             "allow",

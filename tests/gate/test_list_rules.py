@@ -1,0 +1,181 @@
+"""Rules on metrics of lists: three words each, directions, slices, saved baselines, errors."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import rankgate
+from rankgate.cli import rankgate as program
+from rankgate.errors import InputError, UsageError
+from rankgate.gate.policy import parsed
+
+USERS, ITEMS = 60, 40
+QRELS = {f"u{u:02}": {f"i{u % ITEMS:02}": 1} for u in range(USERS)}
+
+
+def shown(picks, users=range(USERS)):
+    """A run of five items for each user."""
+    return {f"u{u:02}": {f"i{i:02}": 9.0 - r for r, i in enumerate(picks(u))} for u in users}
+
+
+POPULAR = shown(lambda _: range(5))
+TURNED = shown(lambda _: range(4, -1, -1))
+WIDE = shown(lambda u: [(u + 8 * j) % ITEMS for j in range(5)])
+HALF = shown(lambda u: range(5) if u % 2 else [(u + 8 * j) % ITEMS for j in range(5)])
+RNG = np.random.default_rng(3)
+PULL = (1 + np.arange(ITEMS)) ** -0.8
+DRAWN = [
+    shown(lambda _: RNG.choice(ITEMS, 5, replace=False, p=PULL / PULL.sum())) for _ in range(2)
+]
+
+
+def rule(kind, metric, **says):
+    lines = [f'[[rules]]\nid = "r"\nkind = "{kind}"\nmetric = "{metric}"']
+    return "\n".join([*lines, *(f"{name} = {json.dumps(each)}" for name, each in says.items())])
+
+
+def ended(baseline, candidate, text, **given):
+    told = rankgate.gate(QRELS, baseline, candidate, parsed(text, "p.toml"), **given)
+    return told, told.rules[0].outcome
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "words", "status"),
+    [
+        (POPULAR, WIDE, ("improvement", "Coverage@5", {"by": 0.2}), "pass"),
+        (WIDE, POPULAR, ("noninferiority", "Coverage@5", {"margin": 0.2}), "fail"),
+        (*DRAWN, ("noninferiority", "Coverage@5", {"margin": 0.001}), "inconclusive"),
+        (POPULAR, WIDE, ("improvement", "Gini@5", {"by": 0.2}), "pass"),
+        (WIDE, POPULAR, ("noninferiority", "Gini@5", {"margin": 0.2}), "fail"),
+        (*DRAWN, ("noninferiority", "Gini@5", {"margin": 0.001}), "inconclusive"),
+        (POPULAR, WIDE, ("floor", "Gini@5", {"at_most": 0.3}), "pass"),
+        (WIDE, POPULAR, ("floor", "Gini@5", {"at_most": 0.3}), "fail"),
+        (POPULAR, WIDE, ("floor", "Coverage@5", {"at_least": 0.5}), "pass"),
+        (WIDE, POPULAR, ("floor", "Coverage@5", {"at_least": 0.5}), "fail"),
+        (POPULAR, HALF, ("noninferiority", "Coverage@5", {"relative": 0.1}), "pass"),
+    ],
+)
+def test_numbers_about_all_lists_end_in_three_words(baseline, candidate, words, status):
+    kind, metric, says = words
+    told, outcome = ended(baseline, candidate, rule(kind, metric, **says))
+    assert outcome.status == told.verdict == status, outcome.reason
+    assert outcome.n == USERS
+    if kind != "floor":
+        card = rankgate.scorecard(QRELS, {"one": baseline, "two": candidate}, [metric])
+        assert outcome.delta == pytest.approx(card.differences["delta"][0])
+        assert outcome.low <= outcome.delta <= outcome.high
+
+
+def test_the_default_margin_of_a_slice_is_about_its_users():
+    import polars as pl  # noqa: PLC0415 - here alone
+
+    tags = pl.DataFrame(
+        {"query_id": list(QRELS), "half": ["a" if u % 2 else "b" for u in range(USERS)]}
+    )
+    text = rule("improvement", "Coverage@5", by=0.2, slice="half={}")
+    for half, status in (("b", "pass"), ("a", "fail")):
+        told, outcome = ended(POPULAR, HALF, text.replace("{}", half), tags=tags)
+        assert outcome.status == status, outcome.reason
+        assert len(told.comparison.metrics) > 1
+
+
+def test_lists_that_are_turned_show_nothing_new():
+    _, outcome = ended(POPULAR, TURNED, rule("noninferiority", "Coverage@5", margin=0.01))
+    assert outcome.status == "inconclusive"
+    assert "Coverage@5 did not move, though" in outcome.reason
+    _, same = ended(POPULAR, POPULAR, rule("noninferiority", "Coverage@5", margin=0.01))
+    assert same.status == "pass"
+
+
+def test_values_of_users_are_held_as_those_of_queries():
+    import polars as pl  # noqa: PLC0415 - here alone
+
+    train = pl.DataFrame({"user": ["x"] * 40 + ["y"] * 5,
+                          "item": [f"i{i:02}" for i in [*range(40), *range(5)]]})  # fmt: skip
+    text = rule("improvement", "Novelty@5", by=0.1)
+    assert ended(POPULAR, WIDE, text, train=train)[0].verdict == "pass"
+    with pytest.raises(UsageError, match=r"Novelty@5 needs .*training; name it under \[lists\]"):
+        ended(POPULAR, WIDE, text)
+
+
+def test_less_is_better_of_rankings_too():
+    """Missed@k of judged irrelevant documents and their like: a rise is the loss."""
+    qrels = {f"q{i}": {"good": 1, "bad": 0} for i in range(30)}
+    good = {query: {"good": 2.0, "bad": 1.0} for query in qrels}
+    bad = {query: {"good": 1.0, "bad": 2.0} for query in qrels}
+    text = rule("noninferiority", "Fallout@1", margin=0.1)
+    fine = rankgate.gate(qrels, bad, good, parsed(text, "p"))
+    assert fine.verdict == "pass"
+    assert fine.queries == []
+    worse = rankgate.gate(qrels, good, bad, parsed(text, "p"))
+    assert worse.verdict == "fail"
+    assert worse.rules[0].outcome.delta == 1
+    assert "(less is better)" in worse.rules[0].outcome.reason
+    assert len(worse.queries) == 30
+
+
+def test_no_query_has_a_number_about_all_lists():
+    with pytest.raises(UsageError, match="Gini@5 is one number for all lists, no query has one"):
+        ended(POPULAR, WIDE, rule("per_query", "Gini@5", max_drop=0.1))
+    with pytest.raises(InputError, match=r"p.toml:1: r: say at_least or at_most, one of them"):
+        parsed(rule("floor", "Gini@5"), "p.toml")
+    with pytest.raises(InputError, match=r"p.toml:2: unknown key 'trian'; did you mean train"):
+        parsed('[lists]\ntrian = "x"\n' + rule("floor", "Gini@5", at_most=1), "p.toml")
+
+
+def test_noise_of_the_same_system_is_a_floor():
+    text = rule("noninferiority", "Coverage@5", margin=0.0001)
+    with pytest.raises(UsageError, match="below the noise floor"):
+        ended(*DRAWN, text, noise=[shown(lambda u: [(u + j) % ITEMS for j in range(5)])])
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{u} 0 {i} {g}\n" for u, row in QRELS.items() for i, g in row.items()]
+    (tmp_path / "qrels.txt").write_text("".join(lines))
+    for name, run in (("popular", POPULAR), ("wide", WIDE)):
+        rows = [
+            f"{u} Q0 {i} {r} {s} {name}\n"
+            for u, row in run.items()
+            for r, (i, s) in enumerate(row.items(), 1)
+        ]
+        (tmp_path / f"{name}.run").write_text("".join(rows))
+    items = "item,kind\n" + "".join(f"i{i:02},{'ab'[i // 8 % 2]}\n" for i in range(ITEMS))
+    (tmp_path / "items.csv").write_text(items)
+    (tmp_path / "rankgate.toml").write_text(
+        '[lists]\nitems = "items.csv"\ngroup = "kind"\n\n'
+        + rule("improvement", "Coverage@5", by=0.2)
+        + "\n\n"
+        + rule("noninferiority", "AWRF@5", margin=0.1).replace('"r"', '"fair"')
+    )
+    return tmp_path
+
+
+def test_the_command_in_every_form_and_with_a_saved_baseline(place):
+    def run(*words):
+        return CliRunner().invoke(program, list(words))
+
+    told = run("gate", "qrels.txt", "popular.run", "wide.run")
+    assert told.exit_code == 0, told.output
+    assert "Coverage@5 +0.875" in told.output
+    for form in ("json", "markdown", "junit", "github", "html"):
+        text = run("gate", "qrels.txt", "popular.run", "wide.run", "--format", form).stdout
+        assert "Coverage@5" in text
+        assert "AWRF@5" in text
+    saved = run("baseline", "save", "main", "qrels.txt", "popular.run", "-m", "nDCG@10")
+    assert saved.exit_code == 0, saved.output
+    again = run("gate", "qrels.txt", "main", "wide.run")
+    assert again.exit_code == 0, again.output
+    assert "Coverage@5 +0.875" in again.output
+    policy = place / "rankgate.toml"
+    policy.write_text(policy.read_text().replace("Coverage@5", "Coverage@20"))
+    deep = run("gate", "qrels.txt", "main", "wide.run")
+    assert "saved with the first 10; save it anew with --depth 20" in str(deep.exception)
+    policy.write_text(policy.read_text().replace('items = "items.csv"\n', ""))
+    given = run("gate", "qrels.txt", "popular.run", "wide.run", "--items", "items.csv")
+    assert given.exit_code == 0, given.output
