@@ -9,8 +9,9 @@ from rankgate.cli.pairs import pairs
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.terminal import styled, width
 from rankgate.report.split import FORMS, render
-from rankgate.services.split import CANDIDATES, WAYS, Plan, Truth, split
-from rankgate.services.split_files import SUFFIXES, written
+from rankgate.services.split import CANDIDATES, WAYS, Plan, Truth
+from rankgate.services.split_files import SUFFIXES
+from rankgate.services.split_stream import split_into
 
 
 @click.command("split")
@@ -132,11 +133,10 @@ def command(  # noqa: PLR0917 - click passes them by name
     refuse_clashes((log,), output)
     plan = Plan(way, share, last, None, windows, validation, seed)
     rule = Truth(pairs(weights, "--weight", float), threshold, repeats, grades)  # type: ignore[arg-type]
-    told = split(
-        log, plan, rule, candidates=candidates, negatives=negatives, cut=cut,
+    told, names = split_into(
+        log, plan, rule, folder=into, to=to, candidates=candidates, negatives=negatives, cut=cut,
         columns=pairs(columns, "--column", str), from_=from_, unit=unit, same=same,
     )  # fmt: skip
     if into is not None:
-        names = written(told, into, to)
         click.echo(f"written to {into}: {', '.join(names)}", err=True)
     deliver(styled(render(told, form, width(output)), form, output), output)

@@ -99,13 +99,12 @@ def read_run(source: Source) -> Run:
     scan = shaped(scanned(source), "score", source.label)
     place = Place(source.label)
 
-    def pieces() -> Iterator[pl.DataFrame]:
-        for begin in range(0, collected(scan.select(pl.len()), source).item(), _BATCH):
-            frame = collected(scan.slice(begin, _BATCH), source)
+    def checked() -> Iterator[pl.DataFrame]:
+        for frame in pieces(scan, source):
             refuse_holes(frame, "score", place)
             yield frame
 
-    return Run(source.stem, pieces, place=place)
+    return Run(source.stem, checked, place=place)
 
 
 def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -177,6 +176,16 @@ def _packed(source: Source) -> bool:
     """Whether the file is compressed as a whole, so that its columns cannot be looked up."""
     with source.raw() as raw:
         return raw.read(4) not in (PARQUET, ARROW[:4])
+
+
+def pieces(frame: pl.LazyFrame, source: Source) -> Iterator[pl.DataFrame]:
+    """The rows of what `scanned` gave, a million at a time.
+
+    Raises:
+        InputError: as `collected`.
+    """
+    for begin in range(0, collected(frame.select(pl.len()), source).item(), _BATCH):
+        yield collected(frame.slice(begin, _BATCH), source)
 
 
 def collected(frame: pl.LazyFrame, source: Source) -> pl.DataFrame:

@@ -47,8 +47,26 @@ class Sample:
         """What every figure on such candidates is marked with."""
         return f"sampled({self.negatives})"
 
+    @property
+    def name(self) -> str:
+        """What to call a file of them."""
+        return f"candidates.sampled-{self.negatives}"
 
-def sample(qrels: Qrels, log: pl.DataFrame, negatives: int, seed: int = 0) -> Sample:
+    @property
+    def marked(self) -> pl.DataFrame:
+        """The table with the mark in every row."""
+        return self.table.with_columns(pl.lit(self.mark).alias("candidates"))
+
+
+def sample(
+    qrels: Qrels,
+    log: pl.DataFrame,
+    negatives: int,
+    seed: int = 0,
+    *,
+    items: pl.Series | None = None,
+    random: np.random.Generator | None = None,
+) -> Sample:
     """Draw items that a user never had, without replacement, each as likely as any other.
 
     Args:
@@ -57,13 +75,15 @@ def sample(qrels: Qrels, log: pl.DataFrame, negatives: int, seed: int = 0) -> Sa
             is not drawn.
         negatives: how many to draw for each user.
         seed: of the draw.
+        items: what to draw from, in byte order; the items of the log if not given.
+        random: goes on drawing where another call stopped, for the next users.
     """
-    items = log["doc_id"].unique().sort()
+    items = log["doc_id"].unique().sort() if items is None else items
     judged = qrels.table.select("query_id", "doc_id")
     users = judged["query_id"].unique().sort()
     had = pl.concat([log.select("query_id", "doc_id"), judged]).unique()
     drawn, short = [], 0
-    rng = np.random.default_rng(seed)
+    rng = random or np.random.default_rng(seed)
     for codes in _had(had, users, items):
         free = len(items) - len(codes)
         short += free < negatives

@@ -77,23 +77,44 @@ def interactions_of(
     """
     if raw.is_empty():
         raise InputError("there are no interactions in it.", source=place.label)
+    rows, told = checked(raw, place, unit)
+    table = ordered(rows, told, same)
+    return Interactions(completed(table), told, name, len(rows) - len(table), place)
+
+
+def checked(raw: pl.DataFrame, place: Place, unit: Unit | None = None) -> tuple[pl.DataFrame, Unit]:
+    """The columns of a log that are there, ids as strings and times as instants, and their unit.
+
+    Raises:
+        InputError: as `interactions_of`.
+    """
+    ids = [pl.col("query_id", "doc_id").cast(pl.String)]
+    if "kind" in raw.columns:
+        ids.append(pl.col("kind").cast(pl.String).fill_null(KIND))
     value = pl.col("value").cast(pl.Float64) if "value" in raw.columns else pl.lit(1.0)
-    kind = pl.col("kind").cast(pl.String).fill_null(KIND) if "kind" in raw.columns else pl.lit(KIND)
-    ids = pl.col("query_id", "doc_id").cast(pl.String)
-    frame = raw.with_columns(ids, value.alias("value"), kind.alias("kind"))
+    frame = raw.with_columns(*ids, value.alias("value"))
     refuse_holes(frame, "value", place)
     told: Unit = "none"
-    at = pl.Series("at", [None], dtype=pl.Int64).new_from_index(0, len(frame))
     if "at" in raw.columns:
         if raw["at"].null_count():
             row = int(raw["at"].is_null().arg_max() or 0)
             problem = "the time is empty, where other rows have one."
             raise InputError(problem, source=place.label, line=place.line(row))
         at, told = instants(raw["at"], place, unit)
-    table = frame.with_columns(at.alias("at")).select(*SCHEMA)
-    whole = len(table)
+        frame = frame.with_columns(at.alias("at"))
+    return frame.select(name for name in SCHEMA if name in raw.columns), told
+
+
+def ordered(rows: pl.DataFrame, unit: Unit, same: str) -> pl.DataFrame:
+    """Rows by user and time; of rows that are equal in every column the first, or each."""
     if same == "once":
-        table = table.unique(maintain_order=True, keep="first")
-    order = ["query_id", "at"] if told != "none" else ["query_id"]
-    table = table.sort(order, maintain_order=True)
-    return Interactions(table, told, name, whole - len(table), place)
+        rows = rows.unique(maintain_order=True, keep="first")
+    order = ["query_id", "at"] if unit != "none" else ["query_id"]
+    return rows.sort(order, maintain_order=True)
+
+
+def completed(rows: pl.DataFrame) -> pl.DataFrame:
+    """The same with what the log does not say: no time, one kind, a value of 1."""
+    usual = {"at": pl.lit(None, pl.Int64), "kind": pl.lit(KIND), "value": pl.lit(1.0)}
+    missing = [each.alias(name) for name, each in usual.items() if name not in rows.columns]
+    return rows.with_columns(missing).select(*SCHEMA)

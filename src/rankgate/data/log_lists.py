@@ -13,11 +13,12 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rankgate.data.log_tables import Rows
     from rankgate.data.source import Source
 
 
-def read(source: Source, columns: Mapping[str, str]) -> tuple[pl.DataFrame, Place]:  # noqa: ARG001
-    """One row for each item; ``at`` is its place in the line, from 1 on.
+def read(source: Source, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
+    """One row for each item, in one piece; ``at`` is its place in the line, from 1 on.
 
     A user may stand on several lines; later lines are later in time.
 
@@ -55,4 +56,4 @@ def read(source: Source, columns: Mapping[str, str]) -> tuple[pl.DataFrame, Plac
     )
     at = pl.int_range(1, pl.len() + 1).over("query_id").alias("at")
     lines = np.repeat(np.asarray(numbers, np.int64), lengths)
-    return frame.with_columns(at), Place(source.label, lambda row: int(lines[row]))
+    return iter((frame.with_columns(at),)), Place(source.label, lambda row: int(lines[row]))

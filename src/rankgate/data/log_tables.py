@@ -1,4 +1,4 @@
-"""Logs that are tables: separated fields with and without a header, Parquet, JSONL."""
+"""Logs that are tables, in pieces: separated fields with and without a header, Parquet, JSONL."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from rankgate.data.log_columns import mapped
 from rankgate.data.place import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from rankgate.data.source import Source
+
+    Rows = tuple[Iterator[pl.DataFrame], Place]
 
 _MOVIELENS = ("query_id", "doc_id", "value", "at")
 _NUMBERS = frozenset({"value"})
 _EMPTY = frozenset({"kind", "at"})
 
 
-def delimited(source: Source, columns: Mapping[str, str]) -> tuple[pl.DataFrame, Place]:
+def delimited(source: Source, columns: Mapping[str, str]) -> Rows:
     """CSV or TSV whose first line names the columns.
 
     Raises:
@@ -33,7 +35,7 @@ def delimited(source: Source, columns: Mapping[str, str]) -> tuple[pl.DataFrame,
     return _rows(source, header, mapped(header.names, columns, source.label, 1))
 
 
-def recbole(source: Source, columns: Mapping[str, str]) -> tuple[pl.DataFrame, Place]:
+def recbole(source: Source, columns: Mapping[str, str]) -> Rows:
     """RecBole's atomic file: ``user_id:token``, ``item_id:token`` … between tabs.
 
     Raises:
@@ -45,7 +47,7 @@ def recbole(source: Source, columns: Mapping[str, str]) -> tuple[pl.DataFrame, P
     return _rows(source, header, {ours: plain[theirs] for ours, theirs in found.items()})
 
 
-def u_data(source: Source, columns: Mapping[str, str]) -> tuple[pl.DataFrame, Place]:  # noqa: ARG001
+def u_data(source: Source, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
     """MovieLens 100K: user, item, rating and time between tabs, without a header.
 
     Raises:
@@ -54,7 +56,7 @@ def u_data(source: Source, columns: Mapping[str, str]) -> tuple[pl.DataFrame, Pl
     return _rows(source, records.Header("\t", _MOVIELENS, 0), dict(zip(_MOVIELENS, _MOVIELENS)))  # noqa: B905
 
 
-def ratings_dat(source: Source, columns: Mapping[str, str]) -> tuple[pl.DataFrame, Place]:  # noqa: ARG001
+def ratings_dat(source: Source, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
     """MovieLens 1M and 10M: user, item, rating and time between double colons.
 
     Raises:
@@ -65,7 +67,7 @@ def ratings_dat(source: Source, columns: Mapping[str, str]) -> tuple[pl.DataFram
     return _rows(source, records.Header(":", names, 0), {name: name for name in _MOVIELENS})
 
 
-def columnar(source: Source, columns: Mapping[str, str]) -> tuple[pl.DataFrame, Place]:
+def columnar(source: Source, columns: Mapping[str, str]) -> Rows:
     """Parquet or Arrow.
 
     Raises:
@@ -74,10 +76,10 @@ def columnar(source: Source, columns: Mapping[str, str]) -> tuple[pl.DataFrame, 
     frame = arrow.scanned(source)
     found = mapped(frame.collect_schema().names(), columns, source.label)
     chosen = frame.select(pl.col(theirs).alias(ours) for ours, theirs in found.items())
-    return arrow.collected(chosen, source), Place(source.label)
+    return arrow.pieces(chosen, source), Place(source.label)
 
 
-def jsonl(source: Source, columns: Mapping[str, str]) -> tuple[pl.DataFrame, Place]:
+def jsonl(source: Source, columns: Mapping[str, str]) -> Rows:
     """One object a line.
 
     Raises:
@@ -91,7 +93,7 @@ def jsonl(source: Source, columns: Mapping[str, str]) -> tuple[pl.DataFrame, Pla
                            source.label, line))  # fmt: skip
         lines.append(line)
     place = Place(source.label, lambda row: lines[row])
-    return pl.DataFrame(rows, infer_schema_length=None, strict=False), place
+    return iter((pl.DataFrame(rows, infer_schema_length=None, strict=False),)), place
 
 
 def _typed(row: dict[str, object], label: str, line: int) -> dict[str, object]:
@@ -105,13 +107,9 @@ def _typed(row: dict[str, object], label: str, line: int) -> dict[str, object]:
     return row
 
 
-def _rows(
-    source: Source, header: records.Header, kept: dict[str, str]
-) -> tuple[pl.DataFrame, Place]:
+def _rows(source: Source, header: records.Header, kept: dict[str, str]) -> Rows:
     layout = records.Layout(header, kept, _NUMBERS & {*kept}, _EMPTY & {*kept})
-    schema = {name: pl.Float64 if name in _NUMBERS else pl.String for name in kept}
-    frame = pl.concat([pl.DataFrame(schema=schema), *records.frames(source, layout)])
-    return frame, Place(source.label, partial(_line, source, header))
+    return records.frames(source, layout), Place(source.label, partial(_line, source, header))
 
 
 def _line(source: Source, header: records.Header, row: int) -> int | None:

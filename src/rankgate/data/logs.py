@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import polars as pl
 from rankgate.data import log_lists, log_tables
 from rankgate.data.interactions import Interactions, interactions_of
 from rankgate.data.log_columns import mapped
+from rankgate.data.matrices import is_source, pairs_of, source_of
 from rankgate.data.place import Place
 from rankgate.data.source import Source, source
 from rankgate.errors import InputError, UsageError
@@ -26,7 +27,7 @@ _U_DATA = re.compile(rb"^\d+\t\d+\t\d+(\.\d+)?\t\d+\r?$")
 _RATINGS_DAT = re.compile(rb"^\d+::\d+::\d+(\.\d+)?::\d+\r?$")
 _BOM = b"\xef\xbb\xbf"
 
-Read = Callable[[Source, Mapping[str, str]], tuple[pl.DataFrame, Place]]
+Read = Callable[[Source, Mapping[str, str]], tuple[Iterator[pl.DataFrame], Place]]
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class LogFormat:
         name: what ``--from`` calls it.
         title: what it is.
         fits: whether a file begins like one: its first bytes and its first line.
-        read: its rows under our column names, and where they stand.
+        read: its rows under our column names, in pieces, and where they stand.
         unit: the unit of its times, where the format says it.
     """
 
@@ -94,17 +95,48 @@ def read_interactions(
     """
     if isinstance(log, Interactions):
         return log
+    raw = opened(log, columns, from_=from_, unit=unit)
+    rows = [piece if timed else piece.drop("at", strict=False) for piece in raw.pieces]
+    frame = pl.concat(rows) if rows else pl.DataFrame()
+    return interactions_of(frame, raw.name, raw.place, raw.unit, same=same)
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A log that is open, nothing of it read or checked.
+
+    Attributes:
+        name: what to call the log.
+        place: where its rows stand.
+        pieces: the rows under our column names, once.
+        unit: the unit of times that are numbers, if it is known.
+    """
+
+    name: str
+    place: Place
+    pieces: Iterator[pl.DataFrame]
+    unit: Unit | None
+
+
+def opened(
+    log: Any,  # noqa: ANN401 - a path, a frame, or a log as it is
+    columns: Mapping[str, str] | None = None,
+    *,
+    from_: str | None = None,
+    unit: Unit | None = None,
+) -> Raw:
+    """A log whose rows come piece by piece; arguments as of `read_interactions`.
+
+    Raises:
+        InputError, UsageError: as `read_interactions`; what is wrong in rows, when they are read.
+    """
     if not isinstance(log, str | Path | Source):
         rows, name, where = _in_memory(log, columns or {})
-        return interactions_of(_bare(rows, timed), name, where, unit, same=same)
+        return Raw(name, where, iter((rows,)), unit)
     place = log if isinstance(log, Source) else source(log)
     found = _named(from_) if from_ else detected(place)
-    rows, where = found.read(place, columns or {})
-    return interactions_of(_bare(rows, timed), place.stem, where, found.unit or unit, same=same)
-
-
-def _bare(rows: pl.DataFrame, timed: bool) -> pl.DataFrame:  # noqa: FBT001 - of this file
-    return rows if timed else rows.drop("at", strict=False)
+    pieces, where = found.read(place, columns or {})
+    return Raw(place.stem, where, pieces, found.unit or unit)
 
 
 def detected(place: Source) -> LogFormat:
@@ -131,7 +163,14 @@ def _named(name: str) -> LogFormat:
 
 
 def _in_memory(table: Any, columns: Mapping[str, str]) -> tuple[pl.DataFrame, str, Place]:  # noqa: ANN401
-    """A frame under our column names."""
+    """A frame under our column names; of a matrix what is not 0."""
+    if is_source(table):
+        met = source_of(table, "log")
+        rows, items = pairs_of(met)
+        ids = met.users.names.gather(rows), met.items.names.gather(items)
+        table = pl.DataFrame(
+            [each.alias(name) for each, name in zip(ids, ("query_id", "doc_id"), strict=True)]
+        )
     if isinstance(table, pl.LazyFrame):
         table = table.collect()
     if not isinstance(table, pl.DataFrame):

@@ -12,7 +12,7 @@ from rankgate.report.paragraphs import beside
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rankgate.services.split import Fold, Split
+    from rankgate.services.split_figures import FoldFigures, SplitFigures
 
 FORMS = ("text", "json", "markdown")
 """The forms of a split, by the name that ``--format`` takes."""
@@ -20,7 +20,7 @@ FORMS = ("text", "json", "markdown")
 _DRAWN = frozenset({"leave-one-out", "random", "cold-users", "cold-items"})
 
 
-def render(told: Split, form: str, width: int = WIDTH) -> str:
+def render(told: SplitFigures, form: str, width: int = WIDTH) -> str:
     """A split in one of `FORMS`."""
     if form == "json":
         return as_json.dumped(told.to_dict())
@@ -36,7 +36,7 @@ def render(told: Split, form: str, width: int = WIDTH) -> str:
     return f"{_title(told)}\n\n{table}\n\n{told_rows}"
 
 
-def parts(told: Split) -> Grid:
+def parts(told: SplitFigures) -> Grid:
     """Every part of every fold, a row each."""
     many = len(told.folds) > 1
     clock = any(part.first for fold in told.folds for part in fold.parts)
@@ -51,7 +51,7 @@ def parts(told: Split) -> Grid:
     return Grid(head, tuple(rows))
 
 
-def _title(told: Split) -> str:
+def _title(told: SplitFigures) -> str:
     plan = told.plan
     how = {"leave-last": f"{plan.last} of each user", "windows": f"{plan.windows} folds"}
     share = how.get(plan.way, "" if plan.way == "leave-one-out" or plan.cut is not None
@@ -60,17 +60,17 @@ def _title(told: Split) -> str:
     return f"{printable(told.log)} split by {plan.way}{', ' if share else ''}{share}{seed}"
 
 
-def _facts(told: Split) -> list[tuple[str, str]]:
+def _facts(told: SplitFigures) -> list[tuple[str, str]]:
     rows = [("judgments", _truth(told)), ("candidates", _candidates(told))]
     if told.repeated:
         rows.append(("left out", f"{told.repeated:,} rows that were equal to another"))
     return [*rows, ("shared", _shared(told))]
 
 
-def _truth(told: Split) -> str:
+def _truth(told: SplitFigures) -> str:
     rule = told.rule
-    count = _sum(told, lambda fold: len(fold.judgments.table))
-    relevant = _sum(told, lambda fold: int((fold.judgments.table["grade"] > 0).sum()))
+    count = _sum(told, lambda fold: fold.judged)
+    relevant = _sum(told, lambda fold: fold.relevant)
     weights = ", ".join(f"{kind} {weight:g}" for kind, weight in rule.weights.items())
     weighed = f"; kinds weigh {weights}" if weights else ""
     return (
@@ -79,16 +79,16 @@ def _truth(told: Split) -> str:
     )
 
 
-def _candidates(told: Split) -> str:
+def _candidates(told: SplitFigures) -> str:
     words = {"unseen": "all items but those the user had in training", "all": "all items"}
     if told.candidates in words:
         return words[told.candidates]
-    short = _sum(told, lambda fold: fold.sample.short if fold.sample else 0)
+    short = _sum(told, lambda fold: fold.short)
     fewer = f"; {short:,} users had fewer to draw from" if short else ""
     return f"{told.candidates}: each user's judged items and negatives that were drawn{fewer}"
 
 
-def _shared(told: Split) -> str:
+def _shared(told: SplitFigures) -> str:
     leaks = [fold.leaks for fold in told.folds]
     sums = [
         (sum(each.users_only_test for each in leaks), "users only in the test"),
@@ -101,7 +101,7 @@ def _shared(told: Split) -> str:
     return "; ".join(f"{count:,} {what}" for count, what in sums if count) or "nothing"
 
 
-def _sum(told: Split, of: Callable[[Fold], int]) -> int:
+def _sum(told: SplitFigures, of: Callable[[FoldFigures], int]) -> int:
     return sum(of(fold) for fold in told.folds)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from rankgate.data.clock import shown
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.clock import Unit
     from rankgate.data.interactions import Interactions
 
 _PAIR = ["query_id", "doc_id"]
@@ -58,39 +62,100 @@ class Leaks:
         return asdict(self)
 
 
-def part_of(name: str, log: Interactions) -> Part:
-    """The figures of one part."""
-    table = log.table
-    first, last = "", ""
-    if log.timed and log.unit != "place":
-        at = table["at"].to_numpy()
-        first, last = shown(int(at.min()), log.unit), shown(int(at.max()), log.unit)
-    users, items = (table[column].n_unique() for column in _PAIR)
-    return Part(name, len(table), users, items, first, last)
+@dataclass(eq=False)
+class PartCount:
+    """The figures of one part, counted stretch by stretch of whole users."""
+
+    rows: int = 0
+    users: int = 0
+    items: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
+    first: int | None = None
+    last: int | None = None
+
+    def add(self, table: pl.DataFrame) -> None:
+        """Count the rows of some users, which no other call has."""
+        if table.is_empty():
+            return
+        self.rows += len(table)
+        self.users += table["query_id"].n_unique()
+        self.items = pl.concat([self.items, table["doc_id"].unique()]).unique()
+        if not table["at"].null_count():
+            at = table["at"].to_numpy()
+            low, high = int(at.min()), int(at.max())
+            self.first = low if self.first is None else min(self.first, low)
+            self.last = high if self.last is None else max(self.last, high)
+
+    def part(self, name: str, unit: Unit) -> Part:
+        """The figures so far, times as people read them."""
+        ends = (self.first, self.last)
+        told = ["" if at is None or unit == "place" else shown(at, unit) for at in ends]
+        return Part(name, self.rows, self.users, len(self.items), *told)
 
 
-def leaks_of(train: Interactions, validation: Interactions | None, test: Interactions) -> Leaks:
-    """What the parts have in common."""
-    learned = pl.concat([train.table, *([validation.table] if validation else [])])
-    users, items = (_only(test.table, learned, column) for column in _PAIR)
-    clock = test.unit not in {"none", "place"}
-    again = test.table.select(_PAIR).unique().join(learned.select(_PAIR).unique(), on=_PAIR)
-    return Leaks(
-        users_only_test=users,
-        items_only_test=items,
-        users_only_train=_only(learned, test.table, "query_id"),
-        pairs_again=len(again),
-        ahead=int((learned["at"] >= test.table["at"].min()).sum()) if clock else 0,
-        same_time=_same_time(learned, test.table) if test.timed else 0,
-    )
+@dataclass(eq=False)
+class LeakCount:
+    """What parts have in common, counted stretch by stretch of whole users.
+
+    Attributes:
+        clock: whether times hold for all users.
+        learned: the items of training and validation.
+        tested: those of the test.
+        counted: the sums over users that `Leaks` has, by name.
+        least: the first time of the test so far.
+        earlier: times of training before it, which a later stretch may yet reach below.
+    """
+
+    clock: bool
+    learned: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
+    tested: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
+    counted: dict[str, int] = field(default_factory=dict)
+    least: int | None = None
+    earlier: list[NDArray[np.int64]] = field(default_factory=list)
+
+    def add(self, train: Interactions, validation: Interactions | None, test: Interactions) -> None:
+        """Count some users, whom no other call has."""
+        tables = [train.table, *([validation.table] if validation else [])]
+        learned, tested = pl.concat(tables), test.table
+        self.learned = pl.concat([self.learned, learned["doc_id"].unique()]).unique()
+        self.tested = pl.concat([self.tested, tested["doc_id"].unique()]).unique()
+        pairs = [table.select(_PAIR).unique() for table in (learned, tested)]
+        more = {
+            "users_only_test": _only(tested, learned),
+            "users_only_train": _only(learned, tested),
+            "pairs_again": len(pairs[1].join(pairs[0], on=_PAIR)),
+            "same_time": _same_time(learned, tested) if test.timed else 0,
+            "ahead": self._ahead(learned, tested) if self.clock else 0,
+        }
+        self.counted = {name: self.counted.get(name, 0) + count for name, count in more.items()}
+
+    def leaks(self) -> Leaks:
+        """What was counted so far."""
+        unknown = self.tested.filter(~self.tested.is_in(self.learned.implode()))
+        return Leaks(items_only_test=len(unknown), **self.counted)
+
+    def _ahead(self, learned: pl.DataFrame, tested: pl.DataFrame) -> int:
+        """How many more rows of training are not before the test, now that these are there."""
+        self.earlier.append(learned["at"].to_numpy())
+        if not tested.is_empty():
+            low = int(tested["at"].to_numpy().min())
+            self.least = low if self.least is None else min(self.least, low)
+        if self.least is None:
+            return 0
+        least, found = self.least, 0
+        for place, times in enumerate(self.earlier):
+            before = times < least
+            found += int(np.count_nonzero(~before))
+            self.earlier[place] = times[before]
+        return found
 
 
-def _only(mine: pl.DataFrame, others: pl.DataFrame, column: str) -> int:
-    return len(mine.select(column).unique().join(others.select(column).unique(), on=column,
-                                                 how="anti"))  # fmt: skip
+def _only(mine: pl.DataFrame, others: pl.DataFrame) -> int:
+    """Users that only the first has."""
+    users = (each.select("query_id").unique() for each in (mine, others))
+    return len(next(users).join(next(users), on="query_id", how="anti"))
 
 
-def _same_time(learned: pl.DataFrame, test: pl.DataFrame) -> int:
+def _same_time(learned: pl.DataFrame, tested: pl.DataFrame) -> int:
     last = learned.group_by("query_id").agg(pl.col("at").max())
-    first = test.group_by("query_id").agg(pl.col("at").min())
+    first = tested.group_by("query_id").agg(pl.col("at").min())
     return len(last.join(first, on=["query_id", "at"]))

@@ -1,0 +1,100 @@
+"""Splits on disk, stretch by stretch: the same files and figures as of the whole in memory."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankgate.data.log_stretches import stretched
+from rankgate.data.logs import opened, read_interactions
+from rankgate.data.splits import WAYS, Plan
+from rankgate.errors import InputError, UsageError
+from rankgate.services.split import Truth, split
+from rankgate.services.split_files import written
+from rankgate.services.split_stream import split_into
+
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from("abcdéß"), st.sampled_from("uvwxyz"), st.integers(1, 12),
+        st.sampled_from(["buy", "view"]), st.integers(1, 3),
+    ),
+    min_size=6, max_size=40,
+)  # fmt: skip
+SCHEMA = ["user", "item", "time", "kind", "value"]
+RULES = (Truth(), Truth({"buy": 2, "view": 1}, threshold=2), Truth(grades="value", repeats="mean"))
+
+
+def frame_of(rows):
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _codes(names):
+    return (names.rank("dense") - 1).to_list()
+
+
+ASKED = st.tuples(
+    st.sampled_from(sorted(WAYS)), st.booleans(), st.sampled_from(RULES),
+    st.sampled_from(["unseen", "all", "sampled"]),
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(ROWS, ASKED, st.integers(1, 50))
+def test_stretches_give_what_the_whole_gives(tmp_path_factory, rows, asked, size):
+    way, validation, rule, candidates = asked
+    folder = tmp_path_factory.mktemp("split")
+    plan = Plan(way, share=0.3, windows=2, validation=validation and way != "windows", seed=3)
+    log = frame_of(rows)
+    try:
+        told = split(log, plan, rule, candidates=candidates, negatives=2)
+    except (InputError, UsageError) as error:
+        with pytest.raises(type(error), match=re.escape(str(error))):
+            split_into(log, plan, rule, candidates=candidates, negatives=2, rows=size)
+        return
+    whole, parts = folder / "whole", folder / "parts"
+    names = written(told, whole)
+    figures, found = split_into(
+        log, plan, rule, folder=parts, candidates=candidates, negatives=2, rows=size
+    )
+    assert found == names
+    assert figures.to_dict() == told.to_dict()
+    for name in names:
+        assert (parts / name).read_bytes() == (whole / name).read_bytes(), name
+    assert sorted(p.name for p in parts.iterdir()) == sorted(p.name for p in whole.iterdir())
+
+
+def test_a_stretch_holds_whole_users_in_order(tmp_path):
+    rows = [(f"u{k % 7}", f"i{k}", k, "view", 1) for k in range(70)]
+    told = stretched(opened(frame_of(rows)), tmp_path, rows=20)
+    assert [len(each.table) for each in told] == list(told.lengths)
+    assert max(told.lengths) <= 30
+    assert len(told.lengths) > 2
+    whole = read_interactions(frame_of(rows)).table
+    assert pl.concat([each.table for each in told]).equals(whole)
+    narrow = told.narrow(items=True)
+    assert narrow.table["query_id"].to_list() == _codes(whole["query_id"])
+    assert narrow.table["doc_id"].to_list() == _codes(whole["doc_id"])
+
+
+def test_what_is_wrong_in_a_later_piece_names_its_line(tmp_path):
+    place = tmp_path / "log.csv"
+    place.write_text("user,item,time\n" + "".join(f"u{k},i,{k}\n" for k in range(30)) + "u,,3\n")
+    with pytest.raises(InputError, match=r"log.csv:32: doc_id is empty"):
+        split_into(place, rows=5)
+
+
+def test_units_that_change_between_pieces_are_refused(tmp_path):
+    early = [(f"u{k}", "i", 1_700_000_000 + k, "view", 1) for k in range(10)]
+    late = [(f"u{k}", "i", 1_700_000_000_000 + k, "view", 1) for k in range(10)]
+    pieces = iter([frame_of(early), frame_of(late)])
+    raw = opened(frame_of(early))
+    names = {"user": "query_id", "item": "doc_id", "time": "at"}
+    mixed = raw.__class__(raw.name, raw.place, (each.rename(names) for each in pieces), None)
+    with pytest.raises(InputError, match="'ms' from here on and in 's' before"):
+        stretched(mixed, tmp_path, rows=10)
+    with pytest.raises(InputError, match="no interactions"):
+        stretched(raw.__class__("log", raw.place, iter(()), None), tmp_path)
