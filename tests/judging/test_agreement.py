@@ -55,6 +55,23 @@ def test_figures_counted_by_hand():
     assert told.grades["share"].sum() == pytest.approx(1)
 
 
+FOUR = [[1, 1, None, 1], [2, 2, 3, 2], [3, 3, 3, 3], [3, 3, 3, 3], [2, 2, 2, 2], [1, 2, 3, 4],
+        [4, 4, 4, 4], [1, 1, 2, 1], [2, 2, 2, 2], [None, 5, 5, 5], [None, None, 1, 1],
+        [None, None, 3, None]]  # fmt: skip
+"""Four raters of twelve items, one of which one rater graded alone (Gwet 2014)."""
+
+
+def test_gwets_raters_have_the_published_coefficients():
+    """A pair with one grade tells no agreement, and yet how often a grade comes by chance."""
+    told = agreements(ratings_of(FOUR), samples=10)
+    published = {"Fleiss' kappa": 0.761169, "Conger's kappa": 0.762817, "Gwet's AC1": 0.775444,
+                 "Gwet's AC2, linear": 0.858739, "Gwet's AC2, quadratic": 0.914001,
+                 "Brennan-Prediger": 0.772727, "alpha, nominal": 0.743421}  # fmt: skip
+    assert {name: told.coefficients[name].value for name in published} == pytest.approx(
+        published, abs=1e-6
+    )
+
+
 def test_specific_agreement_of_two():
     """Of a 2x2 table a, b, c, d: 2a/(2a+b+c) and 2d/(2d+b+c) (Fleiss 1981)."""
     told = agreements(ratings_of([[1, 1]] * 20 + [[1, 0]] * 5 + [[0, 1]] * 10 + [[0, 0]] * 15))

@@ -62,7 +62,8 @@ class Agreements:
         grades: ``grade``, ``ratings``, ``share`` (prevalence), ``agreement`` (of the pairs of
             ratings in which one has the grade, the share in which both have it: specific
             agreement, Fleiss 1981).
-        coefficients: by name, over the pairs that two raters or more graded.
+        coefficients: by name, over the pairs that two raters or more graded; kappas and Gwet's
+            take the chance of agreement from all grades, as their authors do.
         raters: ``rater``, ``ratings``, ``cannot_tell``, ``mean``, ``overlap``, ``bias`` (mean of
             the grade minus the mean of the others'), ``agreement`` (share of the other ratings of
             the same pair that are equal), ``top_share`` (of their most frequent grade),
@@ -125,7 +126,9 @@ def agreements(
         },
         _by_grade(sheet),
         {
-            name: with_interval(partial(of, both, kind), len(both.said), samples=samples, seed=seed)
+            name: with_interval(
+                partial(of, sheet, kind), len(sheet.said), samples=samples, seed=seed
+            )
             for name, _, of, kind in COEFFICIENTS
         },
         _by_rater(stand.table, told),

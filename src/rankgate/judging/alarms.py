@@ -46,8 +46,8 @@ def _overlap(found: Agreements) -> list[Alarm]:
         Alarm(
             "overlap",
             "",
-            f"only {overlap} of {pairs} pairs have two grades or more: agreement cannot be told; "
-            "let a second rater grade some.",
+            f"{overlap} of {pairs} pairs have two grades or more: {ENOUGH} are the least to tell "
+            "agreement by; let two raters grade more.",
         )
     ]
 

@@ -82,7 +82,7 @@ def _title(told: Agreed, width: int) -> str:
     line = (
         f"agreement in {printable(told.found.name)}: {counts['ratings']} grades by "
         f"{counts['raters']} raters of {counts['pairs']} pairs; {counts['overlap']} pairs have "
-        f"two grades or more, {counts['ties']} of them no majority"
+        f"two grades or more, {counts['ties']} of them without a majority"
     )
     more = [
         f"{counts[name]} {words}"
@@ -114,7 +114,9 @@ def _raters(table: pl.DataFrame) -> Grid:
         .drop("lowest", "highest")
         .iter_rows()
     ]  # fmt: skip
-    return Grid(head, tuple(rows))
+    whole = Grid(head, tuple(rows))
+    timed = table["median_seconds"].is_not_null().any()
+    return whole if timed else whole.columns(1, len(head) - 1)
 
 
 def _grades(table: pl.DataFrame) -> Grid:
