@@ -108,7 +108,7 @@ def _compare(given: Collection, lines: list[Line], known: Known, found: Found) -
     ours = _ours(given, {line["metric"] for line in wanted}, known)
     for line in wanted:
         value = ours[line["metric"], line["query"]]
-        _note(given, line, value, found)
+        note(given, line, value, found)
 
 
 def _left_out(given: Collection, line: Line, known: Known, found: Found) -> bool:
@@ -159,7 +159,8 @@ def _plain(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _note(given: Collection, line: Line, ours: float | str | None, found: Found) -> None:
+def note(given: Collection, line: Line, ours: float | str | None, found: Found) -> None:
+    """Hold one value against ours."""
     theirs, name = line["value"], line["metric"]
     if theirs is None or ours is None or isinstance(ours, str):
         same, apart = theirs is ours, 0.0

@@ -198,3 +198,97 @@ PEERS = (
         alone=True,
     ),
 )
+
+
+def _short(world: Collection, metric: str) -> bool:  # noqa: ARG001 - as above
+    return world["kind"] == "short lists"
+
+
+def _novelty(world: Collection, metric: str) -> bool:
+    return metric == "novelty" and world["kind"] == "short lists"
+
+
+def _fresh(world: Collection, metric: str) -> bool:
+    return metric in {"catalog_coverage", "novelty"} and "training has not" in world["kind"]
+
+
+LIST_PEERS = (
+    Peer(
+        "recommenders",
+        "recommenders",
+        "1.2.1",
+        "lists_recommenders.py",
+        "recommenders",
+        also=("pandas",),
+        looser=(("serendipity", 1e-6),),
+        excluded=(
+            ("a mean over places, and not over lists first", _novelty),
+            (
+                "coverage of more items than there are, where training has not all",
+                lambda w, m: m == "catalog_coverage" and _fresh(w, m),
+            ),
+        ),
+    ),
+    Peer("lenskit", "lenskit", "2025.8.1", "lists_lenskit.py", "lenskit"),
+    Peer(
+        "recbole",
+        "recbole",
+        "1.2.1",
+        "lists_recbole.py",
+        "recbole",
+        also=(
+            "torch",
+            "pandas",
+            "scikit-learn",
+            "scipy",
+            "colorlog",
+            "colorama",
+            "texttable",
+            "tabulate",
+            "tqdm",
+            "psutil",
+            "PyYAML",
+            "tensorboard",
+        ),
+        alone=True,
+        excluded=(("its matrix of items has no place that is empty", _short),),
+    ),
+    Peer(
+        "rexmex",
+        "rexmex",
+        "0.1.3",
+        "lists_rexmex.py",
+        "rexmex",
+        also=("six",),
+        looser=(("_coverage", 5.1e-4),),
+        excluded=(
+            ("it stops at a list that is shorter than k", _novelty),
+            (
+                "it has no novelty for items that training has not",
+                lambda w, m: m == "novelty" and _fresh(w, m),
+            ),
+        ),
+    ),
+    Peer(
+        "recmetrics",
+        "recmetrics",
+        "0.1.5",
+        "lists_recmetrics.py",
+        "recmetrics",
+        also=("pandas", "matplotlib", "seaborn", "scikit-learn", "plotly", "funcsigs"),
+        alone=True,
+        looser=(("prediction_coverage", 5.1e-5),),
+        excluded=(
+            (
+                "it stops at lists of unequal length",
+                lambda w, m: m == "personalization" and _short(w, m),
+            ),
+            ("it divides by k, however short a list is", _novelty),
+            (
+                "it has no novelty for items that training has not",
+                lambda w, m: m == "novelty" and _fresh(w, m),
+            ),
+        ),
+    ),
+)
+"""Those that have metrics on lists, and are given worlds."""

@@ -15,7 +15,7 @@ warnings.simplefilter("ignore")
 
 from forms import FORMS, ranked  # noqa: E402 - the folder must be known first
 
-__all__ = ["by_collection", "by_query", "ranked", "read", "tell"]
+__all__ = ["by_collection", "by_query", "ranked", "read", "tell", "worlds"]
 
 Values = dict[str, float]
 Call = Callable[[], Any]
@@ -25,6 +25,12 @@ def read(form: str) -> Iterator[dict[str, Any]]:
     """The collections of the file named on the command line, in one of the forms."""
     for collection in json.loads(Path(sys.argv[1]).read_text()):
         yield FORMS[form](collection)
+
+
+def worlds() -> list[dict[str, Any]]:
+    """The worlds of the file named on the command line."""
+    found: list[dict[str, Any]] = json.loads(Path(sys.argv[1]).read_text())
+    return found
 
 
 def tell(collection: int, metric: str, call: Call, query: str | None = None) -> None:

@@ -17,7 +17,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "doc_id": (
         "doc_id", "item_id", "itemid", "item", "iid", "movie_id", "movieid", "product_id",
         "productid", "asin", "parent_asin", "article_id", "track_id", "book_id", "news_id",
-        "clicked_doc_id", "doc", "document",
+        "clicked_doc_id", "doc", "document", "content_id", "contentid", "content",
     ),
     "at": (
         "at", "timestamp", "time", "ts", "datetime", "date", "event_time", "unixreviewtime",

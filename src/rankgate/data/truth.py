@@ -68,6 +68,9 @@ class Truth:
 def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels:
     """Judgments from a log, one for each user and item, the user's items in time order.
 
+    That is the order of the first interactions that are worth anything; then come the items that
+    were none, such as those that were only shown.
+
     A pair below the threshold is judged with grade 0; a pair that is not in the log is unjudged.
 
     Args:
@@ -90,7 +93,13 @@ def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels
     rule = rule or Truth()
     rows = _weighed(log, rule)
     together = _TOGETHER[rule.repeats].alias("worth")
-    pairs = rows.group_by("query_id", "doc_id", maintain_order=True).agg(together)
+    first = pl.col("place").filter(pl.col("worth") != 0).min()
+    pairs = (
+        rows.with_row_index("place")
+        .group_by("query_id", "doc_id", maintain_order=True)
+        .agg(together, first)
+        .sort("query_id", "place", nulls_last=True, maintain_order=True)
+    )
     relevant = pl.col("worth") >= rule.threshold
     if rule.weights:
         relevant &= pl.col("worth") != 0

@@ -1,0 +1,30 @@
+"""LensKit: a data set of training, and lists of items."""
+
+import pandas as pd
+from lenskit.data import ItemList, from_interactions_df
+from lenskit.metrics import ListGini, MeanPopRank
+from wire import tell, worlds
+
+
+def gini(world, k):
+    """Of the lists of all users together."""
+    metric = ListGini(k, items=len(world["features"]))
+    told = [metric.measure_list(ItemList(items, ordered=True), None)
+            for items in world["lists"].values()]  # fmt: skip
+    return metric.global_aggregate(told)
+
+
+def popular(world, k):
+    """The mean over the lists."""
+    pairs = [(user, item) for user, items in world["train"].items() for item in items]
+    metric = MeanPopRank(from_interactions_df(pd.DataFrame(pairs, columns=["user_id", "item_id"])),
+                         n=k)  # fmt: skip
+    told = [metric.measure_list(ItemList(items, ordered=True), None)
+            for items in world["lists"].values()]  # fmt: skip
+    return sum(told) / len(told)
+
+
+for world in worlds():
+    for k in (1, world["k"]):
+        tell(world["id"], f"ListGini(n={k})", lambda w=world, k=k: gini(w, k))
+        tell(world["id"], f"MeanPopRank(n={k})", lambda w=world, k=k: popular(w, k))
