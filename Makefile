@@ -36,6 +36,7 @@ bench: .venv/.run      ## side by side with the peers; half an hour
 
 oracle: .venv/.run     ## random collections against thirteen other tools, each by itself
 	$(BIN)/python oracle/run.py
+	$(BIN)/python oracle/lists.py
 
 validity: .venv/.run   ## do verdicts hold? simulations; a quarter of an hour
 	$(BIN)/python validity/run.py
