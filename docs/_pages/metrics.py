@@ -112,12 +112,23 @@ def _parameters(passport: Passport) -> str:
     return "## Parameters\n\n" + table(("parameter", "unasked", "may be"), rows)
 
 
+def _choice(bound: str) -> str:
+    return bound if bound == passports.USUAL else code(bound)
+
+
 def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
     if not conventions:
         return ""
+    if any("called" in how for how in conventions.values()):
+        rows = [
+            (f"[{name}](../conventions/{name}.md)", _choice(bound), prose(called))
+            for name, bound, called in passports.tools(conventions)
+        ]
+        head = ("tool", "binds", "calls it")
+        return "## Whose variant is which\n\n" + table(head, rows)
     rows = [
         (
-            code(bound) if bound != passports.USUAL else bound,
+            _choice(bound),
             *empty,
             ", ".join(f"[{name}](../conventions/{name}.md)" for name in names),
         )

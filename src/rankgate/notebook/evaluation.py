@@ -44,7 +44,7 @@ class Evaluation(services.Evaluation):
 
         Where bounds were asked for also ``low`` and ``high``, null for a metric without bounds.
         """
-        return pl.concat([_table(run).insert_column(0, _name(run)) for run in self.runs])
+        return pl.concat([_table(run).select(_name(run), pl.all()) for run in self.runs])
 
     @property
     def bounds(self) -> pl.DataFrame:

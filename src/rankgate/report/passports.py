@@ -159,9 +159,9 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]], width: int) -> st
     return f"conventions\n{indented(''.join(rows))}"
 
 
-def _tools(conventions: Mapping[str, Mapping[str, Any]], width: int) -> str:
+def tools(conventions: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str]]:
     """The tools that have a metric on lists: what they bind, and what they call it."""
-    rows = [
+    return [
         (
             name,
             ", ".join(_bound(*each) for each in how["parameters"].items()) or USUAL,
@@ -169,6 +169,10 @@ def _tools(conventions: Mapping[str, Mapping[str, Any]], width: int) -> str:
         )
         for name, how in conventions.items()
     ]
+
+
+def _tools(conventions: Mapping[str, Mapping[str, Any]], width: int) -> str:
+    rows = tools(conventions)
     widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
     told = (beside(row[:2], [row[2]], widths, width - 2) for row in rows)
     return f"conventions, and what their tools call it\n{indented(''.join(told))}"
