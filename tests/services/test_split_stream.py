@@ -42,7 +42,7 @@ ASKED = st.tuples(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(ROWS, ASKED, st.integers(1, 50))
 def test_stretches_give_what_the_whole_gives(tmp_path_factory, rows, asked, size):
     way, validation, rule, candidates = asked

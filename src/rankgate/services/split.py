@@ -139,7 +139,7 @@ def _fold(
 ) -> Fold:
     made = parts(rows, chosen, rule, unseen=unseen)
     judgments = made.judgments
-    if judgments is None:
+    if judgments is None or (made.validation is not None and made.tuning is None):
         raise nothing_judged(rule, rows.place.label)
     drawn = None
     if negatives is not None:

@@ -117,7 +117,7 @@ def _folds(told: Stretches, asked: _Asked, folder: Path | None) -> list[_Fold]:
         for fold in folds:
             fold.add(log, begin)
         begin += len(log.table)
-    if not all(fold.judged for fold in folds):
+    if any(fold.lacking for fold in folds):
         raise nothing_judged(asked.rule, told.place.label)
     return folds
 
@@ -127,15 +127,17 @@ class _Fold:
 
     Attributes:
         count: the figures.
-        judged: whether there is any judgment of the test yet.
+        lacking: the parts of which nothing is judged yet.
     """
 
     def __init__(self, chosen: Masks, told: Stretches, asked: _Asked, folder: Path | None) -> None:
         self.count = FoldCount(asked.plan, told.unit)
-        self.judged = False
+        self.lacking = {"test"} if chosen.validation is None else {"test", "validation"}
         self._chosen, self._asked, self._items = chosen, asked, told.items
         self._random = np.random.default_rng(asked.plan.seed)
-        self._files: dict[str, dict[str, list[Path]]] = {"logs": {}, "qrels": {}, "candidates": {}}
+        self._files: dict[str, dict[str, list[Path]]] = {
+            "logs": {}, "qrels": {"validation": []}, "candidates": {},
+        }  # fmt: skip
         self._folder = folder
 
     def add(self, log: Interactions, begin: int) -> None:
@@ -150,22 +152,22 @@ class _Fold:
                 items=self._items, random=self._random,
             )  # fmt: skip
         self.count.add(made, drawn)
-        self.judged |= made.judgments is not None
         logs = {"train": made.train, "validation": made.validation, "test": made.test}
         for name, part in logs.items():
             if part is not None:
                 self._keep("logs", name, part.table)
-        test = "test" if asked.negatives is None else f"test.sampled-{asked.negatives}"
-        for name, qrels in (("validation", made.tuning), (test, made.judgments)):
+        mark = "" if asked.negatives is None else f".sampled-{asked.negatives}"
+        for name, qrels in (("validation", made.tuning), ("test", made.judgments)):
             if qrels is not None:
-                self._keep("qrels", name, qrels.table)
+                self.lacking.discard(name)
+                self._keep("qrels", f"{name}{mark * (name == 'test')}", qrels.table)
         if drawn:
             self._keep("candidates", drawn.name, drawn.marked)
 
     def tables(self) -> FoldTables:
         """All that was kept."""
         return FoldTables(**{
-            kind: {name: pl.scan_ipc(files) for name, files in named.items()}
+            kind: {name: pl.scan_ipc(files) for name, files in named.items() if files}
             for kind, named in self._files.items()
         })  # fmt: skip
 
