@@ -13,7 +13,6 @@ from rankgate.metrics.list_names import parse_list
 from rankgate.metrics.lists import LIST_METRICS, NONE, Listed
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.overrides import overridden
-from rankgate.services import evaluate
 from rankgate.services.evaluate import chosen_metrics
 from rankgate.services.scorecard import Beside, scorecard
 
@@ -196,4 +195,4 @@ def test_the_scorecard_has_the_number_of_the_tool():
 
 def test_rankings_alone_have_no_such_metric():
     with pytest.raises(UsageError, match="Gini is about lists as a whole; `rankgate scorecard`"):
-        evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["Gini@10"])
+        chosen_metrics(["Gini@10"])

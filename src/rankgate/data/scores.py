@@ -49,6 +49,19 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class Parts:
+    """What numbers over queries are made of: sums, which add up over batches.
+
+    Attributes:
+        means: by metric what its mean is made of, ``(3,)``; see ``scoring.mean.parts``.
+        judged_at: by cutoff the sum of the shares of judged documents, and how many they are.
+    """
+
+    means: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    judged_at: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Scores:
     """Values of several metrics for one run.
 
@@ -65,6 +78,7 @@ class Scores:
         low: the same with all unjudged documents irrelevant, for the metrics that admit bounds;
             None where bounds were not asked for.
         high: the same with all of them of the best grade.
+        parts: what the means are made of; empty where nobody made them of parts.
     """
 
     run: str
@@ -77,6 +91,7 @@ class Scores:
     convention: Mapping[str, Any]
     low: Scores | None = None
     high: Scores | None = None
+    parts: Parts = field(default_factory=Parts)
 
     @cached_property
     def table(self) -> pl.DataFrame:

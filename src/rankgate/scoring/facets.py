@@ -12,7 +12,7 @@ from rankgate.data.run import starts_of
 from rankgate.metrics.facets import Faceted
 from rankgate.metrics.judged import PAD
 from rankgate.scoring.index import Index
-from rankgate.scoring.mean import filled, mean
+from rankgate.scoring.mean import filled, of_parts, parts
 from rankgate.scoring.tally import Job
 from rankgate.scoring.tops import tops
 
@@ -56,14 +56,17 @@ def with_facets(
     faceted = faceted_of(qrels, ranked, scores.query_ids)
     present, retrieved = _presence(ranked, run, scores.query_ids)
     values, why, means = dict(scores.values), dict(scores.why), dict(scores.means)
+    made_of = dict(scores.parts.means)
     for label, metric in metrics:
         job = Job.of(label, metric, how)
         values[label], why[label] = filled(
             metric.kernel(faceted, **metric.bound()), faceted.subtopics == 0,
             present=present, retrieved=retrieved, job=job,
         )  # fmt: skip
-        means[label] = mean(values[label], why[label], job, unknown=scores.counts.unknown_queries)
-    return replace(scores, values=values, why=why, means=means)
+        made_of[label] = parts(values[label], why[label], job)
+        means[label] = of_parts(made_of[label], job, scores.counts.unknown_queries)
+    told = replace(scores.parts, means=made_of)
+    return replace(scores, values=values, why=why, means=means, parts=told)
 
 
 def faceted_of(qrels: Qrels, ranked: pl.DataFrame, queries: pl.Series) -> Faceted:

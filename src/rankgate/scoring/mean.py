@@ -72,45 +72,67 @@ def _rounded(values: NDArray[np.float64], how: Convention) -> NDArray[np.float64
     return np.floor(np.round(scaled, 9)) / 10.0**how.digits
 
 
-def mean(
+def parts(
     values: NDArray[np.float64],
     why: NDArray[np.int8],
     job: Job,
-    *,
-    unknown: int = 0,
     weight: NDArray[np.float64] | None = None,
-) -> float:
-    """One number for many queries, added in query order as trec_eval does.
+    hit: NDArray[np.bool_] | None = None,
+) -> NDArray[np.float64]:
+    """What one number is made of, so that parts of the queries add up to all of them.
 
     Queries whose kind of empty the convention leaves out do not count; any other undefined
-    value makes the mean undefined.
+    value makes the sum undefined. Added in query order, as trec_eval does.
 
     Args:
         values: ``(T,)``.
         why: ``(T,)``, as ``filled`` gives them.
         job: whose values they are.
-        unknown: queries of the run without judgments.
         weight: ``(T,)``, what each query weighs where the metric says so.
+        hit: ``(T,)``, whether a query has a relevant document within the cutoff.
+
+    Returns:
+        ``(3,)``: the sum of the values, or of their logarithms where the mean is geometric, or of
+        the weighted ones; how many they are, or their weight; how many queries have a hit, NaN
+        where nobody says so.
     """
     out = np.zeros(len(values), bool)
     for reason, value in _stand_ins(job.how).items():
         if value is None:
             out |= (why == reason) & np.isnan(values)
-    left = values[~out]
+    left, hits = values[~out], np.nan if hit is None else float(hit.sum())
     if not len(left):
-        return float("nan")
+        return np.array([0.0, 0.0, hits])
+    count = float(len(left))
     if job.metric.aggregate == "weighted" and weight is not None:
-        return _weighted(left, weight[~out])
-    total = float(np.cumsum(left)[-1])
+        left, count = left * weight[~out], float(np.cumsum(weight[~out])[-1])
+    if job.metric.aggregate == "geometric":
+        left = np.log(np.maximum(left, _LEAST))
+    return np.array([np.cumsum(left)[-1], count, hits])
+
+
+def of_parts(found: NDArray[np.float64], job: Job, unknown: int = 0) -> float:
+    """One number for many queries; NaN where there is nothing to take a mean of.
+
+    Args:
+        found: as ``parts`` gives it, or the sum of several.
+        job: whose values they are.
+        unknown: queries of the run without judgments.
+    """
+    total, count, hits = (float(each) for each in found)
+    if job.how.no_hits is not None and hits == 0:
+        return job.how.no_hits
+    if not count:
+        return float("nan")
     if job.metric.aggregate == "sum":
         return total
-    count = len(left) + (unknown if job.how.unknown == "zero" else 0)
-    if job.metric.aggregate == "geometric":
-        return float(np.exp(np.cumsum(np.log(np.maximum(left, _LEAST)))[-1] / count))
-    return total / count
+    if job.metric.aggregate != "weighted" and job.how.unknown == "zero":
+        count += unknown
+    return float(np.exp(total / count)) if job.metric.aggregate == "geometric" else total / count
 
 
-def _weighted(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    """The mean with weights; undefined where nothing has any."""
-    whole = float(np.cumsum(weight)[-1])
-    return float(np.cumsum(values * weight)[-1]) / whole if whole > 0 else float("nan")
+def mean(
+    values: NDArray[np.float64], why: NDArray[np.int8], job: Job, *, unknown: int = 0
+) -> float:
+    """The one number of `parts`; arguments as there."""
+    return of_parts(parts(values, why, job), job, unknown)

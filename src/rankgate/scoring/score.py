@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.run import ScatteredError
-from rankgate.data.scores import Counts, Scores
+from rankgate.data.scores import Counts, Parts, Scores
 from rankgate.errors import InputError
 from rankgate.scoring.align import align, meet, nothing
 from rankgate.scoring.index import Index, Laid
 from rankgate.scoring.mapping import align_mapping
-from rankgate.scoring.mean import filled, mean
+from rankgate.scoring.mean import filled, of_parts, parts
 from rankgate.scoring.tally import Job, Tally
 
 if TYPE_CHECKING:
@@ -173,6 +173,7 @@ def summed_up(
     """The values of one convention, with each kind of empty as it has it, and their means."""
     counted = facts.present if how.missing == "leave_out" else np.ones_like(facts.present)
     values, why, means = {}, {}, {}
+    made_of: dict[str, NDArray[np.float64]] = {}
     for job, found in own:
         values[job.label], why[job.label] = filled(
             found.value[counted],
@@ -181,15 +182,15 @@ def summed_up(
             retrieved=facts.retrieved[counted],
             job=job,
         )
-        means[job.label] = mean(
+        made_of[job.label] = parts(
             values[job.label],
             why[job.label],
             job,
-            unknown=facts.unknown,
             weight=found.weight[counted],
+            hit=found.hit[counted],
         )
-        if job.how.no_hits is not None and not found.hit[counted].any():
-            means[job.label] = job.how.no_hits
+        means[job.label] = of_parts(made_of[job.label], job, facts.unknown)
+    shares = {k: _known(share[counted]) for k, share in facts.shares.items()}
     counts = Counts(
         queries=int(counted.sum()),
         missing=int((~facts.present).sum()),
@@ -197,12 +198,15 @@ def summed_up(
         without_relevant=int(facts.lacking[counted].sum()),
         unknown_queries=facts.unknown,
         ties_broken=facts.ties,
-        judged_at={k: _share(share[counted]) for k, share in facts.shares.items()},
+        judged_at={k: float(share.mean()) if len(share) else np.nan for k, share in shares.items()},
     )
     query_ids = index.query_ids.filter(pl.Series(counted))
-    return Scores(run.name, run.tag, query_ids, values, why, means, counts, how.to_dict())
+    judged = {k: np.array([share.sum(), len(share)]) for k, share in shares.items()}
+    return Scores(
+        run.name, run.tag, query_ids, values, why, means, counts, how.to_dict(),
+        parts=Parts(made_of, judged),
+    )  # fmt: skip
 
 
-def _share(share: NDArray[np.float64]) -> float:
-    known = share[~np.isnan(share)]
-    return float(known.mean()) if len(known) else float("nan")
+def _known(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    return share[~np.isnan(share)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.data.ids import places
 from rankgate.data.run import starts_of
 from rankgate.metrics.lists import NONE, Listed
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankgate.metrics.lists.listed import Codes, Floats
+
+
+__all__ = ["World", "grouped", "numbers", "one_hot", "places"]
 
 
 @dataclass(frozen=True)
@@ -84,14 +88,6 @@ class World:
             self.history, self.baseline, None if earlier is None else self.matrix(earlier),
             self.features, self.categories, self.groups,
         )  # fmt: skip
-
-
-def places(ids: pl.Series, among: pl.Series) -> Codes:
-    """The place of each id in a series of different ids; `NONE` where it is not in it."""
-    known = pl.DataFrame({"id": among, "place": np.arange(len(among), dtype=np.int64)})
-    found = pl.DataFrame({"id": ids}).join(known, on="id", how="left", maintain_order="left")
-    codes: Codes = found["place"].fill_null(NONE).to_numpy()
-    return codes
 
 
 def one_hot(items: pl.Series, doc_ids: pl.Series, words: pl.Series) -> tuple[Floats, list[str]]:

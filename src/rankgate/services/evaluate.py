@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankgate.scoring.overrides import Overrides
     from rankgate.services.card_inputs import Beside
     from rankgate.services.judged import Rankings
-    from rankgate.services.listing import Lists
+    from rankgate.services.listing import Listing
 
 SCHEMA_VERSION = 1
 
@@ -167,14 +167,14 @@ def _lists(
     how: Convention,
     beside: Beside | None,
     catalogue: int | Iterable[object] | None,
-) -> Lists | None:
+) -> Listing | None:
     """What metrics of lists are computed with; None where nothing asks for it."""
     if not together and not (beside and beside.drop_seen):
         return None
     from rankgate.services.card_inputs import Beside  # noqa: PLC0415 - of metrics of lists only
-    from rankgate.services.listing import Lists  # noqa: PLC0415 - as above
+    from rankgate.services.listing import Listing  # noqa: PLC0415 - as above
 
-    return Lists.of(dict(together), how, beside or Beside(), catalogue)
+    return Listing.of(dict(together), how, beside or Beside(), catalogue)
 
 
 def is_of_lists(metric: Metric) -> bool:

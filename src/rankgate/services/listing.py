@@ -14,23 +14,30 @@ from rankgate.data.matrices import Padded, Source, is_source, source_of
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import UsageError
 from rankgate.metrics.judged import PAD
-from rankgate.metrics.lists import NONE
+from rankgate.metrics.lists import NEEDS, NONE
 from rankgate.scoring.mean import NOTHING_RETRIEVED
 from rankgate.scoring.sheets import Seen, tops_by_number
 from rankgate.scoring.tops import tops
 from rankgate.scoring.world import World, places
-from rankgate.services.card_inputs import EVERY, Tables, kept, missing, world_of
+from rankgate.services.card_inputs import EVERY, Tables, kept, world_of
 from rankgate.services.judged import by_ids, rankings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rankgate.data import Run, Scores
-    from rankgate.metrics.lists.declare import ListMetric
+    from rankgate.metrics.lists.declare import ListMetric, Need
     from rankgate.metrics.lists.listed import Codes, Listed
     from rankgate.scoring import Convention
     from rankgate.services.card_inputs import Beside
     from rankgate.services.judged import Judged, Rankings
+
+_GIVEN: Mapping[Need, str] = {
+    "seen": "train", "relevant": "judgments", "history": "train", "baseline": "obvious",
+    "earlier": "earlier", "features": "items and features", "categories": "items and category",
+    "groups": "items and group",
+}  # fmt: skip
+"""What is given for each need."""
 
 _EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
 
@@ -90,7 +97,7 @@ class Top:
 
 
 @dataclass
-class Lists:
+class Listing:
     """What the lists of a judged user are to be read with.
 
     Attributes:
@@ -114,7 +121,7 @@ class Lists:
         how: Convention,
         beside: Beside,
         catalogue: int | Iterable[object] | None,
-    ) -> Lists:
+    ) -> Listing:
         """Read what is given beside judgments and runs.
 
         Raises:
@@ -179,8 +186,9 @@ class Lists:
             earlier = self.frame(judged, self.beside.earlier[name])
         found = replace(world.listed(_EMPTY, earlier), items=top.among(world.items))
         for label, metric in self.metrics.items():
-            if lacks := missing(metric, found):
-                raise UsageError(f"{label} needs {lacks}.")
+            for need in metric.lacks(found):
+                word, way = NEEDS[need], _GIVEN[need]
+                raise UsageError(f"{label} needs {word}; give {way}, or see rankgate scorecard.")
         return found
 
     def beside_scores(
