@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from math import log2
+import csv
+from math import log, log2
+from pathlib import Path
 
 import pytest
 
 from rankgate.demo.build import build
 from rankgate.services import evaluate
+from rankgate.services.scorecard import Beside, scorecard
+from rankgate.services.split import Truth, split
 
 HEADPHONES = {"headphones": {"sony": 3, "jbl": 2, "stand": 1, "unseen": 3}}
 SHOWN = {"headphones": {"sony": 3.0, "jbl": 2.0, "stand": 1.0}}
@@ -51,3 +55,54 @@ def test_the_guide_s_movies_with_its_loop_mended(tmp_path):
     metrics = ["MRR@1", "MRR@3", "MRR@5"]
     means = evaluate(demo.movies_qrels, demo.movies_run, metrics).runs[0].means
     assert [round(means[metric], 4) for metric in metrics] == [0.4, 0.5, 0.59]
+
+
+def test_the_note_s_numbers_from_a_raw_log():
+    """Every formula of the note, and the usual one beside it, written out over the log itself."""
+    example = Path(__file__).parents[2] / "examples" / "impressions"
+    worth = {"impression": 0, "click": 1, "save": 3}
+    truth = {}
+    with (example / "log.csv").open() as lines:
+        for row in csv.DictReader(lines):
+            if row["time"] >= "2026-03-02":
+                own = truth.setdefault(row["query"], {})
+                item = row["content"]
+                own[item] = max(own.get(item, 0), worth[row["event"]])
+    lists = {}
+    for line in (example / "model.run").read_text().splitlines():
+        query, _, item, *_ = line.split()
+        lists.setdefault(query, []).append(item)
+    note, usual = [], []
+    for query, grades in truth.items():
+        gains = [grades.get(item, 0) for item in lists[query]]
+        hits = [gain > 0 for gain in gains]
+        wanted = sum(grade > 0 for grade in grades.values())
+        precise = [sum(hits[:k]) / k for k in range(1, 6)]
+        mean_precision = sum(precise) / 5
+        if not wanted:
+            note.append((None, mean_precision, None, None))
+            usual.append((0, 0, 0, 0))
+            continue
+        first = hits.index(True) + 1
+        best = sorted(grades.values(), reverse=True)[:5]
+        exp, linear = (
+            sum(g(x) / log(k + 1) for k, x in enumerate(gains, 1))
+            / sum(g(x) / log(k + 1) for k, x in enumerate(best, 1))
+            for g in (lambda x: 2**x - 1, lambda x: x)
+        )
+        note.append((sum(hits) / wanted, mean_precision, 1 / (1 + first), exp))
+        average = sum(p for p, hit in zip(precise, hits, strict=True) if hit) / wanted
+        usual.append((sum(hits) / wanted, average, 1 / first, linear))
+    rule = Truth(worth, grades="value")
+    parts = split(example / "log.csv", rule=rule, cut="2026-03-02", candidates="all")
+    judgments = parts.folds[0].judgments
+    names = ["Recall@5", "MAP@5", "MRR", "NDCG@5"]
+    for convention, rows in (("note", note), ("trec", usual)):
+        told = evaluate(judgments, example / "model.run", names, convention).runs[0].means
+        for name, values in zip(names, zip(*rows, strict=True), strict=True):
+            known = [value for value in values if value is not None]
+            assert told[name] == pytest.approx(sum(known) / len(known), abs=1e-12), convention
+    beside = Beside(items=example / "contents.csv")
+    card = scorecard(judgments, example / "model.run", ["Coverage@5"], "note", beside, resamples=5)
+    distinct = {item for shown in lists.values() for item in shown[:5]}
+    assert card.figures["value"][0] == pytest.approx(len(distinct) / 12)
