@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from _pages.words import MADE, label, prose, table
 from rankgate.metrics.names import parse
 from rankgate.services.advice_facts import DEPTH, PAGE, STAGES, TASKS, Facts
-from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, worded
+from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, named, worded
 from rankgate.services.advice_sources import SOURCES
 from rankgate.services.advise import choices
 
@@ -141,7 +141,7 @@ def _holes() -> str:
     holes = _facts("explore", "final", graded=True, judged=(("old", 0.6), ("new", 0.6)))
     few = _facts("explore", "final", graded=True, queries=40)
     rows = [
-        (told, _cited(rule.metric.format(page=PAGE, depth=DEPTH), [rule.source]),
+        (told, _cited(named(rule.metric, PAGE, DEPTH, 3), [rule.source]),
          prose(worded(rule.reason, facts)))
         for told, facts in (("a page is judged to 60 %", holes), ("40 queries", few))
         for rule in RULES

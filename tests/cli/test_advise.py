@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -32,6 +33,66 @@ def test_the_text_fits(run, data):
     lines = run("advise", *data).out.splitlines()
     assert max(map(len, lines)) <= 80
     assert not [line for line in lines if line != line.rstrip()]
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize(
+    "words", [(), ("--task", "find-one", "--stage", "reranking", "--set", "nDCG.gain=exp")]
+)
+def test_the_commands_run_as_printed(run, data, tmp_path, monkeypatch, count, words):  # noqa: PLR0917
+    (tmp_path / "my data").mkdir()
+    for name in data:
+        (tmp_path / "my data" / name).write_text(Path(name).read_text())
+    monkeypatch.chdir(tmp_path)
+    places = [f"my data/{name}" for name in data[:count]]
+    printed = run("advise", *places, *words).out
+    part = printed.split("to run next\n\n")[1].split("\n\n")[0].replace("\\\n", " ")
+    lines = [shlex.split(line) for line in part.splitlines()]
+    assert [line[1] for line in lines] == {
+        1: ["advise"], 2: ["eval"], 4: ["holes", "compare", "advise", "gate"],
+    }[count]  # fmt: skip
+    for line in lines:
+        told = run(*line[1:])
+        assert told.code in ({0, 1, 3} if line[1] == "gate" else {0}), (line, told.err)
+        assert line[1] != "gate" or "rankgate.toml" in line
+
+
+def test_without_judgments_a_few_answers_are_enough(run):
+    told = run("advise", "--queries", "50", "--grades", "2", "--complete", "0.6").out
+    assert "no judgments yet: 50 queries, grades 0, 1 supposed" in " ".join(told.split())
+    assert "AP@100" in told.split("watch:")[0]
+    assert "only 60% of a page is judged" in " ".join(told.split())
+    assert "to run next" not in told
+    four = run("advise", "--queries", "50").out
+    assert "nDCG@10" in four.split("report beside")[0]
+    toml = run("advise", "--queries", "50", "--format", "policy").out
+    assert tomllib.loads(toml)["rules"][0]["metric"] == "nDCG@10"
+
+
+@pytest.mark.usefixtures("data")
+@pytest.mark.parametrize("words", [(), ("qrels.txt", "--queries", "9"), ("--grades", "2")])
+def test_answers_and_judgments_do_not_compete(run, words):
+    told = run("advise", *words)
+    assert told.code == 2
+    assert "quer" in told.err
+
+
+def test_gains_are_not_taken_for_grades(run, tmp_path):
+    lines = [f"q{i} 0 d{j} {g}\n" for i in range(12) for j, g in enumerate((100, 10, 1, 0))]
+    (tmp_path / "gains.txt").write_text("".join(lines))
+    (tmp_path / "five.txt").write_text("".join(lines).replace("100", "6").replace(" 10\n", " 5\n"))
+    runs = [f"q{i} Q0 d{j} 1 {j * s + i % 3} t\n" for s in (1, -1) for i in range(12)
+            for j in range(4)]  # fmt: skip
+    (tmp_path / "a.run").write_text("".join(runs[:48]))
+    (tmp_path / "b.run").write_text("".join(runs[48:]))
+    names = [str(tmp_path / name) for name in ("a.run", "b.run")]
+    told = run("advise", tmp_path / "gains.txt", *names, "--task", "find-one")
+    assert told.code == 0, told.err
+    assert "ERR" not in told.out.split("to know")[0]
+    assert "is a gain already" in " ".join(told.out.split())
+    told = run("advise", tmp_path / "five.txt", *names, "--task", "find-one")
+    assert told.code == 0, told.err
+    assert "ERR(max_grade=6)@10" in told.out
 
 
 @pytest.mark.usefixtures("data")

@@ -15,7 +15,7 @@ from rankgate.errors import UsageError
 from rankgate.gate.policy import parsed
 from rankgate.metrics.names import parse
 from rankgate.services.advice_facts import STAGES, TASKS, Facts
-from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, worded
+from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, named, worded
 from rankgate.services.advice_sources import SOURCES
 
 FACTS = Facts(
@@ -135,7 +135,7 @@ def test_rules_are_whole():
     for rule in RULES:
         assert rule.role in ROLES
         assert rule.source in SOURCES
-        assert str(parse(rule.metric.format(page=10, depth=100)))
+        assert str(parse(named(rule.metric, 10, 100, 7)))
     assert {each.source for each in CAUTIONS} <= set(SOURCES)
     assert set(SOURCES) >= {each.source for each in (*RULES, *CAUTIONS)}
 

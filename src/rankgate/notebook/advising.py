@@ -43,7 +43,7 @@ class Advice(service.Advice):
 
 
 def advise(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    qrels: Any = None,  # noqa: ANN401 - a path, a frame, a dict of dicts
     runs: Any = (),  # noqa: ANN401 - a run, a list, or {name: run}
     *,
     task: str = "explore",
@@ -53,13 +53,17 @@ def advise(
     margin: float = MARGIN,
     alpha: float = 0.05,
     power: float = 0.8,
+    queries: int | None = None,
+    grades: int | None = None,
+    complete: float | None = None,
     convention: str | Convention = "trec",
     overrides: Overrides | Sequence[str] = (),
 ) -> Advice:
     """Advise on metrics: what to decide by, to watch and to report, by your own data.
 
     Args:
-        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``.
+        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``;
+            None where there are none yet.
         runs: a run, a list of runs, or ``{name: run}``; their differences to the first show what
             the queries can carry.
         task: navigational, find-one, explore, recall or recommend.
@@ -69,6 +73,9 @@ def advise(
         margin: the loss that the gate shall allow.
         alpha: of a false pass.
         power: of a right pass.
+        queries: without judgments, of how many queries they will be.
+        grades: without judgments, how many grades they will have; else 4.
+        complete: without judgments, the share of a page that they will cover.
         convention: whose rules the numbers follow.
         overrides: axes of the convention that are chosen otherwise.
 
@@ -81,6 +88,6 @@ def advise(
     >>> [(each.metric, each.role) for each in told.choices][:2]
     [('RR@10', 'gate'), ('nDCG@10', 'watch')]
     """
-    answers = Answers(task, stage, page, depth, margin, alpha, power)
+    answers = Answers(task, stage, page, depth, margin, alpha, power, queries, grades, complete)
     told = service.advise(qrels, runs, answers, convention, overrides=overrides)
     return Advice(**{each.name: getattr(told, each.name) for each in fields(told)})

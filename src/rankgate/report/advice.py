@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from rankgate.report import as_json, as_markdown
@@ -12,7 +13,7 @@ from rankgate.report.numbers import UNDEFINED, decimal
 from rankgate.report.paragraphs import beside, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rankgate.services.advise import Advice, Choice
 
@@ -28,8 +29,17 @@ _LINE = 100
 _LONGEST = 16
 
 
-def render(told: Advice, form: str, width: int = WIDTH) -> str:
-    """The advice as text, JSON or Markdown; for the policy see ``advice_policy``."""
+def render(
+    told: Advice, form: str, width: int = WIDTH, commands: Sequence[Sequence[str]] = ()
+) -> str:
+    """The advice as text, JSON or Markdown; for the policy see ``advice_policy``.
+
+    Args:
+        told: the advice.
+        form: one of `FORMS`.
+        width: of a text.
+        commands: to run next, their words.
+    """
     if form == "json":
         return as_json.dumped(told.to_dict())
     markdown = form == "markdown"
@@ -51,9 +61,30 @@ def render(told: Advice, form: str, width: int = WIDTH) -> str:
     parts.append(
         _list([("-", f"{each.words} [{each.source}]") for each in told.cautions], width, markdown)
     )
+    if commands:
+        parts.append(_head("to run next", markdown))
+        lines = "\n".join(shell(words, width) for words in commands)
+        parts.append(f"```\n{lines}\n```" if markdown else lines)
     parts.append(_head("sources", markdown))
     parts.append(_list([(f"[{k}]", words) for k, words in told.sources.items()], width, markdown))
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def shell(words: Sequence[str], width: int) -> str:
+    r"""A command as a shell takes it, broken where a line would be too long.
+
+    >>> print(shell(["rankgate", "eval", "my qrels.txt", "a.run", "-m", "RR"], 34))
+    rankgate eval 'my qrels.txt' \
+      a.run -m RR
+    """
+    lines = [""]
+    for word in map(shlex.quote, words):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if len(longer) > width - 2 and lines[-1]:
+            lines.append(f"  {word}")
+        else:
+            lines[-1] = longer
+    return " \\\n".join(lines)
 
 
 def title(told: Advice) -> str:
@@ -62,9 +93,14 @@ def title(told: Advice) -> str:
     grades = ", ".join(f"{grade:g}" for grade in facts.grades[:8])
     more = ", …" if len(facts.grades) > 8 else ""  # noqa: PLR2004 - as above
     runs = ", ".join(map(printable, told.runs)) or "no runs"
-    return (
+    asked = (
         f"Metrics for task {said.task}, stage {said.stage}, pages of {said.page}, {said.depth} "
-        f"candidates; judgments {printable(told.qrels)}: {facts.queries:,} queries, "
+        "candidates; "
+    )
+    if not told.qrels:
+        return f"{asked}no judgments yet: {facts.queries:,} queries, grades {grades}{more} supposed"
+    return (
+        f"{asked}judgments {printable(told.qrels)}: {facts.queries:,} queries, "
         f"{facts.judgments:,} judged documents, grades {grades}{more}, {facts.relevant:g} relevant "
         f"a query (median); {runs}; convention {told.convention['name']} "
         f"({told.convention['hash']})"

@@ -31,8 +31,8 @@ def policy(told: Advice, conventions: Iterable[str]) -> str:
     said, facts = told.answers, told.facts
     about = (
         f"Advised for task {said.task}, stage {said.stage}, {said.page} documents a page and "
-        f"{said.depth} candidates, by judgments {printable(told.qrels)} ({facts.queries} queries) "
-        f"and {_runs(told)}."
+        f"{said.depth} candidates, by {_judgments(told)} ({facts.queries} queries) and "
+        f"{_runs(told)}."
     )
     rules = [_rule(each, told) for each in told.choices if each.role in _TIERS]
     return "\n".join([_comment(about), *_settings(told, frozenset(conventions)), *rules,
@@ -40,7 +40,7 @@ def policy(told: Advice, conventions: Iterable[str]) -> str:
 
 
 def _settings(told: Advice, conventions: frozenset[str]) -> list[str]:
-    said, name = told.answers, str(told.convention["name"])
+    said, name = told.answers, str(told.convention.get("name", "trec"))
     lines = ["", "[gate]"]
     if name in conventions:
         lines.append(f"convention = {json.dumps(name)}")
@@ -96,6 +96,10 @@ def _beside(told: Advice) -> list[str]:
         f'\n{_comment(about)}\n[[rules]]\nid = "{name}"\nkind = "{kind}"\n{own}tier = "warn"'
         for name, kind, own, about in rules
     ] + [""]
+
+
+def _judgments(told: Advice) -> str:
+    return f"judgments {printable(told.qrels)}" if told.qrels else "judgments still to be made"
 
 
 def _runs(told: Advice) -> str:

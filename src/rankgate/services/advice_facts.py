@@ -32,6 +32,7 @@ STAGES = {
 """What becomes of a list."""
 
 PAGE, DEPTH, MARGIN = 10, 100, 0.02
+_GRADES = 4
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Answers:
         margin: the loss that a gate shall allow, in a metric's units.
         alpha: the chance of a false pass that is allowed.
         power: the chance with which a candidate that is as good shall pass.
+        queries, grades, complete: where there are no judgments yet: of how many queries and
+            grades they will be, and what share of a page they will cover.
     """
 
     task: str = "explore"
@@ -55,6 +58,9 @@ class Answers:
     margin: float = MARGIN
     alpha: float = 0.05
     power: float = 0.8
+    queries: int | None = None
+    grades: int | None = None
+    complete: float | None = None
 
     def __post_init__(self) -> None:
         for name, said, known in (("task", self.task, TASKS), ("stage", self.stage, STAGES)):
@@ -70,6 +76,15 @@ class Answers:
         for name, share in (("alpha", self.alpha), ("power", self.power)):
             if not 0 < share < 1:
                 raise UsageError(f"{name}={share}: it lies between 0 and 1.")
+        if self.complete is not None and not 0 <= self.complete <= 1:
+            raise UsageError(f"complete={self.complete}: it is a share, from 0 to 1.")
+        if self.grades is not None and self.grades < 2:  # noqa: PLR2004 - yes and no
+            raise UsageError(f"grades={self.grades}: there are two or more, such as 0 and 1.")
+
+    @property
+    def supposed(self) -> bool:
+        """Whether something is said that judgments would tell."""
+        return any(each is not None for each in (self.queries, self.grades, self.complete))
 
 
 @dataclass(frozen=True)
@@ -165,6 +180,23 @@ def facts_of(qrels: Qrels, queries: int, sides: Sequence[Side], said: Answers) -
         judged=tuple((side.name, _judged(side, said.page)) for side in sides),
         latency=any(side.queries["latency_ms"].is_not_null().any() for side in sides),
     )
+
+
+def facts_supposed(said: Answers) -> Facts:
+    """What judgments will show, as far as it was said; the rest in good order.
+
+    Raises:
+        UsageError: nobody said how many queries there will be.
+    """
+    if said.queries is None:
+        raise UsageError("without judgments say how many queries there will be: --queries 50.")
+    grades = tuple(float(grade) for grade in range(said.grades or _GRADES))
+    return Facts(
+        said.task, said.stage, said.page, said.depth, said.queries, 0, grades, len(grades) > 2,  # noqa: PLR2004
+        irrelevant=True, relevant=float(said.page), single=0.0, without=0.0, over_page=0.0,
+        over_depth=0.0, runs=0,
+        judged=() if said.complete is None else (("supposed", said.complete),), latency=False,
+    )  # fmt: skip
 
 
 def _judged(side: Side, page: int) -> float | None:

@@ -21,6 +21,7 @@ ROLES: dict[str, str] = {
 """What a metric is for, the strongest first."""
 
 MANY_HOLES, FEW, SPARSE, HALF = 0.8, 50, 0.9, 0.5
+STEPS, USUAL = 10, 4  # grades above the first are gains; ERR takes those up to the second as it is
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Rule:
     Attributes:
         id: its name.
         role: one of `ROLES`.
-        metric: with ``{page}`` and ``{depth}`` for cutoffs.
+        metric: with ``{page}`` and ``{depth}`` for cutoffs, ``{most}`` for the top of a scale
+            above 4.
         when: whether it holds for these facts.
         reason: why; may name facts in braces.
         source: a key of ``SOURCES``.
@@ -77,8 +79,8 @@ RULES = (
     Rule("behind-the-first", "watch", "nDCG@{page}", lambda f: _shown(f) and f.task == "find-one",
          "RR is content with the first hit: a change that spoils the order behind it passes unseen",
          "migration"),
-    Rule("grades-of-the-first", "report", "ERR@{page}",
-         lambda f: _shown(f) and f.task == "find-one" and f.graded,
+    Rule("grades-of-the-first", "report", "ERR{most}@{page}",
+         lambda f: _shown(f) and f.task == "find-one" and f.graded and f.top <= STEPS,
          "stops where a reader is satisfied, as RR does, and a better grade satisfies more",
          "chapelle2009"),
     Rule("at-once", "report", "Success@1", lambda f: _shown(f) and f.task == "navigational",
@@ -209,7 +211,10 @@ CAUTIONS = (
     Caution("any-grade", lambda f: f.graded,
             "RR, P, R and AP take any grade above 0 as relevant; say RR(rel={top})@{page} if only "
             "the best satisfies.", "esci"),
-    Caution("gain", lambda f: f.graded,
+    Caution("gains", lambda f: f.graded and f.top > STEPS,
+            "Grade {top} is a gain already: nDCG takes it as it is; gain='exp' and ERR would make "
+            "2^{top} of it.", "passport"),
+    Caution("gain", lambda f: f.graded and f.top <= STEPS,
             "How much better grade {top} is than the next is a choice: nDCG takes grades as they "
             "are, nDCG(gain='exp') takes 2^grade - 1 as much of industry does. Choose before the "
             "gate; rankgate reconcile shows what it changes.", "esci"),
@@ -231,6 +236,16 @@ CAUTIONS = (
             "esci"),
 )  # fmt: skip
 """Every caution."""
+
+
+def named(metric: str, page: int, depth: int, top: float) -> str:
+    """A rule's metric with its cutoffs.
+
+    >>> named("ERR{most}@{page}", 10, 100, 3), named("ERR{most}@{page}", 10, 100, 5)
+    ('ERR@10', 'ERR(max_grade=5)@10')
+    """
+    most = f"(max_grade={top:g})" if top > USUAL else ""
+    return metric.format(page=page, depth=depth, most=most)
 
 
 def worded(text: str, f: Facts) -> str:

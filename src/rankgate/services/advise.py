@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from rankgate.data import read_qrels
+from rankgate.errors import UsageError
 from rankgate.metrics.names import parse
 from rankgate.services import compared as parts
-from rankgate.services.advice_facts import Answers, Facts, facts_of
-from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, worded
+from rankgate.services.advice_facts import Answers, Facts, facts_of, facts_supposed
+from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, STEPS, named, worded
 from rankgate.services.advice_sources import SOURCES
 from rankgate.services.carrying import Carrying, carrying
 from rankgate.services.passports import passport
@@ -17,6 +19,7 @@ from rankgate.services.side import Scorer
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from rankgate.data.comparison import Side
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
 
@@ -59,9 +62,9 @@ class Advice:
     Attributes:
         answers: what was said.
         facts: what was seen.
-        qrels, qrels_sha256: the judgments.
+        qrels, qrels_sha256: the judgments; empty where there are none yet.
         runs: names.
-        convention: name, axes and hash.
+        convention: name, axes and hash; empty as well.
         choices: metrics to gate on, to watch and to report, in this order.
         avoided: metrics not to decide by.
         cautions: what no choice mends.
@@ -111,7 +114,7 @@ def advise(
     """Advise on metrics for a task, from judgments, runs and a few answers.
 
     Args:
-        qrels: judgments, as ``evaluate`` takes them.
+        qrels: judgments, as ``evaluate`` takes them; None where there are none yet.
         runs: runs whose differences show what the queries can carry; the first is the baseline.
         answers: the task and the stage, cutoffs, margin.
         how: the convention.
@@ -120,18 +123,33 @@ def advise(
 
     Raises:
         InputError: data that cannot be read, with file and line.
-        UsageError: an unknown task, stage or convention.
+        UsageError: an unknown task, stage or convention; nothing to go by.
     """
     say = on_progress or (lambda _: None)
     said = answers or Answers()
-    scorer = Scorer.of(qrels, _every(said), how, overrides=overrides, depth=said.depth)
+    if qrels is None:
+        return _advice(said, facts_supposed(said), None, ())
+    if said.supposed:
+        raise UsageError(
+            "judgments tell how many queries and grades there are, and runs how complete they "
+            "are; leave these answers out."
+        )
+    judgments = read_qrels(qrels)
+    say("looking at judgments")
+    top = max(judgments.table["grade"].drop_nulls().to_list(), default=0.0)
+    scorer = Scorer.of(judgments, _every(said, top), how, overrides=overrides, depth=said.depth)
     sides = []
     for name, run in parts.named(runs):
         say(f"scoring {name or run if isinstance(run, str) else 'a run'}")
         sides.append(scorer.side(run, name))
     sides = [*sides[:1], *parts.told_apart(sides[0], sides[1:])] if sides else []
-    say("looking at judgments")
-    facts = facts_of(scorer.qrels, len(scorer.index.query_ids), sides, said)
+    facts = facts_of(judgments, len(scorer.index.query_ids), sides, said)
+    return _advice(said, facts, scorer, tuple(sides))
+
+
+def _advice(
+    said: Answers, facts: Facts, scorer: Scorer | None, sides: tuple[Side, ...]
+) -> Advice:  # fmt: skip
     every = choices(facts)
     chosen = tuple(
         replace(
@@ -148,17 +166,20 @@ def advise(
     )
     cited = {r.source for each in every for r in each.reasons} | {r.source for r in cautions}
     return Advice(
-        said, facts, scorer.qrels.name, scorer.qrels.sha256, tuple(side.name for side in sides),
-        scorer.how.to_dict(), chosen, avoided, cautions,
-        {key: words for key, words in SOURCES.items() if key in cited},
+        said, facts, scorer.qrels.name if scorer else "", scorer.qrels.sha256 if scorer else "",
+        tuple(side.name for side in sides), scorer.how.to_dict() if scorer else {}, chosen,
+        avoided, cautions, {key: words for key, words in SOURCES.items() if key in cited},
     )  # fmt: skip
 
 
-def _every(said: Answers) -> list[str]:
+def _every(said: Answers, top: float) -> list[str]:
     """Every metric that a rule may choose, so that runs are read once."""
-    chosen = [rule.metric for rule in RULES if rule.role != "avoid"]
-    cutoffs = {"page": said.page, "depth": said.depth}
-    return list(dict.fromkeys(metric.format(**cutoffs) for metric in chosen))
+    chosen = [
+        rule.metric
+        for rule in RULES
+        if rule.role != "avoid" and (top <= STEPS or "{most}" not in rule.metric)
+    ]
+    return list(dict.fromkeys(named(metric, said.page, said.depth, top) for metric in chosen))
 
 
 def choices(facts: Facts) -> list[Choice]:
@@ -167,7 +188,7 @@ def choices(facts: Facts) -> list[Choice]:
     reasons: dict[tuple[str, str], list[Reason]] = {}
     for rule in RULES:
         if rule.when(facts):
-            metric = rule.metric.format(page=facts.page, depth=facts.depth)
+            metric = named(rule.metric, facts.page, facts.depth, facts.top)
             told = Reason(rule.id, worded(rule.reason, facts), rule.source)
             reasons.setdefault((metric, rule.role), []).append(told)
     found: dict[str, str] = {}

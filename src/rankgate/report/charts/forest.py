@@ -28,9 +28,10 @@ def draw(told: Comparisons) -> Picture:
         for metric in first.names
     ]  # fmt: skip
     counts = sorted({row["n"] for row in rows})
+    corrected = "" if first.correction.startswith("none") else f", {first.correction}"
     about = (
         f"Mean difference from {short(first.baseline.name)} with its {first.level:.0%} interval "
-        f"({first.interval}), each of its own; p of the {first.test} test, {first.correction}. "
+        f"({first.interval}), each of its own; p of the {first.test} test{corrected}. "
         f"Blue and orange: p below {alpha:g}."
     )
     several = len(told.comparisons)
