@@ -15,7 +15,7 @@ _LINK = re.compile(r"(\]\()(?!https?:|#)([^)#\s]+)((?:#[^)]*)?\))")
 
 def places() -> dict[Path, str]:
     """Every such page by its file, with its place below ``mirrored``."""
-    found = {page: f"{page.parent.name}.md" for page in sorted(ROOT.glob("examples/*/README.md"))}
+    found = {page: f"examples/{page.parent.name}.md" for page in sorted(ROOT.glob("examples/*/README.md"))}
     return found | {
         ROOT / "CHANGELOG.md": "changelog.md",
         ROOT / "CONTRIBUTING.md": "contributing.md",
@@ -25,7 +25,7 @@ def places() -> dict[Path, str]:
 def pages() -> Iterator[tuple[str, str]]:
     """Every page by its place below ``mirrored``."""
     for page, place in places().items():
-        yield place, turned(page.read_text(), page.parent, "..")
+        yield place, turned(page.read_text(), page.parent, "../" * place.count("/") + "..")
 
 
 def turned(text: str, folder: Path, docs: str) -> str:
