@@ -14,6 +14,7 @@ import polars as pl
 from rankgate.data.columns import graded, named
 from rankgate.data.contents import Contents
 from rankgate.data.format import Loss, Note
+from rankgate.data.moment import moment
 from rankgate.data.qrels import Qrels
 from rankgate.data.ratings import SCHEMA as RATINGS
 from rankgate.data.ratings import Ratings
@@ -80,9 +81,9 @@ def _pairs(names: Sequence[str], ids: dict[str, str], part: str | None) -> Table
     """Judgments, rankings, ratings, or documents whose fields differ by query."""
     rated = named(names, ("rater", "grade"))
     if part is None and len(rated) == len(("rater", "grade")):
-        rated |= {name: name for name in _RATED if name in names and name not in rated}
+        rated |= {name: name for name in (*_RATED, "scale") if name in names and name not in rated}
         numbers = frozenset({"grade", "seconds"} & set(rated))
-        return Table("ratings", ids | rated, numbers, frozenset(_RATED))
+        return Table("ratings", ids | rated, numbers, frozenset({*_RATED, "scale"}))
     if part == "qrels" or (part is None and graded(names)):
         found = ids | named(names, ("grade",))
         return Table("qrels", found, frozenset({"grade"}), frozenset({"doc_id", "grade"}))
@@ -107,7 +108,8 @@ def contents_of(table: Table, rows: pl.DataFrame, name: str, place: Place) -> Co
         found, notes = judgments(rows, name, place)
         return Contents(qrels=found, notes=notes)
     if table.part == "ratings":
-        at = _moment(rows, place) if "at" in rows.columns else rows
+        _refuse_scales(rows, place)
+        at = _moments(rows, place) if "at" in rows.columns else rows
         return Contents(ratings=Ratings(at, name=name, place=place))
     if table.part == "values":
         return Contents(values=rows)
@@ -145,13 +147,28 @@ def judgments(rows: pl.DataFrame, name: str, place: Place) -> tuple[Qrels, tuple
     return found, (*notes, *Note.of("queries without judgments", without.to_list()))
 
 
-def _moment(rows: pl.DataFrame, place: Place) -> pl.DataFrame:
+def _refuse_scales(rows: pl.DataFrame, place: Place) -> None:
+    """Grades of two scales in one file cannot be put together."""
+    if "scale" not in rows.columns or rows["scale"].drop_nulls().n_unique() < 2:  # noqa: PLR2004
+        return
+    first = rows["scale"].is_not_null().arg_max() or 0
+    row = int(rows["scale"].ne(rows["scale"][first]).arg_max() or 0)
+    problem = (
+        f"scale '{rows['scale'][row]}', and '{rows['scale'][first]}' before (line "
+        f"{place.line(first)}); keep ratings of two scales in two files, and transform one."
+    )
+    raise InputError(problem, source=place.label, line=place.line(row))
+
+
+def _moments(rows: pl.DataFrame, place: Place) -> pl.DataFrame:
+    """Times as times; where they are not all written alike, one by one."""
     try:
-        moment = pl.col("at").str.to_datetime(time_unit="us", time_zone="UTC", strict=True)
-        return rows.with_columns(moment)
+        told = pl.col("at").str.to_datetime(time_unit="us", time_zone="UTC", strict=True)
+        return rows.with_columns(told)
     except pl.exceptions.PolarsError:
-        problem = "'at' is not a moment such as 2026-01-31T12:00:00Z."
-        raise InputError(problem, source=place.label) from None
+        written = enumerate(rows["at"].to_list())
+        each = [text and moment(text, "at", place.label, place.line(row)) for row, text in written]
+        return rows.with_columns(pl.Series("at", each, pl.Datetime("us", "UTC")))
 
 
 def scored(frame: pl.DataFrame) -> pl.DataFrame:

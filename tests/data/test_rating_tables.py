@@ -1,0 +1,34 @@
+"""Ratings in tables: what their columns may not say."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from rankgate.data.rated import read_ratings
+from rankgate.errors import InputError
+
+
+def test_ratings_of_two_scales_are_told_by_line(tmp_path):
+    place = tmp_path / "ratings.csv"
+    head = "query,document,rater,grade,scale\n"
+    place.write_text(f"{head}q1,d1,a,1,\nq1,d1,b,1,binary\nq1,d2,a,9,detail\n")
+    with pytest.raises(InputError, match=r"ratings.csv:4: scale 'detail', and 'binary' before"):
+        read_ratings(place)
+    place.write_text(f"{head}q1,d1,a,1,\nq1,d1,b,1,binary\n")
+    assert len(read_ratings(place).table) == 2
+
+
+def test_times_may_be_written_in_several_ways_and_no_time_is_told_by_line(tmp_path):
+    place = tmp_path / "ratings.csv"
+    lines = ["query,document,rater,grade,at", "q1,d1,a,1,2026-01-02T00:30:00+01:00",
+             "q1,d1,b,2,2026-01-01", "q1,d1,c,3,"]  # fmt: skip
+    place.write_text("\n".join(lines))
+    told = read_ratings(place).table["at"].to_list()
+    assert told == [
+        datetime(2026, 1, 1, 23, 30, tzinfo=UTC),
+        datetime(2026, 1, 1, tzinfo=UTC),
+        None,
+    ]
+    place.write_text("\n".join([*lines, "q1,d2,b,2,yesterday"]))
+    with pytest.raises(InputError, match=r"ratings.csv:5: at 'yesterday' is no point in time"):
+        read_ratings(place)
