@@ -23,9 +23,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankgate.data import read_qrels, read_run
     from rankgate.data.arrays import from_arrays
+    from rankgate.data.matrices import Lists, Matrix
     from rankgate.errors import InputError, RankgateError, UsageError
     from rankgate.metrics.custom import metric
     from rankgate.notebook import (
+        Accumulator,
         Admitted,
         Advice,
         Agreed,
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Accumulator",
     "Admitted",
     "Advice",
     "Agreed",
@@ -98,6 +101,8 @@ __all__ = [
     "Hidden",
     "InputError",
     "Judge",
+    "Lists",
+    "Matrix",
     "Pipeline",
     "Pool",
     "Prices",
@@ -141,6 +146,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Accumulator": "rankgate.notebook",
+    "Lists": "rankgate.data.matrices",
+    "Matrix": "rankgate.data.matrices",
     "Asked": "rankgate.notebook",
     "Judge": "rankgate.notebook",
     "Prices": "rankgate.notebook",

@@ -1,5 +1,6 @@
 """The verbs for Python: each calls one service and returns its result, ready to be looked at."""
 
+from rankgate.notebook.accumulation import Accumulator
 from rankgate.notebook.admission import Admitted, admit
 from rankgate.notebook.advising import Advice, advise
 from rankgate.notebook.blindness import Blindness, blindspots
@@ -21,6 +22,7 @@ from rankgate.notebook.splitting import Split, split
 from rankgate.notebook.validation import Validation, validate
 
 __all__ = [
+    "Accumulator",
     "Admitted",
     "Advice",
     "Agreed",

@@ -12,10 +12,11 @@ from rankgate.notebook.picture import Picture, pictured
 from rankgate.report import as_html
 from rankgate.report.evaluation import counts, means, rules
 from rankgate.services import DEFAULT_METRICS
+from rankgate.services.card_inputs import Beside
 from rankgate.services.tradeoff import tradeoff
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rankgate.data import Scores
     from rankgate.metrics.declare import Metric
@@ -95,14 +96,27 @@ def evaluate(
     overrides: Overrides | Sequence[str] = (),
     bounds: bool = False,
     extra: Sequence[Metric] = (),
+    columns: Mapping[str, str] | None = None,
+    catalogue: int | Iterable[object] | None = None,
+    train: Any = None,  # noqa: ANN401 - a path, a frame or a matrix
+    items: Any = None,  # noqa: ANN401 - a path or a frame
+    features: Sequence[str] = (),
+    category: str | None = None,
+    group: str | None = None,
+    obvious: Any = None,  # noqa: ANN401 - a run
+    earlier: Mapping[str, Any] | None = None,
+    drop_seen: bool = False,
 ) -> Evaluation:
-    """Score one run or several against judgments.
+    """Score one run or several against judgments, by rankings and by what lists are like.
 
     Args:
-        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``, or
-            an array (NumPy, SciPy, DLPack) with a row a query.
-        runs: a run, as one of these; a list of runs; ``{name: run}``.
-        metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``.
+        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``,
+            ``{query: {doc, …}}``; a matrix of grades (NumPy, SciPy, torch, jax, DLPack) with a
+            row a query, or ``rankgate.Lists`` of items by number.
+        runs: a run, as one of these, ``{query: [doc, …]}`` the best first; a list of runs;
+            ``{name: run}``.
+        metrics: names such as ``"nDCG@10"`` or ``"Coverage@10"``, or metrics such as
+            ``nDCG(gain="exp") @ 10``.
         convention: whose rules the numbers follow: a name, a TOML file, or what
             ``rankgate.convention`` gives.
         overrides: axes that are chosen otherwise: ``{"ties": "doc_id_asc", "nDCG.gain": "exp"}``,
@@ -110,10 +124,23 @@ def evaluate(
         bounds: also what each value would be if the unjudged documents were all irrelevant, and
             if they were all best.
         extra: metrics that can be named beside those of the house.
+        columns: our column (``query_id``, ``doc_id``, ``grade``, ``score``) -> that of a frame,
+            where it has no usual name.
+        catalogue: how many items there are, numbered from 0, or their ids; those of training,
+            items, judgments, matrices and lists are of the catalogue anyway.
+        train: what systems learned from: a log, or a matrix in which 0 is nothing.
+        items: a table of items.
+        features: its columns of numbers.
+        category: its column of categories, several between bars.
+        group: its column of groups.
+        obvious: the run of an obvious system, such as the most popular items.
+        earlier: for each run that of an earlier time, by name.
+        drop_seen: whether items of training leave users' rankings.
 
     Raises:
         InputError: data that cannot be read, with file and line.
-        UsageError: an unknown metric, convention, axis or choice.
+        UsageError: an unknown metric, convention, axis or choice; a metric of lists that needs
+            what was not given.
 
     >>> result = evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, ["RR", "P@1"])
     >>> result.means.row(0)
@@ -122,9 +149,13 @@ def evaluate(
     >>> result.bounds.row(0)
     ('run1', 'RR', 0.5, 0.5, 1.0)
     """
-    told = services.evaluate(
-        qrels, runs, metrics, convention, overrides=overrides, bounds=bounds, extra=extra
+    beside = Beside(
+        train, items, tuple(features), category, group, obvious, earlier, drop_seen=drop_seen
     )
+    told = services.evaluate(
+        qrels, runs, metrics, convention, overrides=overrides, bounds=bounds, extra=extra,
+        beside=beside, catalogue=catalogue, columns=columns,
+    )  # fmt: skip
     return Evaluation(**{each.name: getattr(told, each.name) for each in fields(told)})
 
 

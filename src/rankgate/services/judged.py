@@ -136,6 +136,16 @@ def rankings_of(run: Any, name: str) -> Rankings:  # noqa: ANN401 - a path, a fr
     """A run, which stays a matrix where it is one.
 
     Raises:
-        InputError: what is wrong, with file and line.
+        InputError: what is wrong, with file and line; an array of whole numbers, which could be
+            scores or items.
     """
-    return source_of(run, name) if is_source(run) else read_run(run, name)
+    if not is_source(run):
+        return read_run(run, name)
+    dtype = str(getattr(run, "dtype", "")).rpartition(".")[2]  # of torch: torch.int64
+    if dtype.startswith(("int", "uint")) and not hasattr(run, "tocoo"):
+        problem = (
+            "an array of whole numbers could hold scores or items; say rankgate.Lists(array) for "
+            "the items of each user, or rankgate.Matrix(array) for scores."
+        )
+        raise InputError(problem, source=name)
+    return source_of(run, name)

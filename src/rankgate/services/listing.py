@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _GIVEN: Mapping[Need, str] = {
     "seen": "train", "relevant": "judgments", "history": "train", "baseline": "obvious",
     "earlier": "earlier", "features": "items and features", "categories": "items and category",
-    "groups": "items and group",
+    "groups": "items and group", "alike": "it to Listed",
 }  # fmt: skip
 """What is given for each need."""
 
@@ -143,17 +143,25 @@ class Listing:
 
     def world(self, judged: Judged, tops: Sequence[Top]) -> World:
         """Items and users: the catalogue is what is given, judged, or shown."""
-        names = [self.catalogue, _named_by(judged), *(top.shown for top in tops)]
-        queries = tuple(judged.query_ids.to_list())
-        asked = Qrels(pl.DataFrame(schema=SCHEMA), unjudged=queries)
+        return self.of_batch(self.base(_named_by(judged), *(top.shown for top in tops)), judged)
 
-        def top_of(run: Any) -> pl.DataFrame:  # noqa: ANN401 - a path, a frame, an array
-            return self.frame(judged, run)
+    def base(self, *names: pl.Series) -> World:
+        """Items without users: the catalogue is what is given, and some names more."""
+        nobody = Qrels(pl.DataFrame(schema=SCHEMA), unjudged=("",))
+        items = [each.to_frame("doc_id") for each in (self.catalogue, *names)]
+        beside = replace(self.beside, baseline=None)
+        return world_of(nobody, self.tables, beside, items, lambda _: _EMPTY)
 
-        world = world_of(
-            asked, self.tables, self.beside, [each.to_frame("doc_id") for each in names], top_of
-        )
-        return replace(world, relevant=relevant(judged, world.items))
+    def of_batch(self, base: World, judged: Judged) -> World:
+        """The items with the users of some judgments, and what is known of these."""
+        world = replace(base, queries=judged.query_ids)
+        found: dict[str, Any] = {"relevant": relevant(judged, world.items), "history": None}
+        wanted = {need for metric in self.metrics.values() for need in metric.wanted}
+        if self.tables.train is not None and "history" in wanted:
+            found["history"] = world.learned(self.tables.train).history
+        if self.beside.baseline is not None:
+            found["baseline"] = world.matrix(self.frame(judged, self.beside.baseline))
+        return replace(world, **found)
 
     def top(self, judged: Judged, run: Rankings) -> Top:
         """The first items of every list.
