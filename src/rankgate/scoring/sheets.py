@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 _CELLS = 1 << 21  # numbers of a block; with what is made of them that is about 100 MB
+_SHORT = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -205,17 +206,19 @@ def _met(owner: Codes, item: Codes, wanted: _Wanted, source: Source) -> tuple[Co
 
 def _of_lists(lists: Codes, wanted: _Wanted, how: Alignment) -> Aligned:
     """Lists whose order ranks: each judged item is looked for in its list."""
+    place = np.full(len(wanted.item), NOWHERE)
+    largest = max(lists.max(initial=0), wanted.item.max(initial=0))
+    short = lists.astype(np.int32) if largest < _SHORT else lists
     step = max(1, _CELLS // max(1, lists.shape[1]))
-    found = []
-    for begin in range(0, len(wanted.item), step):
+    for begin in range(0, len(place) if lists.size else 0, step):
         part = slice(begin, begin + step)
         item = wanted.item[part]
-        same = (lists[wanted.owner[part]] == item[:, None]) & (item != NOWHERE)[:, None]
-        judgment, place = np.nonzero(same)
-        found.append((judgment + begin, place))
-    judgment = np.concatenate([np.zeros(0, np.int64), *(each[0] for each in found)])
-    rank = np.concatenate([np.zeros(0, np.int64), *(each[1] for each in found)]) + 1
-    owner = wanted.owner[judgment]
+        same = short[wanted.owner[part]] == item.astype(short.dtype)[:, None]
+        first = same.argmax(axis=1)  # the only one: no item stands twice
+        held = same[np.arange(len(item)), first] & (item != NOWHERE)
+        place[part] = np.where(held, first, NOWHERE)
+    judgment = np.flatnonzero(place != NOWHERE)
+    rank, owner = place[judgment] + 1, wanted.owner[judgment]
     by = np.lexsort((rank, owner))
     rank, owner, grade = rank[by], owner[by], wanted.grade[judgment][by]
     retrieved = np.count_nonzero(lists != NOWHERE, axis=1)
