@@ -13,8 +13,10 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from rankgate.cli import rankgate as program
+from rankgate.demo.build import build
 
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("played", ROOT / "docs" / "_seen" / "played.py")
@@ -22,6 +24,7 @@ played = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(played)
 
 PAGES = played.pages()
+README = ROOT / "README.md"
 FENCE = re.compile(
     r"(?:<!-- (?P<said>[^>]*) -->\n+)?^```(?P<kind>\S*)\n(?P<text>.*?)^```",
     re.MULTILINE | re.DOTALL,
@@ -53,7 +56,7 @@ def test_python_does_what_the_page_shows(page):
     assert done.failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", [*PAGES, README], ids=name)
 def test_every_block_is_run_or_says_why_not(page):
     for found in FENCE.finditer(page.read_text()):
         said, kind, text = found["said"] or "", found["kind"], found["text"]
@@ -77,12 +80,41 @@ def _parsed(line):
     """Ask click whether these are the command's own arguments and options."""
     words = shlex.split(line, comments=True)[1:]
     with click.Context(program, info_name="rankgate") as above:
-        command = program.get_command(above, words[0])
-        assert command is not None, line
-        context = command.make_context(words[0], words[1:], parent=above)
-        if isinstance(command, click.Group):
-            inner = command.get_command(context, context.protected_args[0])
-            inner.make_context(context.protected_args[0], context.args, parent=context)
+        command, rest = program, words
+        while isinstance(command, click.Group):
+            _, command, rest = command.resolve_command(above, rest)
+        command.make_context(words[0], rest, parent=above)
+
+
+def test_the_readme_leads_to_a_gate(tmp_path, monkeypatch):
+    """The policy and the commands of the page, on the demo, one after the other."""
+    build(tmp_path / "demo")
+    monkeypatch.chdir(tmp_path)
+    section = README.read_text().split("## A gate in front of every merge")[1].split("\n## ")[0]
+    blocks = {found["kind"]: found["text"] for found in FENCE.finditer(section)}
+    (tmp_path / "rankgate.toml").write_text(blocks["toml"])
+    shown = [found["text"] for found in FENCE.finditer(section) if not found["kind"]]
+    for command in _commands("".join(shown)):
+        told = CliRunner().invoke(program, shlex.split(command)[1:])
+        assert told.exit_code == 0, told.output
+    number = re.compile(r"\d+(\.\d+)?")  # they move with Python's own texts
+    assert number.sub("0", told.output).startswith(number.sub("0", shown[-1]))
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/gate.md", "docs/guides/ci-gate.md"])
+def test_workflows_say_what_the_action_takes(page):
+    yaml = pytest.importorskip("yaml")
+    known = yaml.safe_load((ROOT / "action.yml").read_text())["inputs"]
+    blocks = [f["text"] for f in FENCE.finditer((ROOT / page).read_text()) if f["kind"] == "yaml"]
+    said = re.findall(
+        r"rankgate/rankgate@\S+\n\s+with:(.*?)(?=\n\s*- |\Z)", "".join(blocks), re.DOTALL
+    )
+    assert said
+    for words in said:
+        given = set(re.findall(r"(\w+): ", words))
+        assert given <= set(known)
+        assert {each for each, about in known.items() if about.get("required")} <= given
+    assert all(yaml.safe_load(block) for block in blocks)
 
 
 class _Links(HTMLParser):
