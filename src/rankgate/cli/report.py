@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from rankgate import services
 from rankgate.cli import comparing, options
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.progress import Progress
-from rankgate.report.page import WORST, page
+from rankgate.errors import UsageError
+from rankgate.report import dossier as of_runs
+from rankgate.report import results as of_results
+from rankgate.report.changes import WORST
+from rankgate.report.outline_forms import FORMS, csv, latex, markdown
+from rankgate.report.page import page
 from rankgate.services.compare import Rules
 from rankgate.services.dossier import dossier
 from rankgate.services.paired import Way
+from rankgate.services.printed import printed
+from rankgate.services.results import are_results, results
+
+if TYPE_CHECKING:
+    from rankgate.report.outline import Outline
 
 _WORDS = "rankgate.report.words"
+_OF_ALL = {"sources", "queries", "documents", "worst", "form", "browser", "output"}
+_NEEDED = 3
 
 
 class _Remembered(click.Command):
@@ -27,9 +41,7 @@ class _Remembered(click.Command):
 
 
 @click.command("report", cls=_Remembered)
-@options.qrels
-@click.argument("baseline", type=click.Path())
-@click.argument("candidates", type=click.Path(), nargs=-1, required=True, metavar="CANDIDATE...")
+@click.argument("sources", type=click.Path(), nargs=-1, required=True, metavar="SOURCE...")
 @click.option(
     "-m",
     "--metric",
@@ -65,13 +77,17 @@ class _Remembered(click.Command):
 )
 @comparing.resamples
 @options.seed
+@options.form(*FORMS)
+@click.option(
+    "--browser",
+    metavar="PROGRAM",
+    help="What prints PDF: Chromium or Chrome; without it one that is on the PATH.",
+)
 @options.output
 @click.pass_context
 def command(  # noqa: PLR0917 - click passes them by name
     ctx: click.Context,
-    qrels: str,
-    baseline: str,
-    candidates: tuple[str, ...],
+    sources: tuple[str, ...],
     metrics: tuple[str, ...],
     metrics_from: str | None,
     convention: services.Convention,
@@ -84,26 +100,63 @@ def command(  # noqa: PLR0917 - click passes them by name
     worst: int,
     resamples: int,
     seed: int,
+    form: str,
+    browser: str | None,
     output: str | None,
 ) -> None:
-    """Write one HTML page on CANDIDATE against BASELINE, which needs no network to be read.
+    """Write one HTML page, which needs no network to be read.
+
+    SOURCE is QRELS BASELINE CANDIDATE..., or results that other commands wrote
+    with --format json, or a folder of them.
 
     \b
     rankgate report qrels.txt old.run new.run -o report.html
     rankgate report qrels.txt old.run new.run --policy rankgate.toml --documents titles.jsonl -o r.html
+    rankgate report results/ -o report.html
+    rankgate report compare.json --format latex
+    rankgate report qrels.txt old.run new.run --format pdf -o report.pdf
     """  # noqa: D301, E501 - click needs the character that \b makes; a command is one line
     beside = tuple(each for each in (policy, queries, documents, metrics_from) if each)
-    refuse_clashes((qrels, baseline, *candidates, *beside), output)
+    again = shlex.join(["rankgate", "report", *ctx.meta[_WORDS]])
+    if are_results(sources):
+        _refuse_options(ctx)
+        refuse_clashes(beside, output)
+        told = results(sources, queries=queries, documents=documents, again=again)
+        _deliver(of_results.outline(told, worst), form, browser, output)
+        return
+    if len(sources) < _NEEDED:
+        raise UsageError(
+            f"{sources[0]}: no result; give results or a folder of them, or QRELS BASELINE "
+            "CANDIDATE."
+        )
+    qrels, baseline, *candidates = sources
+    refuse_clashes((*sources, *beside), output)
     rules = Rules(Way(resamples=resamples, seed=seed), unequal=unequal)
     with Progress(2 + len(candidates)) as progress:
-        told = dossier(
-            qrels, baseline, list(candidates), metrics, convention, gated=gated, policy=policy,
+        found = dossier(
+            qrels, baseline, candidates, metrics, convention, gated=gated, policy=policy,
             rules=rules, depth=depth, queries=queries, documents=documents,
-            extra=services.metrics_from(metrics_from), again=_again(ctx), on_progress=progress,
+            extra=services.metrics_from(metrics_from), again=again, on_progress=progress,
         )  # fmt: skip
-    deliver(page(told, worst), output)
+    _deliver(of_runs.outline(found, worst), form, browser, output)
 
 
-def _again(ctx: click.Context) -> str:
-    """The words of this call."""
-    return shlex.join(["rankgate", "report", *ctx.meta[_WORDS]])
+def _refuse_options(ctx: click.Context) -> None:
+    """Options that say how runs are scored mean nothing to results, which were."""
+    for each in ctx.command.params:
+        name = each.name or ""
+        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and name not in _OF_ALL:
+            raise UsageError(
+                f"{each.opts[-1]}: results were made before; say it to the command that makes them."
+            )
+
+
+def _deliver(told: Outline, form: str, browser: str | None, output: str | None) -> None:
+    if form == "pdf":
+        if output is None:
+            raise UsageError("PDF is not for terminals; name a file with -o, or '-' for a pipe.")
+        deliver(printed(page(told), browser), output)
+        return
+    ways = {"html": page, "markdown": markdown, "latex": latex, "csv": csv}
+    deliver(ways[form](told), output)

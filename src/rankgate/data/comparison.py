@@ -212,6 +212,7 @@ class Comparison:
             "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
             "convention": dict(self.convention),
             **{name: getattr(self, name) for name in _FIGURES},
+            "lower": list(self.lower),
             "warnings": list(self.warnings),
         }
         for name in _TABLES:

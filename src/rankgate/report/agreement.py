@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rankgate.report import as_csv, as_json, as_markdown
 from rankgate.report.as_text import WIDTH, fitted
 from rankgate.report.figures import interval, signed
-from rankgate.report.grid import Grid, printable
+from rankgate.report.grid import SOFT, Grid, printable
 from rankgate.report.numbers import UNDEFINED
 from rankgate.report.paragraphs import wrapped
 
@@ -106,7 +106,7 @@ def _values(told: Agreed) -> Grid:
 
 def _raters(table: pl.DataFrame) -> Grid:
     head = ("rater", "grades", "can't\ntell", "mean", "also graded\nby others", "bias",
-            "agree-\nment", "top\ngrade", "seconds")  # fmt: skip
+            f"agree{SOFT}\nment", "top\ngrade", "seconds")  # fmt: skip
     rows = [
         (who, str(grades), str(unsure), _number(mean, 2), str(overlap), _signed(bias),
          _number(equal, 2), _number(top, 2), _number(seconds, 1))
@@ -133,7 +133,7 @@ def _pairs(table: pl.DataFrame) -> Grid:
          _signed(bias))
         for first, second, overlap, equal, kappa, linear, bias in table.head(_SHOWN).iter_rows()
     ]  # fmt: skip
-    head = ("first", "second", "pairs", "agree-\nment", "Cohen's\nkappa", "linear", "bias")
+    head = ("first", "second", "pairs", f"agree{SOFT}\nment", "Cohen's\nkappa", "linear", "bias")
     return Grid(head, tuple(rows), frozenset({0, 1}), keys=2)
 
 
@@ -142,7 +142,7 @@ def _queries(table: pl.DataFrame) -> Grid:
         (query, str(overlap), _number(equal, 2), _number(spread, 2))
         for query, overlap, equal, spread in table.head(_SHOWN).iter_rows()
     ]
-    return Grid(("query", "pairs", "agree-\nment", "spread"), tuple(rows))
+    return Grid(("query", "pairs", f"agree{SOFT}\nment", "spread"), tuple(rows))
 
 
 def _periods(table: pl.DataFrame) -> Grid:
@@ -150,7 +150,7 @@ def _periods(table: pl.DataFrame) -> Grid:
         (month, str(overlap), _number(equal, 2), _number(mean, 2))
         for month, overlap, equal, mean in table.iter_rows()
     ]
-    return Grid(("month", "pairs", "agree-\nment", "mean"), tuple(rows))
+    return Grid(("month", "pairs", f"agree{SOFT}\nment", "mean"), tuple(rows))
 
 
 def _first(what: str, table: pl.DataFrame) -> str:

@@ -7,6 +7,8 @@ import io
 import math
 from typing import TYPE_CHECKING
 
+from rankgate.data.guard import guarded
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -22,6 +24,15 @@ def written(head: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -
     writer.writerow(head)
     writer.writerows([_cell(value) for value in row] for row in rows)
     return text.getvalue()
+
+
+def shown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    r"""A table for spreadsheets, where no cell is taken for a formula.
+
+    >>> shown(("document",), [("=1+1",)])
+    'document\n =1+1\n'
+    """
+    return written(list(map(guarded, head)), [list(map(guarded, row)) for row in rows])
 
 
 def _cell(value: str | float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rankgate.report.grid import Grid, printable
+from rankgate.report.leaderboard import DIGITS, LETTERS
 
 _SIGNS = {
     "\\": r"\textbackslash{}",
@@ -10,6 +11,20 @@ _SIGNS = {
     "^": r"\textasciicircum{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "–": "--",
+    "−": "$-$",
+    "→": r"$\rightarrow$",
+    "✔": r"$+$",
+    "✘": r"$-$",
+    "Δ": r"$\Delta$",
+    "≥": r"$\geq$",
+    "ρ": r"$\rho$",
+    "Φ": r"$\Phi$",
+    "…": r"\ldots{}",
+    "\N{REPLACEMENT CHARACTER}": "?",
+    **{
+        mark: rf"\textsuperscript{{{plain}}}"
+        for mark, plain in zip(LETTERS + DIGITS, "abcdefghijklmnoprstuvwxyz0123456789", strict=True)
+    },
 }
 
 

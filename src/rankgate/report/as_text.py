@@ -6,7 +6,7 @@ import textwrap
 import unicodedata
 from typing import TYPE_CHECKING
 
-from rankgate.report.grid import Grid, printable
+from rankgate.report.grid import SOFT, Grid, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ def table(grid: Grid) -> str:
     run  lines
     a      0.5
     """
-    heads = [name.split("\n") for name in grid.head]
+    heads = [name.replace(SOFT, "-").split("\n") for name in grid.head]
     height = max(map(len, heads))
     top = zip(*([""] * (height - len(name)) + name for name in heads), strict=True)
     lines = [tuple(map(printable, line)) for line in (*top, *grid.rows)]

@@ -9,7 +9,7 @@ from rankgate.errors import UsageError
 from rankgate.report import as_csv, as_json, as_latex, as_markdown
 from rankgate.report.as_text import WIDTH, fitted
 from rankgate.report.figures import corrected, interval, number, p_value, signed, way, whole
-from rankgate.report.grid import Grid, printable
+from rankgate.report.grid import SOFT, Grid, printable
 from rankgate.report.numbers import UNDEFINED, decimal
 from rankgate.report.paragraphs import wrapped
 from rankgate.report.systems import of_many
@@ -85,7 +85,7 @@ def effects(told: Comparison) -> Grid:
          decimal(row["mde"]), whole(row["needed"]))
         for row in told.metrics.iter_rows(named=True)
     ]  # fmt: skip
-    head = ("metric", "queries", "effect\n(gz)", "sd of the\ndifferences", "detect-\nable",
+    head = ("metric", "queries", "effect\n(gz)", "sd of the\ndifferences", f"detect{SOFT}\nable",
             "queries to show\nthis difference")  # fmt: skip
     return Grid(head, tuple(rows))
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+SOFT = "\N{SOFT HYPHEN}"
+"""Stands before a newline in a head where a word is broken that has no hyphen."""
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -30,7 +33,8 @@ class Grid:
     def flat(self) -> Grid:
         """The same with every head in one line."""
         joined = (
-            name.replace("-\n", "-").replace("/\n", "/").replace("\n", " ") for name in self.head
+            name.replace(f"{SOFT}\n", "").replace("-\n", "-").replace("/\n", "/").replace("\n", " ")
+            for name in self.head
         )
         return replace(self, head=tuple(joined))
 

@@ -8,7 +8,7 @@ from rankgate.report import as_json
 from rankgate.report.as_csv import written
 from rankgate.report.as_text import WIDTH, fitted
 from rankgate.report.figures import interval, number, signed
-from rankgate.report.grid import Grid, printable
+from rankgate.report.grid import SOFT, Grid, printable
 from rankgate.report.numbers import UNDEFINED, decimal
 from rankgate.report.paragraphs import wrapped
 
@@ -40,14 +40,18 @@ def render(told: Hidden, form: str, width: int = WIDTH, count: int = 10) -> str:
                      + fitted(_next(told, count), width))  # fmt: skip
     if told.skipped:
         parts.append(f"{', '.join(told.skipped)}: looks deeper than the lists, left out")
-    parts.append("\n".join(wrapped(_NOTES.format(draws=told.draws, seed=told.seed),
-                                   min(width, 100))))  # fmt: skip
+    parts.append("\n".join(wrapped(notes(told), min(width, 100))))
     return "\n\n".join(parts) + "\n"
 
 
 def grids(told: Hidden, count: int = 10) -> tuple[Grid, ...]:
     """Shares judged, figures of each metric, and so many documents to judge next."""
     return (_judged(told), _metrics(told), _next(told, count))
+
+
+def notes(told: Hidden) -> str:
+    """What the figures are of."""
+    return _NOTES.format(draws=told.draws, seed=told.seed)
 
 
 def pool(told: Hidden, count: int) -> str:
@@ -85,7 +89,8 @@ def _metrics(told: Hidden) -> Grid:
          UNDEFINED if row["flip"] is None else f"{row['flip']:.0%}")
         for row in told.metrics.iter_rows(named=True)
     )  # fmt: skip
-    head = ("metric", "delta", "worst", "best", "con-\ndensed", "expected", "95% of draws", "flip")
+    head = ("metric", "delta", "worst", "best", f"con{SOFT}\ndensed", "expected", "95% of draws",
+            "flip")  # fmt: skip
     return Grid(head, rows)
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from rankgate.data import contents_of, read_qrels, read_run
+from rankgate.data import read_qrels, read_run
 from rankgate.errors import UsageError
 from rankgate.services import compared as parts
 from rankgate.services.blindspots import blindspots
@@ -16,10 +14,13 @@ from rankgate.services.evaluate import DEFAULT_METRICS
 from rankgate.services.gate import gate
 from rankgate.services.holes import holes
 from rankgate.services.policy import policy as policy_of
+from rankgate.services.shown_texts import texts_of_documents, texts_of_queries
 from rankgate.services.side import DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
 
     from rankgate.gate.policy import Policy
     from rankgate.gate.verdict import Verdict
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 FEW = 3
 """Of more candidates than these only the comparison is told: the rest takes its time for each."""
-
-_LONGEST = 240
 
 
 @dataclass(frozen=True)
@@ -114,10 +113,9 @@ def dossier(
         say("looking for what is not seen")
         blind.append(blindspots(qrels, baseline, run, asked, how, extra=extra, depth=depth))
         hidden += _hidden(qrels, baseline, run, asked, how, extra, depth)
-    shown = pl.concat([each.lists for each in told.comparisons]).select("query_id", "doc_id")
     return Dossier(
-        told, verdict, tuple(blind), tuple(hidden), _queries(queries),
-        _documents(documents, shown.unique()), again,
+        told, verdict, tuple(blind), tuple(hidden), texts_of_queries(queries),
+        texts_of_documents(documents, [each.lists for each in told.comparisons]), again,
     )  # fmt: skip
 
 
@@ -137,33 +135,3 @@ def _hidden(  # noqa: PLR0917 - as `holes` takes them
         if "looks only at the first" in str(error):
             return []
         raise
-
-
-def _queries(path: str | None) -> dict[str, str]:
-    """Texts by id."""
-    if path is None:
-        return {}
-    found = contents_of(path).queries
-    if found is None:
-        raise UsageError(f"{path}: no texts of queries in it; see rankgate describe {path}.")
-    return dict(found.select("query_id", "text").drop_nulls().iter_rows())
-
-
-def _documents(path: str | None, shown: pl.DataFrame) -> pl.DataFrame:
-    """The fields of the documents that are shown, in one text each."""
-    schema = pl.Schema(dict.fromkeys(("query_id", "doc_id", "text"), pl.String()))
-    if path is None:
-        return pl.DataFrame(schema=schema)
-    found = contents_of(path).documents
-    if found is None:
-        raise UsageError(f"{path}: no fields of documents in it; see rankgate describe {path}.")
-    keys = [name for name in ("query_id", "doc_id") if name in found.columns]
-    found = found.join(shown.select(keys).unique(), on=keys, how="semi")
-    fields = [name for name in found.columns if name not in keys]
-    text = pl.concat_str([pl.col(name).cast(pl.String) for name in fields], separator=" · ",
-                         ignore_nulls=True)  # fmt: skip
-    owner = pl.col("query_id") if "query_id" in keys else pl.lit(None, dtype=pl.String)
-    cut = pl.when(text.str.len_chars() > _LONGEST).then(
-        text.str.slice(0, _LONGEST) + "…"
-    ).otherwise(text)  # fmt: skip
-    return found.select(owner.alias("query_id"), "doc_id", cut.alias("text")).cast(schema)

@@ -55,14 +55,14 @@ class Many:
         """Plain values for JSON."""
         return {
             "systems": list(self.systems),
-            **{name: getattr(self, name).to_dicts() for name in _TABLES},
+            **{name: getattr(self, name).to_dicts() for name in TABLES},
             "level": self.level,
             "resamples": self.resamples,
             "seed": self.seed,
         }
 
 
-_TABLES = ("means", "anova", "pairs", "orderings", "reliability")
+TABLES = ("means", "anova", "pairs", "orderings", "reliability")
 
 
 def many(sides: Sequence[Side], way: Way) -> Many:

@@ -1,0 +1,82 @@
+"""A report on candidates against a baseline: verdict, change, queries, blind spots, holes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.report import blindspots, changes, holes
+from rankgate.report.basis import basis, of_comparisons
+from rankgate.report.leaderboard import leaderboard
+from rankgate.report.outline import Outline, Points, Section, Table
+from rankgate.report.systems import of_many
+from rankgate.report.verdict_parts import verdict_section
+
+if TYPE_CHECKING:
+    from rankgate.data.comparison import Comparison
+    from rankgate.report.outline import Block
+    from rankgate.services.compare import Comparisons
+    from rankgate.services.dossier import Dossier
+
+
+_LONG = 20
+
+
+def outline(told: Dossier, worst: int = changes.WORST) -> Outline:
+    """What there is to say, the verdict first.
+
+    Args:
+        told: what was gathered.
+        worst: how many of the queries that lost are shown with both lists.
+    """
+    comparisons = told.comparisons.comparisons
+    first = comparisons[0]
+    others = len(comparisons) - 1
+    more = f" and {others} more" if others else ""
+    sections = []
+    if told.verdict is not None:
+        sections.append(verdict_section(told.verdict.to_dict(), known=first.warnings))
+    sections += systems(told.comparisons) if others else []
+    for place, each in enumerate(comparisons):
+        sections += changes.sections(each, place, worst, told.queries, told.documents)
+        sections += _unseen(told, each, place)
+    sections += [] if others else systems(told.comparisons)
+    policy = told.verdict.policy if told.verdict else ""
+    sections.append(basis(of_comparisons(comparisons, policy), told.again))
+    return Outline(
+        f"{first.candidate.name}{more} against {first.baseline.name}",
+        told.verdict.verdict if told.verdict else "",
+        (changes.sentence(first), changes.ground(first)),
+        tuple(sections),
+    )
+
+
+def systems(told: Comparisons, place: str = "") -> list[Section]:
+    """All systems by all metrics, and what can be said of three or more."""
+    grid, words = leaderboard(told)
+    tables: list[Block] = [Table("", grid), words]
+    for heading, each in of_many(told.many) if told.many else ():
+        tables.append(Table(heading, each, find=len(each.rows) > _LONG))
+    return [Section(f"systems{place}", "All systems", tuple(tables))]
+
+
+def _unseen(told: Dossier, each: Comparison, place: int) -> list[Section]:
+    """What metrics do not see of a candidate, and what is not judged."""
+    if place >= len(told.blindness):
+        return []
+    blind = told.blindness[place]
+    tables = (Table(heading, grid) for heading, grid in blindspots.grids(blind))
+    words = Points(tuple(blindspots.sentences(blind)))
+    seen = Section(f"blind-{place}", "What metrics do not see", (*tables, words), "Blind spots")
+    title = "What unjudged documents could hide"
+    if place >= len(told.hidden):
+        none = (
+            f"No metric here looks only at the first {each.depth} documents; one such as "
+            f"nDCG@{each.depth} can be asked."
+        )
+        return [seen, Section(f"holes-{place}", title, (none,), "Holes")]
+    hidden = told.hidden[place]
+    headings = ("", "", "what to judge next, the most influential first")
+    found = [Table(heading, grid)
+             for heading, grid in zip(headings, holes.grids(hidden), strict=True)
+             if grid.rows]  # fmt: skip
+    return [seen, Section(f"holes-{place}", title, (*found, holes.notes(hidden)), "Holes")]

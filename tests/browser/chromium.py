@@ -1,0 +1,132 @@
+"""Chromium without a window, spoken to through a pipe: no driver, no port, no network."""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from rankgate.services.printed import BROWSERS
+
+
+def program():
+    """The browser that is there, or None."""
+    return next((place for place in map(shutil.which, BROWSERS) if place), None)
+
+
+class Chromium:
+    """One browser; `see` opens a page and gives what it did."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="rankgate-")
+        to_read, self.write = os.pipe()
+        self.read, to_write = os.pipe()
+        words = [
+            program(), "--headless", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
+            "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND",
+            "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}",
+            *(["--no-sandbox"] if os.geteuid() == 0 else []), "about:blank",
+        ]  # fmt: skip
+        # Chromium reads commands from 3 and writes answers to 4
+        shell = f'exec "$@" 3<&{to_read} 4>&{to_write}'
+        self.process = subprocess.Popen(
+            ["bash", "-c", shell, "chromium", *words],
+            pass_fds=(to_read, to_write),
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(to_read)
+        os.close(to_write)
+        self.count, self.rest, self.events = 0, b"", []
+        target = self._send("Target.getTargets")["targetInfos"][0]["targetId"]
+        told = self._send("Target.attachToTarget", targetId=target, flatten=True)
+        self.session = told["sessionId"]
+        for domain in ("Page", "Network", "Runtime", "Log"):
+            self.send(f"{domain}.enable")
+
+    def close(self):
+        """End it."""
+        self._send("Browser.close")
+        self.process.wait(30)
+        os.close(self.read)
+        os.close(self.write)
+        self.folder.cleanup()
+
+    def send(self, method, **words):
+        """One command to the page, and its answer."""
+        return self._send(method, session=self.session, **words)
+
+    def _send(self, method, session=None, **words):
+        self.count += 1
+        told = {"id": self.count, "method": method, "params": words}
+        if session:
+            told["sessionId"] = session
+        os.write(self.write, json.dumps(told).encode() + b"\0")
+        while True:
+            answer = self._next()
+            if answer.get("id") == self.count:
+                assert "error" not in answer, answer
+                return answer["result"]
+            self.events.append(answer)
+
+    def _next(self):
+        while b"\0" not in self.rest:
+            piece = os.read(self.read, 1 << 16)
+            assert piece, "the browser ended"
+            self.rest += piece
+        first, self.rest = self.rest.split(b"\0", 1)
+        return json.loads(first)
+
+    def open(self, path, *, width=1280, dark=False, fragment=""):
+        """Open a file; what it asked for and complained of is in `asked` and `said`."""
+        self.events.clear()
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=900,
+                  deviceScaleFactor=1, mobile=width < 600)  # fmt: skip
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.send("Emulation.setEmulatedMedia", features=[scheme])
+        self.send("Page.navigate", url="about:blank")
+        self.send("Page.navigate", url=Path(path).resolve().as_uri() + fragment)
+        while not any(each.get("method") == "Page.loadEventFired" for each in self.events[-3:]):
+            self.events.append(self._next())
+        self.ask("document.fonts.ready.then(() => 1)")
+
+    def ask(self, script):
+        """The value of an expression; promises are waited for."""
+        told = self.send(
+            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
+        )
+        assert "exceptionDetails" not in told, told["exceptionDetails"]
+        return told["result"].get("value")
+
+    @property
+    def asked(self):
+        """Every address the page asked for."""
+        return [
+            each["params"]["request"]["url"]
+            for each in self.events
+            if each.get("method") == "Network.requestWillBeSent"
+        ]
+
+    @property
+    def said(self):
+        """What the page complained of."""
+        return [
+            each["params"]
+            for each in self.events
+            if each.get("method") in {"Runtime.exceptionThrown", "Log.entryAdded"}
+        ]
+
+    def picture(self, path):
+        """The whole page as PNG."""
+        told = self.send("Page.captureScreenshot", captureBeyondViewport=True)
+        Path(path).write_bytes(base64.b64decode(told["data"]))
+
+    def faults(self, axe):
+        """What axe finds: rule, and where."""
+        self.ask(f"{axe}\n;1")
+        told = self.ask("axe.run(document, {resultTypes: ['violations']})")
+        return [
+            (each["id"], [(node["target"], node.get("failureSummary", "")) for node in each["nodes"][:5]])
+            for each in told["violations"]
+        ]  # fmt: skip
