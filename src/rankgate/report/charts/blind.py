@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.report.charts.heat import heat
 from rankgate.report.charts.picture import Picture
 from rankgate.report.charts.style import SHARES
-from rankgate.report.charts.words import short
+from rankgate.report.charts.words import queries, short
 
 if TYPE_CHECKING:
     from rankgate.services.blindspots import Blindness
@@ -29,7 +29,7 @@ def draw(told: Blindness) -> Picture:
         "blindspots",
         f"What the metrics do not see (first {told.k} documents)",
         about,
-        f"{told.queries} queries",
+        queries(told.queries),
         told.convention,
         tuple(rows),
         heat(rows, (0, 1), SHARES, form="%"),

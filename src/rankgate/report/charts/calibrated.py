@@ -9,7 +9,7 @@ from rankgate.report.charts.door import altair
 from rankgate.report.charts.parts import in_columns, panel, table
 from rankgate.report.charts.picture import Picture
 from rankgate.report.charts.style import BLUE, DIM, GREY
-from rankgate.report.charts.words import short
+from rankgate.report.charts.words import queries, short
 
 if TYPE_CHECKING:
     from rankgate.services.calibration import Calibration
@@ -32,7 +32,7 @@ def draw(told: Calibration) -> Picture:
         "came true, with its 95% interval and how many. On the diagonal predictions hold. A flip: "
         "the interval of the difference says something else when all are judged again; trials "
         "share queries, so that their intervals are too narrow.",
-        f"{told.queries} queries",
+        queries(told.queries),
         told.convention,
         tuple({"what": what, **row} for what, _, rows in shown for row in rows),
         in_columns([_panel(rows, f"{title}{_brier(told, what)}") for what, title, rows in shown]),

@@ -8,7 +8,7 @@ from rankgate.report.charts.door import altair
 from rankgate.report.charts.parts import in_columns, panel, rule, signed_axis, table
 from rankgate.report.charts.picture import Picture
 from rankgate.report.charts.style import BLUE, RED
-from rankgate.report.charts.words import short, shorts
+from rankgate.report.charts.words import queries, short, shorts
 from rankgate.report.figures import interval, signed
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def draw(told: Comparison) -> Picture:
         "deltas",
         f"{short(told.candidate.name)} against {short(told.baseline.name)}, query by query",
         HOW + (f" {_FINE} of the queries are drawn." if max(counts, default=0) > _FINE else ""),
-        f"{' or '.join(map(str, counts))} queries",
+        queries(*counts),
         told.convention,
         tuple(rows),
         in_columns(panels, 1),
@@ -85,7 +85,7 @@ def _bars(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Alt
         )  # fmt: skip
         return alt.Chart(table(shown)).mark_bar().encode(x=x, y=y, color=sign, tooltip=tips)
     ends = alt.Scale(domain=[-0.5, len(rows) - 0.5], nice=False)
-    x = alt.X("left:Q", title=f"{len(rows)} queries, sorted", scale=ends,
+    x = alt.X("left:Q", title=f"{len(rows):,} queries, sorted", scale=ends,
               axis=alt.Axis(labels=False, ticks=False, grid=False))  # fmt: skip
     bars = alt.Chart(table(shown)).mark_rect()
     return bars.encode(x=x, x2="right:Q", y=y, y2=alt.datum(0), color=sign, tooltip=tips)

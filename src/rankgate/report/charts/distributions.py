@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _ROW, _WIDTH = 40, 440
 _BINS = 10
 _STROKES = 400
+_CLEAR, _FAINT, _FEW = 0.8, 0.15, 50  # how dense strokes are, of so many or of all
 
 
 def draw(told: Evaluation) -> Picture:
@@ -59,13 +60,15 @@ def _panel(told: Evaluation, rows: list[dict[str, Any]], metric: str) -> Any:  #
     ]
     y = alt.Y("run:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False))
     x = alt.X("value:Q", title=metric, scale=alt.Scale(nice=True))
-    base = alt.Chart(table(_thinned(rows, names))).encode(y=y)
+    shown = _thinned(rows, names)
+    dense = max(_FAINT, min(_CLEAR, _CLEAR * _FEW * len(names) / max(len(shown), 1)))
+    base = alt.Chart(table(shown)).encode(y=y)
     boxes = base.transform_aggregate(
         low="q1(value)", middle="median(value)", high="q3(value)", groupby=["run"]
     )
     layers = [
         boxes.mark_bar(height=16, color=BLUE, opacity=0.3).encode(x="low:Q", x2="high:Q"),
-        base.mark_tick(color=BLUE, opacity=0.8, thickness=1.2, size=18).encode(
+        base.mark_tick(color=BLUE, opacity=dense, thickness=1.2, size=18).encode(
             x=x, tooltip=["run:N", "query:N", "value:Q"]
         ),
         boxes.mark_tick(color=INK, thickness=2.5, size=20).encode(x="middle:Q"),

@@ -8,7 +8,7 @@ from rankgate.report.charts.door import altair
 from rankgate.report.charts.parts import in_columns, panel, rule, signed_axis, table
 from rankgate.report.charts.picture import Picture
 from rankgate.report.charts.style import BLUE, GREY, RED
-from rankgate.report.charts.words import short, shorts
+from rankgate.report.charts.words import queries, short, shorts
 from rankgate.report.figures import interval, p_value, signed
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def draw(told: Comparisons) -> Picture:
         if several > 1
         else f"{short(first.candidate.name)} against {short(first.baseline.name)}"
     )
-    of = f"{' or '.join(map(str, counts))} queries"
+    of = queries(*counts)
     return Picture("forest", title, about, of, first.convention, tuple(rows), in_columns(panels, 1))
 
 

@@ -40,7 +40,7 @@ def draw(told: Explanation) -> Picture:
         "explain",
         f"{told.metric} = {value} for query {short(told.query_id)} of {short(told.run)}",
         about + (f" {left} documents behind these are not drawn." if left > 0 else ""),
-        f"1 of {told.queries} queries, whose mean is {decimal(told.mean)}",
+        f"1 of {told.queries:,} queries, whose mean is {decimal(told.mean)}",
         told.convention,
         tuple(rows),
         _chart(rows, told.retrieved, sum_ if norm else told.metric),

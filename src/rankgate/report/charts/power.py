@@ -8,7 +8,7 @@ from rankgate.report.charts.door import altair
 from rankgate.report.charts.parts import Axis, labelled_lines, table
 from rankgate.report.charts.picture import Picture
 from rankgate.report.charts.style import PAPER, colour
-from rankgate.report.charts.words import short
+from rankgate.report.charts.words import queries, short
 
 if TYPE_CHECKING:
     from rankgate.report.charts.parts import Rows
@@ -26,18 +26,17 @@ def draw(told: Planned) -> Picture:
         for row in told.measured.iter_rows(named=True)
     ]
     counts = sorted({row["n"] for row in rows})
-    ticks = tuple(n for n in counts if n in {10, 20, 50, 100, 200, 500, 1000, 2000})
+    ticks = tuple(n for n in counts if str(n).rstrip("0") in {"1", "2", "5"})
     x = Axis("n", "queries", (counts[0], counts[-1]), ticks, log=True)
     high = max(row["detectable"] for row in (*rows, *measured)) * 1.04
     y = Axis("detectable", "smallest difference shown", (0, high), form=".2f")
-    own = " or ".join(str(n) for n in sorted({row["n"] for row in measured}))
     return Picture(
         "power",
         f"What more queries would show: {short(told.candidate)} against {short(told.baseline)}",
         f"The smallest true difference that so many queries show with a power of {told.power:.0%} "
         f"at level {1 - told.level:.2g}. A ring is the difference that was measured; "
         "above its line it is large enough to be shown.",
-        f"{own} queries measured",
+        f"{queries(*(row['n'] for row in measured))} measured",
         told.convention,
         (*rows, *({**row, "series": f"{row['series']} measured"} for row in measured)),
         _chart(rows, measured, x, y),

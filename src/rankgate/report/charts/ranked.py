@@ -8,7 +8,7 @@ from rankgate.report.charts.door import altair
 from rankgate.report.charts.parts import Axis, in_columns, labelled_lines, panel, table
 from rankgate.report.charts.picture import Picture
 from rankgate.report.charts.style import of_grade
-from rankgate.report.charts.words import shorts
+from rankgate.report.charts.words import queries, shorts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ def judged(told: Ranks) -> Picture:
     ]  # fmt: skip
     x = Axis("rank", "rank k", (1, max(told.depth, 2)), tuple(_ticks(told.depth)))
     panels = [
-        labelled_lines(rows, x, Axis(field, "share judged", form=".0%"), size=(320, 280),
+        labelled_lines(rows, x, Axis(field, "share judged", form=".3~p"), size=(320, 280),
                        title=title)
         for field, title in (_PANELS if len(names) <= _FEW else _PANELS[:1])
     ]  # fmt: skip
@@ -40,7 +40,7 @@ def judged(told: Ranks) -> Picture:
         f"How far the first {told.depth} documents are judged",
         "Mean share of documents that have a judgment; what is missing to 100 % are holes, which "
         "most metrics count as worthless.",
-        f"{told.queries} queries",
+        queries(told.queries),
         told.convention,
         tuple(rows),
         in_columns(panels),
@@ -62,7 +62,7 @@ def grades(told: Ranks) -> Picture:
         "grades",
         f"Grades of the first {told.depth} documents, rank by rank",
         "Shares of the documents at each rank; the best grade at the bottom.",
-        f"{told.queries} queries",
+        queries(told.queries),
         told.convention,
         tuple(rows),
         joined,

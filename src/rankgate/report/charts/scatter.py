@@ -9,7 +9,7 @@ from rankgate.report.charts.door import altair
 from rankgate.report.charts.parts import in_columns, panel, table
 from rankgate.report.charts.picture import Picture
 from rankgate.report.charts.style import BLUE, DIM, GREY, RED
-from rankgate.report.charts.words import short
+from rankgate.report.charts.words import queries, short
 
 if TYPE_CHECKING:
     from rankgate.data.comparison import Comparison
@@ -45,7 +45,7 @@ def draw(told: Comparison) -> Picture:
         "scatter",
         f"{short(told.candidate.name)} against {short(told.baseline.name)}",
         HOW,
-        f"{' or '.join(map(str, counts))} queries",
+        queries(*counts),
         told.convention,
         tuple(rows),
         in_columns(panels),

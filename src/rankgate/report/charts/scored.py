@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from rankgate.report.charts.words import shorts
+from rankgate.report.charts.words import queries, shorts
 
 if TYPE_CHECKING:
     from rankgate.services import Evaluation
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 def counted(told: Evaluation) -> str:
     """How many queries the means are over."""
-    counts = sorted({run.counts.queries for run in told.runs})
-    return f"{' or '.join(map(str, counts))} queries"
+    return queries(*(run.counts.queries for run in told.runs))
 
 
 def rows_at(told: Evaluation) -> list[dict[str, Any]]:

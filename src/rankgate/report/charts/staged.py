@@ -9,7 +9,7 @@ from rankgate.report.charts.door import altair
 from rankgate.report.charts.parts import rule, table
 from rankgate.report.charts.picture import Picture
 from rankgate.report.charts.style import BLUE, INK, LINE
-from rankgate.report.charts.words import shorts
+from rankgate.report.charts.words import queries, short, shorts
 from rankgate.report.numbers import decimal
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ def draw(told: Pipeline) -> Picture:
     if not rows:
         raise UsageError(f"no stage has a value of {told.target}.")
     best = f"; dashed: the best order of all judged documents, {decimal(told.best)}"
-    neck = f" The bottleneck is {told.bottleneck.stage}." if told.bottleneck else ""
+    neck = f" The bottleneck is {short(told.bottleneck.stage)}." if told.bottleneck else ""
     return Picture(
         "stages",
         f"{told.target} by stage, and the ceiling that each leaves",
         f"Bar: the value. Mark: the ceiling, the best that any reranker of its first {told.depth} "
         f"documents could reach{best if told.best is not None else ''}.{neck}",
-        f"{told.queries} queries",
+        queries(told.queries),
         told.convention,
         tuple(rows),
         _chart(rows, told),

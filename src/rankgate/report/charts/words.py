@@ -23,6 +23,16 @@ def short(text: str, most: int = 32) -> str:
     return f"{line[: most - 1 - tail]}…{line[-tail:]}"
 
 
+def queries(*counts: int) -> str:
+    """How many, in words; several counts where metrics or runs differ.
+
+    >>> queries(1), queries(10000), queries(30, 29, 30)
+    ('1 query', '10,000 queries', '29 or 30 queries')
+    """
+    told = sorted(set(counts))
+    return f"{' or '.join(f'{n:,}' for n in told)} {'query' if told == [1] else 'queries'}"
+
+
 def shorts(names: Sequence[str], most: int = 32) -> list[str]:
     """The names cut to fit, and still apart: equal ones get their number.
 
