@@ -106,6 +106,55 @@ def test_mixed_or_impossible_times_are_refused(times, told, tmp_path):
         read_interactions(place)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("u.data", "1\t2\t3\t881250949\n1\t3\tx\t881250949\n", "u.data:2: value 'x' is no"),
+        ("u.data", "1\t2\t3\t881250949\n1\t3\t4\n", "u.data:2: 3 fields, expected 4"),
+        ("ratings.dat", "1::2::3::978300760\n1::3::4\n", "ratings.dat:2: 3 fields, expected 4"),
+        ("ratings.dat", "1::2::3::978300760\n1::3::b::978300760\n", "ratings.dat:2: value 'b' is"),
+        ("ratings.csv", "userId,movieId,rating\n1,2,3.5\n1,,4\n", "ratings.csv:3: doc_id is empty"),
+        ("ratings.csv", "userId,movieId\n1,2\n1,3,4\n", "ratings.csv:3: 3 fields, expected 2"),
+        ("a.inter", "user_id:token\titem_id:token\trating:float\n1\t2\t3\n1\t3\tb\n",
+         "a.inter:3: value 'b' is not a number"),
+        ("lists.txt", "u: a b\nv: c\nbroken\n", "lists.txt:3: no user and colon in the line"),
+        ("a.jsonl", '{"user":"a","item":"b"}\n{"user":"a","item":\n', "a.jsonl:2: not JSON"),
+        ("a.jsonl", '{"user":"a","item":"b"}\n{"user":"a"}\n', "a.jsonl:2: doc_id null is no id"),
+        ("a.csv", "", "a.csv: there are no interactions in it"),
+        ("a.csv", "user,item\n", "a.csv: there are no interactions in it"),
+        ("a.csv", "1,2,3\n", "a.csv:1: no column for the user or query among 1, 2, 3"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_names_it_and_the_line(name, text, told, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=told):
+        read_interactions(tmp_path / name)
+
+
+def test_a_query_may_hold_commas_and_quotes(tmp_path):
+    place = tmp_path / "log.csv"
+    place.write_text('query,item\n"shoes, red",a\n"12"" pan",b\n')
+    assert read_interactions(place).table["query_id"].to_list() == ['12" pan', "shoes, red"]
+
+
+def test_recbole_s_other_columns_are_left_aside(tmp_path):
+    place = tmp_path / "sessions.inter"
+    place.write_text("session_id:token\titem_id_list:token_seq\titem_id:token\ns1\t1 2 3\t4\n")
+    assert read_interactions(place).table.select("query_id", "doc_id").rows() == [("s1", "4")]
+
+
+def test_the_order_of_judgments_is_that_of_what_was_done():
+    frame = pl.DataFrame(
+        [("q", "a", 1, "seen"), ("q", "b", 1, "seen"), ("q", "c", 1, "seen"),
+         ("q", "b", 2, "click"), ("q", "a", 3, "click"), ("q", "b", 4, "buy")],
+        schema=["query", "item", "at", "event"], orient="row",
+    )  # fmt: skip
+    rule = Truth({"seen": 0, "click": 1, "buy": 3}, repeats="max", grades="value")
+    assert truth(read_interactions(frame), rule).table.rows() == [
+        ("q", "b", 3.0), ("q", "a", 1.0), ("q", "c", 0.0),
+    ]  # fmt: skip
+
+
 def test_the_unit_can_be_said():
     log = read_interactions(pl.DataFrame({"user": ["u"], "item": ["i"], "at": [5.5]}), unit="ms")
     assert log.table["at"].to_list() == [5500]

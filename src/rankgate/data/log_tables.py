@@ -64,7 +64,9 @@ def ratings_dat(source: Source, columns: Mapping[str, str]) -> Rows:  # noqa: AR
     """
     user, item, value, at = _MOVIELENS
     names = (user, "gap 1", item, "gap 2", value, "gap 3", at)  # between colons stands nothing
-    return _rows(source, records.Header(":", names, 0), {name: name for name in _MOVIELENS})
+    return _rows(
+        source, records.Header(":", names, 0, doubled=True), {name: name for name in _MOVIELENS}
+    )
 
 
 def columnar(source: Source, columns: Mapping[str, str]) -> Rows:

@@ -147,6 +147,8 @@ def detected(place: Source) -> LogFormat:
     """
     head = place.head().removeprefix(_BOM)
     line = head.lstrip().split(b"\n", 1)[0]
+    if not line:
+        raise InputError("there are no interactions in it.", source=place.label)
     for each in LOGS:
         if each.fits(head, line):
             return each

@@ -41,11 +41,14 @@ class Header:
         separator: between the fields.
         names: the name of each column, without blanks around it.
         size: its bytes, with the line's end and a byte order mark.
+        doubled: whether two separators in a row stand between fields, so that every other field
+            holds nothing.
     """
 
     separator: str
     names: tuple[str, ...]
     size: int
+    doubled: bool = False
 
 
 @dataclass(frozen=True)
@@ -269,8 +272,10 @@ def _records(
             return
         blank = not fields or (len(fields) == 1 and not fields[0].strip())
         if len(fields) != width and not blank:
-            found = f"{len(fields)} field{'s' * (len(fields) != 1)}"
-            problem = f"{found}, expected {width} as in the first line."
+            many, wanted = len(fields), width
+            if header.doubled:
+                many, wanted = (many + 1) // 2, (wanted + 1) // 2
+            problem = f"{many} field{'s' * (many != 1)}, expected {wanted} as in the first line."
             raise InputError(problem, source=source.label, line=at)
         if not blank:
             yield at, fields
