@@ -51,17 +51,36 @@ def listed(
     """
     known = () if catalogue is None or isinstance(catalogue, int) else catalogue
     names = _Names(_strings([*known, *(seen or {})]).unique(maintain_order=True))
-    try:
-        parts = [_part(batch, names, how, depth) for batch in run.batches(how.duplicates)]
-    except ScatteredError:
-        parts = [_part(run.whole(how.duplicates), names, how, depth)]
+    parts = _parts(run, names, how, depth)
     empty = _strings([]) if run.queries is None else run.queries["query_id"]
+    heads = pl.concat([_strings([]), *(part.query_ids for part in parts), empty]).unique().sort()
+    items = _together(parts, heads)
     size = max(len(names.ids), catalogue if isinstance(catalogue, int) else 0)
     counted = None
     if seen is not None:
         counted = np.zeros(size, np.int64)
         counted[names.codes(_strings(seen))] = list(seen.values())
-    return Listed(_together(parts, empty), size, counted, people)
+    return Listed(items, size, counted, people)
+
+
+def firsts(run: Run, how: Convention, depth: int, query_ids: pl.Series) -> tuple[pl.Series, Codes]:
+    """The first items of the lists of some queries, and the items that the codes stand for.
+
+    Args:
+        run: the run; it is read once.
+        how: the convention.
+        depth: K, how far lists are looked at.
+        query_ids: ``T`` queries, each once.
+
+    Returns:
+        items, each once, and ``(T, K)`` their places, padded behind with `NONE`.
+
+    Raises:
+        InputError: as ``Run.batches``.
+    """
+    names = _Names(_strings([]))
+    codes = _together(_parts(run, names, how, depth), query_ids)
+    return names.ids, codes
 
 
 @dataclass(eq=False)
@@ -88,6 +107,13 @@ class _Part:
     items: Codes
 
 
+def _parts(run: Run, names: _Names, how: Convention, depth: int) -> list[_Part]:
+    try:
+        return [_part(batch, names, how, depth) for batch in run.batches(how.duplicates)]
+    except ScatteredError:
+        return [_part(run.whole(how.duplicates), names, how, depth)]
+
+
 def _part(batch: Batch, names: _Names, how: Convention, depth: int) -> _Part:
     query_ids = batch.frame["query_id"]
     if batch.starts is None:
@@ -109,18 +135,13 @@ def _part(batch: Batch, names: _Names, how: Convention, depth: int) -> _Part:
     return _Part(heads, items)
 
 
-def _together(parts: Sequence[_Part], empty: pl.Series) -> Codes:
-    """All lists, in byte order of their queries; those of `empty` that have none hold nothing."""
-    query_ids = pl.concat([_strings([]), *(part.query_ids for part in parts), empty])
-    query_ids = query_ids.unique(maintain_order=True)  # a list comes before its being empty
-    place = query_ids.arg_sort().arg_sort().to_numpy()
+def _together(parts: Sequence[_Part], query_ids: pl.Series) -> Codes:
+    """The lists of some queries; those that have none hold nothing."""
     width = max([part.items.shape[1] for part in parts], default=1)
     out = np.full((len(query_ids), width), NONE, np.int64)
-    begin = 0
     for part in parts:
-        end = begin + len(part.items)
-        out[place[begin:end], : part.items.shape[1]] = part.items
-        begin = end
+        row = places(part.query_ids, query_ids)
+        out[row[row != NONE], : part.items.shape[1]] = part.items[row != NONE]
     return out
 
 

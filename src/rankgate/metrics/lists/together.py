@@ -1,0 +1,43 @@
+"""Several metrics on the same lists, what they share being made once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.metrics.lists.declare import ListMetric
+    from rankgate.metrics.lists.listed import Floats, Listed, Sums
+
+
+def together(
+    metrics: Mapping[str, ListMetric], listed: Listed
+) -> tuple[dict[str, float], dict[str, Floats]]:
+    """The number of each metric, and the values of single lists where a metric has them.
+
+    Raises:
+        UsageError: something is needed that is not there.
+
+    >>> from rankgate.metrics.lists import Coverage, ItemsShown, Listed
+    >>> told = Listed(np.array([[0, 1]]), 4)
+    >>> together({"c": Coverage, "n": ItemsShown}, told)
+    ({'c': 0.5, 'n': 2.0}, {})
+    """
+    sums: dict[int | None, Sums] = {}
+    numbers: dict[str, float] = {}
+    values: dict[str, Floats] = {}
+    for label, metric in metrics.items():
+        if metric.merge == "items" and not metric.lacks(listed):
+            if metric.cutoff not in sums:
+                sums[metric.cutoff] = listed.first(metric.cutoff).sums()
+            numbers[label] = metric.of_sums(sums[metric.cutoff])
+        elif metric.merge == "mean":
+            values[label] = metric.values(listed)
+            known = values[label][~np.isnan(values[label])]
+            numbers[label] = float(known.mean()) if len(known) else float("nan")
+        else:
+            numbers[label] = metric.value(listed)
+    return numbers, values
