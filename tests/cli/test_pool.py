@@ -91,3 +91,35 @@ def test_reusability_in_every_form(run, runs, tmp_path):
     assert (rows[0]["value"], rows[0]["without"]) == (1.0, 0.5)
     assert run(*words, "--format", "csv").out.startswith("run,metric,unique,unique_relevant")
     assert "| run" in run(*words, "--format", "markdown").out
+
+
+def test_ratings_of_sheets_are_added_to_what_was_rated_before(run, tmp_path):
+    """Nothing that a file of ratings holds is lost; a sheet that comes again adds what is new."""
+    (tmp_path / "pool.csv").write_text("query,document\nq1,d1\nq1,d2\n")
+    run("sheet", tmp_path / "pool.csv", "--raters", "ann", "-o", tmp_path / "ann.csv")
+    before = {"query_id": "q1", "doc_id": "d1", "rater": "zoe", "grade": 3.0,
+              "at": "2026-01-01T00:00:00Z"}  # fmt: skip
+    place = tmp_path / "ratings.jsonl"
+    place.write_text(json.dumps(before) + "\n")
+    sheet = (tmp_path / "ann.csv").read_text(encoding="utf-8")
+
+    def collected(grades):
+        text = sheet
+        for document, grade in grades.items():
+            text = text.replace(f",{document},,", f",{document},{grade},")
+        (tmp_path / "ann.csv").write_text(text, encoding="utf-8")
+        told = run("collect", tmp_path / "ann.csv", "--pool", tmp_path / "pool.csv", "-o", place)
+        assert told.code == 0
+        rows = [json.loads(line) for line in place.read_text().splitlines()]
+        assert rows[0] == before
+        return told.err, [(row["doc_id"], row["grade"]) for row in rows[1:]]
+
+    told, rows = collected({"d1": 1})
+    assert told.startswith("1 grade by 1 rater; 0 could not be told\n")
+    assert rows == [("d1", 1.0)]
+    told, rows = collected({"d1": 1, "d2": 2})
+    assert "added: 1; the others are in the file already" in told
+    assert rows == [("d1", 1.0), ("d2", 2.0)]
+    # a correction is a later row
+    assert collected({"d1": 0, "d2": 2})[1] == [("d1", 1.0), ("d2", 2.0), ("d1", 0.0)]
+    assert collected({"d1": 1, "d2": 2})[1][-1] == ("d1", 1.0)

@@ -21,7 +21,14 @@ from rankgate.services.sheets import collect
 @options.scale
 @click.option("--rater", metavar="NAME", help="Who filled them, where they do not say so.")
 @options.form(*FORMS)
-@options.output
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write to FILE instead of to standard output; a file of ratings (jsonl) is only added "
+    "to, what the sheets said before is not added again.",
+)
 def command(  # noqa: PLR0917 - click passes them by name
     sheets: tuple[str, ...],
     pool: str | None,
@@ -42,5 +49,9 @@ def command(  # noqa: PLR0917 - click passes them by name
     """  # noqa: D301 - click needs the character that \b makes
     refuse_clashes((*sheets, *((pool,) if pool else ())), output)
     told = collect(sheets, pool=pool, scale=scale, rater=rater)
-    deliver(render(told, form), output)
-    click.echo(summary(told), err=True, nl=False)
+    added = None
+    if form == "jsonl" and output not in {None, "-"}:
+        added = told.add_to(output)
+    else:
+        deliver(render(told, form), output)
+    click.echo(summary(told, added), err=True, nl=False)

@@ -9,6 +9,7 @@ from rankgate.report import as_csv
 from rankgate.report.as_text import WIDTH
 from rankgate.report.grid import printable
 from rankgate.report.paragraphs import wrapped
+from rankgate.services.checks.declare import counted
 
 if TYPE_CHECKING:
     from rankgate.services.sheets import Collected
@@ -26,13 +27,17 @@ def render(told: Collected, form: str) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def summary(told: Collected, width: int = WIDTH) -> str:
-    """A few lines for the person who ran the command."""
+def summary(told: Collected, added: int | None = None, width: int = WIDTH) -> str:
+    """A few lines for the person who ran the command; how many were added to a file."""
     table = told.table
     graded = len(table) - table["grade"].null_count()
     unsure = len(table) - graded
     raters = table["rater"].n_unique()
-    lines = [f"{graded} grades by {raters} raters; {unsure} could not be told"]
+    lines = [
+        f"{counted(graded, 'grade')} by {counted(raters, 'rater')}; {unsure} could not be told"
+    ]
+    if added is not None and added < len(table):
+        lines.append(f"added: {added}; the others are in the file already")
     for note in told.notes:
         shown = ", ".join(map(printable, note.examples))
         more = ", …" if note.count > len(note.examples) else ""

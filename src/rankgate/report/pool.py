@@ -9,6 +9,7 @@ from rankgate.report import as_csv, as_json
 from rankgate.report.as_text import WIDTH
 from rankgate.report.grid import printable
 from rankgate.report.paragraphs import wrapped
+from rankgate.services.checks.declare import counted
 
 if TYPE_CHECKING:
     from rankgate.services.pool import Pool
@@ -61,7 +62,8 @@ def summary(told: Pool, width: int = WIDTH) -> str:
     """A few lines for the person who ran the command."""
     counts, made = told.counts, told.made_by
     first = (
-        f"pool of {len(told.systems)} runs, depth {made['depth']}: {counts['pool']} documents; "
+        f"pool of {counted(len(told.systems), 'run')}, depth {made['depth']}: "
+        f"{counts['pool']} documents; "
         f"{counts['judged']} of them judged already; {counts['to_judge']} to judge, of "
         f"{counts['queries']} queries, by {made['order']}, seed {made['seed']}"
     )

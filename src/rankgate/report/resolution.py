@@ -9,6 +9,7 @@ from rankgate.report import as_csv, as_json
 from rankgate.report.as_text import WIDTH
 from rankgate.report.grid import printable
 from rankgate.report.paragraphs import wrapped
+from rankgate.services.checks.declare import counted
 
 if TYPE_CHECKING:
     from rankgate.services.resolve import Resolved
@@ -66,7 +67,8 @@ def summary(told: Resolved, width: int = WIDTH) -> str:
     if "slots" in made_by:
         rule += f", the first {made_by['slots']} grades of a pair"
     made = (
-        f"{printable(told.name)}: {counts['ratings']} ratings by {counts['raters']} raters, "
+        f"{printable(told.name)}: {counted(counts['ratings'], 'rating')} by "
+        f"{counted(counts['raters'], 'rater')}, "
         f"{counts['resolved']} of {counts['pairs']} pairs resolved by {rule}"
     )
     lines = [made]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.data import cells
+from rankgate.data.journal import Journal
 from rankgate.data.target import replacing
 from rankgate.errors import UsageError
 from rankgate.judging.assignment import assigned, doubled
@@ -93,9 +94,31 @@ class Collected:
         """The ratings."""
         return self.ratings.table
 
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The ratings as plain values; a sheet tells no times."""
+        return self.table.drop("at", "seconds").to_dicts()
+
+    def add_to(self, path: str | Path) -> int:
+        """Add the ratings to a file of ratings; those that sheets said last are there already.
+
+        Returns:
+            how many were added.
+
+        Raises:
+            InputError: the file holds something else.
+            UsageError: it cannot be written.
+        """
+        with Journal.open(path) as journal:
+            said = {_pair(row): row for row in journal.rows if row.get("at") is None}
+            fresh = [row for row in self.rows if said.get(_pair(row)) != row]
+            for row in fresh:
+                journal.add(row)
+        return len(fresh)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        rows = self.table.drop("at", "seconds").to_dicts()
+        rows = self.rows
         notes = [{"what": n.what, "count": n.count, "examples": list(n.examples)}
                  for n in self.notes]  # fmt: skip
         return {"schema_version": 1, "ratings": rows, "notes": notes}
@@ -170,6 +193,10 @@ def collect(
         pool=None if pool is None else pool_of(pool),
     )
     return Collected(told.ratings, told.notes)
+
+
+def _pair(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row.get("query_id"), row.get("doc_id"), row.get("rater")
 
 
 def _plain(name: str) -> str:
