@@ -116,6 +116,7 @@ def test_ndeval_s_stored_outputs(year, order, shared):
     told = evaluate(qrels, ranked, list(COLUMNS.values())).runs[0]
     with stored.open() as lines:
         rows = {row["topic"]: row for row in csv.DictReader(lines)}
+    assert set(COLUMNS) == rows["amean"].keys() - {"runid", "topic"}  # no column is left out
     values = {name: told.per_query(name) for name in COLUMNS.values()}
     compared = 0
     for theirs, ours in COLUMNS.items():

@@ -1,0 +1,41 @@
+"""The stored outputs of gdeval and trec_eval for a run of the Web track of 2010."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+
+import pytest
+
+from rankgate.cli.trec_eval import command
+from rankgate.services import evaluate
+
+
+@pytest.fixture
+def web(shared):
+    place = shared / "web-diversity-2009-2010" / "2010"
+    return place / "qrels.web.51-100.txt.gz", place / "runs" / "indri.wt2010.txt.gz", place
+
+
+def test_every_topic_and_the_mean_are_gdeval_s(web):
+    qrels, run, place = web
+    told = evaluate(qrels, run, ["ndcg@20", "err@20"], "gdeval").runs[0]
+    with (place / "expected" / "indri.wt2010.gdeval20.csv").open() as lines:
+        rows = {row["topic"]: row for row in csv.DictReader(lines)}
+    for name in ("ndcg@20", "err@20"):
+        values = told.per_query(name)
+        for topic, row in rows.items():
+            want = float(row[name])
+            got = told.means[name] if topic == "amean" else values[topic]
+            assert got == pytest.approx(want, abs=5.1e-6), (topic, name)
+        assert len(rows) == len(values) + 1 == 49
+
+
+def test_the_output_of_trec_eval_is_reproduced(web, capsys):
+    qrels, run, place = web
+    command.main(["-q", "-c", "-m", "all_trec", str(qrels), str(run)], standalone_mode=False)
+    ours = capsys.readouterr().out.splitlines()
+    stored = gzip.decompress((place / "expected" / "indri.wt2010.trec_eval.gz").read_bytes())
+    theirs = stored.decode().splitlines()
+    assert ours == theirs
+    assert len(theirs) == 4_707
