@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from _pages.behaviour import panels, shown
 from _pages.drawing import figure
+from _pages.formulas import typeset
 from _pages.words import MADE, code, prose, table, toctree
 from rankgate import services
 from rankgate.metrics.catalogue import CATALOGUE
@@ -71,7 +72,7 @@ def _page(metric: Metric, passport: Passport) -> str:
         MADE,
         f"# {passport.name}\n",
         f"{prose(passport.title)}\n",
-        f"```{{code-block}} none\n:class: formula\n\n{passport.formula}\n```\n",
+        typeset(passport.formula),
         _facts(passport),
         "## What it sees, and what it does not\n",
         f"Sees\n: {prose(passport.sees)}\n" if passport.sees else "",
