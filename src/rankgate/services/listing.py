@@ -15,9 +15,10 @@ from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import UsageError
 from rankgate.metrics.judged import PAD
 from rankgate.metrics.lists import NEEDS, NONE
+from rankgate.metrics.lists.together import together
+from rankgate.scoring.lists import firsts
 from rankgate.scoring.mean import NOTHING_RETRIEVED
 from rankgate.scoring.sheets import Seen, tops_by_number
-from rankgate.scoring.tops import tops
 from rankgate.scoring.world import World, places
 from rankgate.services.card_inputs import EVERY, Tables, kept, world_of
 from rankgate.services.judged import by_ids, rankings_of
@@ -87,7 +88,9 @@ class Top:
         """The items there are, as far as these lists say."""
         if self.every:
             return self.names
-        return self.names.gather(np.unique(self.codes[self.codes != NONE]))
+        there = np.zeros(len(self.names) + 1, bool)  # the last is where NONE points
+        there[self.codes.ravel()] = True
+        return self.names.filter(pl.Series(there[:-1]))
 
     def among(self, items: pl.Series) -> Codes:
         """The same by the places of items in a catalogue; `NONE` for those that are not in it."""
@@ -173,10 +176,8 @@ class Listing:
             seen = self.train.seen(run) if self.train else None
             codes = tops_by_number(run, judged.coded, self.how.alignment, self.depth, seen)
             return Top(run.items.names, codes, _says_all(run))
-        table = tops(by_ids(run, self.train), judged.index, self.how, self.depth or PAD)
-        names = table["doc_id"].unique()
-        codes = World(names, judged.query_ids).matrix(table)
-        return Top(names, codes, every=False)
+        found = firsts(by_ids(run, self.train), self.how, self.depth or PAD, judged.query_ids)
+        return Top(*found, every=False)
 
     def listed(self, world: World, judged: Judged, run: Rankings, top: Top) -> Listed:
         """What metrics see of one run.
@@ -278,10 +279,11 @@ def with_lists(
     """
     rows = places(scores.query_ids, queries)
     values, why, means = dict(scores.values), dict(scores.why), dict(scores.means)
-    for label, metric in metrics.items():
-        means[label] = metric.value(listed)
-        if metric.merge == "mean":
-            values[label] = metric.values(listed)[rows]
-            empty = np.isnan(values[label]) & (listed.lengths[rows] == 0)
-            why[label] = np.where(empty, NOTHING_RETRIEVED, 0).astype(np.int8)
+    numbers, own = together(metrics, listed)
+    means |= numbers
+    nothing = listed.lengths[rows] == 0
+    for label, found in own.items():
+        values[label] = found[rows]
+        empty = np.isnan(values[label]) & nothing
+        why[label] = np.where(empty, NOTHING_RETRIEVED, 0).astype(np.int8)
     return replace(scores, values=values, why=why, means=means)
