@@ -94,7 +94,7 @@ def qrels_of(labels: Any, name: str = "qrels") -> Qrels:  # noqa: ANN401 - any a
     """
     source = source_of(labels, name)
     table = _table(source.users, source.items, graded(source), "grade")
-    return Qrels(table, name, place=Place(name))
+    return Qrels(table, source.name, place=Place(source.name))
 
 
 def graded(source: Source) -> Flat:
@@ -125,7 +125,7 @@ def run_of(scores: Any, name: str = "run") -> Run:  # noqa: ANN401 - any array
         InputError: as `source_of`.
     """
     source = source_of(scores, name)
-    return _run(next(pieces_of(source)), source.users, name)
+    return _run(next(pieces_of(source)), source.users, source.name)
 
 
 def pieces_of(source: Source) -> Iterator[pl.DataFrame]:

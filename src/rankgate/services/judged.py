@@ -99,6 +99,8 @@ class Judged:
         if isinstance(run, Source):
             from rankgate.scoring.by_number import score_by_number  # noqa: PLC0415 - as above
 
+            if strict and self.query_ids.is_empty():
+                raise InputError("there are no judgments in it.", source=self.name)
             self._refuse_unlike(run)
             seen = train.seen(run) if train else None
             try:

@@ -1,0 +1,288 @@
+"""`evaluate` on frames, matrices and lists: every form of the same data gives the same numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+import rankgate
+from rankgate import Lists, Matrix
+from rankgate.errors import DuplicateError, InputError, UsageError
+from rankgate.scoring import sheets
+
+U, I = 60, 25  # noqa: E741 - as the documentation has it
+DRAWN = np.random.default_rng(6)
+SCORES = DRAWN.integers(0, 64, (U, I)).astype(np.float32) / 8  # eighths: many ties, exact in halves
+SCORES[DRAWN.random((U, I)) < 0.05] = np.nan
+SCORES[3, :20] = -np.inf
+GRADES = (DRAWN.random((U, I)) < 0.12) * DRAWN.integers(1, 4, (U, I))
+GRADES[[7, 8]] = 0  # nothing is known of these two
+TRAIN = (DRAWN.random((U, I)) < 0.15) & (GRADES == 0)
+METRICS = ["nDCG@10", "R@5", "P@5", "RR@10", "AP", "Coverage@5", "Gini@10", "Novelty@5",
+           "Personalization@5", "TailShare@10"]  # fmt: skip
+ROW, COLUMN = np.nonzero(GRADES)
+REAL = np.isfinite(SCORES)
+
+
+def by_hand():
+    """Each judged user's items, the best first, equal scores by id downwards; nothing seen."""
+    lists = {}
+    for u in np.unique(ROW).tolist():
+        free = [i for i in range(I) if REAL[u, i] and not TRAIN[u, i]]
+        lists[u] = sorted(free, key=lambda i, u=u: (SCORES[u, i], str(i)), reverse=True)
+    return lists
+
+
+def expected():
+    """Three metrics, written out."""
+    lists, ndcg, recall, rr = by_hand(), [], [], []
+    for u, items in lists.items():
+        gains = [GRADES[u, i] / math.log2(rank + 1) for rank, i in enumerate(items[:10], 1)]
+        best = sorted(GRADES[u], reverse=True)[:10]
+        ndcg.append(sum(gains) / sum(g / math.log2(rank + 1) for rank, g in enumerate(best, 1)))
+        recall.append(sum(GRADES[u, i] > 0 for i in items[:5]) / (GRADES[u] > 0).sum())
+        rr.append(next((1 / r for r, i in enumerate(items[:10], 1) if GRADES[u, i]), 0))
+    shown = {i for items in lists.values() for i in items[:5]}
+    return [np.mean(ndcg), np.mean(recall), np.mean(rr), len(shown) / I]
+
+
+def padded(rows):
+    out = np.full((len(rows), max(map(len, rows))), -1)
+    for at, row in enumerate(rows):
+        out[at, : len(row)] = row
+    return out
+
+
+KNOWN = [np.flatnonzero(row).tolist() for row in GRADES]
+TRUTHS = {
+    "sparse": sp.csr_matrix(GRADES),
+    "frame": pl.DataFrame({"user": ROW, "item": COLUMN, "rating": GRADES[ROW, COLUMN]}),
+    "pandas": pd.DataFrame({"userID": ROW, "itemID": COLUMN, "rating": GRADES[ROW, COLUMN]}),
+    "dict": {str(u): {str(i): int(GRADES[u, i]) for i in KNOWN[u]} for u in np.unique(ROW)},
+    "lists": Lists(padded(KNOWN), padded([GRADES[u, KNOWN[u]] for u in range(U)])),
+    "matrix": np.where(GRADES > 0, GRADES, np.nan),
+}
+R, C = np.nonzero(REAL)
+FRAME = pl.DataFrame({"user_id": R, "item_id": C, "prediction": SCORES[R, C].astype(np.float64)})
+TOP = padded([by_hand().get(u, []) for u in range(U)])
+RUNS = {
+    "matrix": SCORES,
+    "float64": SCORES.astype(np.float64),
+    "sparse": sp.coo_matrix((SCORES[R, C], (R, C)), shape=(U, I)),
+    "frame": FRAME,
+    "pandas": FRAME.to_pandas(),
+    "arrow": FRAME.to_arrow(),
+    "lists": Lists(TOP),
+    "lists with scores": Lists(np.where(REAL, np.arange(I), -1)[:, ::-1], SCORES[:, ::-1]),
+    "dict of lists": {u: TOP[u][TOP[u] >= 0].tolist() for u in range(U)},
+}
+
+
+def means(truth, run, metrics=METRICS, **options):
+    options = {"train": sp.csr_matrix(TRAIN), "drop_seen": True, "catalogue": I, **options}
+    return list(rankgate.evaluate(truth, run, metrics, **options).runs[0].means.values())
+
+
+def test_the_values_are_those_of_the_formulas():
+    found = means(TRUTHS["sparse"], SCORES, ["nDCG@10", "R@5", "RR@10", "Coverage@5"])
+    assert found == pytest.approx(expected(), rel=1e-12)
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_every_form_of_the_same_data_has_the_same_values(truth, run):
+    assert means(TRUTHS[truth], RUNS[run]) == means(TRUTHS["dict"], RUNS["frame"])
+
+
+def test_grades_of_one_are_sets_lists_and_pairs():
+    sets = {u: set(KNOWN[u]) for u in np.unique(ROW).tolist()}
+    pairs = pl.DataFrame({"user": ROW, "item": COLUMN})
+    whole = means(sp.csr_matrix(GRADES > 0), SCORES)
+    for truth in (sets, {u: list(each) for u, each in sets.items()}, pairs, Lists(padded(KNOWN))):
+        assert means(truth, SCORES) == whole
+
+
+def arrays(library):
+    if library == "torch":
+        torch = pytest.importorskip("torch")
+        return torch.from_numpy
+    return pytest.importorskip("jax.numpy").asarray
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.parametrize("metrics", [METRICS, ["nDCG@10", "Coverage@3"]])
+def test_tensors_give_what_numpy_gives(library, metrics):
+    made = arrays(library)
+    assert means(TRUTHS["sparse"], made(SCORES), metrics) == means(
+        TRUTHS["sparse"], SCORES, metrics
+    )
+    own = means(made(TRUTHS["matrix"].astype(np.float32)), made(SCORES), metrics)
+    assert own == means(TRUTHS["sparse"], SCORES, metrics)
+    lists = Lists(made(TOP.astype(np.int32)))
+    assert means(TRUTHS["sparse"], lists, metrics) == means(TRUTHS["sparse"], Lists(TOP), metrics)
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_halves_and_gradients_are_taken_as_they_are(library):
+    made = arrays(library)(SCORES)
+    if library == "torch":
+        forms = [made.bfloat16(), made.half(), made.double().requires_grad_()]
+    else:
+        forms = [made.astype("bfloat16"), made.astype("float16")]
+    for form in forms:
+        assert means(TRUTHS["sparse"], form) == means(TRUTHS["sparse"], SCORES)
+
+
+class Spoken:
+    """An array that speaks DLPack and nothing else."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+def test_whatever_speaks_dlpack_is_taken():
+    assert means(TRUTHS["sparse"], Spoken(SCORES)) == means(TRUTHS["sparse"], SCORES)
+
+
+def test_blocks_are_no_matter(monkeypatch):
+    whole = {name: means(TRUTHS["sparse"], RUNS[name]) for name in ("matrix", "sparse", "lists")}
+    monkeypatch.setattr(sheets, "_CELLS", 3 * I)
+    for name, told in whole.items():
+        assert means(TRUTHS["sparse"], RUNS[name]) == told
+
+
+def test_what_was_seen_is_not_ranked():
+    scores = np.array([[3.0, 2.0, 1.0]])
+    for train in (np.array([[1, 0, 0]]), sp.csr_matrix([[5, 0, 0]]), Lists([[0]]),
+                  pl.DataFrame({"user": [0], "item": [0]})):  # fmt: skip
+        for run in (scores, sp.csr_matrix(scores), Lists([[0, 1, 2]]), {"0": {"0": 2.0, "1": 1.0}}):
+            told = rankgate.evaluate({0: [1]}, run, ["RR"], train=train, drop_seen=True)
+            assert told.means["RR"].item() == 1.0
+
+
+@pytest.mark.parametrize(("ties", "first"), [("doc_id_desc", 9), ("doc_id_asc", 0),
+                                             ("file_order", 0)])  # fmt: skip
+def test_ties_at_the_edge_of_the_list_are_broken_by_the_convention(ties, first):
+    told = rankgate.evaluate(Lists([[first]]), np.zeros((1, 12)), ["RR@1"],
+                             overrides={"ties": ties}, catalogue=12)  # fmt: skip
+    assert told.means["RR@1"].item() == 1.0
+
+
+def test_a_cutoff_beyond_the_catalogue_is_the_catalogue():
+    told = rankgate.evaluate(
+        Lists([[2]]), np.array([[1.0, 2.0, 3.0]]), ["P@5", "R@5", "Coverage@9"]
+    )
+    assert told.means.row(0)[1:] == (1 / 5, 1.0, 1.0)
+
+
+def test_gaps_in_a_list_close():
+    told = rankgate.evaluate(Lists([[4]]), Lists([[-1, 3, -1, 4]]), ["RR"])
+    assert told.means["RR"].item() == 1 / 2
+
+
+def test_great_numbers_are_ids_too():
+    great = 2**53 + 1  # no float has it
+    told = rankgate.evaluate(
+        {0: [great]}, Lists(np.array([[great - 1, great]])), ["RR", "Coverage@1"]
+    )
+    assert told.means.row(0)[1:] == (1 / 2, 1 / 2)
+    own = rankgate.evaluate(Lists(np.array([[great]], np.uint64)), {"0": {str(great): 1.0}}, ["RR"])
+    assert own.means["RR"].item() == 1.0
+
+
+def test_names_bring_rows_and_columns_together():
+    truth = {"ann": {"b": 1}, "bob": {"a": 1}, "eve": {"c": 1}}
+    run = Matrix(np.array([[1.0, 2.0], [3.0, 2.0], [0.0, 1.0]]), ["bob", "ann", "who"], ["a", "b"])
+    told = rankgate.evaluate(truth, run, ["RR"]).runs[0]
+    assert told.per_query("RR") == {"ann": 1 / 2, "bob": 1 / 2, "eve": 0.0}
+    assert (told.counts.missing, told.counts.unknown_queries) == (1, 1)
+    lists = Lists([[1, 0], [0, 1]], query_ids=["bob", "ann"], doc_ids=["a", "b"])
+    assert rankgate.evaluate(truth, lists, ["RR"]).runs[0].per_query("RR")["bob"] == 1 / 2
+
+
+def test_columns_may_be_said():
+    truth = pl.DataFrame({"who": ["u"], "what": ["a"], "stars": [1]})
+    run = pd.DataFrame({"who": ["u", "u"], "what": ["a", "b"], "score": [9, 0], "mine": [1.0, 2.0]})
+    said = {"query_id": "who", "doc_id": "what", "grade": "stars", "score": "mine"}
+    told = rankgate.evaluate(truth, {"one": run}, ["RR"], columns=said)
+    assert told.means.row(0) == ("one", 1 / 2)
+    with pytest.raises(InputError, match="no column for query_id among who, what, score"):
+        rankgate.evaluate(truth, run, ["RR"])
+    with pytest.raises(UsageError, match="frames have no column 'user' here; say query_id"):
+        rankgate.evaluate(truth, run, ["RR"], columns={"user": "who"})
+
+
+def test_who_has_no_ground_truth_is_left_out_and_counted():
+    told = rankgate.evaluate(TRUTHS["sparse"], SCORES, ["RR"]).runs[0].counts
+    users = int((GRADES.sum(axis=1) > 0).sum())
+    assert (told.queries, told.unknown_queries, told.missing) == (users, U - users, 0)
+    nothing = np.full((2, 3), np.nan)
+    nothing[0] = 1, 2, 3
+    told = rankgate.evaluate(Lists([[0], [1]]), nothing, ["RR", "ListCoverage@2"]).runs[0]
+    assert told.counts.zero_result == 1
+    assert told.per_query("RR") == {"0": 1 / 3, "1": 0.0}
+
+
+def test_lists_are_looked_at_as_a_whole_and_have_no_value_of_one_user():
+    told = rankgate.evaluate(TRUTHS["sparse"], SCORES, ["Coverage@2", "ILD@3"],
+                             items=pl.DataFrame({"item": range(I), "size": range(I)}),
+                             features=["size"])  # fmt: skip
+    table = told.values  # noqa: PD011 - of Polars
+    assert set(table["metric"]) == {"ILD@3"}
+    assert set(told.runs[0].per_query("Coverage@2").values()) == {None}
+    with pytest.raises(UsageError, match=r"Novelty@3 needs how often .*; give train, or see"):
+        rankgate.evaluate(TRUTHS["sparse"], SCORES, ["Novelty@3"])
+
+
+def test_the_scorecard_takes_them_too():
+    whole = {"train": sp.csr_matrix(TRAIN), "drop_seen": True}
+    metrics = ["nDCG@10", "Coverage@10", "Novelty@10"]
+    card = rankgate.scorecard(TRUTHS["sparse"], {"m": SCORES}, metrics, resamples=5, **whole)
+    told = rankgate.evaluate(TRUTHS["sparse"], {"m": SCORES}, metrics, **whole)
+    assert card.figures["value"].to_list() == pytest.approx(list(told.runs[0].means.values()))
+
+
+@pytest.mark.parametrize(
+    ("truth", "run", "error", "words"),
+    [
+        (GRADES, SCORES[:-1], InputError, r"run1: 59 rows, where qrels has 60; give both alike"),
+        (GRADES, SCORES[:, :-1], InputError, r"run1: 24 columns, where qrels has 25"),
+        (GRADES, TOP, InputError, r"run1: .* whole numbers .* rankgate.Lists\(array\)"),
+        (TOP, Lists(TOP), InputError, r"qrels: a negative label, .* or items .* rankgate.Lists"),
+        (GRADES, SCORES[None], InputError, r"shape \(1, 60, 25\), where \(users, items\)"),
+        (GRADES, Lists(SCORES), InputError, r"items of float32, where whole numbers are needed"),
+        (GRADES, Lists([[1, -2]]), InputError, r"item -2 is below 0, and the padding is -1"),
+        (GRADES, Lists([[0, 1]], [[1.0]]), InputError, r"values of shape \(1, 1\), where items"),
+        (GRADES, Lists([[5]], doc_ids=["a"]), InputError, r"item 5, where doc_ids names 1"),
+        (GRADES, Lists(np.array([[2**63]], np.uint64)), InputError, r"does not fit 64 bits"),
+        (Lists([[0]]), Lists([[4, 4]]), DuplicateError, r"item '4' stands twice in .* of '0'"),
+        (Lists([[4, 4]]), Lists([[4]]), DuplicateError, r"qrels: item '4' stands twice"),
+        (Lists([[4]]), np.array([[np.inf]]), InputError, r"score inf is not a finite number"),
+        (Lists([[4]]), np.array([["a"]]), InputError, r"an array of <U1, where numbers"),
+        (Lists([[4]]), Matrix(np.eye(1), ["a", "b"]), InputError, r"query_ids: 2 of them for 1"),
+        (Lists([[4]]), Matrix(np.eye(2), ["a", "a"]), InputError, r"query_ids: 'a' stands twice"),
+        (Lists([[4]]), {"0": {"4", "5"}}, InputError, r"a set of documents has no order"),
+        (Lists([[4]]), {"7": ["4"]}, InputError, r"no query of this run has judgments"),
+        (np.full((1, 2), np.nan), np.eye(1, 2), InputError, r"no judgments in it"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_told_with_the_argument(truth, run, error, words):
+    with pytest.raises(error, match=words):
+        rankgate.evaluate(truth, run, ["RR"])
+
+
+def test_a_convention_that_allows_repeats_reads_them():
+    run = Lists([[3, 3, 4]])
+    told = rankgate.evaluate(Lists([[4]]), run, ["RR"], overrides={"duplicates": "first"})
+    assert told.means["RR"].item() == 1 / 2
