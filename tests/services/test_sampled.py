@@ -18,8 +18,12 @@ RANKS = {
     "B": [40, 40, 8437, 9266, 4482],
     "C": [212, 2, 743, 5342, 1548],
 }
-EXACT = {"A": (0.0100, 0.1502, 0.0), "B": (0.0101, 0.1217, 0.0), "C": (0.1014, 0.2080, 0.2)}
-SAMPLED = {"A": (0.6366, 0.7290), "B": (0.3407, 0.4473), "C": (0.3262, 0.4600)}
+EXACT = {
+    "A": (0.0100, 0.1502, 0.0, 0.9901),
+    "B": (0.0101, 0.1217, 0.0, 0.5548),
+    "C": (0.1014, 0.2080, 0.2, 0.8431),
+}
+SAMPLED = {"A": (0.6366, 0.7290, 1.0), "B": (0.3407, 0.4473, 0.4), "C": (0.3262, 0.4600, 0.5694)}
 ITEMS = [f"i{k:04}" for k in range(1, SIZE)]
 QRELS = {f"u{k}": {"hit": 1} for k in range(5)}
 
@@ -38,7 +42,7 @@ RUNS = {name: run_of(ranks) for name, ranks in RANKS.items()}
 
 
 def test_the_exact_figures():
-    told = rankgate.evaluate(QRELS, RUNS, ["AP", "nDCG", "R@10"])
+    told = rankgate.evaluate(QRELS, RUNS, ["AP", "nDCG", "R@10", "AUC"])
     for name, *values in told.means.iter_rows():
         assert values == pytest.approx(EXACT[name], abs=5e-5)
 
@@ -49,14 +53,15 @@ def test_a_sample_turns_the_order_round_and_is_marked():
     for seed in range(12):
         drawn = sample(rankgate.read_qrels(QRELS), log, 99, seed)
         table = drawn.table.with_columns(pl.lit(drawn.mark).alias("candidates"))
-        card = rankgate.scorecard(QRELS, RUNS, ["AP", "nDCG"], candidates=table, resamples=1)
-        assert card.metrics == ("AP sampled(99)", "nDCG sampled(99)")
+        asked = ["AP", "nDCG", "R@10"]
+        card = rankgate.scorecard(QRELS, RUNS, asked, candidates=table, resamples=1)
+        assert card.metrics == tuple(f"{each} sampled(99)" for each in asked)
         for row in card.figures.iter_rows(named=True):
             found[row["system"]].append((row["metric"], row["value"]))
     means = {
         name: tuple(
             np.mean([value for metric, value in rows if metric == f"{short} sampled(99)"])
-            for short in ("AP", "nDCG")
+            for short in ("AP", "nDCG", "R@10")
         )
         for name, rows in found.items()
     }
