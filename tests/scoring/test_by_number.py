@@ -1,0 +1,122 @@
+"""Rankings by number have the values of rankings by id, under every convention, at every depth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import rankgate.metrics
+from rankgate.data import read_qrels, read_run
+from rankgate.data.matrices import Lists, source_of
+from rankgate.errors import RankgateError
+from rankgate.metrics.declare import Metric
+from rankgate.scoring import CONVENTIONS, by_number, score
+from rankgate.scoring.by_number import score_by_number
+from rankgate.scoring.coded import Coded
+from rankgate.scoring.index import Index
+
+USERS, ITEMS = 30, 24
+DRAWN = np.random.default_rng(3)
+
+
+def drawn():
+    """Grades from 0 to 3 of a third, scores in eighths, some of both missing."""
+    grades = DRAWN.integers(0, 4, (USERS, ITEMS)).astype(float)
+    grades[DRAWN.random(grades.shape) < 0.7] = np.nan
+    grades[5], grades[6] = np.nan, 0
+    scores = DRAWN.integers(0, 40, (USERS, ITEMS)) / 8 - 1
+    scores[DRAWN.random(scores.shape) < 0.1] = np.nan
+    scores[3] = np.nan
+    return grades, scores
+
+
+GRADES, SCORES = drawn()
+ITEM = np.argsort(DRAWN.random((USERS, ITEMS)), axis=1)[:, :12]
+ITEM[DRAWN.random(ITEM.shape) < 0.2] = -1
+FORMS = {
+    "matrix": SCORES,
+    "lists": Lists(ITEM),
+    "scored lists": Lists(ITEM, DRAWN.integers(0, 5, ITEM.shape) / 2),
+    "sparse": sp.csr_matrix(np.nan_to_num(SCORES)),
+}
+EVERY = [each for each in vars(rankgate.metrics).values() if isinstance(each, Metric)]
+CUT = [each @ 5 for each in EVERY if each.at == "cutoff" and "cutoff" in each.parameters]
+METRICS = [(str(each), each) for each in (*EVERY, *CUT) if not each.missing]
+
+
+def scored(call, *arguments):
+    """What comes of it: the scores, or the sentence of the refusal."""
+    try:
+        return call(*arguments)
+    except RankgateError as error:
+        return str(error)
+
+
+def told(scores):
+    """All that scores say, to be compared."""
+    if isinstance(scores, str):
+        return scores
+    values = {
+        name: (each.tolist(), scores.why[name].tolist()) for name, each in scores.values.items()
+    }
+    return repr((scores.query_ids.to_list(), values, dict(scores.means), scores.counts))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_by_number_as_by_id(name, form):
+    how, qrels, run = CONVENTIONS[name], read_qrels(GRADES), read_run(FORMS[form], "run")
+    index = Index.of(qrels)
+    plain = told(scored(score, index, run, METRICS, how))
+    source = source_of(FORMS[form], "run")
+    for coded in (Coded.of(source_of(GRADES, "qrels")), Coded.of_index(index)):
+        assert told(scored(score_by_number, coded, source, METRICS, how)) == plain
+
+
+def near(metrics, how):
+    jobs = [by_number.Job.of(str(each), each, how) for each in metrics]
+    return by_number.depth_of(jobs, how.alignment) is not None
+
+
+def variants(metric):
+    """A metric at a cutoff with each word that one of its parameters may be."""
+    yield metric
+    for name, parameter in metric.parameters.items():
+        for word in parameter.choices:
+            yield metric(**{name: word})
+
+
+@pytest.mark.parametrize("name", ["trec", *(n for n, how in CONVENTIONS.items() if how.forced)])
+def test_a_matrix_is_looked_at_no_deeper_than_metrics_look(name, monkeypatch):
+    monkeypatch.setattr(by_number, "SHOWN", 5)
+    how, coded = CONVENTIONS[name], Coded.of(source_of(GRADES, "qrels"))
+    source, index, run = source_of(SCORES, "run"), Index.of(read_qrels(GRADES)), read_run(SCORES)
+    looked = 0
+    for metric in (each for cut in CUT for each in variants(cut)):
+        if metric.missing or not near([metric], how):
+            continue
+        looked += 1
+        pair = [("it", metric)]
+        by_id = scored(score, index, run, pair, how)
+        by_no = scored(score_by_number, coded, source, pair, how)
+        if isinstance(by_id, str):
+            assert by_id == by_no
+        else:
+            np.testing.assert_array_equal(
+                by_no.values["it"], by_id.values["it"], err_msg=str(metric)
+            )
+            assert by_no.means["it"] == pytest.approx(by_id.means["it"], nan_ok=True, rel=0, abs=0)
+    assert looked > 40 or how.judged_only or "no_hit" in how.forced
+
+
+def test_only_what_is_near_is_looked_at(monkeypatch):
+    """A metric that needs the end of a list is not cut short."""
+    whole = []
+    monkeypatch.setattr(by_number, "aligned_blocks",
+                        lambda *given: whole.append(given[3]) or iter(()))  # fmt: skip
+    coded, source = Coded.of(source_of(GRADES, "qrels")), source_of(SCORES, "run")
+    for names in (["nDCG@5"], ["nDCG@12", "P@3"], ["AP"], ["nDCG@5", "RR"], ["FallOut@5"]):
+        metrics = [(n, rankgate.metrics.names.parse(n)) for n in names]
+        score_by_number(coded, source, metrics, CONVENTIONS["trec"], strict=False)
+    assert whole == [10, 12, None, None, None]
