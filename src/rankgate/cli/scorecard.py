@@ -42,6 +42,15 @@ if TYPE_CHECKING:
     help="Lists of a system at an earlier time; one for each system.",
 )
 @click.option("--candidates", type=click.Path(), help="The items that lists may hold; see split.")
+@click.option("--users", type=click.Path(), help="A table of users: user_id and columns.")
+@click.option(
+    "--slice",
+    "slices",
+    multiple=True,
+    metavar="BY",
+    help="Tell apart new, light and heavy users (activity), items of head and tail (popularity), "
+    "or the values of a column of users or items. May be given several times.",
+)
 @click.option("--drop-seen", is_flag=True, help="Take items of training out of users' lists.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @click.option(
@@ -62,6 +71,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     beside: Beside,
     earlier: tuple[str, ...],
     candidates: str | None,
+    users: str | None,
+    slices: tuple[str, ...],
     drop_seen: bool,  # noqa: FBT001 - a flag of the command line
     level: float,
     resamples: int,
@@ -78,15 +89,15 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate scorecard test.qrels.csv a.run b.run --items movies.csv --category genres
     rankgate scorecard test.qrels.csv a.run b.run -m nDCG@10 -m Gini@10 -m "Coverage@10"
     """  # noqa: D301 - click needs the character that \b makes
-    more = (candidates,) if candidates else ()
+    more = tuple(each for each in (candidates, users) if each)
     refuse_clashes((qrels, *runs, *paths(beside), *more), output)
     beside = replace(
         beside, earlier=pairs(earlier, "--earlier", str) or None, candidates=candidates,
-        drop_seen=drop_seen,
+        drop_seen=drop_seen, users=users,
     )  # fmt: skip
     with Progress(len(runs)) as progress:
         told = scorecard(
             qrels, list(runs), metrics, convention, beside,
-            level=level, resamples=resamples, seed=seed, on_progress=progress,
+            slices=slices, level=level, resamples=resamples, seed=seed, on_progress=progress,
         )  # fmt: skip
     deliver(render(told, form, width(output)), output)

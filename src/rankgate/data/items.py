@@ -1,100 +1,95 @@
-"""Tables of items: an id, and whatever columns describe it."""
+"""Tables of items and of users: an id, and whatever columns describe it; sets of candidates."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from rankgate.data import arrow, records
+from rankgate.data import arrow, json_text, records
 from rankgate.data.log_columns import ALIASES, mapped
+from rankgate.data.place import Place
 from rankgate.data.source import Source, source
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+Whose = Literal["items", "users"]
 
-def read_items(table: Any) -> pl.DataFrame:  # noqa: ANN401 - a path or a frame
-    """A table of items from CSV, TSV, Parquet, Arrow or a frame: ``doc_id``, and what describes it.
+_IDS = {"items": "doc_id", "users": "query_id"}
+_ONE = {"items": "item", "users": "user"}
+
+
+@dataclass(frozen=True)
+class Described:
+    """A table of items or of users.
+
+    Attributes:
+        of: whose it is.
+        ids: each once.
+        columns: what describes them.
+        place: where the rows come from.
+    """
+
+    of: Whose
+    ids: pl.Series
+    columns: pl.DataFrame
+    place: Place
+
+    def words(self, column: str) -> pl.Series:
+        """One column.
+
+        Raises:
+            UsageError: it is not there.
+        """
+        if column not in self.columns.columns:
+            known = ", ".join(self.columns.columns) or "none"
+            raise UsageError(f"{self.of} have no column '{column}'; there are {known}.")
+        return self.columns[column]
+
+    def numbers(self, column: str) -> pl.Series:
+        """One column of numbers; null where nothing stands.
+
+        Raises:
+            UsageError: it is not there.
+            InputError: a value in it is no finite number, with its line.
+        """
+        words = self.words(column)
+        if words.dtype == pl.String:
+            words = words.str.strip_chars().replace("", None)
+        found = words.cast(pl.Float64, strict=False)
+        wrong = words.is_not_null() & ~found.is_finite().fill_null(value=False)
+        if wrong.any():
+            row = int(wrong.arg_max() or 0)
+            who = f"{_ONE[self.of]} '{self.ids[row]}'"
+            problem = f"{column} '{words[row]}' of {who} is no finite number."
+            raise InputError(problem, source=self.place.label, line=self.place.line(row))
+        return found
+
+
+def read_described(table: Any, of: Whose = "items") -> Described:  # noqa: ANN401 - a path or a frame
+    """A table of items or users from CSV, TSV, RecBole's atomic files, JSONL, Parquet, a frame.
 
     Raises:
         InputError: no column of ids, an id that is missing or stands twice, a record with the
             wrong number of fields; with the line.
     """
-    frame, label = _frame(table, "items")
-    return _checked(frame, _id_of(frame.columns, label), label)
-
-
-def described(items: pl.DataFrame, column: str) -> pl.Series:
-    """One column of a table of items.
-
-    Raises:
-        UsageError: it is not there.
-    """
-    if column not in items.columns:
-        known = ", ".join(name for name in items.columns if name != "doc_id")
-        raise UsageError(f"items have no column '{column}'; there are {known or 'none'}.")
-    return items[column]
-
-
-def measured(items: pl.DataFrame, column: str) -> pl.Series:
-    """One column of numbers.
-
-    Raises:
-        UsageError: it is not there.
-        InputError: a value in it is no finite number.
-    """
-    words = described(items, column)
-    found = words.cast(pl.Float64, strict=False)
-    wrong = words.is_not_null() & ~found.is_finite().fill_null(value=False)
-    if wrong.any():
-        row = int(wrong.arg_max() or 0)
-        problem = f"{column} '{words[row]}' of item '{items['doc_id'][row]}' is no finite number."
-        raise InputError(problem, source="items")
-    return found
-
-
-def _frame(table: Any, label: str) -> tuple[pl.DataFrame, str]:  # noqa: ANN401 - a path or a frame
-    """All columns, and what errors call their origin."""
-    if not isinstance(table, str | Path):
-        return pl.DataFrame(table), label
-    place = source(table)
-    if place.head(6).startswith((b"PAR1", b"ARROW1")):
-        return arrow.collected(arrow.scanned(place), place), place.label
-    return _separated(place), place.label
-
-
-def _separated(place: Source) -> pl.DataFrame:
-    first = next(place.chunks(), b"")
-    counts = {sep: len(records.first_fields(first, sep)) for sep in records.SEPARATORS}
-    header = records.header_in(first, max(counts, key=lambda sep: counts[sep]))
-    names = {name: name for name in header.names}
-    layout = records.Layout(header, names, frozenset(), frozenset(names))
-    schema = dict.fromkeys(names, pl.String)
-    return pl.concat([pl.DataFrame(schema=schema), *records.frames(place, layout)])
-
-
-def _id_of(names: Sequence[str], label: str) -> str:
-    lower = {name.strip().lower(): name for name in reversed(names)}
-    for alias in (*ALIASES["doc_id"], "id"):
-        if alias in lower:
-            return lower[alias]
-    problem = f"no column of ids among {', '.join(names[:10])}; call one item_id."
-    raise InputError(problem, source=label, line=1)
-
-
-def _checked(frame: pl.DataFrame, theirs: str, label: str) -> pl.DataFrame:
-    rows = frame.rename({theirs: "doc_id"}).with_columns(pl.col("doc_id").cast(pl.String))
-    if rows["doc_id"].null_count():
-        raise InputError("an item has no id.", source=label)
-    twice = rows["doc_id"].is_duplicated()
+    frame, place = _frame(table, of)
+    theirs = _id_of(frame.columns, of, place.label)
+    ids = frame[theirs].cast(pl.String).alias(_IDS[of])
+    if ids.null_count():
+        row = int(ids.is_null().arg_max() or 0)
+        problem = f"{_ONE[of]} without an id; give it one, or remove the row."
+        raise InputError(problem, source=place.label, line=place.line(row))
+    twice = ids.is_duplicated() & ~ids.is_first_distinct()
     if twice.any():
-        item = rows["doc_id"][int(twice.arg_max() or 0)]
-        problem = f"item '{item}' stands twice; remove one of its rows."
-        raise InputError(problem, source=label)
-    return rows
+        row = int(twice.arg_max() or 0)
+        problem = f"{_ONE[of]} '{ids[row]}' stands twice; remove one of its rows."
+        raise InputError(problem, source=place.label, line=place.line(row))
+    return Described(of, ids, frame.drop(theirs), place)
 
 
 def read_candidates(table: Any) -> tuple[pl.DataFrame, str]:  # noqa: ANN401 - a path or a frame
@@ -103,13 +98,61 @@ def read_candidates(table: Any) -> tuple[pl.DataFrame, str]:  # noqa: ANN401 - a
     Raises:
         InputError: a column that is missing, or several marks in one file.
     """
-    frame, label = _frame(table, "candidates")
-    found = mapped(frame.columns, {}, label, 1)
+    frame, place = _frame(table, "candidates")
+    found = mapped(frame.columns, {}, place.label, 1)
     marks = frame["candidates"].unique().to_list() if "candidates" in frame.columns else [""]
     if len(marks) > 1:
         problem = f"candidates of several kinds: {', '.join(map(str, marks[:5]))}."
-        raise InputError(problem, source=label)
+        raise InputError(problem, source=place.label)
     pairs = frame.select(
         pl.col(found[ours]).cast(pl.String).alias(ours) for ours in ("query_id", "doc_id")
     )
     return pairs, str(marks[0] or "") if marks else ""
+
+
+def _frame(table: Any, label: str) -> tuple[pl.DataFrame, Place]:  # noqa: ANN401 - a path or a frame
+    """All columns, and where the rows stand."""
+    if not isinstance(table, str | Path):
+        return pl.DataFrame(table), Place(label)
+    origin = source(table)
+    head = origin.head()
+    if head.startswith((b"PAR1", b"ARROW1")):
+        return arrow.collected(arrow.scanned(origin), origin), Place(origin.label)
+    return _objects(origin) if head.lstrip().startswith(b"{") else _separated(origin)
+
+
+def _objects(origin: Source) -> tuple[pl.DataFrame, Place]:
+    rows, lines = [], []
+    for line, value in json_text.objects(origin):
+        rows.append({name: _word(each) for name, each in value.items()})
+        lines.append(line)
+    frame = pl.DataFrame(rows, infer_schema_length=None, strict=False)
+    return frame, Place(origin.label, lambda row: lines[row])
+
+
+def _word(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
+    """A value as a field of CSV would have it; several stand between bars."""
+    if isinstance(value, list):
+        return "|".join(map(str, value))
+    return None if value is None else str(value)
+
+
+def _separated(origin: Source) -> tuple[pl.DataFrame, Place]:
+    first = next(origin.chunks(), b"")
+    counts = {sep: len(records.first_fields(first, sep)) for sep in records.SEPARATORS}
+    header = records.header_in(first, max(counts, key=lambda sep: counts[sep]))
+    plain = {name.partition(":")[0] if ":" in name else name: name for name in header.names}
+    layout = records.Layout(header, plain, frozenset(), frozenset(plain))
+    frame = pl.concat([
+        pl.DataFrame(schema=dict.fromkeys(plain, pl.String)), *records.frames(origin, layout)
+    ])  # fmt: skip
+    return frame, Place(origin.label, lambda row: records.line_of(origin, header, row))
+
+
+def _id_of(names: Sequence[str], of: Whose, label: str) -> str:
+    lower = {name.strip().lower(): name for name in reversed(names)}
+    for alias in (*ALIASES[_IDS[of]], "id"):
+        if alias in lower:
+            return lower[alias]
+    problem = f"no column of ids among {', '.join(names[:10])}; call one {_ONE[of]}_id."
+    raise InputError(problem, source=label, line=1)

@@ -20,11 +20,11 @@ class Scorecard(service.Scorecard):
     """Several systems by accuracy and by what their lists are like; tables are Polars frames."""
 
     def report(self, form: str = "text") -> str:
-        """The card as text, Markdown, HTML, CSV or JSON."""
+        """The card as text, Markdown, LaTeX, CSV, JSON, or as a page of HTML."""
         return report.render(self, form)
 
     def _repr_html_(self) -> str:
-        return report.render(self, "html")
+        return report.fragment(self)
 
 
 def scorecard(
@@ -35,6 +35,7 @@ def scorecard(
     *,
     train: Any = None,  # noqa: ANN401 - a path or a frame
     items: Any = None,  # noqa: ANN401 - as above
+    users: Any = None,  # noqa: ANN401 - as above
     features: Sequence[str] = (),
     category: str | None = None,
     group: str | None = None,
@@ -42,6 +43,7 @@ def scorecard(
     earlier: Mapping[str, Any] | None = None,
     candidates: Any = None,  # noqa: ANN401 - a path or a frame
     drop_seen: bool = False,
+    slices: Sequence[str] = (),
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -55,6 +57,7 @@ def scorecard(
         convention: the tool whose rules accuracy and ties follow.
         train: the log that systems learned from.
         items: a table of items.
+        users: a table of users.
         features: its columns of numbers.
         category: its column of categories, several between bars.
         group: its column of groups.
@@ -62,6 +65,8 @@ def scorecard(
         earlier: for each system its run of an earlier time, by name.
         candidates: the items that lists may hold.
         drop_seen: whether items of training leave users' lists.
+        slices: what users and items are told apart by: activity (new, light, heavy users),
+            popularity (head and tail items), or columns of users and items.
         level: of the intervals.
         resamples: of users, for numbers about all lists together.
         seed: of the drawing.
@@ -79,9 +84,11 @@ def scorecard(
     (('same', 'own'),)
     """
     beside = service.Beside(
-        train, items, tuple(features), category, group, obvious, earlier, candidates, drop_seen
-    )
+        train, items, tuple(features), category, group, obvious, earlier, candidates, drop_seen,
+        users,
+    )  # fmt: skip
     told = service.scorecard(
-        qrels, runs, metrics, convention, beside, level=level, resamples=resamples, seed=seed
-    )
+        qrels, runs, metrics, convention, beside, slices=slices, level=level,
+        resamples=resamples, seed=seed,
+    )  # fmt: skip
     return Scorecard(**vars(told))

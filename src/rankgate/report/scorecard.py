@@ -4,20 +4,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.report import as_csv, as_html, as_json, as_markdown
-from rankgate.report.as_text import WIDTH, fitted
-from rankgate.report.figures import p_value, signed
-from rankgate.report.grid import Grid, printable
-from rankgate.report.numbers import UNDEFINED
+from rankgate.report import as_csv, as_html, as_json
+from rankgate.report.as_text import WIDTH, fitted, table
+from rankgate.report.grid import printable
+from rankgate.report.outline import Outline, Points, Section, Table
+from rankgate.report.outline_forms import latex, markdown
+from rankgate.report.page import page
 from rankgate.report.paragraphs import wrapped
+from rankgate.report.scorecard_grids import (
+    BETTER,
+    WORSE,
+    card,
+    gaps,
+    part_table,
+    ranged,
+    sheet,
+)
 
 if TYPE_CHECKING:
+    from rankgate.report.grid import Grid
     from rankgate.services.scorecard import Scorecard
 
-FORMS = ("text", "json", "csv", "markdown", "html")
+FORMS = ("text", "json", "csv", "markdown", "latex", "html")
 """The forms of a scorecard, by the name that ``--format`` takes."""
 
-_UP, _DOWN = "▲", "▼"
+_LATEX = {
+    f" {BETTER}": r"\textsuperscript{+}", f" {WORSE}": r"\textsuperscript{--}",
+    BETTER: r"\textsuperscript{+}", WORSE: r"\textsuperscript{--}",
+    "↑": r"$\uparrow$", "↓": r"$\downarrow$", "· ": r"\quad{}",
+}  # fmt: skip
+_BY = {
+    "activity": "users without an item in training are new, those with at most the median number "
+    "of the others light, the rest heavy",
+    "popularity": "the head is the most popular fifth of the catalogue; accuracy by what is "
+    "relevant there, lists as if they showed nothing else",
+}
+_ITEMS = "accuracy by what is relevant among these items, lists as if they showed nothing else"
 
 
 def render(told: Scorecard, form: str, width: int = WIDTH) -> str:
@@ -25,45 +47,52 @@ def render(told: Scorecard, form: str, width: int = WIDTH) -> str:
     if form == "json":
         return as_json.dumped(told.to_dict())
     if form == "csv":
-        return as_csv.written(told.figures.columns, told.figures.iter_rows())
+        return as_csv.written(*part_table(told))
     if form == "html":
-        words = "".join(as_html.paragraph(line) for line in notes(told))
-        return f"{as_html.table(card(told))}\n{words}\n"
+        return page(outline(told))
     if form == "markdown":
-        lines = [f"- {as_markdown.escaped(line)}" for line in notes(told)]
-        return "\n".join([as_markdown.table(card(told)), "", *lines]) + "\n"
-    lines = [part for line in notes(told) for part in wrapped(line, width)]
-    return f"{fitted(card(told), width)}\n\n" + "\n".join(lines) + "\n"
+        return markdown(outline(told))
+    if form == "latex":
+        text = "\n".join([latex(outline(told, flat=False)), *(f"% {each}" for each in notes(told))])
+        for sign, ours in _LATEX.items():
+            text = text.replace(sign, ours)
+        return f"{text}\n"
+    parts = [_fitted(told, card(told), card(told, ranged), width)]
+    for name in slices(told):
+        parts.append(f"by {printable(name)}")
+        parts.append(_fitted(told, card(told, by=name), card(told, ranged, by=name), width))
+        if (grid := gaps(told, name)).rows:
+            parts += [f"gaps by {printable(name)}: these users less all others"]
+            parts.append(fitted(grid, width))
+    parts.append("\n".join(part for line in notes(told) for part in wrapped(line, width)))
+    return "\n\n".join(parts) + "\n"
 
 
-def card(told: Scorecard) -> Grid:
-    """A row for each metric, and one below it with the intervals."""
-    marks = _marks(told)
-    values = {
-        (row["system"], row["metric"]): row for row in told.figures.iter_rows(named=True)
-    }  # fmt: skip
-    rows = []
-    for metric in told.metrics:
-        found = [values[system, metric] for system in told.systems]
-        better = "↑" if found[0]["higher_is_better"] else "↓"
-        cells = [
-            f"{_number(row['value'])} {marks.get((row['system'], metric), ' ')}" for row in found
-        ]
-        rows.append((metric, better, *cells))
-        if any(row["low"] is not None for row in found):
-            rows.append(("", "", *(_ends(row["low"], row["high"]) for row in found)))
-    return Grid(("metric", "", *told.systems), tuple(rows))
+def fragment(told: Scorecard) -> str:
+    """The tables and notes without a page around them, for notebooks."""
+    parts = [as_html.table(sheet(told))]
+    for name in slices(told):
+        parts += [as_html.paragraph(f"by {name}"), as_html.table(sheet(told, by=name))]
+    return "\n".join([*parts, "".join(as_html.paragraph(line) for line in notes(told))])
 
 
-def differences(told: Scorecard) -> Grid:
-    """Every difference from the first system, with its interval and p."""
-    rows = [
-        (row["metric"], row["system"], signed(row["delta"]), _ends(row["low"], row["high"]),
-         p_value(row["p_value"]))
-        for row in told.differences.iter_rows(named=True)
-    ]  # fmt: skip
-    head = ("metric", "system", f"from\n{told.systems[0]}", f"{told.level:.0%} interval", "p")
-    return Grid(head, tuple(rows), frozenset({0, 1}))
+def outline(told: Scorecard, *, flat: bool = True) -> Outline:
+    """The card, its slices, and what to know; flat if each row is to stand by itself."""
+    grid_of = sheet if flat else card
+    sections = [Section("card", "Systems", (Table("", grid_of(told)),))]
+    for i, name in enumerate(slices(told)):
+        blocks = [Table("", grid_of(told, by=name))]
+        if (grid := gaps(told, name, flat=flat)).rows:
+            blocks.append(Table("Gaps: these users less all others", grid))
+        sections.append(Section(f"by-{i}", f"By {printable(name)}", tuple(blocks)))
+    first, *others = notes(told)
+    sections.append(Section("notes", "What to know", (Points(tuple(others)),)))
+    return Outline("Scorecard", "", (first,), tuple(sections))
+
+
+def slices(told: Scorecard) -> list[str]:
+    """What users and items are told apart by, in order."""
+    return told.slices["slice"].unique(maintain_order=True).to_list()
 
 
 def notes(told: Scorecard) -> list[str]:
@@ -73,11 +102,22 @@ def notes(told: Scorecard) -> list[str]:
         f"{told.convention['name']}; {told.level:.0%} intervals over users"
     )
     lines = [first]
+    names = slices(told)
     if len(told.systems) > 1:
+        rest = "; in slices for all differences of a slice (Benjamini-Hochberg)" if names else ""
         lines.append(
-            f"{_UP} better, {_DOWN} worse than {printable(told.systems[0])}: p < "
-            f"{1 - told.level:.2g}, corrected for {len(told.differences)} comparisons (Holm)"
+            f"{BETTER} better, {WORSE} worse than {printable(told.systems[0])}: p < "
+            f"{1 - told.level:.2g}, corrected for {len(told.differences)} comparisons (Holm){rest}"
         )
+    if len(told.gaps):
+        lines.append(
+            f"gaps: {BETTER} the users are served better than all others by that system, {WORSE} "
+            "worse (Welch's t, Benjamini-Hochberg over a slice)"
+        )
+    of = dict(told.slices.select("slice", "of").unique().iter_rows())
+    for name in names:
+        words = _BY.get(name) or (_ITEMS if of[name] == "items" else "")
+        lines += [f"{printable(name)}: {words}"] if words else []
     lines += [
         f"{printable(one)} is dominated: {printable(by)} is as good by every metric here, and "
         "better by some"
@@ -88,24 +128,7 @@ def notes(told: Scorecard) -> list[str]:
     return [*lines, *told.warnings]
 
 
-def _marks(told: Scorecard) -> dict[tuple[str, str], str]:
-    alpha = 1 - told.level
-    return {
-        (row["system"], row["metric"]): _UP if row["better"] else _DOWN
-        for row in told.differences.iter_rows(named=True)
-        if row["p_value"] is not None and row["p_value"] < alpha
-    }
-
-
-def _number(value: float | None) -> str:
-    """Four digits that count."""
-    if value is None:
-        return UNDEFINED
-    return f"{value:z.4f}" if abs(value) < 10 else f"{value:.1f}"  # noqa: PLR2004 - as it is read
-
-
-def _ends(low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return UNDEFINED
-    digits = 3 if max(abs(low), abs(high)) < 10 else 1  # noqa: PLR2004 - as above
-    return f"[{low:z.{digits}f}, {high:z.{digits}f}]"
+def _fitted(told: Scorecard, wide: Grid, narrow: Grid, width: int) -> str:
+    """With intervals in brackets where there is room, else as ranges."""
+    room = max(map(len, table(wide).split("\n")))
+    return fitted(wide if room <= width or len(told.systems) == 1 else narrow, width)

@@ -89,10 +89,16 @@ def figures(
                 ends = apart = (np.nan, np.nan, np.nan)
             about = "lists" if isinstance(metric, ListMetric) else "accuracy"
             wanted = metric.higher_is_better
-            rows.append((card.name, label, about, value, *ends[:2], users, wanted))
+            rows.append((card.name, label, about, value, *_within(metric, ends), users, wanted))
             if at:
                 differences.append((card.name, label, delta, *apart, (delta > 0) == wanted))
     return _frame(rows, FIGURES), _corrected(differences), taken
+
+
+def _within(metric: Metric, ends: tuple[float, ...]) -> tuple[float, ...]:
+    """The ends of an interval, where the metric can go; NaN stays."""
+    top = np.inf if metric.high is None else metric.high
+    return tuple(np.clip(ends[:2], metric.low, top).tolist())
 
 
 def dominated(cards: Sequence[Card], metrics: Mapping[str, Metric]) -> tuple[tuple[str, str], ...]:

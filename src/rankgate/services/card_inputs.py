@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
-from rankgate.data.items import described, measured, read_candidates, read_items
+from rankgate.data.items import read_candidates, read_described
 from rankgate.data.logs import read_interactions
 from rankgate.errors import UsageError
 from rankgate.metrics.lists.declare import NEEDS, ListMetric
-from rankgate.metrics.lists.listed import NONE
 from rankgate.scoring.tops import tops
 from rankgate.scoring.world import World, grouped, numbers, one_hot
 
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rankgate.data import Qrels, Run
+    from rankgate.data.items import Described
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring.convention import Convention
@@ -40,6 +39,7 @@ class Beside:
     Attributes:
         train: the log that systems learned from.
         items: a table of items.
+        users: a table of users.
         features: its columns of numbers.
         category: its column of categories, several between bars.
         group: its column of groups.
@@ -59,6 +59,7 @@ class Beside:
     earlier: Mapping[str, Any] | None = None
     candidates: Any = None
     drop_seen: bool = False
+    users: Any = None
 
     def filled(self, said: Mapping[str, Any], folder: Path) -> Beside:
         """The same, with what a policy says where nothing is given; its files lie in a folder."""
@@ -84,12 +85,14 @@ class Tables:
     Attributes:
         train: the training log's rows, or None.
         items: the table of items, or None.
+        users: the table of users, or None.
         candidates: the pairs that lists may hold, or None.
         mark: of figures on sampled candidates, else empty.
     """
 
     train: pl.DataFrame | None
-    items: pl.DataFrame | None
+    items: Described | None
+    users: Described | None
     candidates: pl.DataFrame | None
     mark: str
 
@@ -108,7 +111,8 @@ class Tables:
         )
         return cls(
             None if beside.train is None else read_interactions(beside.train, timed=False).table,
-            None if beside.items is None else read_items(beside.items),
+            None if beside.items is None else read_described(beside.items),
+            None if beside.users is None else read_described(beside.users, "users"),
             pairs,
             mark,
         )
@@ -137,8 +141,9 @@ def world_of(
         InputError: a number that is none.
         UsageError: a column that is not there.
     """
-    sources = [tables.train, tables.items, qrels.table, *lists]
+    sources = [tables.train, qrels.table, *lists]
     ids = [each["doc_id"] for each in sources if each is not None]
+    ids += [tables.items.ids] if tables.items else []
     queries = pl.concat([qrels.table["query_id"], pl.Series(qrels.unjudged, dtype=pl.String)])
     world = World(pl.concat(ids).unique().sort(), queries.unique().sort())
     world = replace(world, relevant=world.matrix(qrels.table.filter(pl.col("grade") >= 1)))
@@ -174,29 +179,19 @@ def kept(run: Run, pairs: pl.DataFrame | None, *, inside: bool) -> Run:
     return replace(run, pieces=pieces, rankings=None)
 
 
-def new_items(world: World, lists: pl.DataFrame) -> int:
-    """Different items that lists show and training has not; 0 where there is no training."""
-    if world.seen is None:
-        return 0
-    codes = world.matrix(lists)
-    shown = np.unique(codes[codes != NONE])
-    return int(np.count_nonzero(world.seen[shown] == 0))
-
-
-def _described(world: World, items: pl.DataFrame | None, beside: Beside) -> World:
+def _described(world: World, items: Described | None, beside: Beside) -> World:
     asked = (*beside.features, beside.category, beside.group)
     if items is None:
         if any(asked):
             raise UsageError("features, categories and groups are columns of items; give items.")
         return world
-    ids = items["doc_id"]
     if beside.category:
-        shares, _ = one_hot(world.items, ids, described(items, beside.category))
+        shares, _ = one_hot(world.items, items.ids, items.words(beside.category))
         world = replace(world, categories=shares, features=shares)
     if beside.features:
-        columns = {name: measured(items, name) for name in beside.features}
-        world = replace(world, features=numbers(world.items, ids, columns))
+        columns = {name: items.numbers(name) for name in beside.features}
+        world = replace(world, features=numbers(world.items, items.ids, columns))
     if beside.group:
-        codes, _ = grouped(world.items, ids, described(items, beside.group))
+        codes, _ = grouped(world.items, items.ids, items.words(beside.group))
         world = replace(world, groups=codes)
     return world

@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from rankgate.data import read_qrels, read_run
-from rankgate.data.candidates import WARNING
 from rankgate.errors import UsageError
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.lists.declare import ListMetric
-from rankgate.scoring import score
-from rankgate.scoring.index import Index
-from rankgate.scoring.world import places
-from rankgate.services.card_figures import Card, dominated, figures
-from rankgate.services.card_inputs import (
-    DEPTH,
-    Beside,
-    Tables,
-    kept,
-    lists_of,
-    missing,
-    new_items,
-    world_of,
-)
+from rankgate.services.card_field import Field
+from rankgate.services.card_figures import dominated, figures
+from rankgate.services.card_inputs import DEPTH, Beside, missing
+from rankgate.services.card_parts import Sliced
+from rankgate.services.card_slices import parts_of
+from rankgate.services.card_warnings import warnings_of
 from rankgate.services.conventions import chosen_convention
-from rankgate.services.evaluate import chosen_metrics, named_runs
+from rankgate.services.evaluate import chosen_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
 
-    from rankgate.data import Qrels, Run
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring import Convention
-    from rankgate.scoring.world import World
 
 SCHEMA_VERSION = 1
 
@@ -63,6 +49,11 @@ class Scorecard:
             ``high``, ``users``, ``higher_is_better``.
         differences: ``system``, ``metric``, ``delta`` from the first, ``low``, ``high``,
             ``p_raw``, ``p_value`` (Holm over all), ``better``.
+        slices: the same figures and differences for parts of the users and items: ``slice``,
+            ``of`` (users or items), ``part``, ``size``, then as figures and differences
+            (``delta_low``, ``delta_high``; ``p_value`` by Benjamini and Hochberg over a slice).
+        gaps: ``slice``, ``part``, ``system``, ``metric``, ``gap`` (the mean of these users less
+            that of all others), ``low``, ``high``, ``p_raw``, ``p_value``, ``better``.
         dominated: systems that another is as good as everywhere and better somewhere, with it.
         users: whose lists were looked at: those with judgments.
         catalogue: items.
@@ -79,6 +70,8 @@ class Scorecard:
     convention: Mapping[str, Any]
     figures: pl.DataFrame
     differences: pl.DataFrame
+    slices: pl.DataFrame
+    gaps: pl.DataFrame
     dominated: tuple[tuple[str, str], ...]
     users: int
     catalogue: int
@@ -98,7 +91,7 @@ class Scorecard:
         }
 
 
-_TABLES = ("figures", "differences")
+_TABLES = ("figures", "differences", "slices", "gaps")
 
 
 def scorecard(
@@ -108,6 +101,7 @@ def scorecard(
     how: str | Convention = "trec",
     beside: Beside | None = None,
     *,
+    slices: Sequence[str] = (),
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -121,7 +115,8 @@ def scorecard(
         metrics: of accuracy and of lists, in any order; without them `ACCURACY`, and of `LISTS`
             those for which all is there.
         how: the convention, which also says how ties in lists are broken.
-        beside: training, items, an obvious system, earlier lists, candidates.
+        beside: training, items, users, an obvious system, earlier lists, candidates.
+        slices: activity, popularity, or columns of users and items, whose parts are told apart.
         level: of the intervals.
         resamples: for numbers about all lists together.
         seed: of the drawing.
@@ -133,39 +128,38 @@ def scorecard(
     """
     if not 0 < level < 1 or resamples < 1:
         raise UsageError("level lies between 0 and 1, and resamples are 1 or more.")
-    beside, rules = beside or Beside(), chosen_convention(how)
-    tables = Tables.of(beside)
-    judgments = read_qrels(qrels, subtopics=True).by_document()
-    systems = [_filtered(run, tables, beside) for run in named_runs(runs)]
-    if not systems:
-        raise UsageError("no run to measure; give at least one.")
+    rules = chosen_convention(how)
     chosen = _chosen(metrics, rules)
     depth = max([DEPTH, *(m.cutoff or DEPTH for m in chosen.values() if isinstance(m, ListMetric))])
-    index = Index.of(judgments)
-    lists = [lists_of(run, index, rules, depth) for run in systems]
-
-    def top(run: Any) -> pl.DataFrame:  # noqa: ANN401 - a path, a frame
-        return lists_of(_filtered(read_run(run), tables, beside), index, rules, depth)
-
-    world = world_of(judgments, tables, beside, lists, top)
-    listed = [
-        world.listed(shown, _earlier(run.name, beside, top))
-        for run, shown in zip(systems, lists, strict=True)
-    ]
-    chosen = _possible(chosen, listed[0], asked=bool(metrics))
-    cards = []
-    for run, own in zip(systems, listed, strict=True):
-        if on_progress:
-            on_progress(run.name)
-        cards.append(_card(run, own, chosen, (judgments, world.queries), rules))
-    marked = {_marked(label, tables.mark): metric for label, metric in chosen.items()}
-    cards = [_remarked(card, tables.mark) for card in cards]
-    found, apart, taken = figures(cards, marked, level=level, resamples=resamples, seed=seed)
+    field = Field.of(qrels, runs, rules, beside or Beside(), depth)
+    chosen = _possible(chosen, field.lists[0], asked=bool(metrics))
+    cards = field.cards(chosen, on_progress=on_progress)
+    measured = field.marked(chosen)
+    found, differences, taken = figures(
+        cards, measured, level=level, resamples=resamples, seed=seed
+    )
+    parts = [part for name in slices for part in parts_of(name, field.world, field.tables)]
+    sliced = Sliced(
+        cards, measured, lambda items: field.about(items, chosen), level, resamples, seed
+    )
     return Scorecard(
-        tuple(card.name for card in cards), tuple(marked), judgments.name, rules.to_dict(), found,
-        apart, dominated(cards, marked), len(world.queries), len(world.items), tables.mark, level,
-        taken, seed, _warnings(cards, lists, world, tables.mark),
-    )  # fmt: skip
+        systems=tuple(card.name for card in cards),
+        metrics=tuple(measured),
+        qrels=field.judgments.name,
+        convention=rules.to_dict(),
+        figures=found,
+        differences=differences,
+        slices=sliced.figures(parts),
+        gaps=sliced.gaps(parts),
+        dominated=dominated(cards, measured),
+        users=len(field.world.queries),
+        catalogue=len(field.world.items),
+        candidates=field.tables.mark,
+        level=level,
+        resamples=taken,
+        seed=seed,
+        warnings=warnings_of(field, chosen),
+    )
 
 
 def _chosen(metrics: Sequence[str | Metric], how: Convention) -> dict[str, Metric]:
@@ -186,88 +180,3 @@ def _possible(chosen: dict[str, Metric], listed: Listed, *, asked: bool) -> dict
         if not lacks:
             found[label] = metric
     return found
-
-
-def _filtered(run: Run, tables: Tables, beside: Beside) -> Run:
-    run = kept(run, tables.candidates, inside=True)
-    return kept(run, tables.train, inside=False) if beside.drop_seen else run
-
-
-def _earlier(name: str, beside: Beside, top: Callable[[Any], pl.DataFrame]) -> pl.DataFrame | None:
-    """The lists of the same system at an earlier time."""
-    if beside.earlier is None:
-        return None
-    if name not in beside.earlier:
-        known = ", ".join(beside.earlier)
-        raise UsageError(f"earlier lists of {name} are missing; there are those of {known}.")
-    return top(beside.earlier[name])
-
-
-def _card(
-    run: Run,
-    listed: Listed,
-    chosen: Mapping[str, Metric],
-    judged: tuple[Qrels, pl.Series],
-    how: Convention,
-) -> Card:
-    """One system's values; judgments come with their users, in the order of the lists."""
-    judgments, queries = judged
-    accuracy = [(label, m) for label, m in chosen.items() if not isinstance(m, ListMetric)]
-    values: dict[str, np.ndarray[Any, np.dtype[np.float64]]] = {}
-    means: dict[str, float] = {}
-    if accuracy:
-        scores = score(judgments, run, accuracy, how)
-        rows = places(scores.query_ids, queries)
-        for label, _ in accuracy:
-            values[label] = np.full(len(queries), np.nan)
-            values[label][rows] = scores.values[label]
-            means[label] = scores.means[label]
-    for label, metric in chosen.items():
-        if isinstance(metric, ListMetric):
-            means[label] = metric.value(listed)
-            if metric.merge == "mean":
-                values[label] = metric.values(listed)
-    return Card(run.name, values, means, listed)
-
-
-def _marked(label: str, mark: str) -> str:
-    return f"{label} {mark}" if mark else label
-
-
-def _remarked(card: Card, mark: str) -> Card:
-    return replace(
-        card,
-        values={_marked(label, mark): each for label, each in card.values.items()},
-        means={_marked(label, mark): each for label, each in card.means.items()},
-    )
-
-
-def _warnings(
-    cards: Sequence[Card], lists: Sequence[pl.DataFrame], world: World, mark: str
-) -> tuple[str, ...]:
-    told = [WARNING] if mark else []
-    for card, shown in zip(cards, lists, strict=True):
-        empty = int((card.listed.lengths == 0).sum())
-        if empty:
-            told.append(f"{card.name}: {empty:,} of {len(world.queries):,} users get no item.")
-        if fresh := new_items(world, shown):
-            told.append(f"{card.name}: {fresh:,} items shown are not in training.")
-    if world.history is not None:
-        told += _again(cards)
-    return tuple(told)
-
-
-def _again(cards: Sequence[Card]) -> list[str]:
-    """Which systems show what users had already."""
-    from rankgate.metrics.lists.listed import among  # noqa: PLC0415 - only with training
-
-    told = []
-    for card in cards:
-        assert card.listed.history is not None  # noqa: S101 - looked at before
-        again = int(among(card.listed.items, card.listed.history).sum())
-        if again:
-            told.append(
-                f"{card.name}: {again:,} places show what the user had in training; drop_seen "
-                "takes them out."
-            )
-    return told

@@ -33,3 +33,26 @@ def one_way(groups: Sequence[Floats]) -> float:
     between = (weight * (means - grand) ** 2).sum() / (k - 1)
     f = between / (1 + 2 * (k - 2) / (k**2 - 1) * lost)
     return float(fdtrc(k - 1, (k**2 - 1) / (3 * lost), f))
+
+
+def apart(one: Floats, other: Floats, level: float = 0.95) -> tuple[float, float, float, float]:
+    """How far the means of two groups lie apart: one − other, its interval, and p (Welch 1947).
+
+    NaN for all but the difference where a group has fewer than two numbers, or neither any spread.
+
+    >>> [round(each, 4) for each in apart(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0]))]
+    [-1.0, -6.977, 4.977, 0.4921]
+    """
+    from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - loaded only where it is needed
+
+    nan = float("nan")
+    delta = float(one.mean() - other.mean()) if len(one) and len(other) else nan
+    if min(len(one), len(other)) < 2:  # noqa: PLR2004 - one number has no spread
+        return delta, nan, nan, nan
+    parts = np.array([each.var(ddof=1) / len(each) for each in (one, other)])
+    if not parts.sum():
+        return delta, nan, nan, nan
+    df = parts.sum() ** 2 / (parts**2 / (np.array([len(one), len(other)]) - 1)).sum()
+    error = float(np.sqrt(parts.sum()))
+    reach = float(stdtrit(df, (1 + level) / 2)) * error
+    return delta, delta - reach, delta + reach, float(2 * stdtr(df, -abs(delta) / error))

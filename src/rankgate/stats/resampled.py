@@ -71,7 +71,7 @@ class Redrawn:
         if np.isnan(value) or np.isnan(strayed).any():
             return np.nan, np.nan
         far, near = np.quantile(strayed, [(1 + level) / 2, (1 - level) / 2])
-        return float(value - far), float(value - near)
+        return min(value, float(value - far)), max(value, float(value - near))
 
     def chance(self, value: float) -> float:
         """How often resamples stray as far as a value is from 0: a two-sided p."""

@@ -1,0 +1,40 @@
+"""Lists as if the catalogue held some of its items only."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rankgate.metrics.lists.listed import NONE, Codes, Flags, Listed
+
+
+def restricted(listed: Listed, kept: Flags) -> Listed:
+    """The same lists without the other items; those that are left move up.
+
+    Args:
+        listed: the lists, cut where they are to be cut.
+        kept: ``(I,)``, which items there are.
+
+    >>> told = restricted(Listed(np.array([[0, 2, 1]]), 3), np.array([False, True, True]))
+    >>> told.items.tolist(), told.catalogue
+    ([[1, 0, -1]], 2)
+    """
+    codes = np.where(kept, np.cumsum(kept) - 1, NONE)
+
+    def moved(matrix: Codes | None) -> Codes | None:
+        if matrix is None:
+            return None
+        own = np.where(matrix != NONE, codes[np.where(matrix != NONE, matrix, 0)], NONE)
+        up = np.argsort(own == NONE, axis=-1, kind="stable")
+        found: Codes = np.take_along_axis(own, up, axis=-1)
+        return found
+
+    matrices = ("items", "relevant", "history", "baseline", "earlier", "before")
+    tables = ("seen", "features", "categories", "groups")
+    changed: dict[str, Any] = {name: moved(getattr(listed, name)) for name in matrices}
+    for name in tables:
+        table = getattr(listed, name)
+        changed[name] = None if table is None else table[kept]
+    if listed.alike is not None:
+        changed["alike"] = listed.alike[np.ix_(kept, kept)]
+    return replace(listed, catalogue=int(np.count_nonzero(kept)), **changed)

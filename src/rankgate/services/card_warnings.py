@@ -1,0 +1,105 @@
+"""What to know before trusting a scorecard: what was left out, what leaks, what is unknown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.candidates import WARNING
+from rankgate.metrics.lists.declare import ListMetric
+from rankgate.metrics.lists.listed import NONE, among
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rankgate.data import Run
+    from rankgate.metrics.declare import Metric
+    from rankgate.metrics.lists.listed import Listed
+    from rankgate.services.card_field import Field
+
+
+def warnings_of(field: Field, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
+    """A sentence each, with its count."""
+    told = [WARNING] if field.tables.mark else []
+    told += _of_judgments(field)
+    told += _of_items(field, metrics)
+    for run, listed in zip(field.runs, field.lists, strict=True):
+        told += [f"{run.name}: {words}" for words in _of_system(field, run, listed)]
+    return tuple(told)
+
+
+def _of_judgments(field: Field) -> Iterator[str]:
+    relevant, history = field.world.relevant, field.world.history
+    assert relevant is not None  # noqa: S101 - there are judgments
+    without = int((relevant == NONE).all(axis=1).sum())
+    if without:
+        yield (
+            f"{_users(without)} without a relevant item: accuracy counts them as the convention "
+            "has it, lists as any other."
+        )
+    again = 0 if history is None else int(among(relevant, history).sum())
+    if again:
+        yield (
+            f"{again:,} relevant items are ones that their user had in training: the parts leak, "
+            "and who repeats training is rewarded; split anew (rankgate split)."
+        )
+
+
+def _of_items(field: Field, metrics: Mapping[str, Metric]) -> Iterator[str]:
+    world, size = field.world, len(field.world.items)
+    long = [
+        label for label, metric in metrics.items()
+        if isinstance(metric, ListMetric) and (metric.cutoff or 0) > size
+    ]  # fmt: skip
+    if long:
+        yield f"{', '.join(long)}: lists cannot be so long, as there are only {size:,} items."
+    if field.tables.items is not None:
+        known = field.tables.items.ids
+        lacking = size - int(world.items.is_in(known.implode()).sum())
+        if lacking:
+            yield (
+                f"{lacking:,} of {size:,} items are not in the table of items: they have no "
+                "category and no group, and their features count 0."
+            )
+    if field.tables.users is not None:
+        lacking = len(world.queries) - int(
+            world.queries.is_in(field.tables.users.ids.implode()).sum()
+        )
+        if lacking:
+            yield f"{_users(lacking)} not in the table of users: they are the part (none)."
+
+
+def _of_system(field: Field, run: Run, listed: Listed) -> Iterator[str]:
+    world = field.world
+    unknown = _unknown(run, world.queries)
+    if unknown:
+        yield f"{_users(unknown)} without judgments; they are left out."
+    empty = int((listed.lengths == 0).sum())
+    if empty:
+        yield f"{empty:,} of {len(world.queries):,} users get no item."
+    if world.seen is not None:
+        shown = np.unique(listed.items[listed.shown])
+        fresh = int(np.count_nonzero(world.seen[shown] == 0))
+        if fresh:
+            yield f"{fresh:,} items shown are not in training."
+    if listed.history is not None:
+        again = int(among(listed.items, listed.history).sum())
+        if again:
+            yield (
+                f"{again:,} places show what the user had in training; drop_seen takes them out."
+            )
+
+
+def _unknown(run: Run, queries: pl.Series) -> int:
+    """Users of a run that nothing is known to be relevant to, or not."""
+    found = [piece["query_id"].unique() for piece in run.pieces()]
+    if not found:
+        return 0
+    users = pl.concat(found).unique()
+    return int((~users.is_in(queries.implode())).sum())
+
+
+def _users(count: int) -> str:
+    return "1 user is" if count == 1 else f"{count:,} users are"

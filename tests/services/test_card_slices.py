@@ -1,0 +1,164 @@
+"""Parts of users and items: each figure is the one of those users or items alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import rankgate
+from rankgate.errors import UsageError
+from rankgate.services import evaluate
+
+USERS, ITEMS = 40, 30
+RNG = np.random.default_rng(5)
+
+
+def drawn(power):
+    pull = (1 + np.arange(ITEMS)) ** -power
+    return {
+        f"u{u:02}": {
+            f"i{i:02}": 9.0 - r
+            for r, i in enumerate(RNG.choice(ITEMS, 6, replace=False, p=pull / pull.sum()))
+        }
+        for u in range(USERS)
+    }
+
+
+RUNS = {"one": drawn(0.9), "two": drawn(0.3)}
+QRELS = {f"u{u:02}": {f"i{i:02}": 1 for i in RNG.choice(ITEMS, 3, replace=False)}
+         for u in range(USERS)}  # fmt: skip
+TRAIN = pl.DataFrame(
+    [(f"u{u:02}", f"i{i:02}") for u in range(4, USERS) for i in range(1 + u % 5)],
+    schema=["user", "item"], orient="row",
+)  # fmt: skip
+PEOPLE = pl.DataFrame(
+    {"user": [f"u{u:02}" for u in range(USERS - 1)],
+     "age": ["young" if u % 3 else "old" for u in range(USERS - 1)]}
+)  # fmt: skip
+THINGS = pl.DataFrame(
+    {"item": [f"i{i:02}" for i in range(ITEMS)],
+     "kind": [("a", "b", "a|b")[i % 3] for i in range(ITEMS)]}
+)  # fmt: skip
+METRICS = ["R@5", "nDCG@5", "Coverage@5", "Gini@5", "Novelty@5", "ILD@5"]
+
+
+@pytest.fixture(scope="module")
+def card():
+    return rankgate.scorecard(
+        QRELS, RUNS, METRICS, train=TRAIN, items=THINGS, category="kind", users=PEOPLE,
+        slices=["activity", "age", "popularity", "kind"], resamples=100,
+    )  # fmt: skip
+
+
+def figure(card, slice_, part, system, metric):
+    rows = card.slices.filter(
+        (pl.col("slice") == slice_) & (pl.col("part") == part)
+        & (pl.col("system") == system) & (pl.col("metric") == metric)
+    )  # fmt: skip
+    assert len(rows) == 1
+    return rows.row(0, named=True)
+
+
+def test_users_are_new_light_or_heavy_by_training(card):
+    sizes = dict(card.slices.filter(slice="activity").select("part", "size").iter_rows())
+    had = np.array([0 if u < 4 else 1 + u % 5 for u in range(USERS)])
+    median = np.median(had[had > 0])
+    assert sizes == {
+        "new": 4, "light": ((had > 0) & (had <= median)).sum(), "heavy": (had > median).sum(),
+    }  # fmt: skip
+
+
+def test_a_part_of_the_users_has_the_figures_of_a_card_of_them_alone(card):
+    old = [user for user, age in PEOPLE.iter_rows() if age == "old"]
+    qrels = {user: QRELS[user] for user in old}
+    alone = rankgate.scorecard(
+        qrels, RUNS, METRICS, train=TRAIN, items=THINGS, category="kind", resamples=100
+    )
+    for row in alone.figures.iter_rows(named=True):
+        told = figure(card, "age", "old", row["system"], row["metric"])
+        for name in ("value", "low", "high", "users"):
+            assert told[name] == pytest.approx(row[name]), (row, name)
+    for row in alone.differences.iter_rows(named=True):
+        told = figure(card, "age", "old", "two", row["metric"])
+        assert (told["delta"], told["p_raw"]) == (
+            pytest.approx(row["delta"]), pytest.approx(row["p_raw"]),
+        )  # fmt: skip
+    assert figure(card, "age", "(none)", "one", "R@5")["size"] == 1
+    assert "1 user is not in the table of users: they are the part (none)." in card.warnings
+
+
+def test_accuracy_among_items_is_by_what_is_relevant_there(card):
+    kinds = dict(THINGS.iter_rows())
+    found = []
+    for user, relevant in QRELS.items():
+        own = {item for item in relevant if "b" in kinds[item].split("|")}
+        top = sorted(RUNS["one"][user], key=RUNS["one"][user].get, reverse=True)[:5]
+        if own:
+            found.append(len(own & set(top)) / len(own))
+    told = figure(card, "kind", "b", "one", "R@5")
+    assert told["value"] == pytest.approx(np.mean(found))
+    assert told["users"] == len(found)
+    assert told["size"] == 20  # those of both kinds belong to both
+
+
+def test_lists_among_items_are_as_if_they_showed_nothing_else(card):
+    kinds = dict(THINGS.iter_rows())
+    own = {item for item, kind in kinds.items() if "b" in kind}
+    shown = {
+        item
+        for row in RUNS["two"].values()
+        for item in sorted(row, key=row.get, reverse=True)[:5]
+        if item in own
+    }
+    assert figure(card, "kind", "b", "two", "Coverage@5")["value"] == len(shown) / len(own)
+
+
+def test_head_and_tail_are_of_training(card):
+    sizes = dict(card.slices.filter(slice="popularity").select("part", "size").iter_rows())
+    assert sizes == {"head": 6, "tail": 24}
+
+
+def test_gaps_are_welchs_and_corrected_over_the_slice(card):
+    assert set(card.gaps["slice"]) == {"activity", "age"}  # items have none
+    values = evaluate(QRELS, RUNS["one"], ["R@5"]).runs[0].per_query("R@5")
+    old = {user for user, age in PEOPLE.iter_rows() if age == "old"}
+    mine = [value for user, value in values.items() if user in old]
+    others = [value for user, value in values.items() if user not in old]
+    told = stats.ttest_ind(mine, others, equal_var=False)
+    row = card.gaps.filter(slice="age", part="old", system="one", metric="R@5").row(0, named=True)
+    low, high = told.confidence_interval(0.95)
+    assert row["gap"] == pytest.approx(np.mean(mine) - np.mean(others))
+    assert (row["low"], row["high"]) == (pytest.approx(low), pytest.approx(high))
+    assert row["p_raw"] == pytest.approx(told.pvalue)
+    ages = card.gaps.filter(pl.col("slice") == "age").drop_nulls("p_raw")
+    assert ages["p_value"].to_numpy() == pytest.approx(
+        stats.false_discovery_control(ages["p_raw"].to_numpy())
+    )
+
+
+def test_what_is_no_slice_is_told():
+    def told(**words):
+        with pytest.raises(UsageError) as error:
+            rankgate.scorecard(QRELS, RUNS, ["R@5"], **words)
+        return str(error.value)
+
+    assert "activity comes from training" in told(slices=["activity"])
+    assert "no slice is called 'shape'; there are activity, popularity, items.kind." in told(
+        slices=["shape"], items=THINGS
+    )
+    both = PEOPLE.rename({"age": "kind"})
+    assert "say users.kind or items.kind" in told(slices=["kind"], items=THINGS, users=both)
+    many = THINGS.with_columns(pl.col("item").alias("name"))
+    assert "'name' has 30 values, and a slice at most 20" in told(slices=["name"], items=many)
+
+
+def test_every_form_shows_every_part(card):
+    for form in ("text", "markdown", "latex", "csv", "html", "json"):
+        text = card.report(form)
+        for part in ("new", "heavy", "old", "head", "tail", "(none)"):
+            assert part in text, (form, part)
+    assert max(map(len, card.report().splitlines())) <= 80
+    assert "<table>" in card._repr_html_()
+    assert "▲" not in card.report("latex")
