@@ -26,7 +26,7 @@ format: .venv/.dev     ## put code into the form that check wants
 	$(BIN)/ruff check --fix src tests bench validity fuzz docs
 
 docs: .venv/.dev       ## the manual, into build/manual/index.html; nothing is fetched
-	$(BIN)/python -m sphinx -q -a -W --keep-going -b html -d build/doctrees docs build/manual
+	$(BIN)/python -m sphinx -q -a -j auto -W --keep-going -b html -d build/doctrees docs build/manual
 
 bench: .venv/.run      ## side by side with the peers; half an hour
 	$(BIN)/python bench/run.py
