@@ -71,6 +71,7 @@ figcaption{{color:var(--dim);font-size:.9rem;margin-top:.4rem}}
 code{{font-size:.88em;overflow-wrap:anywhere}}
 pre{{background:var(--soft);border-radius:.5em;padding:.8rem 1rem;white-space:pre-wrap;
 overflow-wrap:anywhere}}
+.unseen{{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}}
 @media(max-width:40rem){{main{{padding:1rem .8rem 3rem}}h1{{font-size:1.35rem}}
 th,td{{padding:.35rem .5rem}}}}
 @media print{{:root{{color-scheme:light;--ink:#000;--dim:#444;--paper:#fff;--line:#bbb;

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 _SCRIPT = re.compile(r'<script type="text/javascript">(.*?)</script>', re.DOTALL)
 _MOST = 2000  # rows of the table below
-_STYLE = "#picture{overflow-x:auto}#picture svg{background-color:transparent!important}"
+_STYLE = (
+    "#picture{display:block!important;overflow-x:auto}"
+    "#picture svg{background-color:transparent!important}"
+)
 
 
 def page(told: Picture) -> str:
@@ -29,7 +32,8 @@ def page(told: Picture) -> str:
     spec = json.dumps(told.spec(), sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
     ways = '{renderer:"svg",actions:false,ast:true}'
     script = f"{_library()}\nvegaEmbed('#picture',{spec},{ways});"
-    body = f'<div id="picture">{told.svg()}</div>\n{_figures(told)}'
+    heading = f'<h1 class="unseen">{safe(told.title)}</h1>'  # the drawing has it too
+    body = f'{heading}\n<div id="picture" tabindex="0">{told.svg()}</div>\n{_figures(told)}'
     style = STYLE + _STYLE + swaps("#picture ")
     return document(safe(told.title), body, script, style, loose=True)
 
