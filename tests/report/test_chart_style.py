@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.report.charts import style
+from rankgate.report.charts.heat import needs_white
 from rankgate.report.charts.style import DARK, PAPER, SYSTEMS, of_grade
 from rankgate.report.charts.words import short, shorts, spread
 
@@ -68,9 +69,15 @@ def test_words_can_be_read_on_either_ground(ink, ground):
     assert _contrast(DARK[ink], DARK[ground]) >= 4.5
 
 
-def test_words_in_cells_can_be_read():
-    assert _contrast(style.ON_PALE, style.SHARES[0]) >= 4.5
-    assert _contrast(style.ON_DEEP, style.SHARES[1]) >= 4.5
+@pytest.mark.parametrize(("shades", "domain"), [(style.SHARES, (0, 1)), (style.SIGNED, (-1, 1))])
+def test_words_in_cells_can_be_read(shades, domain):
+    for value in np.linspace(*domain, 101):
+        at = np.interp(value, np.linspace(*domain, len(shades)), range(len(shades)))
+        parts = [[int(shade[i : i + 2], 16) for shade in shades] for i in (1, 3, 5)]
+        mixed = [round(float(np.interp(at, range(len(shades)), each))) for each in parts]
+        ground = "#" + "".join(f"{each:02x}" for each in mixed)
+        words = style.ON_DEEP if needs_white(value, domain, shades) else style.ON_PALE
+        assert _contrast(words, ground) >= 4.5, (value, ground)
 
 
 def test_grades_get_colours_in_their_order():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _CELL, _ROW = 74, 26
-_DEEP = 0.55  # of the way from pale to deep: words turn white
+_DEEP = 0.179  # the luminance below which white is easier to read than black
 
 
 def heat(
@@ -34,7 +34,11 @@ def heat(
     across = list(dict.fromkeys(row["column"] for row in rows))
     down = list(dict.fromkeys(row["row"] for row in rows))
     known = [
-        {**row, "words": _words(row["value"], form), "deep": _deep(row["value"], domain, shades)}
+        {
+            **row,
+            "words": _words(row["value"], form),
+            "deep": needs_white(row["value"], domain, shades),
+        }
         for row in rows
         if row["value"] is not None
     ]
@@ -47,7 +51,7 @@ def heat(
                 axis=alt.Axis(**axis, labelLimit=420)),
     )  # fmt: skip
     ends = [domain[0], sum(domain) / 2, domain[1]] if len(shades) > 2 else list(domain)  # noqa: PLR2004
-    scale = alt.Scale(domain=ends, range=list(shades), clamp=True)
+    scale = alt.Scale(domain=ends, range=list(shades), clamp=True, interpolate="rgb")
     cells = base.mark_rect(stroke="#7d8590", strokeWidth=0.5).encode(
         color=alt.Color("value:Q", scale=scale, legend=None),
         tooltip=["row:N", "column:N", "value:Q"],
@@ -62,11 +66,28 @@ def _words(value: float, form: str) -> str:
     return f"{value:.0%}" if form == "%" else f"{value:z.2f}"
 
 
-def _deep(value: float, domain: tuple[float, float], shades: Sequence[str]) -> bool:
-    share = (value - domain[0]) / (domain[1] - domain[0])
-    if len(shades) > 2:  # noqa: PLR2004 - pale in the middle
-        return abs(2 * share - 1) > _DEEP
-    return share > _DEEP
+def needs_white(value: float, domain: tuple[float, float], shades: Sequence[str]) -> bool:
+    """Whether white is easier to read than black on a cell.
+
+    >>> [needs_white(share, (0, 1), ("#e8f1fa", "#0b4a8f")) for share in (0, 1)]
+    [False, True]
+    """
+    share = min(max((value - domain[0]) / (domain[1] - domain[0]), 0), 1) * (len(shades) - 1)
+    left = min(int(share), len(shades) - 2)
+    parts = [
+        [int(shade[i : i + 2], 16) / 255 for i in (1, 3, 5)] for shade in shades[left : left + 2]
+    ]
+    mixed = [a + (b - a) * (share - left) for a, b in zip(*parts, strict=True)]
+    return luminance(mixed) < _DEEP
+
+
+def luminance(shade: Sequence[float]) -> float:
+    """How light a colour is, of red, green and blue from 0 to 1 (WCAG 2.2)."""
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4  # noqa: PLR2004 - sRGB
+        for part in shade
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def _fits(names: Sequence[str]) -> bool:

@@ -41,7 +41,7 @@ def draw(told: Agreed) -> Picture:
         f"Agreement of {len(raters)} raters in {short(told.found.name)}",
         "Cohen's kappa of each two raters on the pairs that both graded: 1 is agreement, 0 is "
         "what chance gives; empty: no pair in common.",
-        f"{told.found.counts['overlap']} pairs graded twice or more",
+        f"{told.found.counts['overlap']:,} pairs graded twice or more",
         {},
         tuple(rows),
         heat(rows, (-1, 1), SIGNED),

@@ -23,7 +23,7 @@ GRADES = ("#8c959f", "#c7a252", "#5aa9c4", "#3479b8", "#1d4e9e")
 SHARES = ("#e8f1fa", "#0b4a8f")
 """From 0 to 1 in heat maps; cells have their own ground in either theme."""
 
-ON_PALE, ON_DEEP = "#101418", "#ffffff"
+ON_PALE, ON_DEEP = "#000000", "#ffffff"
 """Words in cells of heat maps."""
 
 SIGNED = ("#d55e00", "#f4f4f2", "#1f77c4")
