@@ -172,3 +172,22 @@ def test_what_is_no_mean_is_not_compared_as_one(run, data, metric, word):
     told = run("compare", *data, "-m", metric)
     assert told.code == 2
     assert f"{metric} is a {word} mean over queries" in told.err
+
+
+def test_runs_of_the_same_name_are_told_apart_everywhere(run, tmp_path):
+    """By their folders, as in eval; the same word must mean the same run in every command."""
+    for folder, first in (("main", "a"), ("next", "b")):
+        (tmp_path / folder).mkdir()
+        ranks = [first, *({"a", "b"} - {first})]
+        rows = [f"q{q} Q0 {d} 1 {9 - i} t" for q in range(3) for i, d in enumerate(ranks)]
+        (tmp_path / folder / "bm25.run").write_text("\n".join(rows))
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("".join(f"q{q} 0 a 1\nq{q} 0 b 0\n" for q in range(3)))
+    runs = tmp_path / "main/bm25.run", tmp_path / "next/bm25.run"
+    for command in ("compare", "gate", "holes", "blindspots"):
+        told = run(command, qrels, *runs).out
+        assert "main/bm25" in told, command
+        assert "next/bm25" in told, command
+    assert "rank 1 of next/bm25" in run("pool", *runs).out
+    three = run("compare", qrels, *runs, runs[0], "--format", "json").out
+    assert json.loads(three)["systems"]["systems"] == ["bm25", "next/bm25", "bm25#3"]

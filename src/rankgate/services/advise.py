@@ -13,6 +13,7 @@ from rankgate.services.advice_facts import Answers, Facts, facts_of, facts_suppo
 from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, STEPS, named, worded
 from rankgate.services.advice_sources import SOURCES
 from rankgate.services.carrying import Carrying, carrying
+from rankgate.services.names import sides_apart
 from rankgate.services.passports import passport
 from rankgate.services.side import Scorer
 
@@ -138,11 +139,12 @@ def advise(
     say("looking at judgments")
     top = max(judgments.table["grade"].drop_nulls().to_list(), default=0.0)
     scorer = Scorer.of(judgments, _every(said, top), how, overrides=overrides, depth=said.depth)
-    sides = []
+    sides, places = [], []
     for name, run in parts.named(runs):
         say(f"scoring {name or run if isinstance(run, str) else 'a run'}")
         sides.append(scorer.side(run, name))
-    sides = [*sides[:1], *parts.told_apart(sides[0], sides[1:])] if sides else []
+        places.append(run)
+    sides = sides_apart(sides, places)
     facts = facts_of(judgments, len(scorer.index.query_ids), sides, said)
     return _advice(said, facts, scorer, tuple(sides))
 

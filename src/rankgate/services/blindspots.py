@@ -14,6 +14,7 @@ from rankgate.metrics.names import parse
 from rankgate.scoring import score
 from rankgate.scoring.tops import tops
 from rankgate.services.evaluate import DEFAULT_METRICS
+from rankgate.services.names import apart
 from rankgate.services.perturbations import PERTURBATIONS
 from rankgate.services.side import Scorer
 
@@ -144,8 +145,11 @@ def blindspots(
         seen = _seen(chosen, before, after, queries, moved)
     suggested, unseen = _suggested(profile, moved, [label for label, _ in every], chosen)
     own = profile.filter(pl.col("metric").is_in(chosen))
+    first = read_run(baseline).name
+    if name is not None:
+        first, name = apart([first, name], [baseline, candidate])
     return Blindness(
-        read_run(baseline).name, name, scorer.how.to_dict(), depth, k, len(before["query_id"]),
+        first, name, scorer.how.to_dict(), depth, k, len(before["query_id"]),
         changed, seen, own, suggested, unseen,
     )  # fmt: skip
 

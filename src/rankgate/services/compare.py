@@ -15,6 +15,7 @@ from rankgate.services.cautions import cautions
 from rankgate.services.conventions import refuse_mixed
 from rankgate.services.evaluate import DEFAULT_METRICS
 from rankgate.services.many import Many, many
+from rankgate.services.names import sides_apart
 from rankgate.services.paired import Way, figures
 from rankgate.services.side import DEPTH, Scorer
 from rankgate.services.slices import max_t, sliced
@@ -125,16 +126,17 @@ def compare(
     chosen = rules or Rules()
     say("scoring the baseline")
     base = baseline if isinstance(baseline, Side) else scorer.side(baseline)
-    sides = []
+    sides, places = [base], [baseline]
     for name, run in parts.named(candidates):
         say(f"scoring {name or 'a candidate'}")
         sides.append(run if isinstance(run, Side) else scorer.side(run, name))
-    if not sides:
+        places.append(run)
+    if len(sides) == 1:
         raise UsageError("no candidate; give one run or more beside the baseline.")
     say("comparing")
-    found = compared(base, parts.told_apart(base, sides), chosen)
-    joined = many([base, *sides], chosen.way) if len(sides) > 1 else None
-    return Comparisons(found, joined)
+    sides = sides_apart(sides, places)
+    found = compared(sides[0], sides[1:], chosen)
+    return Comparisons(found, many(sides, chosen.way) if len(sides) > 2 else None)  # noqa: PLR2004
 
 
 def compared(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -31,17 +30,6 @@ def named(candidates: Any) -> Iterator[tuple[str | None, Any]]:  # noqa: ANN401 
         yield from ((None, each) for each in candidates)
     else:
         yield None, candidates
-
-
-def told_apart(baseline: Side, sides: list[Side]) -> list[Side]:
-    """Candidates of equal names get a number."""
-    taken = {baseline.name: 1}
-    told = []
-    for side in sides:
-        count = taken.get(side.name, 0) + 1
-        taken[side.name] = count
-        told.append(side if count == 1 else replace(side, name=f"{side.name}#{count}"))
-    return told
 
 
 def queries_of(baseline: Side, candidate: Side, values: Values) -> pl.DataFrame:

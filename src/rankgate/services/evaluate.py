@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data import read_run
@@ -18,6 +17,7 @@ from rankgate.scoring.bounds import bounded
 from rankgate.scoring.facets import with_facets
 from rankgate.services.conventions import chosen_convention, refuse_mixed
 from rankgate.services.judged import Judged, by_ids, rankings_of
+from rankgate.services.names import apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -241,7 +241,8 @@ def named_rankings(runs: Any) -> list[Rankings]:  # noqa: ANN401
         return [replace(rankings_of(run, name), name=name) for name, run in runs.items()]
     several = list(runs) if isinstance(runs, list | tuple) else [runs]
     named = [rankings_of(run, f"run{i}") for i, run in enumerate(several, 1)]
-    return _told_apart(named, several)
+    names = apart([run.name for run in named], several)
+    return [replace(run, name=name) for run, name in zip(named, names, strict=True)]
 
 
 def _is_ranking(table: Mapping[Any, Any]) -> bool:
@@ -256,25 +257,6 @@ def _is_plain(items: object) -> bool:
     """Whether something is a list of ids, and no list of runs or rows of an array."""
     first = next(iter(items), None) if isinstance(items, list | tuple | set | frozenset) else ()
     return first is None or isinstance(first, str | int)
-
-
-def _told_apart(runs: list[Rankings], places: list[Any]) -> list[Rankings]:
-    """Give runs of equal names the shortest folder that tells them apart."""
-    named = list(runs)
-    for i, run in enumerate(runs):
-        twins = [j for j, other in enumerate(runs) if other.name == run.name]
-        if len(twins) > 1 and all(isinstance(places[j], str | Path) for j in twins):
-            named[i] = replace(run, name=_longer(i, twins, [Path(str(p)) for p in places], run))
-    return named
-
-
-def _longer(mine: int, twins: list[int], paths: list[Path], run: Rankings) -> str:
-    depth = max(len(paths[j].absolute().parts) for j in twins)
-    for up in range(1, depth):
-        tails = {j: paths[j].absolute().parts[-1 - up : -1] for j in twins}
-        if sum(tail == tails[mine] for tail in tails.values()) == 1:
-            return "/".join([*tails[mine], run.name])
-    return f"{run.name}#{twins.index(mine) + 1}"  # the same file twice
 
 
 def _plain(value: float) -> float | None:

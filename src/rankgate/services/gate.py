@@ -22,6 +22,7 @@ from rankgate.services.compare import Rules, compared
 from rankgate.services.conventions import chosen_convention
 from rankgate.services.evaluate import DEFAULT_METRICS
 from rankgate.services.holes import holes_of
+from rankgate.services.names import sides_apart
 from rankgate.services.paired import Way
 from rankgate.services.side import Scorer
 from rankgate.services.tags import tags_from
@@ -90,6 +91,7 @@ def gate(
         return _stale(saved, other, rules)
     say("scoring the baseline")
     base = _chosen(saved, metrics, rules) if saved else scorer.side(baseline)
+    base, other = sides_apart([base, other], [None if saved else baseline, candidate])
     way = Way(interval=_interval(rules), level=1 - rules["alpha"], power=rules["power"],
               seed=rules["seed"])  # fmt: skip
     again = [scorer.side(run) for run in noise]

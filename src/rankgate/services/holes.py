@@ -14,6 +14,7 @@ from rankgate.services.compared import judged_of
 from rankgate.services.evaluate import DEFAULT_METRICS
 from rankgate.services.hole_figures import figures, judge_next
 from rankgate.services.hole_model import modelled
+from rankgate.services.names import sides_apart
 from rankgate.services.side import DEPTH, Scorer
 from rankgate.services.supposed import Stage
 from rankgate.services.values import values_of
@@ -119,7 +120,8 @@ def holes(
     say = on_progress or (lambda _: None)
     scorer = Scorer.of(qrels, metrics, how, overrides=overrides, extra=extra, depth=depth)
     say("scoring both systems")
-    base, other = scorer.side(baseline), scorer.side(candidate)
+    sides = [scorer.side(baseline), scorer.side(candidate)]
+    base, other = sides_apart(sides, [baseline, candidate])
     stage = Stage.of(scorer, base, other)
     if not stage.metrics:
         raise UsageError(

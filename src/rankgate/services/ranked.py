@@ -14,6 +14,7 @@ from rankgate.errors import UsageError
 from rankgate.judging.pool import RANKS
 from rankgate.scoring.index import Index
 from rankgate.scoring.tops import tops
+from rankgate.services.names import apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ _NOBODY = "\x1f"  # no document has this id
 
 
 def systems_of(runs: Sequence[Any]) -> list[Run]:
-    """Runs with names that differ: equal ones get a number.
+    """Runs with names that differ.
 
     Raises:
         InputError: a run that cannot be read.
@@ -33,12 +34,12 @@ def systems_of(runs: Sequence[Any]) -> list[Run]:
     """
     if not runs:
         raise UsageError("no run; give at least one.")
-    told, taken = [], dict[str, int]()
-    for i, each in enumerate(runs, 1):
-        run = read_run(each, None if isinstance(each, str | Path) else f"run{i}")
-        count = taken[run.name] = taken.get(run.name, 0) + 1
-        told.append(run if count == 1 else replace(run, name=f"{run.name}#{count}"))
-    return told
+    told = [
+        read_run(each, None if isinstance(each, str | Path) else f"run{i}")
+        for i, each in enumerate(runs, 1)
+    ]
+    names = apart([run.name for run in told], runs)
+    return [replace(run, name=name) for run, name in zip(told, names, strict=True)]
 
 
 def ranked(

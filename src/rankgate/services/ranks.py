@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.services import compared as parts
+from rankgate.services.names import sides_apart
 from rankgate.services.side import Scorer
 from rankgate.services.stage_lists import MOST_GRADES
 
@@ -94,10 +95,12 @@ def ranks(
     say = on_progress or (lambda _: None)
     scorer = Scorer.of(qrels, _ANY, how, overrides=overrides, depth=depth)
     sides: list[Side] = []
+    places: list[Any] = []
     for name, run in parts.named(runs):
         say(f"reading {name or 'a run'}")
         sides.append(scorer.side(run, name))
-    sides = [sides[0], *parts.told_apart(sides[0], sides[1:])]
+        places.append(run)
+    sides = sides_apart(sides, places)
     scale = scorer.qrels.scale
     first = sides[0]
     return Ranks(

@@ -19,6 +19,7 @@ from rankgate.services.ceilings import (
     target_of,
 )
 from rankgate.services.compare import Rules, compared
+from rankgate.services.names import sides_apart
 from rankgate.services.paired import Way
 from rankgate.services.side import Scorer
 from rankgate.services.stage_lists import kinds_of, mix, moves, uneven
@@ -167,12 +168,14 @@ def stages(
     if aim[0] not in dict(scorer.metrics):
         scorer = replace(scorer, metrics=(aim, *scorer.metrics))
     sides: list[Side] = []
+    places: list[Any] = []
     for name, run in parts.named(runs):
         say(f"scoring {name or run if isinstance(run, str) else 'a stage'}")
         sides.append(scorer.side(run, name))
+        places.append(run)
     if not sides:
         raise UsageError("no stage; give the run after each stage, the first first.")
-    sides = [sides[0], *parts.told_apart(sides[0], sides[1:])]
+    sides = sides_apart(sides, places)
     say("asking for ceilings")
     rules = Rules(way or Way(), "none", unequal)
     return _pipeline(scorer, aim, sides, labels or {}, (rules, correction))

@@ -1,0 +1,61 @@
+"""Names of runs: those of their files, and unlike each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.data.comparison import Side
+
+
+def apart(names: Sequence[str], places: Sequence[Any]) -> list[str]:
+    """Equal names told apart: by the shortest folder, by the whole file name, else by number.
+
+    Args:
+        names: of runs.
+        places: what each was read from; paths, or anything else.
+
+    >>> apart(["x", "x", "y"], ["old/x.run", "new/x.run", "y.run"])
+    ['old/x', 'new/x', 'y']
+    >>> apart(["smith", "smith"], ["smith.bm25.gz", "smith.rm3.gz"])
+    ['smith.bm25', 'smith.rm3']
+    >>> apart(["x", "x"], ["x.run", "x.run"])
+    ['x', 'x#2']
+    """
+    told = list(names)
+    for i, name in enumerate(names):
+        twins = [j for j, other in enumerate(names) if other == name]
+        if len(twins) == 1:
+            continue
+        files = all(isinstance(places[j], str | Path) for j in twins)
+        longer = _longer(i, {j: Path(str(places[j])) for j in twins}, name) if files else None
+        number = twins.index(i) + 1
+        told[i] = longer or (name if number == 1 else f"{name}#{number}")
+    return told
+
+
+def sides_apart(sides: Sequence[Side], places: Sequence[Any]) -> list[Side]:
+    """The same of systems that were scored."""
+    names = apart([side.name for side in sides], places)
+    return [
+        side if side.name == name else replace(side, name=name)
+        for side, name in zip(sides, names, strict=True)
+    ]
+
+
+def _longer(mine: int, paths: dict[int, Path], name: str) -> str | None:
+    """A name that no twin has: with folders before it, or that of the file; None if there is none.
+
+    The same file twice, and a file beside another of the same name, have none.
+    """
+    parts = {j: path.absolute().parts for j, path in paths.items()}
+    for up in range(1, max(map(len, parts.values()))):
+        tails = {j: part[-1 - up : -1] for j, part in parts.items()}
+        if sum(tail == tails[mine] for tail in tails.values()) == 1:
+            return "/".join([*tails[mine], name])
+    files = {j: path.name.removesuffix(".gz").removesuffix(".zst") for j, path in paths.items()}
+    return files[mine] if sum(file == files[mine] for file in files.values()) == 1 else None
