@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
 
 DEEPEST = 20
+_LONGEST = 20  # of made-up lists; metrics that look at steps of ten see two
 _POOL = (3, 2, 1, 1, 1)
 _IRRELEVANT = 30
 _SHARES = tuple(i / 10 for i in range(11))
@@ -65,7 +66,7 @@ def shown(metric: Metric) -> Metric:
     for name in metric.missing:
         metric = metric(**{name: _AT.get(name, 0.5)})
     if isinstance(metric, ListMetric | FacetMetric) and metric.at == "cutoff":
-        return metric @ _AT["cutoff"]
+        return metric @ (_LONGEST if "step" in metric.parameters else _AT["cutoff"])
     return metric
 
 
@@ -162,7 +163,7 @@ def _of_lists(metric: ListMetric) -> list[Panel]:
     percent = tuple(100 * share for share in _SHARES)
     return [
         Panel(
-            "The ten most popular items for everybody, places given away",
+            "The most popular items for everybody, places given away",
             "% of places given away",
             _merged([Curve("to chance", percent, chance), Curve("to one's taste", percent, taste)]),
         )
@@ -171,7 +172,7 @@ def _of_lists(metric: ListMetric) -> list[Panel]:
 
 @dataclass(frozen=True)
 class _World:
-    """A made-up catalogue: 60 people, 120 items, long-tailed popularity, five categories."""
+    """A made-up catalogue: 60 people, 200 items, long-tailed popularity, five categories."""
 
     popular: np.ndarray
     chance: np.ndarray
@@ -180,7 +181,7 @@ class _World:
 
     @classmethod
     def of(cls, rng: np.random.Generator) -> _World:
-        people, items, length = 60, 120, 10
+        people, items, length = 60, 200, _LONGEST
         weight = 1 / np.arange(1, items + 1)
         kind = rng.integers(0, 5, items)
         liked = rng.integers(0, 5, people)

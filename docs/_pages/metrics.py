@@ -33,7 +33,7 @@ _FAMILIES = {
 }
 _CAPTION = {
     "rankings": "Computed by the metric itself as {name}, by the convention trec.",
-    "lists": "Computed by the metric itself as {name}, on 60 made-up people and 120 items whose "
+    "lists": "Computed by the metric itself as {name}, on 60 made-up people and 200 items whose "
     "popularity has a long tail.",
 }
 

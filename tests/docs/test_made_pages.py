@@ -1,0 +1,121 @@
+"""The pages that are made from the code hold all of it, and their pictures are right."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import rankgate
+from rankgate.cli import COMMANDS
+from rankgate.metrics.catalogue import by_name
+from rankgate.scoring import CONVENTIONS
+from rankgate.services import axis_facts, passports
+from rankgate.services.advice_facts import STAGES, TASKS
+from rankgate.services.advice_rules import RULES
+from rankgate.services.advice_sources import SOURCES
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def rooms():
+    """The tools of the manual, imported as Sphinx does it."""
+    sys.path.insert(0, str(DOCS))
+    try:
+        names = ("behaviour", "drawing", "formulas", "mirrored")
+        yield {name: importlib.import_module(f"_pages.{name}") for name in names}
+    finally:
+        sys.path.remove(str(DOCS))
+
+
+@pytest.fixture(scope="module")
+def pages(rooms):  # noqa: ARG001 - imports them
+    return dict(sys.modules["_pages"].pages())
+
+
+def test_every_metric_has_its_page(pages):
+    for passport in passports():
+        page = pages[f"reference/metrics/{passport.name}.md"]
+        assert '<div class="formula"' in page
+        assert "Blind to" in page
+        assert "<svg" in page, passport.name
+        for name in passport.conventions:
+            assert f"[{name}](../conventions/{name}.md)" in page
+
+
+def test_every_convention_axis_command_and_verb_has_its_place(pages):
+    beside = pages["reference/side-by-side.md"]
+    for name in CONVENTIONS:
+        assert f"reference/conventions/{name}.md" in pages
+        assert beside.count(f"\n| [{name}](conventions/{name}.md) |") == 2
+    for axis in axis_facts():
+        assert (f"### {axis.name}\n" in beside) == (len(axis.chosen) > 1)
+    assert {f"reference/commands/{name}.md" for name in COMMANDS} < set(pages)
+    told = "".join(text for place, text in pages.items() if place.startswith("reference/python"))
+    for name in rankgate.__all__:
+        assert re.search(rf"auto(function|class):: rankgate\.{name}\n", told), name
+
+
+def test_advice_stands_by_task_and_stage_with_its_sources(pages):
+    page = pages["reference/which-metric.md"]
+    for task in TASKS:
+        section = page.split(f"## {task}: ")[1].split("\n## ")[0]
+        assert all(f"| **{stage}**" in section for stage in STAGES)
+    assert all(f"({source})=\n" in page for source in SOURCES)
+    assert {rule.source for rule in RULES} <= set(SOURCES)
+
+
+def test_the_pictures_are_the_metrics(rooms):
+    alone, pushed = rooms["behaviour"].panels(by_name["nDCG"])
+    best = sum(g / math.log2(i + 1) for i, g in enumerate((3, 2, 1, 1, 1), start=1))
+    three, one = alone.curves
+    assert three.y == pytest.approx([3 / math.log2(i + 1) / best for i in range(1, 21)])
+    assert one.y == pytest.approx([1 / math.log2(i + 1) / best for i in range(1, 21)])
+    (both,) = pushed.curves  # irrelevant and unjudged documents are the same to nDCG
+    assert both.y[0] == 1
+    assert len(rooms["behaviour"].panels(by_name["Bpref"])[1].curves) == 2  # not to bpref
+
+
+@pytest.mark.parametrize(("most", "above"), [(0.538, 0.6), (1, 1), (20, 20), (0.07, 0.08)])
+def test_an_axis_ends_at_a_round_number(rooms, most, above):
+    panel = rooms["behaviour"].Panel
+    curve = rooms["behaviour"].Curve("a <b>", (1, 2), (most, 0))
+    drawn = rooms["drawing"].figure([panel("t", "x", (curve,))], "c")
+    assert f">{above:g}</text>" in drawn
+    assert "<b>" not in drawn
+
+
+def test_formulas_are_set(rooms):
+    told = rooms["formulas"].typeset("S = Σ_{j<i} p^(i−1) · 2^gradeᵢ,   p > R_s")
+    assert "Σ<sub>j&lt;i</sub> p<sup>i−1</sup> · 2<sup>gradeᵢ</sup>,</p>" in told
+    assert "<p>p &gt; R<sub>s</sub></p>" in told
+
+
+def test_links_out_of_the_manual_are_turned(rooms):
+    turned = rooms["mirrored"].turned
+    root = DOCS.parent
+    assert turned("[a](log.csv)", root / "examples" / "recommender", "../..") == (
+        "[a](../../../examples/recommender/log.csv)"
+    )
+    assert turned("[a](../examples/judging/README.md#x)", DOCS, ".") == (
+        "[a](./mirrored/examples/judging.md#x)"
+    )
+    assert turned("[a](docs/gate.md) [b](https://x.org/y.md)", root, "..") == (
+        "[a](../gate.md) [b](https://x.org/y.md)"
+    )
+
+
+@pytest.mark.usefixtures("rooms")
+def test_what_is_no_longer_made_goes(tmp_path, monkeypatch):
+    made = sys.modules["_pages"]
+    monkeypatch.setattr(made, "pages", lambda: iter([("reference/new.md", "# New\n")]))
+    old = tmp_path / "reference" / "old.md"
+    old.parent.mkdir()
+    old.write_text("# Old\n")
+    made.write(tmp_path)
+    assert [path.name for path in tmp_path.rglob("*.md")] == ["new.md"]
