@@ -61,8 +61,9 @@ class Accumulator(accumulate.Accumulator):
             UsageError: an unknown metric or convention; metrics of lists without their items.
         """
         beside = Beside(
-            train, items, tuple(features), category, group, obvious, drop_seen=drop_seen
-        )
+            train=train, items=items, features=tuple(features), category=category, group=group,
+            baseline=obvious, drop_seen=drop_seen,
+        )  # fmt: skip
         super().__init__(
             metrics, convention, overrides=overrides, extra=extra, beside=beside,
             catalogue=catalogue, columns=columns,

@@ -150,8 +150,9 @@ def evaluate(
     ('run1', 'RR', 0.5, 0.5, 1.0)
     """
     beside = Beside(
-        train, items, tuple(features), category, group, obvious, earlier, drop_seen=drop_seen
-    )
+        train=train, items=items, features=tuple(features), category=category, group=group,
+        baseline=obvious, earlier=earlier, drop_seen=drop_seen,
+    )  # fmt: skip
     told = services.evaluate(
         qrels, runs, metrics, convention, overrides=overrides, bounds=bounds, extra=extra,
         beside=beside, catalogue=catalogue, columns=columns,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.columns import renamed
@@ -98,6 +98,8 @@ class Accumulator:
         if self._world is not None and not len(self._world.items):
             told = "metrics of lists need all items beforehand; give catalogue, train or items."
             raise UsageError(told)
+        read = self._listing.tables
+        self._listing.tables = replace(read, items=None, users=None)  # all of it is in the world
         self._seen = Seen()
 
     @property

@@ -1,0 +1,216 @@
+"""Batches add up: in any split and any order of merging the numbers are those of one pass."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankgate
+from rankgate import Accumulator, Lists, Matrix
+from rankgate.errors import InputError, UsageError
+from rankgate.metrics.lists import LIST_METRICS
+
+USERS, ITEMS = 24, 12
+DRAWN = np.random.default_rng(11)
+SCORES = DRAWN.integers(0, 16, (USERS, ITEMS)) / 4
+SCORES[DRAWN.random(SCORES.shape) < 0.1] = np.nan
+SCORES[2] = np.nan
+GRADES = DRAWN.integers(0, 3, (USERS, ITEMS)) * (DRAWN.random((USERS, ITEMS)) < 0.25)
+GRADES[[4, 5]] = 0
+TRAIN = sp.csr_matrix((DRAWN.random((USERS, ITEMS)) < 0.2) & (GRADES == 0))
+NAMES = [f"u{user:02}" for user in range(USERS)]
+TABLE = pl.DataFrame({
+    "item": [str(item) for item in range(ITEMS)],
+    "size": DRAWN.random(ITEMS), "price": DRAWN.random(ITEMS),
+    "genre": ["a|b", "a", "b", "c"] * 3, "maker": ["one", "two"] * 6,
+})  # fmt: skip
+BESIDE = {
+    "train": Matrix(TRAIN, NAMES), "items": TABLE, "features": ["size", "price"],
+    "category": "genre", "group": "maker",
+    "obvious": Matrix(np.tile(np.arange(ITEMS, 0, -1.0), (USERS, 1)), NAMES),
+}  # fmt: skip
+GIVEN = {"seen", "relevant", "history", "baseline", "features", "categories", "groups"}
+RANKINGS = ["nDCG@5", "AP", "GMAP", "RR", "P@3", "NumRet", "Judged@5", "RBP", "NumRel"]
+METRICS = [*RANKINGS, *(str(each @ 5) for each in LIST_METRICS if set(each.wanted) <= GIVEN)]
+
+
+def batch(users):
+    """The judgments and rankings of some users, by name."""
+    rows, ids = list(users), [NAMES[user] for user in users]
+    truth = np.where(GRADES[rows] > 0, GRADES[rows], np.nan)
+    return Matrix(truth, ids), Matrix(SCORES[rows], ids)
+
+
+def accumulator(metrics=tuple(METRICS), convention="trec", **options):
+    return Accumulator(list(metrics), convention, **BESIDE, **options)
+
+
+def whole(metrics=tuple(METRICS), convention="trec", **options):
+    return rankgate.evaluate(*batch(range(USERS)), list(metrics), convention, **BESIDE,
+                             **options).runs[0]  # fmt: skip
+
+
+def same(told, run):
+    """Counts are equal, sums to 1e-12."""
+    found = told.result()
+    assert list(found) == list(run.means)
+    for label, value in run.means.items():
+        assert found[label] == pytest.approx(value, rel=1e-12, abs=1e-12, nan_ok=True), label
+    counts, wanted = told.counts.to_dict(), run.counts.to_dict()
+    shares, wanted_shares = counts.pop("judged_at"), wanted.pop("judged_at")
+    assert counts == wanted
+    assert shares == pytest.approx(wanted_shares, rel=1e-12)
+
+
+@st.composite
+def deals(draw):
+    """Users dealt out to batches, batches to accumulators, and the order in which these merge."""
+    users = draw(st.permutations(range(USERS)))
+    cuts = sorted(draw(st.sets(st.integers(1, USERS - 1), max_size=6)))
+    batches = [users[a:b] for a, b in zip([0, *cuts], [*cuts, USERS], strict=True)]
+    homes = draw(st.lists(st.integers(0, 3), min_size=len(batches), max_size=len(batches)))
+    return batches, homes, draw(st.permutations(range(4)))
+
+
+FRESH = {"plain": accumulator(), "seen leaves": accumulator(drop_seen=True),
+         "recbole": accumulator(convention="recbole")}  # fmt: skip
+WHOLE = {"plain": whole(), "seen leaves": whole(drop_seen=True),
+         "recbole": whole(convention="recbole")}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", FRESH)
+@settings(max_examples=15, deadline=None)
+@given(deal=deals())
+def test_any_split_and_any_order_of_merging_is_one_pass(way, deal):
+    batches, homes, order = deal
+    parts = [copy.copy(FRESH[way]) for _ in range(4)]
+    for users, home in zip(batches, homes, strict=True):
+        parts[home].update(*batch(users))
+    told = copy.copy(FRESH[way])
+    for at in order:
+        told.merge(parts[at])
+    same(told, WHOLE[way])
+
+
+def test_merging_is_a_tree_as_well():
+    parts = [accumulator() for _ in range(4)]
+    for at, part in enumerate(parts):
+        part.update(*batch(range(at, USERS, 4)))
+    parts[0].merge(parts[1])
+    parts[3].merge(parts[2])
+    parts[3].merge(parts[0])
+    same(parts[3], WHOLE["plain"])
+
+
+@pytest.mark.parametrize("name", sorted(rankgate.conventions().names))
+def test_every_convention_adds_up(name):
+    try:
+        run = whole(RANKINGS, name)
+    except rankgate.RankgateError as error:
+        pytest.skip(f"the convention refuses these data: {error}")
+    told = accumulator(RANKINGS, name)
+    for begin in range(0, USERS, 6):
+        told.update(*batch(range(begin, begin + 6)))
+    same(told, run)
+
+
+def test_a_batch_may_have_any_form():
+    told = Accumulator(["RR", "Coverage@2"], catalogue=4)
+    told.update(Lists([[0], [1]]), np.array([[3.0, 1, 2, 0], [3.0, 2, 1, 0]]))
+    told.update(
+        {"a": {"2"}}, pl.DataFrame({"user": ["a", "a"], "item": [3, 2], "score": [2.0, 1.0]})
+    )
+    told.update(sp.csr_matrix([[0, 0, 0, 1]]), Lists([[3, 2]]))
+    assert told.result() == {"RR": (1 + 1 / 2 + 1 / 2 + 1) / 4, "Coverage@2": 1.0}
+
+
+def test_rows_are_users_of_their_own_batch():
+    told = Accumulator(["RR"])
+    for _ in range(3):
+        told.update(Lists([[0]]), np.array([[2.0, 1.0]]))
+    assert told.counts.queries == 3
+
+
+def test_a_batch_of_users_without_ground_truth_is_counted():
+    told = Accumulator(["RR", "Coverage@1"], catalogue=2)
+    nobody = sp.csr_matrix((2, 2))
+    told.update(nobody, np.eye(2))
+    assert math.isnan(told.result()["RR"])
+    assert told.counts.unknown_queries == 2
+    told.update(Lists([[0]]), np.array([[2.0, 1.0]]))
+    assert told.result() == {"RR": 1.0, "Coverage@1": 0.5}
+
+
+def test_nothing_yet_is_nothing():
+    told = Accumulator(["RR", "GMAP", "Coverage@1"], catalogue=2)
+    assert all(map(math.isnan, told.result().values()))
+    assert told.counts.queries == 0
+    told.merge(Accumulator(["RR", "GMAP", "Coverage@1"], catalogue=2))
+    assert told.counts.queries == 0
+
+
+def test_it_can_be_pickled_and_sent_as_plain_values():
+    one, two = accumulator(), accumulator()
+    one.update(*batch(range(10)))
+    two.update(*batch(range(10, USERS)))
+    again = sent(one)
+    again.merge(sent(two))
+    same(again, WHOLE["plain"])
+    state = one.state()
+    assert _plain(state)
+    two.merge(sent(state))
+    same(two, WHOLE["plain"])
+    assert one.counts.queries < two.counts.queries
+
+
+def sent(value):
+    """As another process has it."""
+    return pickle.loads(pickle.dumps(value))  # noqa: S301 - our own
+
+
+def _plain(value):
+    if isinstance(value, dict):
+        return all(isinstance(key, str | int) and _plain(each) for key, each in value.items())
+    if isinstance(value, list):
+        return all(map(_plain, value))
+    return value is None or isinstance(value, str | int | float | np.ndarray)
+
+
+def test_a_refused_batch_adds_nothing():
+    told = Accumulator(["RR", "Coverage@1"], catalogue=2)
+    told.update(Lists([[0]]), np.array([[2.0, 1.0]]))
+    before = told.result(), told.counts
+    with pytest.raises(InputError, match="run: item '7' is not in the catalogue"):
+        told.update(Lists([[0]]), Lists([[7]]))
+    assert (told.result(), told.counts) == before
+
+
+@pytest.mark.parametrize(
+    ("other", "word"),
+    [
+        (Accumulator(["AP", "Coverage@1"], catalogue=2), "metrics"),
+        (Accumulator(["RR", "Coverage@1"], "recbole", catalogue=2), "convention"),
+        (Accumulator(["RR", "Coverage@1"], catalogue=3), "catalogue"),
+    ],
+)
+def test_others_are_not_merged(other, word):
+    told = Accumulator(["RR", "Coverage@1"], catalogue=2)
+    with pytest.raises(UsageError, match=f"an accumulator with another {word}"):
+        told.merge(other)
+
+
+def test_metrics_of_lists_need_their_items_beforehand():
+    with pytest.raises(
+        UsageError, match="need all items beforehand; give catalogue, train or items"
+    ):
+        Accumulator(["Coverage@1"])
+    with pytest.raises(UsageError, match="Novelty@1 needs how often"):
+        Accumulator(["Novelty@1"], catalogue=2).update(Lists([[0]]), Lists([[1]]))
