@@ -10,16 +10,32 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PACKAGES = ("pytrec_eval-terrier", "ir_measures", "ranx", "zstandard")
 VERSIONS = ("rankgate", "numpy", "polars", "pytrec_eval-terrier", "ir_measures", "ranx")
 
 
-def prepared(home: Path, constraints: Path, project: Path) -> Path:
+def prepared(
+    home: Path,
+    constraints: Path,
+    project: Path,
+    packages: Sequence[str] = PACKAGES,
+    alone: Sequence[str] = (),
+) -> Path:
     """The folder of the environment's programs, built where it is missing or outdated.
 
     rankgate itself is installed as a link to its sources, so that it is always the present one.
+
+    Args:
+        home: of the environment.
+        constraints: the versions.
+        project: rankgate's sources.
+        packages: what to install beside it.
+        alone: what to install without what it asks for, as only a part of it is used.
     """
     wanted = hashlib.sha256(constraints.read_bytes()).hexdigest()
     note, programs = home / "made", home / "bin"
@@ -27,16 +43,18 @@ def prepared(home: Path, constraints: Path, project: Path) -> Path:
         venv.create(home, with_pip=True, clear=True)
         pip = [str(programs / "python"), "-m", "pip", "install", "--quiet"]
         limits = ["--constraint", str(constraints)]
-        subprocess.run([*pip, *limits, *PACKAGES, "--editable", str(project)], check=True)
+        subprocess.run([*pip, *limits, *packages, "--editable", str(project)], check=True)
+        if alone:
+            subprocess.run([*pip, *limits, "--no-deps", *alone], check=True)
         note.write_text(wanted)
     return programs
 
 
-def versions(programs: Path) -> dict[str, str]:
+def versions(programs: Path, names: Sequence[str] = VERSIONS) -> dict[str, str]:
     """The version of each contestant."""
     ask = "import json, sys; from importlib.metadata import version; "
     ask += "print(json.dumps({name: version(name) for name in sys.argv[1:]}))"
-    command = [str(programs / "python"), "-c", ask, *VERSIONS]
+    command = [str(programs / "python"), "-c", ask, *names]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found: dict[str, str] = json.loads(told)
     return found

@@ -20,6 +20,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import page
 import rows as table
 import targets
 from contestants import OURS, contestants
@@ -29,7 +30,6 @@ from measure import alternating
 BENCH = Path(__file__).parent
 WORK = BENCH / "work"
 RESULTS = BENCH / "results.json"
-PAGE = BENCH.parent / "docs" / "speed.md"
 NAMES = (
     "small",
     "small-shuffled",
@@ -117,17 +117,8 @@ def _write(
     line = ", ".join(f"{name} {version}" for name, version in what.items())
     place = f"{where['cpu']}, {where['cores']} cores, {where['memory_gb']} GB"
     head = f"Measured on {place}, {where['system']}, Python {where['python']}, with {line}.\n"
-    _replace("results", head + "\n" + table.markdown(found, LIMIT))
-    _replace("targets", targets.markdown(told))
-
-
-def _replace(name: str, text: str) -> None:
-    """Put text between the markers of that name in the page."""
-    page = PAGE.read_text()
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-    before, _, rest = page.partition(begin)
-    _, _, after = rest.partition(end)
-    PAGE.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+    page.replace("results", head + "\n" + table.markdown(found, LIMIT))
+    page.replace("targets", targets.markdown(told))
 
 
 if __name__ == "__main__":
