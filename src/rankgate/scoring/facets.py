@@ -69,6 +69,24 @@ def with_facets(
     return replace(scores, values=values, why=why, means=means, parts=told)
 
 
+def by_category(qrels: Qrels, doc_ids: pl.Series, words: pl.Series) -> Qrels:
+    """Judgments by subtopic, the subtopics of an item being its categories.
+
+    An item without a category answers none, and a query without any has nothing relevant.
+
+    Args:
+        qrels: with one grade for each query and item.
+        doc_ids: items, each once.
+        words: for each of them its categories between bars; null is none.
+    """
+    apart = pl.DataFrame({"doc_id": doc_ids, "subtopic": words.cast(pl.String).str.split("|")})
+    named = apart.explode("subtopic").with_columns(pl.col("subtopic").str.strip_chars())
+    known = named.filter(pl.col("subtopic") != "").unique(maintain_order=True)
+    table = qrels.table.join(known, on="doc_id", maintain_order="left")
+    gone = qrels.table.join(table, on="query_id", how="anti")["query_id"].unique()
+    return replace(qrels, table=table, unjudged=(*qrels.unjudged, *gone.sort()))
+
+
 def faceted_of(qrels: Qrels, ranked: pl.DataFrame, queries: pl.Series) -> Faceted:
     """The block of some queries.
 

@@ -10,8 +10,10 @@ import polars as pl
 
 from rankgate.data import read_qrels, read_run
 from rankgate.errors import UsageError
+from rankgate.metrics.facets import FacetMetric
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.scoring import score
+from rankgate.scoring.facets import by_category, with_facets
 from rankgate.scoring.index import Index
 from rankgate.scoring.world import places
 from rankgate.services.card_figures import Card
@@ -39,6 +41,7 @@ class Field:
 
     Attributes:
         judgments: what is relevant to whom.
+        topics: the same by subtopic: as judged, or by the categories of items.
         runs: of every system, with the items only that may stand in lists.
         lists: of every system, the first of each list.
         world: users and items, and what is known of them.
@@ -47,6 +50,7 @@ class Field:
     """
 
     judgments: Qrels
+    topics: Qrels
     runs: tuple[Run, ...]
     lists: tuple[Listed, ...]
     world: World
@@ -69,7 +73,10 @@ class Field:
             UsageError: no run, a column that is not there, a system without its earlier lists.
         """
         tables = Tables.of(beside)
-        judgments = read_qrels(qrels, subtopics=True).by_document()
+        topics = read_qrels(qrels, subtopics=True)
+        judgments = topics.by_document()
+        if tables.items and beside.category and not topics.by_subtopic:
+            topics = by_category(judgments, tables.items.ids, tables.items.words(beside.category))
         systems = [_filtered(run, tables, beside) for run in named_runs(runs)]
         if not systems:
             raise UsageError("no run to measure; give at least one.")
@@ -84,7 +91,7 @@ class Field:
             world.listed(shown, _earlier(run.name, beside, top))
             for run, shown in zip(systems, lists, strict=True)
         )
-        return cls(judgments, tuple(systems), listed, world, tables, how)
+        return cls(judgments, topics, tuple(systems), listed, world, tables, how)
 
     def marked(self, metrics: Mapping[str, Metric]) -> dict[str, Metric]:
         """The same metrics under labels that tell of sampled candidates."""
@@ -121,6 +128,12 @@ class Field:
     def _marked(self, label: str) -> str:
         return f"{label} {self.tables.mark}" if self.tables.mark else label
 
+    def _among(self, judged: Qrels) -> Qrels:
+        """The judgments by subtopic of some of the pairs."""
+        pair = ["query_id", "doc_id"]
+        some = self.topics.table.join(judged.table.select(pair), on=pair, how="semi")
+        return replace(self.topics, table=some)
+
     def _card(
         self, run: Run, listed: Listed, metrics: Mapping[str, Metric], judged: Qrels | None
     ) -> Card:
@@ -128,10 +141,14 @@ class Field:
         values: dict[str, Floats] = {}
         means: dict[str, float] = {}
         accuracy = [(label, m) for label, m in metrics.items() if not isinstance(m, ListMetric)]
+        faceted = [(label, m) for label, m in accuracy if isinstance(m, FacetMetric)]
         for label, _ in accuracy:
             values[label], means[label] = np.full(len(self.world.queries), np.nan), np.nan
         if accuracy and judged is not None:
-            scores = score(judged, run, accuracy, self.how)
+            plain = [(label, m) for label, m in accuracy if not isinstance(m, FacetMetric)]
+            scores = score(judged, run, plain, self.how)
+            if faceted:
+                scores = with_facets(scores, self._among(judged), run, faceted, self.how)
             rows = places(scores.query_ids, self.world.queries)
             for label, _ in accuracy:
                 values[label][rows] = scores.values[label]

@@ -14,7 +14,7 @@ from rankgate.metrics.declare import Metric
 from rankgate.metrics.facets import FACET_METRICS, FacetMetric
 from rankgate.metrics.names import parse, parse_all
 from rankgate.scoring.bounds import bounded
-from rankgate.scoring.facets import with_facets
+from rankgate.scoring.facets import by_category, with_facets
 from rankgate.services.conventions import chosen_convention, refuse_mixed
 from rankgate.services.judged import Judged, by_ids, rankings_of
 from rankgate.services.names import apart
@@ -22,7 +22,7 @@ from rankgate.services.names import apart
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from rankgate.data import Run, Scores
+    from rankgate.data import Qrels, Run, Scores
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
     from rankgate.services.card_inputs import Beside
@@ -145,6 +145,7 @@ def evaluate(
     judged = Judged.of(renamed(qrels, columns), subtopics=bool(faceted))
     lists = _lists(together, rules, beside, catalogue)
     train = lists.train if lists else None
+    topics = _topics(judged, beside) if faceted else None
     scored = []
     for run in readable:
         if on_progress:
@@ -153,8 +154,8 @@ def evaluate(
         if bounds:
             found = by_ids(run, train)
             scores = bounded(judged.qrels, found, chosen, rules, scores, index=judged.index)
-        if faceted:
-            scores = with_facets(scores, judged.by_subtopic, by_ids(run, train), faceted, rules)
+        if topics is not None:
+            scores = with_facets(scores, topics, by_ids(run, train), faceted, rules)
         scored.append(scores)
     if lists and together:
         scored = lists.beside_scores(judged, readable, scored)
@@ -175,6 +176,17 @@ def _lists(
     from rankgate.services.listing import Listing  # noqa: PLC0415 - as above
 
     return Listing.of(dict(together), how, beside or Beside(), catalogue)
+
+
+def _topics(judged: Judged, beside: Beside | None) -> Qrels:
+    """The judgments by subtopic: as they are judged, or by the categories of items."""
+    topics = judged.by_subtopic
+    if topics.by_subtopic or beside is None or beside.items is None or not beside.category:
+        return topics
+    from rankgate.data.items import read_described  # noqa: PLC0415 - only where items are told
+
+    items = read_described(beside.items)
+    return by_category(judged.qrels, items.ids, items.words(beside.category))
 
 
 def is_of_lists(metric: Metric) -> bool:

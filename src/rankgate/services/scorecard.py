@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
+from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.services.card_field import Field
@@ -166,7 +167,7 @@ def _chosen(metrics: Sequence[str | Metric], how: Convention) -> dict[str, Metri
     """Each metric by its label; lists' metrics beside those of accuracy."""
     found: dict[str, Metric] = {}
     for each in metrics or (*ACCURACY, *LISTS):
-        found |= dict(chosen_metrics([each], how, LIST_METRICS))
+        found |= dict(chosen_metrics([each], how, (*FACET_METRICS, *LIST_METRICS)))
     return found
 
 

@@ -1,0 +1,55 @@
+"""Intent-aware metrics where items have categories: each is a subtopic of what is relevant."""
+
+from __future__ import annotations
+
+from math import log2
+
+import polars as pl
+import pytest
+
+from rankgate.services.evaluate import evaluate
+from rankgate.services.scorecard import Beside, scorecard
+
+ITEMS = pl.DataFrame(
+    {"item_id": ["a", "b", "c", "d", "e"], "genre": ["jazz|folk", "jazz", " rock ", "", None]}
+)
+QRELS = {"u": {"a": 1, "b": 1, "c": 1, "d": 0}, "v": {"d": 1}}
+RUN = {"u": {"b": 3.0, "e": 2.0, "a": 1.0}, "v": {"d": 1.0}}
+BESIDE = Beside(items=ITEMS, category="genre")
+METRICS = ["StRecall@3", "alpha_DCG(norm='none')@3", "ERR_IA(norm='none')@3", "P@3"]
+
+
+def expected():
+    """b answers jazz, a jazz again and folk; rock is not shown. v likes what is in no category."""
+    return {
+        "StRecall@3": 2 / 3,
+        "alpha_DCG(norm='none')@3": 1 + (0.5 + 1) / log2(4),
+        "ERR_IA(norm='none')@3": (0.5 + (0.25 + 0.5) / 3) / 3,
+    }
+
+
+def test_the_scorecard_takes_categories_for_subtopics():
+    told = scorecard(QRELS, {"mine": RUN}, METRICS, "trec", BESIDE, resamples=2)
+    figures = dict(zip(told.figures["metric"], told.figures["value"], strict=True))
+    for name, value in expected().items():
+        assert figures[name] == pytest.approx(value / 2), name  # 0 for v
+    assert figures["P@3"] == pytest.approx((2 / 3 + 1 / 3) / 2)
+    assert set(told.figures["about"]) == {"accuracy"}
+
+
+def test_evaluate_does_so_too():
+    told = evaluate(QRELS, RUN, METRICS, beside=BESIDE).runs[0]
+    for name, value in expected().items():
+        assert told.per_query(name) == pytest.approx({"u": value, "v": 0.0}), name
+
+
+def test_judgments_by_subtopic_go_before_categories():
+    frame = pl.DataFrame({"query_id": ["u", "u"], "subtopic": ["1", "2"], "doc_id": ["b", "c"],
+                          "grade": [1, 1]})  # fmt: skip
+    told = evaluate(frame, RUN, ["StRecall@3"], beside=BESIDE).runs[0]
+    assert told.per_query("StRecall@3")["u"] == 1 / 2
+
+
+def test_without_categories_each_user_has_one_subtopic():
+    told = evaluate(QRELS, RUN, ["StRecall@3"]).runs[0]
+    assert told.per_query("StRecall@3") == {"u": 1.0, "v": 1.0}
