@@ -127,6 +127,6 @@ class Chromium:
         self.ask(f"{axe}\n;1")
         told = self.ask("axe.run(document, {resultTypes: ['violations']})")
         return [
-            (each["id"], [(node["target"], node.get("failureSummary", "")) for node in each["nodes"][:5]])
+            (each["id"], [(node["target"], node["failureSummary"]) for node in each["nodes"][:5]])
             for each in told["violations"]
-        ]  # fmt: skip
+        ]

@@ -1,0 +1,145 @@
+"""Every page, opened from disk: nothing is asked for, nothing is at fault, nothing runs."""
+
+from __future__ import annotations
+
+import pytest
+from made import HARM, NAMES, covid, demo, hostile
+
+from rankgate.services.printed import printed
+
+pytestmark = pytest.mark.slow
+VIEWS = [(1280, False), (1280, True), (390, False), (390, True)]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory, chromium):  # noqa: ARG001 - nothing is made where nothing is seen
+    folder = tmp_path_factory.mktemp("pages")
+    demo(folder)
+    hostile(folder)
+    return folder
+
+
+@pytest.fixture
+def page(request, pages, chromium):
+    """The page of a name; those of real data skip where it is not."""
+
+    def opened(name, **how):
+        if name in {"covid", "folder"} and not (pages / f"{name}.html").exists():
+            covid(pages, request.getfixturevalue("shared"))
+        chromium.open(pages / f"{name}.html", **how)
+        return chromium
+
+    return opened
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("width", "dark"), VIEWS)
+def test_axe_finds_nothing(page, axe, name, width, dark):
+    opened = page(name, width=width, dark=dark)
+    opened.ask("document.querySelectorAll('details').forEach((each, i) => { each.open = i < 9; })")
+    assert opened.faults(axe) == []
+
+
+def test_axe_would_find_something(page, axe):
+    opened = page("demo")
+    opened.ask("document.querySelector('h1').innerHTML = '<a href=\"#x\"></a>'")
+    opened.ask("document.querySelector('.lead').style.color = '#aaa'")
+    assert {rule for rule, _ in opened.faults(axe)} >= {"link-name", "color-contrast"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("width", "dark"), VIEWS)
+def test_nothing_is_asked_for_and_nothing_complained_of(page, name, width, dark):
+    opened = page(name, width=width, dark=dark)
+    assert opened.asked
+    assert all(url == "about:blank" or url.startswith("file:") for url in opened.asked)
+    assert len([url for url in opened.asked if url.startswith("file:")]) == 1
+    assert opened.said == []
+    wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert opened.ask(wider) == 0  # tables scroll by themselves
+    ground = opened.ask("getComputedStyle(document.body).backgroundColor")
+    assert ground == ("rgb(13, 17, 23)" if dark else "rgb(255, 255, 255)")
+
+
+@pytest.mark.parametrize("name", ["demo", "deltas"])
+def test_no_request_could_leave(page, name):
+    opened = page(name)
+    opened.ask("window.kept = []; 1")
+    opened.ask("addEventListener('securitypolicyviolation', (e) => kept.push(e.violatedDirective))")
+    for tag, what in (("img", "src"), ("iframe", "src"), ("script", "textContent")):
+        value = "window.ran = 1" if what == "textContent" else "http://192.0.2.1/"
+        made = f"Object.assign(document.createElement('{tag}'), {{{what}: '{value}'}})"
+        opened.ask(f"document.body.append({made})")
+    opened.ask("fetch('http://192.0.2.1/').catch(() => 0)")
+    opened.ask("new Promise((done) => setTimeout(done, 100))")
+    assert set(opened.ask("kept")) >= {"img-src", "connect-src", "frame-src", "script-src-elem"}
+    assert opened.ask("window.ran === undefined")
+
+
+def test_hostile_words_stay_words(page):
+    opened = page("hostile")
+    opened.ask("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert opened.ask("document.title").startswith(("pass", "fail", "inconclusive"))
+    assert opened.ask("document.querySelectorAll('img, iframe, object, embed').length") == 0
+    assert opened.ask("document.scripts.length") == 1
+    assert opened.ask("document.querySelectorAll('[onload], [onerror], [onclick]').length") == 0
+    text = opened.ask("document.querySelector('main').textContent")
+    assert HARM in text
+    assert "\u202e" not in text
+    assert "\0" not in text
+    assert "\x1b" not in text
+    hrefs = "[...document.querySelectorAll('td a')].map((a) => a.getAttribute('href').slice(1))"
+    assert opened.ask(f"{hrefs}.length") > 0
+    assert opened.ask(f"{hrefs}.every((id) => document.getElementById(id))")
+
+
+def test_a_link_opens_its_query(page):
+    first = page("demo").ask("document.querySelector('td a').getAttribute('href')")
+    opened = page("demo", fragment=first)
+    ids = opened.ask("[...document.querySelectorAll('details[open]')].map((each) => each.id)")
+    assert ids == [first[1:]]
+    top = opened.ask("document.querySelector('details[open]').getBoundingClientRect().top")
+    assert abs(top) < 200
+
+
+def test_what_is_searched_and_sorted_stands_in_the_address(page):
+    opened = page("demo")
+    table = opened.ask("document.querySelector('[data-find]').id")
+    rows = f"[...document.getElementById('{table}').tBodies[0].rows]"
+    shown = f"{rows}.filter((row) => !row.hidden).map((row) => row.textContent)"
+    head = f"document.getElementById('{table}').tHead.rows[0].cells[4]"
+    opened.ask("window.field = document.querySelector('.find input'); 1")
+    opened.ask("field.value = 'FOLDER'; field.dispatchEvent(new Event('input'))")
+    for _ in range(2):
+        opened.ask(f"{head}.querySelector('button').click()")
+    words = opened.ask("location.hash")
+    assert f"{table}.find=FOLDER" in words
+    found = opened.ask(shown)
+    assert 0 < len(found) < 65
+    assert all("folder" in row.lower() for row in found)
+    again = page("demo", fragment=words)
+    assert again.ask(shown) == found
+    assert again.ask(f"{head}.getAttribute('aria-sort')") == "descending"
+    values = again.ask(f"{rows}.map((row) => parseFloat(row.cells[4].textContent))")
+    assert values == sorted(values, reverse=True)
+
+
+def test_paper_has_everything(page):
+    opened = page("demo", dark=True)
+    folds = "[...document.querySelectorAll('details')].map((each) => each.open)"
+    opened.ask(f"addEventListener('beforeprint', () => {{ window.seen = {folds}; }})")
+    told = opened.send("Page.printToPDF")
+    assert told["data"].startswith("JVBERi")  # %PDF
+    assert all(opened.ask("seen"))
+    assert not any(opened.ask(folds))
+    opened.send("Emulation.setEmulatedMedia", media="print")
+    assert opened.ask("getComputedStyle(document.querySelector('nav')).display") == "none"
+    assert opened.ask("getComputedStyle(document.querySelector('h1')).color") == "rgb(0, 0, 0)"
+    opened.send("Emulation.setEmulatedMedia", media="")
+
+
+def test_pdf_by_the_browser(pages):
+    text = printed((pages / "demo.html").read_text(encoding="utf-8"))
+    assert text.startswith(b"%PDF-")
+    assert text.rstrip().endswith(b"%%EOF")
+    assert len(text) > 20_000
