@@ -1,8 +1,9 @@
 """Rules that count: documents of single queries, states; what a saved baseline must hold."""
 
+import polars as pl
 import pytest
 
-from rankgate.errors import UsageError
+from rankgate.errors import InputError, UsageError
 from rankgate.gate.policy import parsed
 from rankgate.services import baseline
 from rankgate.services.conventions import chosen_convention
@@ -68,6 +69,74 @@ def test_states_are_counted_of_so_many():
         "3 of 12 (25.0%) of the candidate's queries were not run, 0 of 12 (0.0%) of the baseline's"
     )
     assert ended('kind = "states"\nstate = "not_run"\nat_most = 0.25', less, head).status == "pass"
+
+
+DROP = 'kind = "per_query"\nmetric = "AP"\nmax_drop = 0.1\n'
+
+TAGS = pl.DataFrame({"query_id": list(QRELS), "band": ["head"] * 6 + ["tail"] * 6})
+
+
+def sliced(rule, candidate):
+    policy = parsed(f"[gate]\nholes = 'ignore'\n[[rules]]\n{rule}\nslice = 'band=tail'", "policy")
+    return gate(QRELS, LONG, candidate, policy, tags=TAGS).rules[0].outcome
+
+
+def test_what_is_judged_and_seen_of_a_slice():
+    """Where the tail shows an unjudged document first, only a rule of the tail sees it."""
+    other = {
+        query: {"new": 10.0, **ranked} if query > "q05" else ranked
+        for query, ranked in LONG.items()
+    }
+    judged = 'kind = "judged"\nk = 1\nat_least = 0.5'
+    assert ended(judged, other).status == "pass"
+    told = sliced(judged, other)
+    assert told.status == "fail"
+    assert told.reason.startswith("judged@1 for band=tail is below 0.5: candidate 0.000")
+    unseen = 'kind = "unseen"\nat_most = 0.0'
+    assert sliced(unseen, other).n == 6
+    assert sliced(unseen, LONG).reason == "no list changed in its first 10 documents"
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ('kind = "latency"\nmax_ms = 9\nslice = "band=tail"', "latency looks at all queries"),
+        ('kind = "states"\nat_most = 0.1\nslice = "band=tail"', "states looks at all queries"),
+        (f'{DROP}allow = [{{query = "q01", until = "soon"}}]', "an exception is a query id or"),
+        (f'{DROP}allow = [{{query = "q01", until = "2026-02-30"}}]', "an exception is"),
+    ],
+)  # fmt: skip
+def test_what_no_rule_can_say_is_told_by_line(rule, words):
+    with pytest.raises(InputError, match=words) as told:
+        parsed(f"[[rules]]\n{rule}", "policy")
+    assert str(told.value).startswith("policy:")
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ('kind = "noninferiority"\nmetric = "AP"\nmargin = 1.0', "margin = 1 is impossible"),
+        ('kind = "improvement"\nmetric = "AP"\nby = 2', "by = 2 is impossible"),
+        ('kind = "per_query"\nmetric = "RR"\nmax_drop = 1', "max_drop = 1 is impossible"),
+        ('kind = "floor"\nmetric = "AP"\nat_least = 20', "AP lies between 0 and 1"),
+    ],
+)
+def test_what_could_only_end_one_way_is_refused(rule, words):
+    with pytest.raises(UsageError, match=words):
+        ended(rule)
+
+
+def test_no_bound_is_no_impossible_margin():
+    assert ended('kind = "noninferiority"\nmetric = "DCG@3"\nmargin = 5').status == "pass"
+
+
+def test_the_worst_queries_are_first_those_of_rules():
+    worse = {query: {**ranked, "bad": 10.0} for query, ranked in LONG.items()}
+    rule = DROP.replace("AP", "nDCG@10")
+    text = f"[gate]\nmetrics = ['RR']\n[[rules]]\n{rule}"
+    told = gate(QRELS, LONG, worse, parsed(text, "policy"))
+    assert [row["metric"] for row in told.queries] == ["nDCG@10"] * 12 + ["RR"] * 12
+    assert told.queries[0]["delta"] > told.queries[12]["delta"]
 
 
 @pytest.fixture

@@ -58,6 +58,7 @@ class Kind:
         decide: how it ends.
         needs: the metric parameter, if it looks at one: its margin is bound by the noise floor.
         statistical: whether it infers from a sample of queries; the others count.
+        sliced: whether it can look at the queries of a slice alone.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Kind:
     parameters: tuple[Parameter, ...]
     decide: Callable[[Rule, Evidence], Outcome]
     statistical: bool = False
+    sliced: bool = False
 
 
 @dataclass(frozen=True)
@@ -241,6 +243,14 @@ class Evidence:
             return table
         tag, _, value = slice_.partition("=")
         return table.filter(pl.col(tag).fill_null("") == value)
+
+    def lists(self, slice_: str | None) -> pl.DataFrame:
+        """Both lists of the queries of a slice that are compared; of every query for None."""
+        table = self.comparison.lists
+        if slice_ is None:
+            return table
+        known = self.queries(None, slice_).select("query_id").unique()
+        return table.join(known, on="query_id", how="semi", maintain_order="left")
 
 
 @dataclass(frozen=True)

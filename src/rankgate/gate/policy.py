@@ -6,6 +6,7 @@ import hashlib
 import math
 import tomllib
 from dataclasses import dataclass, field, replace
+from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -205,13 +206,24 @@ def _refuse_odd(rule: Rule, key: tuple[str, ...], at: _Lines) -> None:
     if rule.slice is not None and not all(rule.slice.partition("=")):
         raise at.error(f"{rule.id}: slice is tag=value, as in intent=navigational.",
                        (*key, "slice"))  # fmt: skip
+    if rule.slice is not None and not RULES[rule.kind].sliced:
+        raise at.error(f"{rule.id}: {rule.kind} looks at all queries; leave out slice.",
+                       (*key, "slice"))  # fmt: skip
     for each in rule.get("allow") or []:
-        known = isinstance(each, str) or (
-            isinstance(each, dict) and {"query", "until"} <= set(each)
-        )
-        if not known:
+        if not (isinstance(each, str) or _is_exception(each)):
             words = 'an exception is a query id or {query = "q7", until = "2026-12-31"}.'
             raise at.error(f"{rule.id}: {words}", (*key, "allow"))
+
+
+def _is_exception(each: Any) -> bool:  # noqa: ANN401 - whatever TOML holds
+    """Whether it names a query and a day."""
+    if not isinstance(each, dict) or set(each) != {"query", "until"}:
+        return False
+    try:
+        date.fromisoformat(str(each["until"]))
+    except ValueError:
+        return False
+    return isinstance(each["query"], str)
 
 
 def _checked(

@@ -46,6 +46,7 @@ COMMON = (
     Parameter("id", "text", "the rule's name, unique", None),
     Parameter("kind", "text", "what it demands", REQUIRED, choices=tuple(RULES)),
     Parameter("tier", "text", "whether it blocks, warns or informs", "block", choices=TIERS),
-    Parameter("slice", "text", "the queries it looks at, as tag=value"),
-)
+    Parameter("slice", "text", "the queries it looks at, as tag=value; for kinds that look at a "
+              "metric, judged and unseen"),
+)  # fmt: skip
 """What every ``[[rules]]`` may say."""

@@ -52,7 +52,7 @@ def rules(told: Verdict) -> Grid:
 
 
 def worst(told: Verdict) -> Grid:
-    """The queries that lost most, over all metrics."""
+    """The queries that lost most, by the metrics that rules look at first."""
     rows = tuple(
         (row["query_id"], row["metric"], decimal(row["baseline"]), decimal(row["candidate"]),
          signed(row["delta"]))

@@ -16,7 +16,8 @@ from rankgate.errors import UsageError
 from rankgate.gate import looks
 from rankgate.gate.baseline import Baseline, dumped, is_baseline, loaded
 from rankgate.gate.policy import default, found, read
-from rankgate.services.conventions import refuse_mixed
+from rankgate.services.beyond import apart
+from rankgate.services.conventions import chosen_convention, refuse_mixed
 from rankgate.services.evaluate import DEFAULT_METRICS
 from rankgate.services.side import Scorer
 
@@ -97,7 +98,8 @@ def save(
         raise UsageError(f"{path} is there already; say --force to replace it, and commit that.")
     place = found(Path())
     policy = read(place) if place else default()
-    wanted = metrics or tuple(dict.fromkeys((*policy.metrics, *DEFAULT_METRICS)))
+    asked, _ = apart(policy.metrics, chosen_convention(how))
+    wanted = metrics or tuple(dict.fromkeys((*asked, *DEFAULT_METRICS)))
     scorer = Scorer.of(qrels, wanted, how, depth=depth or policy.depth, tags=tags)
     return write(Baseline(name, scorer.side(run)), path)
 

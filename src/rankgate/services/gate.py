@@ -22,6 +22,7 @@ from rankgate.services.compare import Rules, compared
 from rankgate.services.conventions import chosen_convention
 from rankgate.services.evaluate import DEFAULT_METRICS
 from rankgate.services.holes import holes_of
+from rankgate.services.impossible import refuse_impossible
 from rankgate.services.names import sides_apart
 from rankgate.services.paired import Way
 from rankgate.services.side import Scorer
@@ -74,7 +75,8 @@ def gate(
 
     Raises:
         InputError: data or a policy that cannot be read, with file and line.
-        UsageError: unknown names, query sets that differ, a margin below the noise floor.
+        UsageError: unknown names, query sets that differ, a margin below the noise floor or as
+            wide as the metric's range.
     """
     say = on_progress or (lambda _: None)
     rules, kept = _policy(policy, folder), folder / baselines.FOLDER
@@ -86,6 +88,7 @@ def gate(
         qrels, metrics, rules["convention"], extra=extra, depth=max(rules.depth, deepest(lists)),
         tags=_tags(tags, rules),
     )  # fmt: skip
+    refuse_impossible(rules.rules, scorer.metrics)
     other = scorer.side(candidate)
     if saved is not None and saved.baseline.side.qrels_sha256 != scorer.qrels.sha256:
         return _stale(saved, other, rules)

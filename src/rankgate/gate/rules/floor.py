@@ -74,4 +74,5 @@ KIND = Kind(
     ),
     decide,
     statistical=True,
+    sliced=True,
 )

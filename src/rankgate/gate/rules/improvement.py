@@ -32,4 +32,5 @@ KIND = Kind(
     ),
     decide,
     statistical=True,
+    sliced=True,
 )

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
     """Compare the mean share of judged documents of both systems with the floor."""
     k = rule["k"] or evidence.comparison.depth
-    tops = evidence.comparison.lists.filter(pl.col("rank") <= k)
+    tops = evidence.lists(rule.slice).filter(pl.col("rank") <= k)
+    where = f" for {rule.slice}" if rule.slice else ""
     shares = {}
     for system in ("baseline", "candidate"):
         own = tops.filter(pl.col("system") == system).group_by("query_id")
@@ -28,9 +29,10 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     unjudged = tops.filter(pl.col("system").is_in(below) & pl.col("grade").is_null())
     holes = unjudged.select("query_id", "doc_id").n_unique()
     if not low:
-        return Outcome("pass", f"judged@{k}: {told}; at least {least:g} is asked for")
+        return Outcome("pass", f"judged@{k}{where}: {told}; at least {least:g} is asked for")
     reason = (
-        f"judged@{k} is below {least:g}: {', '.join(low)}; the metrics do not know what they miss"
+        f"judged@{k}{where} is below {least:g}: {', '.join(low)}; the metrics do not know what "
+        "they miss"
     )
     shown = f"the {below[0]} shows" if len(below) == 1 else "they show"
     return Outcome("fail", reason, f"judge the {holes} unjudged documents that {shown}")
@@ -45,4 +47,5 @@ KIND = Kind(
                   None, 1),
     ),
     decide,
+    sliced=True,
 )  # fmt: skip

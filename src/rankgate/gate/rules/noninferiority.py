@@ -35,4 +35,5 @@ KIND = Kind(
     ),
     decide,
     statistical=True,
+    sliced=True,
 )  # fmt: skip

@@ -79,4 +79,5 @@ KIND = Kind(
         ),
     ),
     decide,
+    sliced=True,
 )

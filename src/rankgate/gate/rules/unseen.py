@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
     """The share of queries whose lists changed while no metric moved."""
     told = evidence.comparison
+    lists = evidence.lists(rule.slice)
     changed = set(
-        told.lists.filter(pl.col("moved").is_null() | (pl.col("moved") != 0))["query_id"].to_list()
+        lists.filter(pl.col("moved").is_null() | (pl.col("moved") != 0))["query_id"].to_list()
     )
     seen = set(told.queries.filter(pl.col("delta") != 0)["query_id"].to_list())
     unseen = sorted(changed - seen)
@@ -41,4 +42,5 @@ KIND = Kind(
                   1.0),
     ),
     decide,
+    sliced=True,
 )  # fmt: skip
