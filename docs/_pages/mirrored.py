@@ -15,7 +15,10 @@ _LINK = re.compile(r"(\]\()(?!https?:|#)([^)#\s]+)((?:#[^)]*)?\))")
 
 def places() -> dict[Path, str]:
     """Every such page by its file, with its place below ``mirrored``."""
-    found = {page: f"examples/{page.parent.name}.md" for page in sorted(ROOT.glob("examples/*/README.md"))}
+    found = {
+        page: f"examples/{page.parent.name}.md"
+        for page in sorted(ROOT.glob("examples/*/README.md"))
+    }
     return found | {
         ROOT / "CHANGELOG.md": "changelog.md",
         ROOT / "CONTRIBUTING.md": "contributing.md",

@@ -137,7 +137,14 @@ def test_it_builds_without_a_warning_and_fetches_nothing(tmp_path):
     for needed in ("sphinx", "myst_parser", "furo"):
         pytest.importorskip(needed, reason="the manual needs the extra docs")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
-    command += ["-d", str(tmp_path / "doctrees"), str(ROOT / "docs"), str(tmp_path / "html")]
+    command += [
+        "-j",
+        "auto",
+        "-d",
+        str(tmp_path / "doctrees"),
+        str(ROOT / "docs"),
+        str(tmp_path / "html"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     pages = list((tmp_path / "html").rglob("*.html"))
