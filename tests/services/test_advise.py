@@ -187,6 +187,18 @@ def test_completeness_is_seen():
     assert not {"holes", "uneven"} & {each.rule for each in rankgate.advise(qrels, whole).cautions}
 
 
+def test_a_log_has_no_holes():
+    """Unseen items of a log are no missing judgments: condensed lists would hide misses."""
+    qrels = {f"q{i}": {"a": 1} for i in range(20)}
+    one = {query: {"a": 9.0, **{f"x{j}": 8.0 - j for j in range(8)}} for query in qrels}
+    two = {query: {**{f"x{j}": 8.0 - j for j in range(8)}, "a": 0.5} for query in qrels}
+    told = rankgate.advise(qrels, [one, two], task="recommend")
+    assert not {"nDCG(judged_only=True)@10", "RBP(p=0.8)", "Judged@10", "Bpref"} & set(roles(told))
+    assert "log" in {each.rule for each in told.cautions}
+    assert 'kind = "judged"' not in told.policy
+    assert 'kind = "judged"' in rankgate.advise(qrels, [one, two]).policy
+
+
 def test_facts_are_those_of_the_judgments():
     qrels = {"one": {"a": 2, "b": 0}, "many": {f"d{i}": 1 for i in range(12)}, "none": {"z": 0},
              "pool": {"y": -1, "k": 1}}  # fmt: skip

@@ -12,10 +12,13 @@ from rankgate.cli.again import again
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.progress import Progress
 from rankgate.cli.terminal import styled, width
+from rankgate.metrics.names import parse
 from rankgate.report.advice import FORMS, render
 from rankgate.report.advice_policy import policy
 from rankgate.services.advice_facts import DEPTH, MARGIN, PAGE, STAGES, TASKS, Answers
 from rankgate.services.advise import advise
+from rankgate.services.ceilings import cutoff_of
+from rankgate.services.side import DEPTH as DEPTH_OF_HOLES
 
 if TYPE_CHECKING:
     from rankgate.services.advise import Advice
@@ -134,8 +137,10 @@ def _commands(told: Advice, places: tuple[str, ...], context: click.Context) -> 
         found.append(["eval", *places, *_metrics(every), *rules])
     elif len(places) > 2:  # noqa: PLR2004 - as above
         pair = places[:3]
-        if told.facts.complete is not None and told.facts.complete < 1:
-            found.append(["holes", *pair, *_metrics(chosen), *rules])
+        if told.facts.complete != 1 and told.answers.task != "recommend":
+            deep = max(cutoff_of(parse(name)) or 0 for name in chosen)
+            depth = ["--depth", str(deep)] if deep > DEPTH_OF_HOLES else []
+            found.append(["holes", *pair, *_metrics(chosen), *depth, *rules])
         found += [
             ["compare", *places, *_metrics(chosen), *rules],
             ["advise", *again(context), "--format", "policy", "-o", _POLICY],

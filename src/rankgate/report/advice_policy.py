@@ -84,11 +84,12 @@ def _beside(told: Advice) -> list[str]:
     page = told.answers.page
     rules = [
         ("sees-the-change", "unseen", "", "what no metric of this gate sees"),
-        ("judged", "judged", f"at_least = {_COMPLETE}\nk = {page}\n",
-         "unjudged documents count as worthless"),
         ("no-dead-ends", "states", 'state = "zero"\nmore = 0.0\n',
          "queries that return nothing, beyond the baseline's"),
     ]  # fmt: skip
+    if told.answers.task != "recommend":  # a log judges what was shown, and no page is covered
+        rules.insert(1, ("judged", "judged", f"at_least = {_COMPLETE}\nk = {page}\n",
+                         "unjudged documents count as worthless"))  # fmt: skip
     if told.facts.latency and told.answers.stage == "final":
         rules.append(("latency", "latency", f"max_ratio = {_RISE}\n",
                       "relevance and latency decide together"))  # fmt: skip

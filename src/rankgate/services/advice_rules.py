@@ -56,7 +56,8 @@ def _page_counts(f: Facts) -> bool:
 
 
 def _holes(f: Facts) -> bool:
-    return f.complete is not None and f.complete < MANY_HOLES
+    """Judgments that raters did not get to; a log has none of what nobody touched."""
+    return f.task != "recommend" and f.complete is not None and f.complete < MANY_HOLES
 
 
 RULES = (
@@ -120,7 +121,7 @@ RULES = (
          lambda f: f.queries < FEW and f.task in {"explore", "recall"},
          "with few queries a metric of all relevant documents is steadier than one of the first "
          "ranks", "buckley2000"),
-    Rule("coverage", "report", "Judged@{page}", lambda _: True,
+    Rule("coverage", "report", "Judged@{page}", lambda f: f.task != "recommend",
          "how much of the page rests on judgments; look at it before trusting a small change",
          "searchtweak"),
     Rule("holes-condensed", "report", "nDCG(judged_only=True)@{page}",
@@ -140,8 +141,8 @@ RULES = (
     Rule("not-binary-page", "avoid", "P@{page}", lambda f: f.graded,
          "throws the {levels} grades away, and the order within the page", "esci"),
     Rule("not-short", "avoid", "P@{page}", lambda f: f.relevant < f.page,
-         "half of the queries have {relevant} relevant documents or fewer, so that it cannot come "
-         "near 1", "passport"),
+         "half of the queries have no more than {relevant} relevant, so that it cannot come near 1",
+         "passport"),
     Rule("not-binary-average", "avoid", "AP@{depth}", lambda f: f.graded,
          "binary; nDCG is its generalisation to grades", "esci"),
     Rule("not-average-of-one", "avoid", "AP@{depth}",
@@ -196,6 +197,9 @@ CAUTIONS = (
     Caution("sparse", lambda f: f.single > SPARSE,
             "{single} of the queries know exactly one relevant document: what is as good and was "
             "not judged counts as wrong, and a better system may look worse.", "arabzadeh2022"),
+    Caution("average-of-one", lambda f: f.single > SPARSE and f.task in {"explore", "recall"},
+            "With one relevant document a query AP is RR under another name: it says how far down "
+            "that one is.", "passport"),
     Caution("positives", lambda f: not f.irrelevant,
             "No document is judged irrelevant, so that irrelevant and unjudged cannot be told "
             "apart: bpref and condensed lists say nothing.", "buckley2004"),
@@ -205,7 +209,11 @@ CAUTIONS = (
     Caution("holes", _holes,
             "On average no more than {complete} of a page is judged: see rankgate holes for what "
             "the others could turn.", "sakai2007"),
-    Caution("uneven", lambda f: f.uneven > 0.05,  # noqa: PLR2004 - as a comparison has it
+    Caution("log", lambda f: f.task == "recommend",
+            "A log knows what was shown before: what a new system finds beside it counts as a miss "
+            "whether people would like it or not.", "castells2022"),
+    Caution("uneven",
+            lambda f: f.task != "recommend" and f.uneven > 0.05,  # noqa: PLR2004 - as a comparison
             "Runs are judged unequally far: the ones judged less look worse than they are.",
             "sakai2007"),
     Caution("any-grade", lambda f: f.graded,

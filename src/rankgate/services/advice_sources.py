@@ -33,6 +33,8 @@ SOURCES = {
     "urbano2019": "Urbano, Lima and Hanjalic, Statistical significance testing in information "
     "retrieval, SIGIR 2019",
     "krichene2020": "Krichene and Rendle, On sampled metrics for item recommendation, KDD 2020",
+    "castells2022": "Castells and Moffat, Offline recommender system evaluation: challenges and "
+    "new directions, AI Magazine 43(2), 2022",
     "arabzadeh2022": "Arabzadeh et al., Shallow pooling for sparse labels, Information Retrieval "
     "Journal 25, 2022",
 }
