@@ -218,6 +218,22 @@ def test_a_rating_below_the_threshold_is_judged_and_not_relevant():
     assert truth(read_interactions(ratings), rule).table["grade"].to_list() == [0, 4]
 
 
+def test_kinds_have_thresholds_of_their_own():
+    frame = pl.DataFrame(
+        [("u", "a", "rating", 3), ("u", "b", "rating", 4), ("u", "c", "dwell", 29),
+         ("u", "d", "dwell", 30), ("u", "a", "dwell", 5), ("u", "e", "click", 1)],
+        schema=["user", "item", "kind", "value"], orient="row",
+    )  # fmt: skip
+    log, least = read_interactions(frame), {"rating": 4, "dwell": 30}
+    told = truth(log, Truth(least=least)).table.sort("doc_id")["grade"].to_list()
+    assert told == [0, 1, 0, 1, 1]
+    rule = Truth({"rating": 0.25, "dwell": 0.1}, threshold=1, grades="value", least=least)
+    worth = dict(truth(log, rule).table.select("doc_id", "grade").iter_rows())
+    assert worth == {"a": 0, "b": 1, "c": 0, "d": 3}  # clicks weigh nothing here
+    with pytest.raises(UsageError, match="thresholds must be finite"):
+        Truth(least={"rating": float("nan")})
+
+
 def test_wrong_rules_are_refused():
     with pytest.raises(UsageError, match="repeats='all'; choose max"):
         Truth(repeats="all")

@@ -51,6 +51,13 @@ from rankgate.services.split_stream import split_into
     "--threshold", type=float, default=0.0, show_default=True, help="The least relevant worth."
 )
 @click.option(
+    "--least",
+    multiple=True,
+    metavar="KIND=X",
+    help="The least value that one interaction of a kind must have, such as rating=4 or dwell=30; "
+    "one below it is worth nothing.",
+)
+@click.option(
     "--repeats",
     type=click.Choice(["max", "last", "first", "sum", "mean"]),
     default="max",
@@ -109,6 +116,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     negatives: int,
     weights: tuple[str, ...],
     threshold: float,
+    least: tuple[str, ...],
     repeats: str,
     grades: str,
     columns: tuple[str, ...],
@@ -132,7 +140,10 @@ def command(  # noqa: PLR0917 - click passes them by name
     """  # noqa: D301 - click needs the character that \b makes
     refuse_clashes((log,), output)
     plan = Plan(way, share, last, None, windows, validation, seed)
-    rule = Truth(pairs(weights, "--weight", float), threshold, repeats, grades)  # type: ignore[arg-type]
+    rule = Truth(
+        pairs(weights, "--weight", float), threshold, repeats, grades,  # type: ignore[arg-type]
+        pairs(least, "--least", float),
+    )  # fmt: skip
     told, names = split_into(
         log, plan, rule, folder=into, to=to, candidates=candidates, negatives=negatives, cut=cut,
         columns=pairs(columns, "--column", str), from_=from_, unit=unit, same=same,

@@ -42,6 +42,8 @@ class Truth:
         weights: what one interaction of a kind weighs; where any are given, the kinds that are
             not named do not count. A kind of weight 0 is a sign against: its grade is 0.
         threshold: the least worth that is relevant; 0 or less takes every pair for relevant.
+        least: the least value that an interaction of a kind must have, as four stars or thirty
+            seconds; one below it is worth 0, and is no sign for the item.
         repeats: what several interactions of a user with an item are worth.
         grades: ``binary``, or the worth itself (``value``), 0 where it is below the threshold.
     """
@@ -50,19 +52,28 @@ class Truth:
     threshold: float = 0.0
     repeats: Repeats = "max"
     grades: Grades = "binary"
+    least: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def tells_zero(self) -> bool:
+        """Whether an interaction may be worth 0, and be no sign for its item."""
+        return bool(self.weights or self.least)
 
     def __post_init__(self) -> None:
         if self.repeats not in _TOGETHER:
             raise UsageError(f"repeats='{self.repeats}'; choose {', '.join(_TOGETHER)}.")
         if self.grades not in {"binary", "value"}:
             raise UsageError(f"grades='{self.grades}'; choose binary or value.")
-        if not all(math.isfinite(w) for w in (*self.weights.values(), self.threshold)):
-            raise UsageError("weights and the threshold must be finite numbers.")
+        if not all(math.isfinite(w) for w in self._numbers()):
+            raise UsageError("weights and thresholds must be finite numbers.")
+
+    def _numbers(self) -> tuple[float, ...]:
+        return (*self.weights.values(), *self.least.values(), self.threshold)
 
     def to_dict(self) -> dict[str, object]:
         """The rule in plain values."""
-        plain = replace(self, weights={})  # a mapping that cannot change cannot be copied either
-        return {**asdict(plain), "weights": dict(self.weights)}
+        plain = replace(self, weights={}, least={})  # mappings that cannot change cannot be copied
+        return {**asdict(plain), "weights": dict(self.weights), "least": dict(self.least)}
 
 
 def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels:
@@ -101,7 +112,7 @@ def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels
         .sort("query_id", "place", nulls_last=True, maintain_order=True)
     )
     relevant = pl.col("worth") >= rule.threshold
-    if rule.weights:
+    if rule.tells_zero:
         relevant &= pl.col("worth") != 0
     worth = pl.lit(1.0) if rule.grades == "binary" else pl.col("worth")
     grade = pl.when(relevant).then(worth).otherwise(0.0).alias("grade")
@@ -111,8 +122,13 @@ def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels
 
 def _weighed(log: Interactions, rule: Truth) -> pl.DataFrame:
     """The interactions that count, each with its worth."""
+    value = pl.col("value")
+    if rule.least:
+        low = {kind: float(least) for kind, least in rule.least.items()}
+        floor = pl.col("kind").replace_strict(low, default=-math.inf, return_dtype=pl.Float64)
+        value = pl.when(value >= floor).then(value).otherwise(0.0)
     if not rule.weights:
-        return log.table.with_columns(pl.col("value").alias("worth"))
+        return log.table.with_columns(value.alias("worth"))
     kinds = log.table["kind"].unique().sort().to_list()
     for kind in rule.weights:
         if kind not in kinds:
@@ -123,4 +139,4 @@ def _weighed(log: Interactions, rule: Truth) -> pl.DataFrame:
         raise InputError("no interaction is of a kind that counts.", source=log.place.label)
     weights = {kind: float(weight) for kind, weight in rule.weights.items()}
     weight = pl.col("kind").replace_strict(weights, return_dtype=pl.Float64)
-    return rows.with_columns((pl.col("value") * weight).alias("worth"))
+    return rows.with_columns((value * weight).alias("worth"))

@@ -68,6 +68,7 @@ def split(
     negatives: int = 99,
     weights: Mapping[str, float] | None = None,
     threshold: float = 0.0,
+    least: Mapping[str, float] | None = None,
     repeats: Any = "max",  # noqa: ANN401 - a word, checked where it is used
     grades: Any = "binary",  # noqa: ANN401 - as above
     columns: Mapping[str, str] | None = None,
@@ -90,6 +91,7 @@ def split(
         negatives: how many items are drawn for each user with ``sampled``.
         weights: what one interaction of a kind weighs.
         threshold: the least worth that is relevant.
+        least: the least value of one interaction of a kind; one below it is worth nothing.
         repeats: what several interactions with one item are worth.
         grades: ``binary`` or ``value``.
         columns: our column -> the log's.
@@ -109,7 +111,7 @@ def split(
     told = service.split(
         log,
         service.Plan(way, share, last, None, windows, validation, seed),
-        service.Truth(weights or {}, threshold, repeats, grades),
+        service.Truth(weights or {}, threshold, repeats, grades, least or {}),
         candidates=candidates, negatives=negatives, cut=cut, columns=columns, unit=unit,
     )  # fmt: skip
     return Split(**vars(told))

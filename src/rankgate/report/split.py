@@ -73,7 +73,9 @@ def _truth(told: SplitFigures) -> str:
     relevant = _sum(told, lambda fold: fold.relevant)
     weights = ", ".join(f"{kind} {weight:g}" for kind, weight in rule.weights.items())
     weighed = f"; kinds weigh {weights}" if weights else ""
-    least = "anything" if rule.weights and not rule.threshold else f"{rule.threshold:g} or more"
+    floors = ", ".join(f"{kind} {least:g}" for kind, least in rule.least.items())
+    weighed += f"; values of kinds at least {floors}" if floors else ""
+    least = "anything" if rule.tells_zero and not rule.threshold else f"{rule.threshold:g} or more"
     return (
         f"{count:,} of the test, {relevant:,} relevant: worth {least}"
         f"{weighed}; the {rule.repeats} of repeats; grades {rule.grades}"

@@ -104,12 +104,12 @@ def parts(log: Interactions, chosen: Masks, rule: Truth, *, unseen: bool) -> Par
 
 
 def refuse_unknown_kinds(rule: Truth, kinds: Collection[str]) -> None:
-    """Check that every kind that weighs something is in the log.
+    """Check that every kind of which the rule says something is in the log.
 
     Raises:
         UsageError: one is not.
     """
-    for kind in rule.weights:
+    for kind in (*rule.weights, *rule.least):
         if kind not in kinds:
             known = ", ".join(sorted(kinds)[:10])
             raise UsageError(f"no interaction is of the kind '{kind}'; there are {known}.")
