@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.ids import places
-from rankgate.data.run import starts_of
 from rankgate.metrics.lists import NONE, Listed
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.lists.listed import Codes, Floats
 
 
-__all__ = ["World", "grouped", "numbers", "one_hot", "places"]
+__all__ = ["World", "by_row", "grouped", "numbers", "one_hot", "places"]
 
 
 @dataclass(frozen=True)
@@ -60,12 +59,7 @@ class World:
              "code": places(pairs["doc_id"], self.items)}
         ).filter((pl.col("row") >= 0) & (pl.col("code") >= 0))  # fmt: skip
         coded = coded.sort("row", maintain_order=True)
-        starts = starts_of(coded["row"])
-        lengths = np.diff(starts, append=len(coded))
-        out = np.full((len(self.queries), max(1, int(lengths.max(initial=0)))), NONE, np.int64)
-        column = np.arange(len(coded)) - np.repeat(starts, lengths)
-        out[coded["row"].to_numpy(), column] = coded["code"].to_numpy()
-        return out
+        return by_row(coded["row"].to_numpy(), coded["code"].to_numpy(), len(self.queries))
 
     def learned(self, train: pl.DataFrame) -> World:
         """The same with what a training log says: how often items were seen, and by whom."""
@@ -88,6 +82,21 @@ class World:
             self.history, self.baseline, None if earlier is None else self.matrix(earlier),
             self.features, self.categories, self.groups,
         )  # fmt: skip
+
+
+def by_row(owner: Codes, codes: Codes, T: int) -> Codes:
+    """Codes by row, padded behind, ``(T, ·)``.
+
+    Args:
+        owner: ``(n,)``, the row of each, rising.
+        codes: ``(n,)``.
+        T: rows.
+    """
+    lengths = np.bincount(owner, minlength=T)
+    column = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    out = np.full((T, max(1, int(lengths.max(initial=0)))), NONE, np.int64)
+    out[owner, column] = codes
+    return out
 
 
 def one_hot(items: pl.Series, doc_ids: pl.Series, words: pl.Series) -> tuple[Floats, list[str]]:

@@ -129,7 +129,7 @@ class Accumulator:
         plain = [(label, each) for label, each in of_rankings if not isinstance(each, FacetMetric)]
         judged = Judged.of(renamed(qrels, self._columns), subtopics=bool(faceted))
         found = rankings_of(renamed(run, self._columns), "run")
-        train = self._listing.train
+        train = self._listing.leaving
         scores = judged.score(found, plain, self._how, train, strict=False)
         if faceted:
             by_id = by_ids(found, train)

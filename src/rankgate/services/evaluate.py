@@ -144,7 +144,7 @@ def evaluate(
         raise UsageError("no run to score; give at least one.")
     judged = Judged.of(renamed(qrels, columns), subtopics=bool(faceted))
     lists = _lists(together, rules, beside, catalogue)
-    train = lists.train if lists else None
+    train = lists.leaving if lists else None
     topics = _topics(judged, beside) if faceted else None
     scored = []
     for run in readable:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.coded import Coded
-    from rankgate.services.listing import Train
+    from rankgate.services.training import Train
 
 Rankings: TypeAlias = Run | Source
 """A run, by ids or by numbers."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.data.logs import read_interactions
-from rankgate.data.matrices import Padded, Source, is_source, source_of
+from rankgate.data.matrices import Padded, Source, is_source
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import UsageError
 from rankgate.metrics.judged import PAD
@@ -18,15 +17,16 @@ from rankgate.metrics.lists import NEEDS, NONE
 from rankgate.metrics.lists.together import together
 from rankgate.scoring.lists import firsts
 from rankgate.scoring.mean import NOTHING_RETRIEVED
-from rankgate.scoring.sheets import Seen, tops_by_number
-from rankgate.scoring.world import World, places
-from rankgate.services.card_inputs import EVERY, Tables, kept, world_of
+from rankgate.scoring.sheets import tops_by_number
+from rankgate.scoring.world import World, by_row, places
+from rankgate.services.card_inputs import EVERY, Tables, world_of
 from rankgate.services.judged import by_ids, rankings_of
+from rankgate.services.training import Train
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rankgate.data import Run, Scores
+    from rankgate.data import Scores
     from rankgate.metrics.lists.declare import ListMetric, Need
     from rankgate.metrics.lists.listed import Codes, Listed
     from rankgate.scoring import Convention
@@ -41,32 +41,6 @@ _GIVEN: Mapping[Need, str] = {
 """What is given for each need."""
 
 _EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
-
-
-@dataclass
-class Train:
-    """Training, whose items leave the rankings of their users.
-
-    Attributes:
-        given: a path, a frame, or a matrix in which what is not 0 was met.
-    """
-
-    given: Any
-
-    @cached_property
-    def pairs(self) -> pl.DataFrame:
-        """``query_id`` and ``doc_id`` of every interaction."""
-        return read_interactions(self.given, timed=False).table.select("query_id", "doc_id")
-
-    def seen(self, run: Source) -> Seen:
-        """The same by the numbers of a run."""
-        if is_source(self.given):
-            return Seen.of(source_of(self.given, "train"), run)
-        return Seen.of(self.pairs, run)
-
-    def without(self, run: Run) -> Run:
-        """A run by ids without it."""
-        return kept(run, self.pairs, inside=False)
 
 
 @dataclass(frozen=True)
@@ -130,7 +104,9 @@ class Listing:
         Raises:
             InputError: a table that cannot be read.
         """
-        return cls(metrics, how, beside, Tables.of(beside), named(catalogue))
+        by_number = is_source(beside.train)
+        read = replace(beside, train=None, drop_seen=False) if by_number else beside
+        return cls(metrics, how, beside, Tables.of(read), named(catalogue))
 
     @property
     def depth(self) -> int | None:
@@ -141,8 +117,13 @@ class Listing:
 
     @cached_property
     def train(self) -> Train | None:
+        """Training, if it is given."""
+        return None if self.beside.train is None else Train(self.beside.train)
+
+    @property
+    def leaving(self) -> Train | None:
         """Training, where its items leave the lists."""
-        return Train(self.beside.train) if self.beside.drop_seen else None
+        return self.train if self.beside.drop_seen else None
 
     def world(self, judged: Judged, tops: Sequence[Top]) -> World:
         """Items and users: the catalogue is what is given, judged, or shown."""
@@ -151,17 +132,22 @@ class Listing:
     def base(self, *names: pl.Series) -> World:
         """Items without users: the catalogue is what is given, and some names more."""
         nobody = Qrels(pl.DataFrame(schema=SCHEMA), unjudged=("",))
-        items = [each.to_frame("doc_id") for each in (self.catalogue, *names)]
+        own = () if self.train is None else (self.train.items,)
+        items = [each.to_frame("doc_id") for each in (self.catalogue, *own, *names)]
         beside = replace(self.beside, baseline=None)
-        return world_of(nobody, self.tables, beside, items, lambda _: _EMPTY)
+        world = world_of(nobody, self.tables, beside, items, lambda _: _EMPTY)
+        return world if self.train is None else self.train.learned(world, history=False)
 
     def of_batch(self, base: World, judged: Judged) -> World:
         """The items with the users of some judgments, and what is known of these."""
         world = replace(base, queries=judged.query_ids)
         found: dict[str, Any] = {"relevant": relevant(judged, world.items), "history": None}
         wanted = {need for metric in self.metrics.values() for need in metric.wanted}
-        if self.tables.train is not None and "history" in wanted:
-            found["history"] = world.learned(self.tables.train).history
+        if self.train is not None and "history" in wanted:
+            if self.tables.train is not None:
+                found["history"] = world.learned(self.tables.train).history
+            else:
+                found["history"] = self.train.learned(world, history=True).history
         if self.beside.baseline is not None:
             found["baseline"] = world.matrix(self.frame(judged, self.beside.baseline))
         return replace(world, **found)
@@ -173,10 +159,10 @@ class Listing:
             InputError, DuplicateError: what is wrong with the run.
         """
         if isinstance(run, Source):
-            seen = self.train.seen(run) if self.train else None
+            seen = self.leaving.seen(run) if self.leaving else None
             codes = tops_by_number(run, judged.coded, self.how.alignment, self.depth, seen)
             return Top(run.items.names, codes, _says_all(run))
-        found = firsts(by_ids(run, self.train), self.how, self.depth or PAD, judged.query_ids)
+        found = firsts(by_ids(run, self.leaving), self.how, self.depth or PAD, judged.query_ids)
         return Top(*found, every=False)
 
     def listed(self, world: World, judged: Judged, run: Rankings, top: Top) -> Listed:
@@ -249,10 +235,7 @@ def relevant(judged: Judged, items: pl.Series) -> Codes:
     held = coded.grades >= 1
     owner = np.repeat(np.arange(len(coded.query_ids)), np.diff(coded.offsets))[held]
     place = places(coded.ids.names, items)[coded.items[held]]
-    column = np.arange(len(owner)) - np.searchsorted(owner, owner)
-    out = np.full((len(coded.query_ids), int(column.max(initial=0)) + 1), NONE, np.int64)
-    out[owner, column] = place
-    return out
+    return by_row(owner, place, len(coded.query_ids))
 
 
 def named(catalogue: int | Iterable[object] | None) -> pl.Series:
