@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from rankgate.data import read_qrels
 from rankgate.data.rated import read_ratings
 from rankgate.errors import InputError
 
@@ -32,3 +33,18 @@ def test_times_may_be_written_in_several_ways_and_no_time_is_told_by_line(tmp_pa
     place.write_text("\n".join([*lines, "q1,d2,b,2,yesterday"]))
     with pytest.raises(InputError, match=r"ratings.csv:5: at 'yesterday' is no point in time"):
         read_ratings(place)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("r.csv", "query,document,rater,grade\nq1,d1,a,1\nq1,d1,b,0\n"),
+        ("r.jsonl", "".join(f'{{"query":"q1","document":"d1","judge":"{who}","grade":1}}\n'
+                            for who in "ab")),
+    ],
+)  # fmt: skip
+def test_ratings_are_no_judgments_and_the_way_there_is_told(tmp_path, name, text):
+    place = tmp_path / name
+    place.write_text(text)
+    with pytest.raises(InputError, match=r"judged twice for query 'q1', and .*rankgate resolve"):
+        read_qrels(place)

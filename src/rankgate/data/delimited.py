@@ -69,7 +69,8 @@ def read_qrels(source: Source) -> Qrels:
     """
     header = _header(source)
     rows = _whole(source, header, _asked(source, header, "qrels"))
-    return tables.judgments(rows, source.stem, _place(source))[0]
+    with tables.raters_told(header.names):
+        return tables.judgments(rows, source.stem, _place(source))[0]
 
 
 def read_run(source: Source) -> Run:

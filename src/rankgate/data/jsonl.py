@@ -77,7 +77,9 @@ def read_qrels(source: Source) -> Qrels:
         DuplicateError: a document judged twice for one query.
     """
     rows = whole(source, _asked(source, "qrels"))
-    return tables.judgments(rows, source.stem, Place(source.label, partial(line_of, source)))[0]
+    place = Place(source.label, partial(line_of, source))
+    with tables.raters_told(names_of(source)):
+        return tables.judgments(rows, source.stem, place)[0]
 
 
 def read_run(source: Source) -> Run:

@@ -6,6 +6,7 @@ is; every other part is a loss that is told.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from rankgate.data.ratings import SCHEMA as RATINGS
 from rankgate.data.ratings import Ratings
 from rankgate.data.run import SCHEMA as RUN
 from rankgate.data.told import STATES
-from rankgate.errors import InputError, UsageError
+from rankgate.errors import DuplicateError, InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,6 +117,22 @@ def contents_of(table: Table, rows: pl.DataFrame, name: str, place: Place) -> Co
     if table.part == "queries":
         return Contents(queries=rows)
     return Contents(documents=rows)
+
+
+@contextmanager
+def raters_told(names: Sequence[str]) -> Iterator[None]:
+    """Say of a table with raters, in which a pair is judged twice, what it is."""
+    try:
+        yield
+    except DuplicateError as error:
+        rater = named(names, ("rater",)).get("rater")
+        if rater is None:
+            raise
+        problem = (
+            f"{error.problem.split(' (')[0]}, and there is a column {rater}: these are ratings; "
+            "make judgments of them first (rankgate resolve)."
+        )
+        raise DuplicateError(problem, source=error.source, line=error.line) from None
 
 
 def judgments(rows: pl.DataFrame, name: str, place: Place) -> tuple[Qrels, tuple[Note, ...]]:
