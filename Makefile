@@ -60,4 +60,5 @@ clean:                 ## remove what the targets made
 
 .venv/.dev: .venv/.run
 	$(BIN)/python -m pip install -q -e '.[dev]'
+	-$(BIN)/python -m pip install -q --no-deps axe-playwright-python  # for its axe-core
 	touch $@
