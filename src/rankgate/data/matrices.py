@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from rankgate.data.devices import home, library
-from rankgate.data.ids import NOWHERE, Ids
+from rankgate.data.ids import NOWHERE, Ids, rising
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def _padded(table: Lists, name: str) -> Padded:
         return Padded(name, users, items, codes, values, table.padding)
     if greatest < max(_DIRECT, codes.size):
         return Padded(name, users, Ids(greatest + 1), codes, values, table.padding)
-    known = np.unique(codes[codes != table.padding])
+    known = rising(codes[codes != table.padding])
     names = Ids.of(known.tolist(), len(known), name)
     return Padded(name, users, names, codes, values, table.padding, known)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.data.devices import Best, best
-from rankgate.data.ids import NOWHERE
+from rankgate.data.ids import NOWHERE, rising
 from rankgate.data.matrices import Dense, Padded, Sparse, pairs_of
 from rankgate.errors import InputError
 from rankgate.scoring.align import Aligned, Met, align, limited
@@ -80,7 +80,7 @@ class Seen:
             row = source.users.codes(pairs["query_id"])
             column = source.items.codes(pairs["doc_id"])
         held = (row != NOWHERE) & (column != NOWHERE)
-        return cls(np.unique(row[held] * source.items.size + column[held]), source.items.size)
+        return cls(rising(row[held] * source.items.size + column[held]), source.items.size)
 
     def places(self, rows: slice) -> Codes:
         """Row of a block times ``size`` plus item of what was seen by the users of a block."""

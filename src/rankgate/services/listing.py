@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.data.ids import present
 from rankgate.data.matrices import Padded, Source, is_source
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import UsageError
@@ -216,7 +217,7 @@ def _named_by(judged: Judged) -> pl.Series:
         return judged.qrels.table["doc_id"].unique()
     if _says_all(judged.given):
         return judged.given.items.names
-    return judged.coded.ids.names.gather(np.unique(judged.coded.items))
+    return judged.coded.ids.names.gather(present(judged.coded.items))
 
 
 def _says_all(source: Source) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.data.ids import present, rising
 from rankgate.data.logs import read_interactions
 from rankgate.data.matrices import Source, is_source, pairs_of, source_of
 from rankgate.metrics.lists import NONE
@@ -46,7 +47,7 @@ class Train:
         """Of a matrix the row and the item of every interaction, each pair once."""
         assert self.source is not None  # noqa: S101 - the caller looked
         owner, item = pairs_of(self.source)
-        keys = np.unique(owner * self.source.items.size + item)
+        keys = rising(owner * self.source.items.size + item)
         return np.divmod(keys, max(1, self.source.items.size))
 
     def seen(self, run: Source) -> Seen:
@@ -62,7 +63,7 @@ class Train:
         """The items of a matrix that were met; none of anything else."""
         if self.source is None:
             return pl.Series([], dtype=pl.String)
-        return self.source.items.names.gather(np.unique(self.met[1]))
+        return self.source.items.names.gather(present(self.met[1]))
 
     def learned(self, world: World, *, history: bool) -> World:
         """A world with what a matrix says; as it is for anything else, of which tables know."""
@@ -77,4 +78,4 @@ class Train:
             told = by_row(row[held][by], place[held][by], len(world.queries))
             return replace(world, history=told)
         seen = np.bincount(place, minlength=len(world.items))
-        return replace(world, seen=seen, people=len(np.unique(owner)))
+        return replace(world, seen=seen, people=len(present(owner)))
