@@ -56,13 +56,12 @@ def full_lists(listed: Listed, *, cutoff: Cutoff | None = None) -> Floats:
 
     Args:
         listed: the lists.
-        cutoff: how many items were asked for; as many as the longest list has if not given.
+        cutoff: how many items were asked for; 1 if not given.
 
     >>> full_lists(Listed(np.array([[0, 1], [0, -1]]), 4), cutoff=2)
     array([1., 0.])
     """
-    least = listed.items.shape[1] if cutoff is None else cutoff
-    return (listed.lengths >= least).astype(np.float64)
+    return (listed.lengths >= (cutoff or 1)).astype(np.float64)
 
 
 def list_lengths(listed: Listed) -> Floats:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankgate.metrics.lists.declare import ListMetric
-from rankgate.metrics.lists.listed import NONE, Codes, Flags, Floats, Listed
+from rankgate.metrics.lists.listed import NONE, Codes, Flags, Floats, Listed, over
 from rankgate.metrics.parameters import Range
 
 Kind = Literal["difference", "kl", "ratio"]
@@ -66,38 +66,53 @@ def of_ratios(listed: Listed, *, step: Step = 10, protected: Group = 1) -> Float
 
 
 def _normalised(listed: Listed, kind: Kind, step: int, protected: int) -> Floats:
-    is_protected = _protected(listed, protected)
-    out = np.full(len(listed.items), np.nan)
-    for row, length in enumerate(listed.lengths):
-        own = is_protected[row, :length]
-        many = int(own.sum())
-        if 0 < many < length:
-            first = np.arange(length) < many
-            greatest = max(_unfair(each, kind, step) for each in (first, first[::-1]))
-            out[row] = _unfair(own, kind, step) / greatest if greatest else np.nan
+    own = _protected(listed, protected)
+    length, many = listed.lengths, np.count_nonzero(own, axis=-1)
+    mixed = (many > 0) & (many < length)
+    out: Floats = np.full(len(own), np.nan)
+    if not mixed.any():
+        return out
+    sizes = np.stack([length[mixed], many[mixed]], axis=-1)
+    every, of = np.unique(sizes, axis=0, return_inverse=True)
+    n, m = every[:, :1], every[:, 1:]
+    ranks = np.arange(1, own.shape[1] + 1)
+    first, last = np.minimum(ranks, m), np.maximum(ranks - (n - m), 0)
+    greatest = np.maximum(*(_unfair(each, every, kind, step) for each in (first, last)))
+    found = np.cumsum(own[mixed], axis=-1)
+    out[mixed] = over(_unfair(found, sizes, kind, step), greatest[of.ravel()])
     return out
 
 
-def _unfair(protected: Flags, kind: Kind, step: int) -> float:
-    """The sum over the prefixes of one list."""
-    n, many = len(protected), int(protected.sum())
-    ends = np.arange(step, n + 1, step) if n >= step else np.array([n])
-    ends = ends[ends > 1]
-    found = np.cumsum(protected)[ends - 1].astype(np.float64)
-    here, all_of_it = found / ends, many / n
+def _unfair(found: Codes, sizes: Codes, kind: Kind, step: int) -> Floats:
+    """The sum over the prefixes of each list, ``(T,)``.
+
+    Args:
+        found: ``(T, K)``, protected items up to each rank.
+        sizes: ``(T, 2)``, items and protected items of each list, some of both kinds.
+        kind: of the three distances.
+        step: prefixes are as long as its multiples.
+    """
+    n, many = sizes[:, :1], sizes[:, 1:]
+    ends = np.arange(step, max(step, found.shape[1]) + 1, step)
+    ends = np.where((n < step) & (ends == step), n, ends)  # a short list has its end alone
+    counted = (ends <= n) & (ends > 1)
+    safe = np.where(counted, ends, 2)
+    up_to = np.take_along_axis(found, np.minimum(safe, found.shape[1]) - 1, axis=-1)
+    here, all_of_it = up_to / safe, many / n
     if kind == "difference":
         distance = np.abs(here - all_of_it)
     elif kind == "kl":
         distance = _bits(here, all_of_it) + _bits(1 - here, 1 - all_of_it)
     else:
-        others = ends - found
-        mixed = (found > 0) & (others > 0)
-        ratio = np.divide(found, others, out=np.zeros(len(ends)), where=mixed)
+        others = safe - up_to
+        mixed = (up_to > 0) & (others > 0)
+        ratio = np.divide(up_to, others, out=np.zeros(others.shape), where=mixed)
         distance = np.where(mixed, np.abs(ratio - many / (n - many)), 0)
-    return float((distance / np.log2(ends)).sum())
+    total: Floats = (np.where(counted, distance, 0) / np.log2(safe)).sum(axis=-1)
+    return total
 
 
-def _bits(share: Floats, due: float) -> Floats:
+def _bits(share: Floats, due: Floats) -> Floats:
     safe = np.where(share > 0, share, 1)
     found: Floats = np.where(share > 0, share * np.log2(safe / due), 0)
     return found
