@@ -28,11 +28,13 @@ format: .venv/.dev     ## put code into the form that check wants
 docs: .venv/.dev       ## the manual, into build/manual/index.html; nothing is fetched
 	$(BIN)/python -m sphinx -q -a -j auto -W --keep-going -b html -d build/doctrees docs build/manual
 
-bench: .venv/.run      ## side by side with the peers; half an hour
+bench: .venv/.run      ## side by side with the peers; an hour
 	$(BIN)/python bench/run.py
 	$(BIN)/python bench/conventions.py
 	$(BIN)/python bench/reading.py
 	$(BIN)/python bench/randomization.py
+	$(BIN)/python bench/recommending.py
+	$(BIN)/python bench/splitting.py
 
 oracle: .venv/.run     ## random collections against thirteen other tools, each by itself
 	$(BIN)/python oracle/run.py

@@ -30,12 +30,15 @@ class Measured:
         memory: the most anonymous bytes seen at one time. File pages are not in it: they
             belong to the page cache, and a tool that maps its input would look large.
         told: what it printed, read as JSON; None where it did not end in time.
+        resident: the most bytes in memory at one time, pages of files among them, as the system
+            tells; 0 where it did not end in time.
     """
 
     wall: float | None
     cpu: float
     memory: int
     told: Any = None
+    resident: int = 0
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,8 @@ def once(command: Sequence[str], limit: float) -> Measured:
         if process.returncode:
             told = err.read().decode(errors="replace")[-2000:]
             raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {told}")
-        return Measured(wall, cpu, memory, json.loads(out.read() or b"null"))
+        told = json.loads(out.read() or b"null")
+        return Measured(wall, cpu, memory, told, usage.ru_maxrss * 1024)
 
 
 def _installed() -> dict[str, str]:

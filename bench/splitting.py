@@ -1,0 +1,111 @@
+"""A log of 100 million interactions, split by time and evaluated, within 4 GB.
+
+    python bench/splitting.py            100 million rows, eight minutes alone; 10 GB of disk
+    python bench/splitting.py --quick    10 million rows, a minute and a half
+
+The log is Parquet in the order of time, so that the rows of a user stand all over it. It is split
+at a moment (`rankgate split`), its parts and ground truth are written; then lists of a hundred
+items for every user are scored against that truth by eight metrics (`rankgate eval`). Anonymous
+memory is seen every 20 ms; resident memory is what the system says, pages of files among it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import page
+from environment import machine
+from measure import once
+from splitting_log import made
+
+BENCH = Path(__file__).parent
+WORK = BENCH / "work"
+RESULTS = BENCH / "splitting.json"
+ROWS, QUICK = 100_000_000, 10_000_000
+MOST = 4e9  # bytes
+LIMIT = 3600.0  # seconds
+METRICS = ("nDCG@10", "R@100", "P@10", "AP", "RR", "Success@10", "F1@10", "Rprec")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One command: how many rows it read, seconds, and the most bytes that it held."""
+
+    what: str
+    rows: int
+    wall: float
+    cpu: float
+    anonymous: int
+    resident: int
+
+
+def main() -> int:
+    """Measure, print, and write down a full run; 1 if more memory is needed than promised."""
+    parser = argparse.ArgumentParser(description="Split and evaluate a large log.")
+    parser.add_argument("--quick", action="store_true", help="10 million rows")
+    asked = parser.parse_args()
+    rows = QUICK if asked.quick else ROWS
+    log, run = made(rows, WORK)
+    into = log.parent / "parts"
+    shutil.rmtree(into, ignore_errors=True)
+    program = str(Path(sys.executable).with_name("rankgate"))
+    split = [program, "split", str(log), "--into", str(into), "--to", "parquet"]
+    words = [word for metric in METRICS for word in ("-m", metric)]
+    truth = str(into / "test.qrels.csv")
+    score = [program, "eval", truth, str(run), *words]
+    found = [
+        _measured("rankgate split, global", rows, [*split, "--format", "json"]),
+        _measured("rankgate eval, 8 metrics", rows, [*score, "--format", "json"]),
+    ]
+    shutil.rmtree(into)
+    print(markdown(found))
+    if not asked.quick:
+        write(found)
+    return 0 if all(row.resident <= MOST for row in found) else 1
+
+
+def _measured(what: str, rows: int, command: list[str]) -> Row:
+    print(f"{what} ...", file=sys.stderr, flush=True)
+    told = once(command, LIMIT)
+    if told.wall is None:
+        raise RuntimeError(f"{what} did not end within {LIMIT:.0f} seconds.")
+    return Row(what, rows, told.wall, told.cpu, told.memory, told.resident)
+
+
+def markdown(rows: list[Row]) -> str:
+    """The table."""
+    lines = [
+        "| | rows | wall s | CPU s | anonymous MB | resident MB |",
+        "| :-- | --: | --: | --: | --: | --: |",
+    ]
+    for row in rows:
+        cells = [
+            row.what, f"{row.rows:,}", f"{row.wall:.0f}", f"{row.cpu:.0f}",
+            f"{row.anonymous / 1e6:,.0f}", f"{row.resident / 1e6:,.0f}",
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def write(rows: list[Row]) -> None:
+    """The results as JSON, and the page's table."""
+    where = machine()
+    result = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": where,
+        "load_after": os.getloadavg()[0],
+        "rows": [asdict(row) for row in rows],
+    }
+    RESULTS.write_text(json.dumps(result, indent=1) + "\n")
+    page.replace("splitting", markdown(rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
