@@ -1,0 +1,45 @@
+"""Variants of metrics on lists, their values written out."""
+
+from __future__ import annotations
+
+from math import log2, sqrt
+
+import numpy as np
+import pytest
+
+from rankgate.errors import UsageError
+from rankgate.metrics.list_names import parse_list
+from rankgate.metrics.lists import NONE, Listed
+from rankgate.metrics.lists.calibration import between, miscalibration
+from rankgate.metrics.lists.diversity import ILD
+
+
+def test_other_divergences_are_written_out():
+    p, q = [0.7, 0.3], [0.2, 0.8]
+    middle = [(a + b) / 2 for a, b in zip(p, q, strict=True)]
+    js = sum(a * log2(a / m) for row in (p, q) for a, m in zip(row, middle, strict=True)) / 2
+    hellinger = sqrt(sum((sqrt(a) - sqrt(b)) ** 2 for a, b in zip(p, q, strict=True)) / 2)
+    for kind, value in (("js", js), ("hellinger", hellinger)):
+        assert between(np.array([p]), np.array([q]), kind)[0] == pytest.approx(value)
+    told = Listed(np.array([[0, 1, 0]]), 2, categories=np.eye(2), history=np.array([[0, 1]]))
+    weights = [1, 1 / log2(3), 1 / 2]
+    share = (weights[0] + weights[2]) / sum(weights)
+    expected = between(np.array([[0.5, 0.5]]), np.array([[share, 1 - share]]))[0]
+    assert miscalibration(told, weight="log2")[0] == pytest.approx(expected)
+
+
+def test_how_much_is_shown():
+    told = Listed(np.array([[0, 1, 2], [0, NONE, NONE], [NONE, NONE, NONE]]), 5)
+    values = {"ItemsShown": 3, "ItemsShown@1": 1, "ListLength": 4 / 3, "ListLength@1": 2 / 3,
+              "FullLists@3": 1 / 3, "FullLists": 2 / 3, "ListCoverage": 2 / 3}  # fmt: skip
+    assert {name: parse_list(name).value(told) for name in values} == pytest.approx(values)
+
+
+def test_any_similarity_can_be_given():
+    alike = np.array([[1, 0.5, 0.1], [0.5, 1, 0.2], [0.1, 0.2, 1]])
+    told = Listed(np.array([[0, 1, 2], [2, 0, NONE], [1, NONE, NONE]]), 3, alike=alike)
+    values = ILD(similarity="given").values(told)
+    assert values[:2].tolist() == pytest.approx([1 - 0.8 / 3, 0.9])
+    assert np.isnan(values[2])
+    with pytest.raises(UsageError, match="needs how alike two items are"):
+        ILD(similarity="given").value(Listed(np.array([[0, 1]]), 2))
