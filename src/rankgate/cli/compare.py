@@ -56,6 +56,11 @@ from rankgate.services.tags import tags_from
     show_default=True,
     help="How many of the worst queries are shown for each metric.",
 )
+@click.option(
+    "--lists",
+    is_flag=True,
+    help="In JSON: with both lists of every query, as rankgate report shows.",
+)
 @options.form(*FORMS)
 @options.output
 def command(  # noqa: PLR0917 - click passes them by name
@@ -78,6 +83,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     depth: int,
     query_id: str | None,
     worst: int,
+    lists: bool,  # noqa: FBT001 - a flag of the command line
     form: str,
     output: str | None,
 ) -> None:
@@ -89,6 +95,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate compare qrels.txt old.run a.run b.run c.run --test randomization --correction maxt
     rankgate compare qrels.txt old.run new.run --tags tags.csv --slice intent
     """  # noqa: D301 - click needs the character that \b makes
+    if lists and form != "json":
+        raise UsageError("--lists is for --format json; one query's lists are shown by --query.")
     inputs = (qrels, baseline, *candidates)
     refuse_clashes(inputs, output)
     if query_id is not None and (len(candidates) > 1 or form != "text"):
@@ -104,5 +112,5 @@ def command(  # noqa: PLR0917 - click passes them by name
     if query_id is not None:
         text = query_text(told.comparisons[0], query_id, width(output))
     else:
-        text = render(told, form, width(output), worst)
+        text = render(told, form, width(output), worst, lists=lists)
     deliver(styled(text, form, output), output)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.report.grid import Grid
 from rankgate.report.outline import Code, Section, Table
+from rankgate.report.result_tables import word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ def basis(blocks: Sequence[Block], again: str = "") -> Section:
 
 def of_convention(told: Mapping[str, Any]) -> list[Block]:
     """Name and hash, and every choice."""
-    rows = tuple((str(name), str(value)) for name, value in told["axes"].items())
+    rows = tuple((str(name), word(value)) for name, value in told["axes"].items())
     heading = f"every choice of the convention {told['name']} (hash {told['hash']})"
     return [Table(heading, Grid(("axis", "choice"), rows, frozenset({0, 1})), folded=True)]
 

@@ -27,10 +27,12 @@ WORST = 5
 """Queries of each metric that are shown unasked."""
 
 
-def render(told: Comparisons, form: str, width: int = WIDTH, worst: int = WORST) -> str:
-    """The comparisons in one of `FORMS`; JSON and CSV have every query."""
+def render(
+    told: Comparisons, form: str, width: int = WIDTH, worst: int = WORST, *, lists: bool = False
+) -> str:
+    """The comparisons in one of `FORMS`; JSON and CSV have every query, JSON its lists if asked."""
     if form == "json":
-        return as_json.dumped(told.to_dict())
+        return as_json.dumped(told.to_dict(lists=lists))
     if form == "csv":
         return _csv(told.comparisons)
     if form == "latex":

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankgate.errors import InputError
 from rankgate.report import changes
 from rankgate.report.basis import basis, of_comparisons, of_convention, of_hashes
 from rankgate.report.dossier import systems
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from rankgate.report.outline import Block
     from rankgate.services.results import Result, Results
 
-_VERDICTS = {"pass", "fail", "inconclusive"}
+_VERDICTS = ("pass", "fail", "inconclusive")
+_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, LookupError)
 
 
 def outline(told: Results, worst: int = changes.WORST) -> Outline:
@@ -28,10 +30,18 @@ def outline(told: Results, worst: int = changes.WORST) -> Outline:
     Args:
         told: what was read.
         worst: how many of the queries that lost are shown with both lists.
+
+    Raises:
+        InputError: a result lacks what its kind has.
     """
     sections: list[Section] = []
     for place, each in enumerate(told.results):
-        sections += _parts(each, place, told, worst)
+        try:
+            sections += _parts(each, place, told, worst)
+        except _DAMAGE as error:
+            what = f"{type(error).__name__}: {error}".splitlines()[0]
+            problem = f"a result that was damaged ({what}); write it anew."
+            raise InputError(problem, source=str(each.path)) from None
     first = told.results[0]
     several = len(told.results) > 1
     title = f"Results in {Path(told.place).resolve().name}" if told.place else "Results"
@@ -65,7 +75,7 @@ def _judged_by(told: Mapping[str, Any]) -> tuple[str, ...]:
     name = qrels.get("name") if isinstance(qrels, dict) else qrels
     how = told.get("convention")
     parts = [f"Judgments {name}"] if isinstance(name, str) else []
-    parts += [f"convention {how['name']}"] if isinstance(how, dict) else []
+    parts += [f"convention {how['name']}"] if isinstance(how, dict) and "name" in how else []
     words = ", ".join(parts)
     return ("", f"{words[0].upper()}{words[1:]}.") if words else ()
 
@@ -94,14 +104,14 @@ def _rests(told: Results) -> list[Block]:
     """Files with their hashes, each convention once, and what was passed over."""
     files = [(each.name, each.kind or "result", each.sha256) for each in told.results]
     blocks: list[Block] = [of_hashes(files)]
-    hows: dict[str, Mapping[str, Any]] = {}
+    hows: dict[Any, Mapping[str, Any]] = {}
     for each in told.results:
         if each.comparisons:
-            how = each.comparisons.comparisons[0].convention
+            how: Any = each.comparisons.comparisons[0].convention
             blocks += of_comparisons(each.comparisons.comparisons)[:-1]
         else:
-            how = each.told.get("convention") or {}
-        if {"name", "hash", "axes"} <= how.keys():
+            how = each.told.get("convention")
+        if isinstance(how, dict) and isinstance(how.get("axes"), dict) and "hash" in how:
             hows.setdefault(how["hash"], how)
     blocks += [block for how in hows.values() for block in of_convention(how)]
     if told.passed_over:

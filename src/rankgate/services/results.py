@@ -60,18 +60,23 @@ class Result:
     """One result.
 
     Attributes:
-        name: of its file, without the ending.
+        path: of its file.
         kind: one of `KINDS`, or nothing.
         told: what it says.
         sha256: of its file.
         comparisons: the tables of a comparison; None of other kinds.
     """
 
-    name: str
+    path: Path
     kind: str
     told: Mapping[str, Any]
     sha256: str
     comparisons: Comparisons | None = None
+
+    @property
+    def name(self) -> str:
+        """Of its file, without the ending."""
+        return self.path.stem
 
 
 @dataclass(frozen=True)
@@ -171,7 +176,7 @@ def _read(path: Path) -> Result:
         raise InputError(problem, source=label)
     kind = kind_of(told)
     comparisons = comparisons_of(told, label) if kind == "comparison" else None
-    return Result(path.stem, kind, told, hashlib.sha256(raw).hexdigest(), comparisons)
+    return Result(path, kind, told, hashlib.sha256(raw).hexdigest(), comparisons)
 
 
 def kind_of(told: Mapping[str, Any]) -> str:

@@ -1,0 +1,137 @@
+"""``rankgate report`` as Markdown, LaTeX, CSV and PDF."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import stat
+
+import pytest
+
+from rankgate.report.as_latex import escaped
+from rankgate.report.leaderboard import DIGITS, LETTERS, mark
+
+SYSTEMS = ("base_line", "=1+1", "50%", "a&b{c}")
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """Sixteen queries and four systems, whose names are not what spreadsheets and TeX like."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text("".join(f"=q{i} 0 +good 1\n" for i in range(16)))
+    for turn, name in enumerate(SYSTEMS):
+        rows = []
+        for i in range(16):
+            docs = ["x", "y", "z"]
+            docs.insert((turn + i % 2) % 4, "+good")
+            rows += [f"=q{i} Q0 {d} {r} {9 - r} t\n" for r, d in enumerate(docs)]
+        (tmp_path / f"{name}.run").write_text("".join(rows))
+    return ["qrels.txt", *(f"{name}.run" for name in SYSTEMS)]
+
+
+def test_latex_marks_what_tukey_tells_apart(run, data):
+    told = run("report", *data, "-m", "RR", "--format", "latex")
+    assert told.code == 0, told.err
+    many = json.loads(run("compare", *data, "-m", "RR", "--format", "json").out)["systems"]
+    above = {name: set() for name in SYSTEMS}
+    for row in many["pairs"]:
+        if row["p_tukey"] < 0.05:
+            best, other = (row["first"], row["second"])[:: 1 if row["delta"] > 0 else -1]
+            above[best].add("abcd"[SYSTEMS.index(other)])
+    assert any(above.values())
+    table = told.out[: told.out.index(r"\end{tabular}")]
+    lines = [line for line in table.splitlines() if line.startswith(r"\textsuperscript")]
+    assert len(lines) == 4
+    for name, line in zip(SYSTEMS, lines, strict=True):
+        assert escaped(name) in line
+        value = line.split(" & ")[1]
+        assert set(re.findall(r"textsuperscript\{(\w)\}", value)) == above[name]
+
+
+def test_latex_is_tex(run, data):
+    text = run("report", *data, "-m", "RR", "-m", "nDCG@10", "--gate", "--format", "latex").out
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") > 4
+    for line in text.splitlines():
+        plain = re.sub(r"\\[&%$#_{}]", "", line)
+        if line.startswith("%"):
+            continue
+        assert plain.count("{") == plain.count("}")
+        assert "%" not in plain
+        assert "#" not in plain
+        assert all(ord(sign) < 0x2000 for sign in line), line
+    for block in re.findall(r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end", text, re.DOTALL):
+        columns, body = block
+        rows = [line for line in body.splitlines() if line.endswith(r"\\")]
+        assert {len(re.findall(r"(?<!\\)&", row)) + 1 for row in rows} == {len(columns)}
+
+
+def test_tex_takes_it(run, data, tmp_path):
+    import shutil  # noqa: PLC0415 - only here
+    import subprocess  # noqa: PLC0415 - only here
+
+    engine = next(filter(None, map(shutil.which, ("pdflatex", "xelatex", "lualatex"))), None)
+    if engine is None:
+        pytest.skip("no TeX on the PATH")
+    text = run("report", *data, "-m", "RR", "--gate", "--format", "latex").out
+    head = r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\begin{document}"
+    (tmp_path / "t.tex").write_text(f"{head}\n{text}\n\\end{{document}}\n")
+    words = [engine, "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    assert subprocess.run(words, cwd=tmp_path, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("dangerous", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_cell_of_csv_is_a_formula(run, data, dangerous):
+    told = run("report", *data, "-m", "RR", "--format", "csv")
+    head, *rows = csv.reader(io.StringIO(told.out))
+    assert head == ["part", "table", "row", "column", "value"]
+    assert any(row[-1] == " =q1" for row in rows)
+    assert not [cell for row in rows for cell in row if cell.startswith(dangerous)]
+
+
+def test_markdown_says_what_the_page_says(run, data):
+    told = run("report", *data[:3], "-m", "RR", "--gate", "--format", "markdown").out
+    assert re.match(r"# (✔ PASS|✘ FAIL|\? INCONCLUSIVE): =1\+1 against base\\_line\n", told)
+    for heading in ("Rules", "What metrics do not see", "What it rests on"):
+        assert f"\n## {heading}\n" in told
+    tables = re.findall(r"(?:^\|.*\n)+", told, re.MULTILINE)
+    assert len(tables) > 8
+    for table in tables:
+        assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1
+
+
+def test_marks_never_run_out():
+    marks = [mark(i) for i in range(200)]
+    assert len(set(marks)) == 200
+    read = re.compile(f"[{LETTERS}][{DIGITS}]*")
+    assert read.findall("".join(marks)) == marks  # side by side they are told apart
+
+
+def test_pdf_needs_a_file_and_a_browser(run, data, monkeypatch, tmp_path):
+    told = run("report", *data, "-m", "RR", "--format", "pdf")
+    assert (told.code, "name a file with -o" in told.err) == (2, True)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("rankgate.services.printed.BROWSERS", ("chromium", "chrome"))
+    told = run("report", *data, "-m", "RR", "--format", "pdf", "-o", "r.pdf")
+    assert told.code == 2
+    assert "apt install chromium" in told.err
+    assert "--browser" in told.err
+    told = run("report", *data, "--format", "pdf", "-o", "r.pdf", "--browser", "nobrowser")
+    assert (told.code, "nobrowser: no such program" in told.err) == (2, True)
+
+
+def test_pdf_is_what_the_browser_printed(run, data, tmp_path):
+    browser = tmp_path / "browser"
+    browser.write_text(
+        '#!/bin/sh\nfor word in "$@"; do case $word in --print-to-pdf=*) to=${word#*=};; '
+        'file:*) from=${word#file://};; esac; done\ncp "$from" "$to"\n'
+    )
+    browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
+    words = [*data, "-m", "RR", "-o", "r.pdf"]
+    told = run("report", *words, "--format", "pdf", "--browser", browser)
+    assert told.code == 0, told.err
+    assert (tmp_path / "r.pdf").read_text().startswith("<!doctype html>")
+    browser.write_text("#!/bin/sh\necho 'it broke' >&2\n")
+    told = run("report", *words, "--format", "pdf", "--browser", browser)
+    assert (told.code, "printed nothing (it broke)" in told.err) == (2, True)

@@ -1,0 +1,199 @@
+"""``rankgate report`` of results: one, a folder, damaged, hostile, of a kind to come."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+
+import pytest
+
+HOSTILE = "</script><script>alert(1)</script>\"'&\u202e"
+ORDERS = {
+    "old": lambda i: ["good", "half", "bad", "x"] if i % 3 else ["bad", "half"],
+    "new": lambda i: ["half", "bad", "good"] if i % 3 == 1 else ["good", "half"],
+    "bad": lambda _: ["bad", "x", "y", "half"],
+}
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """Twelve queries and three systems; bad is far below the others."""
+    monkeypatch.chdir(tmp_path)
+    judged = "".join(f"q{i} 0 good 3\nq{i} 0 half 1\nq{i} 0 bad 0\n" for i in range(12))
+    (tmp_path / "qrels.txt").write_text(judged)
+    for name, order in ORDERS.items():
+        rows = [
+            f"q{i} Q0 {d} {r} {9 - r} t\n" for i in range(12) for r, d in enumerate(order(i), 1)
+        ]
+        (tmp_path / f"{name}.run").write_text("".join(rows))
+    (tmp_path / "results").mkdir()
+    return tmp_path
+
+
+TWO = ["qrels.txt", "old.run", "new.run"]
+MADE = {
+    "eval": (["eval", *TWO, "--per-query"], "Values of old, new"),
+    "compare": (["compare", *TWO], "new against old"),
+    "gate": (["gate", *TWO], "Rules: new against old"),
+    "blindspots": (["blindspots", *TWO, "-m", "RR@10"], "What metrics do not see"),
+    "holes": (["holes", *TWO, "-m", "nDCG@10"], "What unjudged documents could hide"),
+    "reconcile": (["reconcile", *TWO[:2], "-m", "nDCG@10"], "nDCG@10 of old under all conventions"),
+    "bridge": (
+        ["reconcile", *TWO[:2], "-m", "nDCG@10", "--from", "trec", "--to", "esci"],
+        "nDCG@10 of old: the way between two conventions",
+    ),
+    "value": (
+        ["reconcile", *TWO[:2], "-m", "nDCG@10", "--value", "0.5"],
+        "Who gives nDCG@10 = 0.5 for old",
+    ),
+    "explain": (
+        ["explain", *TWO[:2], "--query", "q1", "-m", "nDCG@10"],
+        "nDCG@10 of old for query q1",
+    ),
+    "stages": (["stages", *TWO], "Stages: old, new"),
+    "advise": (["advise", *TWO], "Which metrics to decide by"),
+    "scorecard": (["scorecard", *TWO, "-m", "nDCG@10"], "Scorecard of old, new"),
+    "reusability": (["reusability", *TWO], "What runs lose outside the pool"),
+    "pool": (["pool", *TWO[1:]], "What to judge next"),
+    "describe": (["describe", *TWO], "What files are"),
+    "validate": (["validate", *TWO], "What is wrong with files"),
+    "admit": (["admit", "qrels.txt", "qrels.txt"], "May qrels stand beside people?"),
+}  # fmt: skip
+
+
+def words(text):
+    """What a page says, without its marks."""
+    body = text[text.index("<body>") :]
+    return " ".join(
+        unescape(re.sub(r"<script>.*?</script>|<[^>]*>", " ", body, flags=re.DOTALL)).split()
+    )
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.usefixtures("data")
+def test_every_result_is_a_report(run, name):
+    call, title = MADE[name]
+    run(*call, "--format", "json", "-o", f"{name}.json")
+    told = run("report", f"{name}.json")
+    assert told.code == 0, told.err
+    said = words(told.out)
+    assert title in said
+    assert "What it rests on" in said
+    assert f"rankgate report {name}.json" in said
+    assert not re.search(r"\b(None|True|False|nan)\b(?! of)", said)  # no value of Python
+    assert run("report", f"{name}.json").out == told.out
+
+
+def test_agreement_is_a_report(run, data):
+    rows = [f"q{i},d,{who},{(i + j) % 2}\n" for i in range(20) for j, who in enumerate("abc")]
+    (data / "ratings.csv").write_text("query,document,rater,grade\n" + "".join(rows))
+    assert run("agree", "ratings.csv", "--format", "json", "-o", "agree.json").code == 0
+    said = words(run("report", "agree.json").out)
+    assert "Agreement of raters in ratings" in said
+    figures = json.loads((data / "agree.json").read_text())["coefficients"]
+    name, first = next(iter(figures.items()))
+    assert re.search(rf"{re.escape(name)} {first['value']:.4f}", said)
+
+
+def test_a_folder_tells_the_verdict_first_and_each_convention_once(run, data):
+    for name, (call, _) in MADE.items():
+        run(*call, "--format", "json", "-o", f"results/{name}.json")
+    (data / "results" / "notes.txt").write_text("no result")
+    (data / "results" / "other.json").write_text("[1, 2]")
+    told = run("report", "results")
+    assert told.code == 0, told.err
+    heads = re.findall(r"<h2>(.*?)</h2>", told.out)
+    assert heads[0] == "Rules: new against old"
+    assert heads[1] == "new against old"
+    assert heads[-1] == "What it rests on"
+    said = words(told.out)
+    assert "Results in results" in said
+    assert "Not looked at, as they are no results: notes.txt, other.json." in said
+    assert said.count("every choice of the convention trec (") == 1
+    ids = re.findall(r' id="([^"]*)"', told.out)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]*)"', told.out)) <= set(ids)
+
+
+def test_a_comparison_says_the_same_from_its_json(run, data):  # noqa: ARG001 - the place
+    calls = ["-m", "nDCG@10", "-m", "RR"]
+    run("compare", *TWO, *calls, "--lists", "--format", "json", "-o", "c.json")
+    direct, again = run("report", *TWO, *calls).out, run("report", "c.json").out
+    tables = re.compile(r"<tbody>.*?</tbody>", re.DOTALL)
+    one, two = tables.findall(direct), tables.findall(again)
+    assert one[0] == two[0]  # metrics
+    lists = [table for table in two if 'class="move"' in table]
+    assert lists
+    assert lists == [table for table in one if 'class="move"' in table]
+
+
+def test_without_lists_the_page_says_so(run, data):  # noqa: ARG001 - the place
+    run("compare", *TWO, "--format", "json", "-o", "c.json")
+    assert "The lists were not kept." in run("report", "c.json").out
+
+
+def test_a_kind_to_come_is_told_by_its_tables(run, data):
+    told = {"schema_version": 1, "rows": [{"name": HOSTILE, "p_value": 0.0001, "delta": 0.25},
+                                          {"name": None, "p_value": 1.0, "delta": -0.5}],
+            "facts": {"a": 1, "b": [1, 2]}, "seed": 7}  # fmt: skip
+    (data / "new-kind.json").write_text(json.dumps(told))
+    page = run("report", "new-kind.json").out
+    said = words(page)
+    assert page.count("<script>") == 1
+    assert "alert(1)" in said
+    assert "\u202e" not in page
+    assert "<0.001" in said
+    assert "+0.2500" in said
+    assert "-0.5000" in said
+
+
+@pytest.mark.parametrize("name", sorted(MADE))
+def test_hostile_words_in_any_result_stay_words(run, data, name):
+    run(*MADE[name][0], "--format", "json", "-o", "r.json")
+
+    def spoiled(value):
+        if isinstance(value, dict):
+            return {key: spoiled(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [spoiled(each) for each in value]
+        return value + HOSTILE if value in {"old", "new", "good", "q1"} else value
+
+    told = spoiled(json.loads((data / "r.json").read_text()))
+    (data / "r.json").write_text(json.dumps(told))
+    page = run("report", "r.json")
+    assert page.code == 0, page.err
+    assert page.out.count("<script>") == 1
+    assert page.out.count("</script>") == 1
+    assert "\u202e" not in page.out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"schema_version": 1, "comparisons": [', "no whole JSON"),
+        ('{"schema_version": 2, "comparisons": []}', "version 2, where 1 is read"),
+        ('{"schema_version": 1, "comparisons": []}', "damaged"),
+        ('{"schema_version": 1, "comparisons": [{"baseline": 3}]}', "damaged"),
+        ('{"schema_version": 1, "verdict": "pass", "rules": [{}], "looks": 0}', "damaged"),
+        ('{"schema_version": 1, "runs": [], "convention": {}}', "damaged"),
+        ('{"schema_version": 1, "runs": 7, "convention": 3}', "damaged"),
+    ],
+)
+def test_damage_is_told(run, data, text, said):
+    (data / "r.json").write_text(text)
+    told = run("report", "r.json")
+    assert told.code == 2
+    assert "r.json: " in told.err
+    assert said in told.err
+
+
+def test_what_is_no_result_is_told(run, data):
+    told = run("report", "results")
+    assert (told.code, "no result in it" in told.err) == (2, True)
+    told = run("report", "qrels.txt")
+    assert (told.code, "no result" in told.err) == (2, True)
+    run("eval", *TWO, "--format", "json", "-o", "e.json")
+    told = run("report", "e.json", "-m", "RR")
+    assert (told.code, "--metric: results were made before" in told.err) == (2, True)
+    assert (data / "e.json").exists()
