@@ -141,3 +141,12 @@ def test_the_plug_in_keeps_its_own_tests(installed):
         check=False,
     )
     assert told.returncode == 0, told.stdout
+
+
+def test_what_the_declaration_refuses_is_one_sentence(run, tmp_path):
+    place = tmp_path / "mine.py"
+    place.write_text("import rankgate\n\n\n@rankgate.metric\ndef Mine(grades):\n    'What.'\n")
+    told = run("metrics", "Mine", "--metrics-from", place)
+    assert told.code == 2
+    assert "mine.py:4: Mine: say what the function sees" in told.err
+    assert told.err.endswith("a block of queries.\n")

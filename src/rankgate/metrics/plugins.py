@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from rankgate.errors import UsageError
+from rankgate.errors import RankgateError, UsageError
 from rankgate.metrics.catalogue import by_name
 from rankgate.metrics.declare import Metric
 
@@ -47,7 +47,9 @@ def from_file(path: str | Path | None) -> tuple[Metric, ...]:
     try:
         exec(code, module.__dict__)  # noqa: S102 - what the user asked for, as the help says
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{_where(error, place)}: {type(error).__name__}: {error}.") from error
+        known = isinstance(error, RankgateError)
+        told = str(error).rstrip(".") if known else f"{type(error).__name__}: {error}"
+        raise UsageError(f"{_where(error, place)}: {told}.") from error
     finally:
         del sys.modules[module.__name__]
     found = _declared(vars(module).values(), str(path))
