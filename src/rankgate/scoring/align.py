@@ -124,7 +124,7 @@ def align(met: Met, how: Alignment) -> Aligned:
     met, placed = laid_out(met, how)
     owner = met.owner[met.row]
     stand = ranks(placed, met.row, owner, met.doc_ids, how.ties)
-    by = np.lexsort((stand.rank, owner))
+    by = np.argsort(owner * (len(met.scores) + 1) + stand.rank, kind="stable")
     retrieved = met.retrieved
     if retrieved is None:
         retrieved = np.bincount(met.owner, minlength=len(met.codes))

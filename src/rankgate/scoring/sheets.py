@@ -219,7 +219,7 @@ def _of_lists(lists: Codes, wanted: _Wanted, how: Alignment) -> Aligned:
         place[part] = np.where(held, first, NOWHERE)
     judgment = np.flatnonzero(place != NOWHERE)
     rank, owner = place[judgment] + 1, wanted.owner[judgment]
-    by = np.lexsort((rank, owner))
+    by = np.argsort(owner * (lists.shape[1] + 1) + rank, kind="stable")
     rank, owner, grade = rank[by], owner[by], wanted.grade[judgment][by]
     retrieved = np.count_nonzero(lists != NOWHERE, axis=1)
     aligned = Aligned(
