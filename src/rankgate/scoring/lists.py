@@ -131,7 +131,9 @@ def _part(batch: Batch, names: _Names, how: Convention, depth: int) -> _Part:
     rank = ranks(order, counted.row, counted.owner, counted.doc_ids, how.ties).rank
     top = np.flatnonzero(rank <= (depth if how.depth is None else min(depth, how.depth)))
     items = np.full((len(heads), int(rank[top].max(initial=1))), NONE, np.int64)
-    items[counted.owner[top], rank[top] - 1] = names.codes(counted.doc_ids.gather(top))
+    whole = len(top) == len(batch.frame)
+    shown = batch.frame["doc_id"] if whole else counted.doc_ids.gather(top)
+    items[counted.owner[top], rank[top] - 1] = names.codes(shown)
     return _Part(heads, items)
 
 

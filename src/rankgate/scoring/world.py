@@ -54,20 +54,25 @@ class World:
         Args:
             pairs: ``query_id`` and ``doc_id``; other users and items are left out.
         """
-        coded = pl.DataFrame(
-            {"row": places(pairs["query_id"], self.queries),
-             "code": places(pairs["doc_id"], self.items)}
-        ).filter((pl.col("row") >= 0) & (pl.col("code") >= 0))  # fmt: skip
-        coded = coded.sort("row", maintain_order=True)
-        return by_row(coded["row"].to_numpy(), coded["code"].to_numpy(), len(self.queries))
+        row = places(pairs["query_id"], self.queries)
+        known = np.flatnonzero(row != NONE)
+        code = places(pairs["doc_id"].gather(known), self.items)
+        row, code = row[known][code != NONE], code[code != NONE]
+        if (row[1:] < row[:-1]).any():
+            by = np.argsort(row, kind="stable")
+            row, code = row[by], code[by]
+        return by_row(row, code, len(self.queries))
 
     def learned(self, train: pl.DataFrame) -> World:
         """The same with what a training log says: how often items were seen, and by whom."""
-        pairs = train.select("query_id", "doc_id").unique(maintain_order=True)
-        codes = places(pairs["doc_id"], self.items)
-        seen = np.bincount(codes[codes >= 0], minlength=len(self.items)).astype(np.int64)
+        people = train["query_id"].unique()
+        owner, codes = places(train["query_id"], people), places(train["doc_id"], self.items)
+        pair = owner * (len(self.items) + 1) + codes
+        first = pl.Series(pair).is_first_distinct()
+        known = codes[first.to_numpy() & (codes != NONE)]
+        seen = np.bincount(known, minlength=len(self.items)).astype(np.int64)
         return replace(
-            self, seen=seen, people=pairs["query_id"].n_unique(), history=self.matrix(pairs)
+            self, seen=seen, people=len(people), history=self.matrix(train.filter(first))
         )
 
     def listed(self, lists: pl.DataFrame, earlier: pl.DataFrame | None = None) -> Listed:

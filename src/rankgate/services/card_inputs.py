@@ -110,12 +110,21 @@ class Tables:
             (None, "") if beside.candidates is None else read_candidates(beside.candidates)
         )
         return cls(
-            None if beside.train is None else read_interactions(beside.train, timed=False).table,
+            None if beside.train is None else pairs_in(beside.train),
             None if beside.items is None else read_described(beside.items),
             None if beside.users is None else read_described(beside.users, "users"),
             pairs,
             mark,
         )
+
+
+def pairs_in(log: Any) -> pl.DataFrame:  # noqa: ANN401 - a path, a frame, or a log as it is
+    """The rows of a log; equal ones are no matter, as pairs of users and items count once.
+
+    Raises:
+        InputError: a log that cannot be read.
+    """
+    return read_interactions(log, timed=False, same="each").table
 
 
 def world_of(

@@ -10,12 +10,11 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.ids import present, rising
-from rankgate.data.logs import read_interactions
 from rankgate.data.matrices import Source, is_source, pairs_of, source_of
 from rankgate.metrics.lists import NONE
 from rankgate.scoring.sheets import Seen
 from rankgate.scoring.world import World, by_row, places
-from rankgate.services.card_inputs import kept
+from rankgate.services.card_inputs import kept, pairs_in
 
 if TYPE_CHECKING:
     from rankgate.data import Run
@@ -40,7 +39,7 @@ class Train:
     @cached_property
     def pairs(self) -> pl.DataFrame:
         """``query_id`` and ``doc_id`` of every interaction."""
-        return read_interactions(self.given, timed=False).table.select("query_id", "doc_id")
+        return pairs_in(self.given).select("query_id", "doc_id")
 
     @cached_property
     def met(self) -> tuple[Codes, Codes]:
