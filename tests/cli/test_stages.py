@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import json
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,7 +24,7 @@ def data(monkeypatch):
     return ["qrels.txt", *(f"{name}.run" for name in STAGES)]
 
 
-@pytest.mark.parametrize("form", ["text", "json", "markdown", "csv", "latex"])
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "html", "csv", "latex"])
 def test_every_form_has_every_stage(run, data, form):
     told = run("stages", *data, *WORDS, "--format", form)
     assert told.code == 0, told.err
@@ -76,3 +79,24 @@ def test_hostile_names_stay_words(run, tmp_path, monkeypatch):
     told = run("stages", "qrels.txt", "x|<b>*.run", "--format", "markdown")
     assert told.code == 0
     assert "| x\\|\\<b>\\* |" in told.out
+
+
+def test_the_page_is_whole_and_allows_nothing_else(run, data, tmp_path):
+    place = tmp_path / "stages.html"
+    assert run("stages", *data, *WORDS, "--format", "html", "-o", place).code == 0
+    page = place.read_text()
+    assert "default-src 'none'" in page
+    assert "The bottleneck now is" in page
+    assert page.count("<table") == 6
+    assert not re.search(r"(src|href)=\"?(?!#)", page.replace("xmlns:xlink", ""))
+    if importlib.util.find_spec("altair"):
+        assert '<figure class="picture"><svg' in page
+        assert " style=" not in page  # which the page's own policy would not allow
+
+
+def test_without_the_extra_the_page_has_its_tables(run, data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    told = run("stages", *data, *WORDS, "--format", "html")
+    assert told.code == 0
+    assert "<figure" not in told.out
+    assert told.out.count("<table") == 6

@@ -109,7 +109,11 @@ def test_agreement_is_a_matrix_with_both_halves(results):
 
 def test_stages_have_values_and_ceilings(results):
     told = results["pipeline"].ceilings.select("value", "ceiling").rows()
-    assert [(row["value"], row["ceiling"]) for row in _drawn("stages", results)] == told
+    rows = _drawn("stages", results)
+    assert [(row["value"], row["ceiling"]) for row in rows if row["what"] == "ceiling"] == told
+    mix = results["pipeline"].mix.select("stage", "label", "share").rows()
+    shown = [(row["stage"], row["label"], row["share"]) for row in rows if row["what"] == "mix"]
+    assert shown == mix
 
 
 def test_scorecard_and_pareto_have_the_means_and_know_who_is_beaten():

@@ -50,7 +50,7 @@ def judged(told: Ranks) -> Picture:
 def grades(told: Ranks) -> Picture:
     """Stacked shares of the grades at each rank, a panel a system."""
     rows = [dict(row) for row in told.grades.iter_rows(named=True)]
-    shades = _shades(rows)
+    shades = shades_of(rows)
     panels = [
         _mix([row for row in rows if row["system"] == name], shown, shades, told.depth)
         for name, shown in zip(told.systems, shorts(told.systems), strict=True)
@@ -69,7 +69,7 @@ def grades(told: Ranks) -> Picture:
     )
 
 
-def _shades(rows: list[dict[str, Any]]) -> dict[str, str]:
+def shades_of(rows: list[dict[str, Any]]) -> dict[str, str]:
     """A colour for each label, the best grade first, unjudged last."""
     labels = {row["label"]: row["grade"] for row in rows}
     top = max((grade for grade in labels.values() if grade is not None), default=0)

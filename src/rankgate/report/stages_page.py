@@ -1,0 +1,33 @@
+"""Stages as one page: the bottleneck in a sentence, the picture, every table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.report import stages
+from rankgate.report.charts import inline
+from rankgate.report.html_parts import document, of_grid, paragraph, points, safe
+from rankgate.report.page_style import STYLE
+
+if TYPE_CHECKING:
+    from rankgate.services.stages import Pipeline
+
+
+def page(told: Pipeline) -> str:
+    """The whole page, which asks for nothing from elsewhere.
+
+    The picture is there where the extra ``plots`` is; the tables have its figures all the same.
+    """
+    title = stages.title(told)
+    parts = [
+        f"<header><h1>{safe(' → '.join(told.stages))}</h1>",
+        f'<p class="lead">{safe(stages.sentence(told))}</p>',
+        f'<p class="dim">{safe(title)}</p></header>',
+        inline.figure("stages", told),
+    ]
+    for heading, grid in stages.grids(told):
+        name = heading or "means after each stage"
+        parts += [f"<h2>{safe(name[0].upper() + name[1:])}</h2>", of_grid(grid, label=name)]
+    parts += [points(told.warnings), paragraph(stages.notes(told))]
+    body = "\n".join(part for part in parts if part)
+    return document(safe(title), body, "", STYLE + inline.STYLE)
