@@ -14,12 +14,13 @@ FOLDERS = ("reference", "mirrored")
 
 def pages() -> Iterator[tuple[str, str]]:
     """Every made page by its place below ``docs``."""
-    from _pages import commands, conventions, metrics, mirrored, python, when  # noqa: PLC0415
+    from _pages import commands, conventions, gallery, metrics, mirrored, python, when  # noqa: PLC0415
 
     for folder, room in (
         ("reference/metrics", metrics),
         ("reference", conventions),
         ("reference", when),
+        ("reference", gallery),
         ("reference/commands", commands),
         ("reference/python", python),
         ("mirrored", mirrored),
@@ -34,7 +35,7 @@ def write(docs: Path) -> None:
     if len({str(path).lower() for path in made}) < len(made):
         raise ValueError("two pages differ in the case of letters only")
     for folder in FOLDERS:
-        for old in (docs / folder).rglob("*.md"):
+        for old in (docs / folder).rglob("*.*"):
             if old not in made:
                 old.unlink()
     for path, text in made.items():

@@ -13,6 +13,7 @@ import pytest
 import rankgate
 from rankgate.cli import COMMANDS
 from rankgate.metrics.catalogue import by_name
+from rankgate.report.charts.kinds import KINDS
 from rankgate.scoring import CONVENTIONS
 from rankgate.services import axis_facts, passports
 from rankgate.services.advice_facts import STAGES, TASKS
@@ -20,6 +21,13 @@ from rankgate.services.advice_rules import RULES
 from rankgate.services.advice_sources import SOURCES
 
 DOCS = Path(__file__).parents[2] / "docs"
+FOLDERS = {
+    "metrics": "reference/metrics",
+    "conventions": "reference",
+    "when": "reference",
+    "commands": "reference/commands",
+    "python": "reference/python",
+}
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +35,19 @@ def rooms():
     """The tools of the manual, imported as Sphinx does it."""
     sys.path.insert(0, str(DOCS))
     try:
-        names = ("behaviour", "drawing", "formulas", "mirrored")
+        names = ["behaviour", "drawing", "formulas", "gallery", "mirrored", *FOLDERS]
         yield {name: importlib.import_module(f"_pages.{name}") for name in names}
     finally:
         sys.path.remove(str(DOCS))
 
 
 @pytest.fixture(scope="module")
-def pages(rooms):  # noqa: ARG001 - imports them
-    return dict(sys.modules["_pages"].pages())
+def pages(rooms):
+    return {
+        f"{folder}/{place}": text
+        for name, folder in FOLDERS.items()
+        for place, text in rooms[name].pages()
+    }
 
 
 def test_every_metric_has_its_page(pages):
@@ -88,6 +100,10 @@ def test_an_axis_ends_at_a_round_number(rooms, most, above):
     drawn = rooms["drawing"].figure([panel("t", "x", (curve,))], "c")
     assert f">{above:g}</text>" in drawn
     assert "<b>" not in drawn
+
+
+def test_every_kind_of_picture_is_in_the_gallery(rooms):
+    assert list(rooms["gallery"].WORDS) == [kind.name for kind in KINDS]
 
 
 def test_formulas_are_set(rooms):

@@ -135,7 +135,7 @@ class _Links(HTMLParser):
 
 @pytest.mark.slow
 def test_it_builds_without_a_warning_and_fetches_nothing(tmp_path):
-    for needed in ("sphinx", "myst_parser", "furo"):
+    for needed in ("sphinx", "myst_parser", "furo", "altair", "vl_convert"):
         pytest.importorskip(needed, reason="the manual needs the extra docs")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
     command += [

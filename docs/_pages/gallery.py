@@ -1,0 +1,94 @@
+"""Every kind of picture, drawn from the examples' data by the command that stands above it."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import tempfile
+from contextlib import chdir
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from _pages.words import MADE
+from rankgate.cli.plot import command
+from rankgate.report.charts.forms import written
+from rankgate.report.charts.kinds import KINDS
+from rankgate.services.pictured import Asked, result_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankgate.report.charts.kind import Kind
+
+DATA = Path(__file__).parents[2] / "examples" / "search-stages"
+WORDS = {
+    "deltas": "qrels.txt rrf.run rerank.run -m nDCG@10",
+    "cutoffs": "qrels.txt bm25.run rrf.run rerank.run -m nDCG -k 1,3,5,10",
+    "scatter": "qrels.txt bm25.run rerank.run -m nDCG@10",
+    "forest": "qrels.txt bm25.run dense.run rrf.run rerank.run -m nDCG@10 -m R@10",
+    "reconcile": "qrels.txt bm25.run -m nDCG@10",
+    "blindspots": "qrels.txt rrf.run -m RR@5 -m nDCG@5",
+    "explain": "qrels.txt rrf.run --query yoga-mat -m nDCG@10",
+    "judged": "qrels.txt bm25.run dense.run rerank.run --depth 10",
+    "grades": "qrels.txt bm25.run rerank.run --depth 10",
+    "distributions": "qrels.txt bm25.run dense.run rerank.run -m nDCG@10",
+    "precision-recall": "qrels.txt bm25.run rerank.run",
+    "power": "qrels.txt bm25.run dense.run -m nDCG@10",
+    "calibration": "qrels.txt bm25.run rrf.run -m nDCG@10",
+    "agreement": "ratings.csv",
+    "scorecard": "qrels.txt bm25.run dense.run rrf.run rerank.run -m nDCG@10 -m R@10 -m AP",
+    "pareto": "qrels.txt bm25.run dense.run rrf.run rerank.run -m nDCG@10 -m R@10",
+    "stages": "qrels.txt bm25.run dense.run rrf.run rerank.run -m nDCG@5 --depth 10",
+}
+"""What stands behind ``rankgate plot KIND``."""
+
+_GRADES = {"ann": "012301230123012301230123", "bob": "012301330122012301230013",
+           "cyd": "011301230123002301331123"}  # fmt: skip
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """The page and its pictures by their places below ``reference``."""
+    parts = [
+        MADE,
+        "# Gallery\n",
+        (
+            "Every kind of picture of [`rankgate plot`](commands/plot.md), drawn while this manual was "
+            "built, from the data of [the example on stages](../mirrored/examples/search-stages.md). "
+            "[What each shows, and in which forms](../pictures.md).\n"
+        ),
+    ]
+    with tempfile.TemporaryDirectory() as place:
+        here = Path(shutil.copytree(DATA, Path(place) / "here"))
+        (here / "ratings.csv").write_text(_ratings())
+        with chdir(here):
+            for kind in KINDS:
+                words = f"rankgate plot {kind.name} {WORDS[kind.name]}"
+                parts += [f"## {kind.name}: {kind.title}\n", f"```text\n{words}\n```\n"]
+                for theme, drawn in _drawn(kind, shlex.split(words)[2:]):
+                    at = f"pictures/{kind.name}-{theme}.svg"
+                    yield at, drawn
+                    parts.append(f"![{kind.title}]({at}){{.only-{theme}}}\n")
+    yield "gallery.md", "\n".join(parts)
+
+
+def _drawn(kind: Kind, words: list[str]) -> Iterator[tuple[str, str]]:
+    """The SVG that the command's words give, for light and for dark pages."""
+    said = command.make_context("plot", words).params
+    asked = Asked(
+        said["qrels"], said["runs"], said["metrics"], said["convention"], said["cutoffs"],
+        said["query_id"], said["depth"], said["unequal"],
+    )  # fmt: skip
+    picture = kind.draw(result_for(kind.needs, asked))
+    for theme in ("light", "dark"):
+        drawn = written(picture, "svg", theme)
+        assert isinstance(drawn, str)
+        yield theme, drawn
+
+
+def _ratings() -> str:
+    rows = [
+        f"q{at // 6},d{at},{rater},{grade}\n"
+        for rater, grades in _GRADES.items()
+        for at, grade in enumerate(grades)
+    ]
+    return "query_id,doc_id,rater,grade\n" + "".join(rows)
