@@ -30,7 +30,7 @@ if kind == "frames":
     truth, lists = frame(relevant, grade=np.ones(relevant.size)), frame(shown, score=falling)
 else:
     truth, lists = Lists(relevant), Lists(shown)
-beside = Beside(train=frame(before))
+beside = Beside(train=frame(before) if kind == "frames" else Lists(before))
 
 
 def evaluated(*metrics: str) -> dict[str, float]:
