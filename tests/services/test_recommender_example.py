@@ -1,37 +1,95 @@
-"""The example of a recommender runs from its log to a verdict."""
+"""The example of a recommender runs from its log to a verdict, as a script and as a notebook."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+pytest.importorskip("implicit")
+
 HERE = Path(__file__).parents[2] / "examples" / "recommender"
 
 
 @pytest.fixture
-def example():
-    spec = importlib.util.spec_from_file_location("recommend", HERE / "recommend.py")
+def example(monkeypatch):
+    monkeypatch.syspath_prepend(str(HERE))
+    monkeypatch.delitem(sys.modules, "models", raising=False)
+    yield loaded("recommend")
+    sys.modules.pop("models", None)
+
+
+def loaded(name):
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def test_from_its_log_to_a_verdict(example, capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)  # no policy there
-    assert example.main([]) == 0
+def test_from_its_log_to_a_verdict(example, capsys, tmp_path):
+    assert example.main(["--into", str(tmp_path / "runs")]) == 0
     told = capsys.readouterr().out
     assert told.startswith("log split by global, 20%")
-    assert "Miscalibration@10" in told
-    assert "PASS" in told
+    for part in ("R@20", "Miscalibration@10", "by activity", "gaps by activity"):
+        assert part in told
+    verdict = told[told.index("PASS: neighbours against popular") :]
+    for rule in ("finds-more", "shows-more", "no-more-uneven", "small-presses"):
+        assert f"✔ pass          {rule}" in verdict
+    assert {each.name for each in (tmp_path / "runs").iterdir()} == {
+        "popular.csv", "neighbours.csv", "factors.csv", "random.csv",
+    }  # fmt: skip
+
+
+def test_what_a_user_had_is_not_recommended(example):
+    train = pl.DataFrame(
+        [(f"u{u}", f"i{i}") for u in range(8) for i in range(u % 3, 9, 2)],
+        schema=["query_id", "doc_id"], orient="row",
+    )  # fmt: skip
+    users = pl.Series(["u0", "u5", "stranger"])
+    runs = example.recommended(train, users)
+    assert list(runs) == ["popular", "neighbours", "factors", "random"]
+    for run in runs.values():
+        assert set(run["query_id"]) == {"u0", "u5"}
+        assert run.join(train, on=["query_id", "doc_id"]).is_empty()
+        assert run.select("query_id", "doc_id").is_duplicated().sum() == 0
+    again = example.recommended(train, users)
+    assert all(runs[name].equals(again[name]) for name in runs)
+
+
+def test_the_notebook_runs():
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    notebook = nbformat.read(HERE / "recommend.ipynb", 4)
+    told = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": HERE}})
+    told.execute()
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert cells[-1].outputs[-1].data["text/plain"] == "'pass'"
+    pages = [
+        output.data["text/html"]
+        for cell in cells
+        for output in cell.outputs
+        if "text/html" in output.get("data", {})
+    ]
+    assert any("Personalization@10" in page for page in pages)
+    assert any("finds-more" in page for page in pages)
+
+
+def test_the_notebook_is_kept_without_outputs():
+    nbformat = pytest.importorskip("nbformat")
+    notebook = nbformat.read(HERE / "recommend.ipynb", 4)
+    nbformat.validate(notebook)
+    for cell in notebook.cells:
+        assert not cell.get("outputs")
+        assert cell.get("execution_count") is None
 
 
 def test_its_log_is_made_by_its_script(tmp_path, monkeypatch):
-    spec = importlib.util.spec_from_file_location("make_log", HERE / "make_log.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded("make_log")
     monkeypatch.setattr(module, "HERE", tmp_path)
     module.main()
     for name in ("log.csv", "books.csv"):
@@ -39,8 +97,27 @@ def test_its_log_is_made_by_its_script(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_real_log(example, capsys, monkeypatch, tmp_path, shared):
-    monkeypatch.chdir(tmp_path)
+def test_amazon_beauty(example, capsys, shared):
     place = shared / "amazon-beauty-selfrec" / "train.txt.gz"
-    assert example.main([str(place), "--way", "leave-last"]) in {0, 1, 3}
-    assert "22,363 users of test" in capsys.readouterr().out
+    assert example.main([str(place), "--way", "leave-last"]) == 0
+    told = capsys.readouterr().out
+    assert "22,363 users of test" in told
+    assert "PASS: neighbours against popular" in told
+
+
+@pytest.mark.slow
+def test_movielens(example, capsys):
+    assert example.main([str(movielens()), "--way", "leave-last"]) in {0, 1, 3}
+    assert "943 users of test" in capsys.readouterr().out
+
+
+def movielens():
+    """ml-100k, which the package recbole has with it."""
+    folders = [Path(each) for each in (os.environ.get("RANKGATE_ML_100K"),) if each]
+    found = importlib.util.find_spec("recbole")
+    if found and found.origin:
+        folders.append(Path(found.origin).parent / "dataset_example" / "ml-100k")
+    for folder in folders:
+        if (folder / "ml-100k.inter").is_file():
+            return folder / "ml-100k.inter"
+    return pytest.skip("the package recbole, which has ml-100k with it, is not installed")
