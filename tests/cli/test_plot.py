@@ -115,6 +115,19 @@ def test_cutoffs_take_metrics_and_places(files):
     }  # fmt: skip
 
 
+def test_grades_have_the_names_that_are_said(files):
+    labels = ("--label", "2=Exact", "--label", "1=Substitute")
+    for kind in ("grades", "stages"):
+        done = _plot(files, kind, "qrels.txt", "old.run", "new.run", *labels, "-o", "out.svg")
+        assert done.returncode == 0, done.stderr
+        drawn = (files / "out.svg").read_text()
+        assert "Exact</text>" in drawn
+        assert "Substitute</text>" in drawn
+        assert "grade 0</text>" in drawn
+    done = _plot(files, "grades", "qrels.txt", "old.run", "--label", "best", "-o", "out.svg")
+    assert "say GRADE=NAME" in done.stderr
+
+
 def test_the_help_names_every_kind():
     told = CliRunner().invoke(program, ["plot", "--help"]).output
     assert all(f"{each.name}  " in told for each in KINDS)

@@ -6,6 +6,7 @@ import click
 
 from rankgate import services
 from rankgate.cli import options
+from rankgate.cli.labels import label, labelled
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.progress import Progress
 from rankgate.cli.terminal import styled, width
@@ -65,6 +66,7 @@ _KINDS = "\b\n" + "\n".join(f"{each.name:<17} {each.title}" for each in KINDS)
 @click.option(
     "--depth", type=click.IntRange(min=1), help="How far lists are looked at, where the kind does."
 )
+@label
 @click.option(
     "--unequal",
     type=click.Choice(UNEQUAL),
@@ -102,6 +104,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     query_id: str | None,
     cutoffs: tuple[int, ...],
     depth: int | None,
+    labels: tuple[str, ...],
     unequal: str,
     theme: str | None,
     scale: float,
@@ -124,7 +127,7 @@ def command(  # noqa: PLR0917 - click passes them by name
         told = result_for(
             kind(name).needs,
             Asked(qrels, runs, metrics, convention, cutoffs, query_id, depth, unequal,
-                  services.metrics_from(metrics_from), progress),
+                  services.metrics_from(metrics_from), labelled(labels), progress),
         )  # fmt: skip
     if output:
         deliver(drawn(name, told, output, theme or "", scale), output)

@@ -6,10 +6,10 @@ import click
 
 from rankgate import services
 from rankgate.cli import comparing, options
+from rankgate.cli.labels import label, labelled
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.progress import Progress
 from rankgate.cli.terminal import styled, width
-from rankgate.errors import UsageError
 from rankgate.report.stages import FORMS, render
 from rankgate.services.paired import Way
 from rankgate.services.stages import CORRECTIONS, DEPTH, METRICS, stages
@@ -41,13 +41,7 @@ from rankgate.services.stages import CORRECTIONS, DEPTH, METRICS, stages
     show_default=True,
     help="How many documents of a stage are the candidates of the next.",
 )
-@click.option(
-    "--label",
-    "labels",
-    multiple=True,
-    metavar="GRADE=NAME",
-    help="What a grade is called, as in 3=Exact; may be given several times.",
-)
+@label
 @comparing.test
 @comparing.interval
 @comparing.level
@@ -92,7 +86,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate stages qrels.txt rrf.run rerank.run --depth 50 --label 3=Exact --label 2=Substitute
     """  # noqa: D301 - click needs the character that \b makes
     refuse_clashes((qrels, *runs), output)
-    named = dict(map(_label, labels))
+    named = labelled(labels)
     with Progress(len(runs) + 1) as progress:
         told = stages(
             qrels, list(runs), metrics, convention, target=target, depth=depth, labels=named,
@@ -100,11 +94,3 @@ def command(  # noqa: PLR0917 - click passes them by name
             unequal=unequal, extra=services.metrics_from(metrics_from), on_progress=progress,
         )  # fmt: skip
     deliver(styled(render(told, form, width(output)), form, output), output)
-
-
-def _label(said: str) -> tuple[float, str]:
-    grade, _, name = said.partition("=")
-    try:
-        return float(grade), name.strip() or grade
-    except ValueError:
-        raise UsageError(f"--label {said}: say GRADE=NAME, as in 3=Exact.") from None

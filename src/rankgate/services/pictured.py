@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
@@ -54,6 +54,7 @@ class Asked:
         depth: how far lists are looked at; None is what the kind takes unasked.
         unequal: what queries are that only one system ran: refuse, zero or drop.
         extra: metrics that can be named beside those of the house.
+        labels: the names of grades, beside those that the judgments bring.
         on_progress: told what is being done.
     """
 
@@ -66,6 +67,7 @@ class Asked:
     depth: int | None = None
     unequal: str = "refuse"
     extra: Sequence[Metric] = ()
+    labels: Mapping[float, str] = field(default_factory=dict)
     on_progress: Callable[[str], None] | None = None
 
     @property
@@ -174,7 +176,7 @@ def _ranks(asked: Asked) -> Ranks:
     asked.need(1, None, "is of one run or more")
     return ranks(
         asked.qrels, list(asked.runs), asked.how, depth=asked.depth or RANKS,
-        on_progress=asked.on_progress,
+        labels=asked.labels, on_progress=asked.on_progress,
     )  # fmt: skip
 
 
@@ -200,8 +202,8 @@ def _pipeline(asked: Asked) -> Pipeline:
     asked.need(1, None, "is of the run after each stage")
     return stages(
         asked.qrels, list(asked.runs), asked.metrics or METRICS, asked.how,
-        depth=asked.depth or DEPTH, unequal=asked.unequal, extra=asked.extra,
-        on_progress=asked.on_progress,
+        depth=asked.depth or DEPTH, labels=asked.labels, unequal=asked.unequal,
+        extra=asked.extra, on_progress=asked.on_progress,
     )  # fmt: skip
 
 

@@ -76,6 +76,7 @@ def ranks(
     how: str | Convention = "trec",
     *,
     depth: int = 20,
+    labels: Mapping[float, str] | None = None,
     overrides: Overrides | Sequence[str] = (),
     on_progress: Callable[[str], None] | None = None,
 ) -> Ranks:
@@ -86,6 +87,7 @@ def ranks(
         runs: runs, as ``compare`` takes candidates.
         how: the convention; it orders ties.
         depth: the last rank.
+        labels: the names of grades, beside those that the judgments bring.
         overrides: axes that are chosen otherwise.
         on_progress: told what is being read.
 
@@ -102,11 +104,12 @@ def ranks(
         places.append(run)
     sides = sides_apart(sides, places)
     scale = scorer.qrels.scale
+    names = {**dict(scale.labels if scale else ()), **(labels or {})}
     first = sides[0]
     return Ranks(
         tuple(side.name for side in sides), first.qrels, first.qrels_sha256, first.convention,
         depth, len(first.queries),
-        *_tables({side.name: side.lists for side in sides}, dict(scale.labels if scale else ())),
+        *_tables({side.name: side.lists for side in sides}, names),
     )  # fmt: skip
 
 
