@@ -74,13 +74,13 @@ def _sums(listed: Listed, weights: Floats) -> list[Sums]:
     root = 1 / np.sqrt(np.maximum(listed.lengths, 1))
     worths = (np.ones(len(codes)), root[owner], 1 / np.log2(place + 2))
     counts, scaled, exposure = (
-        added(codes, owner, worth, weights, listed.catalogue) for worth in worths
+        np.ascontiguousarray(added(codes, owner, worth, weights, listed.catalogue).T)
+        for worth in worths
     )
     full = weights[listed.lengths > 0]
     totals = (weights.sum(axis=0), full.sum(axis=0), (full**2).sum(axis=0))
     every, filled, squares = (each.tolist() for each in totals)
     return [
-        Sums(counts[:, b], scaled[:, b], exposure[:, b], every[b], filled[b], squares[b],
-             listed.known)
+        Sums(counts[b], scaled[b], exposure[b], every[b], filled[b], squares[b], listed.known)
         for b in range(weights.shape[1])
     ]  # fmt: skip
