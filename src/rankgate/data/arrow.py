@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data import tables
+from rankgate.data import run_columns, tables
 from rankgate.data.columns import shaped
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format
@@ -104,7 +104,7 @@ def read_run(source: Source) -> Run:
             refuse_holes(frame, "score", place)
             yield frame
 
-    return Run(source.stem, checked, place=place)
+    return Run(source.stem, checked, queries=_queries(source), place=place)
 
 
 def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -133,6 +133,20 @@ def batches(contents: Contents, part: str) -> pl.LazyFrame:
             yield kept if predicate is None else kept.filter(predicate)
 
     return register_io_source(source, schema=tables.schema_of(contents, part))
+
+
+def _queries(source: Source) -> pl.DataFrame | None:
+    scan = scanned(source)
+    kept = run_columns.kept(scan.collect_schema().names())
+    if not kept:
+        return None
+    types = {"latency_ms": pl.Float64}
+    columns = [
+        pl.col(theirs).cast(types.get(ours, pl.String)).alias(ours) for ours, theirs in kept.items()
+    ]
+    return run_columns.queries_of(
+        [collected(scan.select(columns).unique(maintain_order=True), source)], source.label
+    )
 
 
 def _judged(source: Source) -> pl.DataFrame:

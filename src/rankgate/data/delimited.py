@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data import records, tables
+from rankgate.data import records, run_columns, tables
 from rankgate.data.columns import ALIASES, is_header
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format
@@ -87,7 +87,16 @@ def read_run(source: Source) -> Run:
         for frame in records.frames(source, layout):
             yield tables.scored(frame)
 
-    return Run(source.stem, pieces, place=_place(source))
+    return Run(source.stem, pieces, queries=_queries(source, header), place=_place(source))
+
+
+def _queries(source: Source, header: records.Header) -> pl.DataFrame | None:
+    kept = run_columns.kept(header.names)
+    if not kept:
+        return None
+    told = frozenset(kept) - {"query_id"}
+    layout = records.Layout(header, kept, told & {"latency_ms"}, told)
+    return run_columns.queries_of(records.frames(source, layout), source.label)
 
 
 def write(contents: Contents, out: BinaryIO, separator: str = ",") -> tuple[Loss, ...]:
@@ -154,6 +163,7 @@ FORMAT = Format(
         "(query_id, qid, query, topic; doc_id, docid, docno, corpus-id; grade, rating, relevance; "
         "score, sim; rank); other columns are passed over. Commas, tabs, semicolons or bars "
         "separate them; a byte order mark and Windows line ends are fine. An empty grade means "
-        "that the pair is unrated, not that its grade is 0."
+        "that the pair is unrated, not that its grade is 0. Of a run latency_ms and state (ok, "
+        "zero, failed, not_run) say how long each query took and how it ended."
     ),
 )

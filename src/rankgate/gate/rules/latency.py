@@ -9,7 +9,7 @@ from rankgate.gate.declare import Kind, Outcome, Parameter
 if TYPE_CHECKING:
     from rankgate.gate.declare import Evidence, Rule
 
-_MISSING = "put latency_ms beside the run in RUN.meta.jsonl"
+_MISSING = "say latency_ms in RUN.meta.jsonl beside the run, or in a column of a CSV or Parquet run"
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
