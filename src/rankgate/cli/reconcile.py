@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from rankgate import services
 from rankgate.cli import options
+from rankgate.cli.beside import beside, paths
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.terminal import styled, width
 from rankgate.errors import UsageError
 from rankgate.report.reconciliation import FORMS, render
+
+if TYPE_CHECKING:
+    from rankgate.services.scorecard import Beside
 
 
 @click.command("reconcile")
@@ -19,6 +25,7 @@ from rankgate.report.reconciliation import FORMS, render
 @click.option("--from", "begin", metavar="NAME", help="The convention to start from.")
 @click.option("--to", "end", metavar="NAME", help="The convention to arrive at, axis by axis.")
 @click.option("--value", metavar="NUMBER", help="Find who gives this number, as it was reported.")
+@beside
 @options.form(*FORMS)
 @options.output
 def command(  # noqa: PLR0917 - click passes them by name
@@ -28,6 +35,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     begin: str | None,
     end: str | None,
     value: str | None,
+    beside: Beside,
     form: str,
     output: str | None,
 ) -> None:
@@ -37,17 +45,18 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate reconcile qrels.txt bm25.run -m nDCG@10
     rankgate reconcile qrels.txt bm25.run -m nDCG@10 --from trec --to esci
     rankgate reconcile qrels.txt bm25.run -m nDCG@10 --value 0.4326
+    rankgate reconcile test.qrels.csv knn.run -m Gini@10 --items books.csv
     """  # noqa: D301 - click needs the character that \b makes
-    refuse_clashes((qrels, run), output)
+    refuse_clashes((qrels, run, *paths(beside)), output)
     if (begin is None) != (end is None):
         raise UsageError("--from and --to go together; name both conventions.")
     if begin is not None and value is not None:
         raise UsageError("--value looks through all conventions; leave out --from and --to.")
     result: services.Bridge | services.Finding | services.Reconciliation
     if begin is not None and end is not None:
-        result = services.bridge(qrels, run, metric, begin, end)
+        result = services.bridge(qrels, run, metric, begin, end, beside=beside)
     elif value is not None:
-        result = services.reported(qrels, run, metric, value)
+        result = services.reported(qrels, run, metric, value, beside=beside)
     else:
-        result = services.reconcile(qrels, run, metric)
+        result = services.reconcile(qrels, run, metric, beside=beside)
     deliver(styled(render(result, form, width(output)), form, output), output)

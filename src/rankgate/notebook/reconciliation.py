@@ -11,10 +11,11 @@ from rankgate.notebook.picture import Picture, pictured
 from rankgate.report import as_html, reconciliation, reconciliation_grids
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
+    from rankgate.services.scorecard import Beside
 
     Given = Any
     """A path, a frame, a dict of dicts."""
@@ -72,13 +73,13 @@ class Finding(services.Finding):
 
 @overload
 def reconcile(
-    qrels: Given, run: Given, metric: str | Metric, *, conventions: Sequence[str | Convention] = ...
-) -> Reconciliation: ...
-
-
-@overload
-def reconcile(
-    qrels: Given, run: Given, metric: str | Metric, *, from_: str | Convention, to: str | Convention
+    qrels: Given,
+    run: Given,
+    metric: str | Metric,
+    *,
+    from_: str | Convention,
+    to: str | Convention,
+    **beside: Given,
 ) -> Bridge: ...
 
 
@@ -90,7 +91,19 @@ def reconcile(
     *,
     value: str | float,
     conventions: Sequence[str | Convention] = ...,
+    **beside: Given,
 ) -> Finding: ...
+
+
+@overload
+def reconcile(
+    qrels: Given,
+    run: Given,
+    metric: str | Metric,
+    *,
+    conventions: Sequence[str | Convention] = ...,
+    **beside: Given,
+) -> Reconciliation: ...
 
 
 def reconcile(
@@ -102,6 +115,7 @@ def reconcile(
     to: str | Convention | None = None,
     value: str | float | None = None,
     conventions: Sequence[str | Convention] = (),
+    **beside: Given,
 ) -> Reconciliation | Bridge | Finding:
     """Tell why one metric on the same data has several numbers.
 
@@ -116,7 +130,10 @@ def reconcile(
         from_: the convention to start from: a name, a TOML file, or a convention.
         to: the convention to arrive at.
         value: a number as it was reported; as a word, ``"0.430"``, its last digit counts too.
-        conventions: those to look through; none is all that have a name.
+        conventions: those to look through; none is all that have a name, of a metric on lists
+            those of the tools that have it, beside our own.
+        beside: what metrics on lists need: train, items, features, category, group, obvious, as
+            of ``evaluate``.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -135,16 +152,34 @@ def reconcile(
     """
     if (from_ is None) != (to is None):
         raise UsageError("from_ and to go together; name both conventions.")
-    chosen = list(conventions) or None
+    chosen, given = list(conventions) or None, _beside(beside)
     told: services.Reconciliation | services.Bridge | services.Finding
     if from_ is not None and to is not None:
         if value is not None or chosen:
             raise UsageError("from_ and to name the conventions; leave out value and conventions.")
-        told = services.bridge(qrels, run, metric, from_, to)
+        told = services.bridge(qrels, run, metric, from_, to, beside=given)
         return Bridge(**_fields(told))
     if value is not None:
-        return Finding(**_fields(services.reported(qrels, run, metric, value, chosen)))
-    return Reconciliation(**_fields(services.reconcile(qrels, run, metric, chosen)))
+        return Finding(
+            **_fields(services.reported(qrels, run, metric, value, chosen, beside=given))
+        )
+    return Reconciliation(**_fields(services.reconcile(qrels, run, metric, chosen, beside=given)))
+
+
+def _beside(given: Mapping[str, Given]) -> Beside | None:
+    if not given:
+        return None
+    from rankgate.services.card_inputs import Beside as Told  # noqa: PLC0415 - of lists only
+
+    for name in given:
+        if name not in _BESIDE:
+            raise UsageError(f"reconcile takes no '{name}'; it takes {', '.join(_BESIDE)}.")
+    return Told(**{_BESIDE[name]: value for name, value in given.items()})
+
+
+_BESIDE = {"train": "train", "items": "items", "features": "features", "category": "category",
+           "group": "group", "obvious": "baseline"}  # fmt: skip
+"""What may be given for metrics on lists, and what the service calls it."""
 
 
 def _fields(told: services.Reconciliation | services.Bridge | services.Finding) -> dict[str, Any]:

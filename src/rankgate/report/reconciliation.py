@@ -160,6 +160,8 @@ def change(step: Step) -> str:
 
 def moved(step: Step) -> str:
     """The step with what it does to single queries."""
+    if step.moved is None:
+        return change(step)
     if step.query_id is None:
         return f"{change(step)}; moves no query, but the number of those that count"
     queries = "1 query" if step.moved == 1 else f"{step.moved} queries, most"

@@ -167,6 +167,15 @@ class Convention:
                 return ours.format(**found.groupdict())
         return None
 
+    def has(self, metric: str) -> bool:
+        """Whether it says anything of a metric by its name: a parameter, or what its tool calls it.
+
+        >>> Convention("mine", spellings={"hits@{k}": "Success@{k}"}).has("Success")
+        True
+        """
+        ours = (name.partition("(")[0].partition("@")[0] for name in self.spellings.values())
+        return metric in self.parameters or metric in ours
+
     def empty(self, metric: Metric, kind: Empty) -> float | None:
         """The value of one kind of empty for a metric; None leaves the query out."""
         value: float | None = getattr(self.for_metric(metric), kind)

@@ -195,7 +195,9 @@ def is_of_lists(metric: Metric) -> bool:
 
 
 def known_metrics(
-    metrics: str | Metric | Sequence[str | Metric], how: Convention, extra: Sequence[Metric] = ()
+    metrics: str | Metric | Sequence[str | Metric],
+    how: Convention | None = None,
+    extra: Sequence[Metric] = (),
 ) -> list[tuple[str, Metric]]:
     """As `chosen_metrics`, those of lists too.
 

@@ -176,15 +176,15 @@ def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:
 def _variants(metric: Metric) -> dict[str, Mapping[str, Any]]:
     """The conventions whose tools have a metric on lists: what they bind, what they call it."""
     found: dict[str, Mapping[str, Any]] = {}
-    for name, how in CONVENTIONS.items():
+    having = ((name, how) for name, how in CONVENTIONS.items() if how.has(metric.name))
+    for name, how in having:
         bound = dict(how.parameters.get(metric.name, {}))
         named = [
             f"{theirs}, here {ours}" if "(" in ours else theirs
             for theirs, ours in how.spellings.items()
             if ours.partition("(")[0].partition("@")[0] == metric.name
         ]
-        if bound or named:
-            found[name] = {"parameters": bound, "called": named}
+        found[name] = {"parameters": bound, "called": named}
     return found
 
 

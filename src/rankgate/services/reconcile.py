@@ -12,13 +12,15 @@ from rankgate.scoring import CONVENTIONS, Convention, convention
 from rankgate.scoring.differences import Choices
 from rankgate.scoring.held import Held
 from rankgate.scoring.index import Index
-from rankgate.services.evaluate import chosen_metrics
+from rankgate.services.evaluate import is_of_lists, known_metrics
 from rankgate.services.walk import Known, Step, effective, known, walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.metrics.declare import Metric
+    from rankgate.services.card_inputs import Beside
+    from rankgate.services.held_lists import HeldLists
 
 SCHEMA_VERSION = 1
 
@@ -118,6 +120,8 @@ def reconcile(
     run: Any,  # noqa: ANN401 - as above
     metric: str | Metric,
     conventions: Sequence[str | Convention] | None = None,
+    *,
+    beside: Beside | None = None,
 ) -> Reconciliation:
     """Score one metric under all conventions and tell what separates their numbers.
 
@@ -127,16 +131,18 @@ def reconcile(
         qrels: judgments, as ``evaluate`` takes them.
         run: one run, as ``evaluate`` takes it.
         metric: one metric or its name.
-        conventions: conventions or their names; None is all that have a name.
+        conventions: conventions or their names; None is all that have a name, of a metric on
+            lists those of the tools that have it, beside our own.
+        beside: what a metric on lists needs: training, items, an obvious system.
 
     Raises:
         InputError: data that cannot be read, with file and line.
         UsageError: several metrics, an unknown name.
     """
     label, one = one_metric(metric)
-    names = list(CONVENTIONS) if conventions is None else list(conventions)
+    names = usual(one) if conventions is None else list(conventions)
     hows = {how.name: how for how in map(convention, names)}
-    held, name = hold(qrels, run)
+    held, name = hold(qrels, run, one, beside)
     found = dict(zip(hows, held.score([(label, one)], list(hows.values())), strict=True))
     refusals = {name: str(each) for name, each in found.items() if isinstance(each, RankgateError)}
     scores = {name: each for name, each in found.items() if isinstance(each, Scores)}
@@ -154,6 +160,8 @@ def bridge(
     metric: str | Metric,
     begin: str | Convention,
     end: str | Convention,
+    *,
+    beside: Beside | None = None,
 ) -> Bridge:
     """Go from one convention to another, one axis at a time, what moves the mean most first.
 
@@ -163,6 +171,7 @@ def bridge(
         metric: one metric or its name.
         begin: a convention or its name.
         end: another.
+        beside: as of `reconcile`.
 
     Raises:
         InputError: data that cannot be read, or that one of the two cannot take.
@@ -170,7 +179,7 @@ def bridge(
     """
     label, one = one_metric(metric)
     first, last = convention(begin), convention(end)
-    held, name = hold(qrels, run)
+    held, name = hold(qrels, run, one, beside)
     steps = walk(held, one, first, last)
     ends = held.score([(label, one)], [first, last])
     before, after = (known(each.means[label]) for each in ends if isinstance(each, Scores))
@@ -183,16 +192,37 @@ def one_metric(metric: str | Metric) -> tuple[str, Metric]:
     Raises:
         UsageError: several metrics, or none of that name.
     """
-    chosen = chosen_metrics(metric)
+    chosen = known_metrics(metric)
     if len(chosen) > 1:
         raise UsageError(f"{metric} names {len(chosen)} metrics; say one, such as {chosen[0][0]}.")
     return chosen[0]
 
 
-def hold(qrels: Any, run: Any) -> tuple[Held, str]:  # noqa: ANN401 - as `reconcile` takes them
+def usual(metric: Metric) -> list[str | Convention]:
+    """The conventions to look through: of a metric on lists those of the tools that have it."""
+    if not is_of_lists(metric):
+        return list(CONVENTIONS)
+    return [n for n, how in CONVENTIONS.items() if n == "trec" or how.has(metric.name)]
+
+
+def hold(
+    qrels: Any,  # noqa: ANN401 - as `reconcile` takes them
+    run: Any,  # noqa: ANN401 - as above
+    metric: Metric,
+    beside: Beside | None = None,
+) -> tuple[Held | HeldLists, str]:
     """A run ready to be scored again and again, and the name of the judgments."""
     judgments = read_qrels(qrels)
-    return Held(read_run(run), Index.of(judgments)), judgments.name
+    if not is_of_lists(metric):
+        return Held(read_run(run), Index.of(judgments)), judgments.name
+    # what metrics on lists need is loaded where one is asked for
+    from rankgate.services.card_inputs import Beside as Given  # noqa: PLC0415
+    from rankgate.services.held_lists import HeldLists as Lists  # noqa: PLC0415
+    from rankgate.services.judged import Judged  # noqa: PLC0415
+    from rankgate.services.listing import Listing  # noqa: PLC0415
+
+    listing = Listing.of({}, CONVENTIONS["trec"], beside or Given(), None)
+    return Lists(read_run(run), Judged(judgments), listing), judgments.name
 
 
 def _grouped(label: str, scores: dict[str, Scores]) -> list[Group]:
@@ -219,7 +249,7 @@ def _equal(one: Known, other: Known) -> bool:
 
 
 def _separated(
-    group: Group, first: Group, metric: Metric, hows: dict[str, Convention], held: Held
+    group: Group, first: Group, metric: Metric, hows: dict[str, Convention], held: Held | HeldLists
 ) -> Group:
     """The group with what leads to it from the first one, between the two that differ least."""
     pairs = [(near, mine) for near in first.conventions for mine in group.conventions]

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.data.scores import Scores
 from rankgate.errors import UsageError
-from rankgate.scoring import CONVENTIONS, Convention, convention
-from rankgate.services.reconcile import CLOSE, hold, one_metric
+from rankgate.scoring import Convention, convention
+from rankgate.services.reconcile import CLOSE, hold, one_metric, usual
 from rankgate.services.walk import known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.metrics.declare import Metric
+    from rankgate.services.card_inputs import Beside
 
 SCHEMA_VERSION = 1
 
@@ -82,6 +83,8 @@ def reported(
     metric: str | Metric,
     value: str | float,
     conventions: Sequence[str | Convention] | None = None,
+    *,
+    beside: Beside | None = None,
 ) -> Finding:
     """Find the conventions and cutoffs under which a metric has a reported value on these data.
 
@@ -91,7 +94,8 @@ def reported(
         metric: one metric or its name; it is tried at its usual cutoffs too.
         value: the value as it was written, whose last digit says how exact it is; more than 1
             for a metric that ends there is a percentage.
-        conventions: conventions or their names; None is all that have a name.
+        conventions: conventions or their names; None is as of `reconcile`.
+        beside: as of `reconcile`.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -102,9 +106,9 @@ def reported(
     percent = one.high == 1 and one.aggregate != "sum" and wanted > 1 + tolerance
     scale = 100.0 if percent else 1.0
     metrics = [(str(each), each) for each in _family(one)]
-    names = list(CONVENTIONS) if conventions is None else list(conventions)
+    names = usual(one) if conventions is None else list(conventions)
     hows = list(map(convention, names))
-    held, name = hold(qrels, run)
+    held, name = hold(qrels, run, one, beside)
     scored = zip(hows, held.score(metrics, hows), strict=True)
     taken = [(how.name, each) for how, each in scored if isinstance(each, Scores)]
     fits = _by_number([(label, _means(label, taken)) for label, _ in metrics])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.held import Held
+    from rankgate.services.held_lists import HeldLists
 
 Known = float | None
 
@@ -31,7 +32,8 @@ class Step:
         end: what it is.
         before: the mean before; None where there is none.
         after: the mean after, which is the mean before the next step.
-        moved: queries whose value changes, or that come to count, or cease to.
+        moved: queries whose value changes, or that come to count, or cease to; None for a metric
+            about all lists together, which has no values of queries.
         query_id: the query that changes most, None where none does.
         query_before: its value before; None where it did not count.
         query_after: its value after.
@@ -42,7 +44,7 @@ class Step:
     end: tuple[str, ...]
     before: Known
     after: Known
-    moved: int
+    moved: int | None
     query_id: str | None
     query_before: Known
     query_after: Known
@@ -62,7 +64,9 @@ class Step:
         return {**asdict(self), "effect": self.effect}
 
 
-def walk(held: Held, metric: Metric, begin: Convention, end: Convention) -> tuple[Step, ...]:
+def walk(
+    held: Held | HeldLists, metric: Metric, begin: Convention, end: Convention
+) -> tuple[Step, ...]:
     """Change what differs between two conventions, axis by axis.
 
     Each time the axis goes first that moves the mean most, given the changes so far; equal
@@ -81,7 +85,7 @@ def walk(held: Held, metric: Metric, begin: Convention, end: Convention) -> tupl
 
 
 class _Walk:
-    def __init__(self, held: Held, metric: Metric) -> None:
+    def __init__(self, held: Held | HeldLists, metric: Metric) -> None:
         self._held = held
         self._metric = (str(metric), metric)
 
@@ -152,11 +156,16 @@ class _Walk:
             end=tuple(written(end.flat[key]) for key in keys),
             before=self._mean(both[0]),
             after=self._mean(both[1]),
-            moved=len(moved),
+            moved=len(moved) if self._apart(both) else None,
             query_id=most,
             query_before=None if most is None else before.get(most),
             query_after=None if most is None else after.get(most),
         )
+
+    def _apart(self, both: Sequence[Scores | RankgateError]) -> bool:
+        """Whether queries have values of their own."""
+        scores = [each for each in both if isinstance(each, Scores)]
+        return not scores or any(self._metric[0] in each.values for each in scores)
 
     def _values(self, scores: Scores | RankgateError) -> dict[str, Known]:
         if isinstance(scores, RankgateError):
