@@ -109,9 +109,9 @@ def test_grades_of_one_are_sets_lists_and_pairs():
 
 def arrays(library):
     if library == "torch":
-        torch = pytest.importorskip("torch")
+        torch = pytest.importorskip("torch", reason="torch is not installed; few need it")
         return torch.from_numpy
-    return pytest.importorskip("jax.numpy").asarray
+    return pytest.importorskip("jax.numpy", reason="jax is not installed; few need it").asarray
 
 
 @pytest.mark.parametrize("library", ["torch", "jax"])
