@@ -241,6 +241,8 @@ def test_lists_are_looked_at_as_a_whole_and_have_no_value_of_one_user():
     table = told.values  # noqa: PD011 - of Polars
     assert set(table["metric"]) == {"ILD@3"}
     assert set(told.runs[0].per_query("Coverage@2").values()) == {None}
+    with pytest.raises(UsageError, match="Gini is of whole lists, and run1 ranks every item; say"):
+        rankgate.evaluate(TRUTHS["sparse"], SCORES, ["Gini"])
     with pytest.raises(UsageError, match=r"Novelty@3 needs how often .*; give train, or see"):
         rankgate.evaluate(TRUTHS["sparse"], SCORES, ["Novelty@3"])
 

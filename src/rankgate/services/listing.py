@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.ids import present
-from rankgate.data.matrices import Padded, Source, is_source
+from rankgate.data.matrices import Dense, Padded, Source, is_source
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import UsageError
 from rankgate.metrics.judged import PAD
@@ -158,8 +158,15 @@ class Listing:
 
         Raises:
             InputError, DuplicateError: what is wrong with the run.
+            UsageError: whole lists are asked for of a matrix that holds a score for every item.
         """
         if isinstance(run, Source):
+            if self.depth is None and isinstance(run, Dense):
+                label = next(name for name, each in self.metrics.items() if each.cutoff is None)
+                told = (
+                    f"{label} is of whole lists, and {run.name} ranks every item; say {label}@10."
+                )
+                raise UsageError(told)
             seen = self.leaving.seen(run) if self.leaving else None
             codes = tops_by_number(run, judged.coded, self.how.alignment, self.depth, seen)
             return Top(run.items.names, codes, _says_all(run))
