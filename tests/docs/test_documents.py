@@ -54,7 +54,7 @@ def test_the_public_names_are_these():
     results += ["Reusability", "Scorecard", "Split", "UsageError", "Validation", "Verdict"]
     verbs = ["admit", "advise", "agree", "blindspots", "collect", "compare", "convention"]
     verbs += ["conventions", "convert", "describe", "evaluate", "explain", "from_arrays", "gate"]
-    verbs += ["holes", "metric", "pool", "rate", "read_qrels", "read_run", "reconcile"]
+    verbs += ["holes", "metric", "plot", "pool", "rate", "read_qrels", "read_run", "reconcile"]
     verbs += ["resolve", "reusability", "scorecard", "sheets", "split", "stages", "validate"]
     assert rankgate.__all__ == [*results, *verbs]
     assert all(getattr(rankgate, name) for name in rankgate.__all__)

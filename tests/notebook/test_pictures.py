@@ -29,6 +29,7 @@ MADE = [
         (_scored, name)
         for name in ("distributions", "cutoffs", "precision-recall", "scorecard", "pareto")
     ),
+    (lambda: rankgate.holes(QRELS, OLD, NEW, ["nDCG@3"]), "holes"),
     (lambda: rankgate.explain(QRELS, OLD, "q1", "nDCG@3"), "explain"),
     (lambda: rankgate.reconcile(QRELS, OLD, "nDCG@3"), "reconcile"),
     (lambda: rankgate.blindspots(QRELS, OLD), "blindspots"),
@@ -53,6 +54,16 @@ def test_the_first_documents_are_those_of_the_comparison():
     rows = [row for row in _compared().plot("judged").rows if row["series"] == "new"]
     # x, which nobody judged, stands first for q1, q2, q4, q5, q7, ties broken by the greater id
     assert rows[0]["at"] == 1 - sum(2.0 + i % 3 >= 3 for i in range(8)) / 8
+
+
+def test_the_verb_draws_what_the_command_draws():
+    told = rankgate.plot("forest", QRELS, {"old": OLD, "new": NEW}, ["nDCG@3"])
+    assert told.rows == _compared().plot("forest").rows
+    assert rankgate.plot("explain", QRELS, OLD, "nDCG@3", query_id="q1").kind == "explain"
+    with pytest.raises(rankgate.UsageError, match="compares two runs"):
+        rankgate.plot("deltas", QRELS, OLD)
+    with pytest.raises(rankgate.UsageError, match="no picture is called 'pie'"):
+        rankgate.plot("pie", QRELS, OLD)
 
 
 def test_another_picture_is_refused_with_those_there_are():

@@ -97,6 +97,14 @@ def test_precision_recall_has_the_eleven_levels(results):
     assert [row["precision"] for row in rows] == list(told.runs[0].means.values())
 
 
+def test_holes_has_the_bounds_and_the_estimate(results):
+    told = results["hidden"].metrics
+    names = ("metric", "delta", "worst", "best", "expected", "low", "high", "flip")
+    rows = [tuple(row[name] for name in names) for row in _drawn("holes", results)]
+    assert rows == told.select(*names).rows()
+    assert all(row[2] <= row[1] <= row[3] for row in rows)
+
+
 def test_agreement_is_a_matrix_with_both_halves(results):
     rows = {(row["row"], row["column"]): row["value"] for row in _drawn("agreement", results)}
     told = results["agreed"].found.pairs

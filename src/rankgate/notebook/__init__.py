@@ -14,6 +14,7 @@ from rankgate.notebook.gating import Verdict, gate
 from rankgate.notebook.hidden import Hidden, holes
 from rankgate.notebook.model_rating import Asked, Judge, Prices, rate
 from rankgate.notebook.pipeline import Pipeline, stages
+from rankgate.notebook.plotting import plot
 from rankgate.notebook.pooling import Pool, Reusability, pool, reusability
 from rankgate.notebook.ratings import Agreed, Collected, Resolved, agree, collect, resolve, sheets
 from rankgate.notebook.reconciliation import Bridge, Finding, Reconciliation, reconcile
@@ -64,6 +65,7 @@ __all__ = [
     "explain",
     "gate",
     "holes",
+    "plot",
     "pool",
     "rate",
     "reconcile",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from rankgate.notebook.picture import Picture, pictured
 from rankgate.report import as_html
 from rankgate.report import holes as report
 from rankgate.services import holes as service
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Hidden(service.Hidden):
     """What unjudged documents could make of a difference; shows itself as tables."""
+
+    def plot(self, kind: str = "holes") -> Picture:
+        """A picture of the difference as measured, as estimated, and at its ends.
+
+        Raises:
+            UsageError: no such picture of this result, or nothing to draw.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        return pictured(kind, {"holes": lambda: self})
 
     def _repr_html_(self) -> str:
         return "".join(as_html.table(grid) for grid in report.grids(self))

@@ -12,9 +12,11 @@ from rankgate.services.calibration import Calibration, calibration
 from rankgate.services.compare import Comparisons, Rules, compare
 from rankgate.services.evaluate import DEFAULT_METRICS, Evaluation, evaluate
 from rankgate.services.explain import explain
+from rankgate.services.holes import Hidden, holes
 from rankgate.services.planned import Planned, planned
 from rankgate.services.ranks import Ranks, ranks
 from rankgate.services.reconcile import Reconciliation, reconcile
+from rankgate.services.side import DEPTH as HOLES
 from rankgate.services.stages import DEPTH, METRICS, Pipeline, stages
 from rankgate.services.tradeoff import Tradeoff, tradeoff
 
@@ -185,6 +187,15 @@ def _tradeoff(asked: Asked) -> Tradeoff:
     return tradeoff(_evaluation(asked, asked.metrics or DEFAULT_METRICS), asked.extra)
 
 
+def _hidden(asked: Asked) -> Hidden:
+    asked.need(2, 2, "is of two runs: a baseline and a candidate")
+    one, two = asked.runs
+    return holes(
+        asked.qrels, one, two, asked.metrics or _ONE, asked.how, extra=asked.extra,
+        depth=asked.depth or HOLES, on_progress=asked.on_progress,
+    )  # fmt: skip
+
+
 def _calibration(asked: Asked) -> Calibration:
     asked.need(2, 2, "is of two runs: a baseline and a candidate")
     one, two = asked.runs
@@ -219,6 +230,7 @@ NEEDS: Mapping[str, Callable[[Asked], Any]] = {
     "explanation": _explanation,
     "ranks": _ranks,
     "tradeoff": _tradeoff,
+    "hidden": _hidden,
     "calibration": _calibration,
     "agreed": _agreed,
     "pipeline": _pipeline,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rankgate.errors import UsageError
 from rankgate.report.charts import (
     blind,
+    bounds,
     calibrated,
     cutoffs,
     deltas,
@@ -36,6 +37,7 @@ KINDS = (
          distributions.text),
     Kind("precision-recall", "precision against recall", "recall", precision_recall.draw),
     Kind("power", "what more queries would show", "planned", power.draw),
+    Kind("holes", "what unjudged documents could hide", "hidden", bounds.draw),
     Kind("calibration", "estimates of holes come true?", "calibration", calibrated.draw),
     Kind("agreement", "raters, two by two", "agreed", raters.draw),
     Kind("scorecard", "systems by several metrics", "tradeoff", scorecard.scorecard),
