@@ -1,0 +1,67 @@
+"""Blocks of lists: any size gives the same numbers, and metrics together those of each alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rankgate.metrics.lists import LIST_METRICS, NONE, Listed, listed
+from rankgate.metrics.lists.together import together
+
+T, K, ITEMS = 23, 6, 15
+
+
+def lists():
+    """Lists with everything that any metric asks for; some are short, one is empty."""
+    random = np.random.default_rng(7)
+
+    def matrix(width):
+        table = np.array([random.permutation(ITEMS)[:width] for _ in range(T)])
+        lengths = random.integers(1, width + 1, T)
+        lengths[3] = 0
+        return np.where(np.arange(width) < lengths[:, None], table, NONE)
+
+    categories = random.random((ITEMS, 3)) + 0.01
+    alike = random.random((ITEMS, ITEMS))
+    return Listed(
+        matrix(K), ITEMS, seen=random.integers(0, 9, ITEMS), people=9, relevant=matrix(4),
+        history=matrix(5), baseline=matrix(K), earlier=matrix(K),
+        features=random.random((ITEMS, 4)),
+        categories=categories / categories.sum(axis=1, keepdims=True),
+        groups=random.integers(0, 2, ITEMS), alike=(alike + alike.T) / 2,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("metric", LIST_METRICS, ids=str)
+def test_blocks_of_any_size_give_the_same(metric, monkeypatch):
+    told = lists()
+    monkeypatch.setattr(listed, "_TABLES", 0)
+    whole, values = metric.value(told), None if metric.merge == "items" else metric.values(told)
+    for size in (1, 2 * K, 7 * K):
+        monkeypatch.setattr(listed, "_BLOCK", size)
+        assert metric.value(told) == pytest.approx(whole, rel=1e-12, nan_ok=True)
+        if values is not None:
+            np.testing.assert_allclose(metric.values(told), values, rtol=1e-12)
+
+
+def test_blocks_cover_every_list_once(monkeypatch):
+    monkeypatch.setattr(listed, "_TABLES", 0)
+    monkeypatch.setattr(listed, "_BLOCK", 4 * K)
+    rows = np.arange(T)
+    parts = [rows[each] for each in listed.blocks(lists())]
+    assert [len(part) for part in parts] == [4, 4, 4, 4, 4, 3]
+    assert np.concatenate(parts).tolist() == rows.tolist()
+    nothing = Listed(np.zeros((0, K), np.int64), ITEMS)
+    assert len(list(listed.blocks(nothing))) == 1
+
+
+def test_together_says_what_each_says_alone():
+    told = lists()
+    metrics = {str(metric): metric for metric in LIST_METRICS}
+    numbers, values = together(metrics, told)
+    assert list(numbers) == list(metrics)
+    for label, metric in metrics.items():
+        assert numbers[label] == pytest.approx(metric.value(told), rel=1e-12, nan_ok=True)
+        assert (label in values) == (metric.merge == "mean")
+        if label in values:
+            np.testing.assert_array_equal(values[label], metric.values(told))
