@@ -99,9 +99,11 @@ class Judged:
         if isinstance(run, Source):
             from rankgate.scoring.by_number import score_by_number  # noqa: PLC0415 - as above
 
+            self._refuse_unlike(run)
             if strict and self.query_ids.is_empty():
                 raise InputError("there are no judgments in it.", source=self.name)
-            self._refuse_unlike(run)
+            if strict and not run.users.size:
+                raise InputError("there are no rankings in it.", source=run.name)
             seen = train.seen(run) if train else None
             try:
                 return score_by_number(self.coded, run, metrics, how, seen, strict=strict)
