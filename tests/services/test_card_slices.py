@@ -86,7 +86,7 @@ def test_a_part_of_the_users_has_the_figures_of_a_card_of_them_alone(card):
             pytest.approx(row["delta"]), pytest.approx(row["p_raw"]),
         )  # fmt: skip
     assert figure(card, "age", "(none)", "one", "R@5")["size"] == 1
-    assert "1 user is not in the table of users: they are the part (none)." in card.warnings
+    assert "1 user is not in the table of users, and in the part (none)." in card.warnings
 
 
 def test_accuracy_among_items_is_by_what_is_relevant_there(card):

@@ -137,7 +137,7 @@ def test_seen_items_are_told_or_taken_out():
 
 def test_new_items_and_missing_earlier_lists_are_told():
     told = rankgate.scorecard(QRELS, {"good": GOOD}, ["Coverage@2"], train=TRAIN)
-    assert "good: 1 items shown are not in training." in told.warnings
+    assert "good: 1 item is shown and not in training." in told.warnings
     with pytest.raises(UsageError, match="earlier lists of good are missing"):
         rankgate.scorecard(QRELS, {"good": GOOD}, earlier={"old": SAME})
 

@@ -100,10 +100,16 @@ def read_candidates(table: Any) -> tuple[pl.DataFrame, str]:  # noqa: ANN401 - a
     """
     frame, place = _frame(table, "candidates")
     found = mapped(frame.columns, {}, place.label, 1)
-    marks = frame["candidates"].unique().to_list() if "candidates" in frame.columns else [""]
+    marks = (
+        frame["candidates"].unique(maintain_order=True).to_list()
+        if "candidates" in frame.columns
+        else [""]
+    )
     if len(marks) > 1:
+        other = frame["candidates"].ne_missing(frame["candidates"].first())
         problem = f"candidates of several kinds: {', '.join(map(str, marks[:5]))}."
-        raise InputError(problem, source=place.label)
+        line = place.line(int(other.arg_max() or 0))
+        raise InputError(problem, source=place.label, line=line)
     pairs = frame.select(
         pl.col(found[ours]).cast(pl.String).alias(ours) for ours in ("query_id", "doc_id")
     )

@@ -27,11 +27,15 @@ def number(value: float | None) -> str:
 
 
 def signed(value: float | None) -> str:
-    """The same with a sign."""
+    """The same with a sign.
+
+    >>> signed(-0.25), signed(0.00001)
+    ('-0.25', '0')
+    """
     if value is None:
         return "unknown"
-    sign = "+" if value > 0 else "-" if value < 0 else ""
-    return sign + number(abs(value))
+    digits = number(abs(value))
+    return digits if digits == "0" else ("+" if value > 0 else "-") + digits
 
 
 def unmoved(

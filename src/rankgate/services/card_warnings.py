@@ -36,14 +36,14 @@ def _of_judgments(field: Field) -> Iterator[str]:
     without = int((relevant == NONE).all(axis=1).sum())
     if without:
         yield (
-            f"{_users(without)} without a relevant item: accuracy counts them as the convention "
-            "has it, lists as any other."
+            f"{_are(without, 'user')} without a relevant item: accuracy counts them as the "
+            "convention has it, lists as any other."
         )
     again = 0 if history is None else int(among(relevant, history).sum())
     if again:
         yield (
-            f"{again:,} relevant items are ones that their user had in training: the parts leak, "
-            "and who repeats training is rewarded; split anew (rankgate split)."
+            f"{_are(again, 'relevant item')} in their user's training too: the parts leak, and "
+            "who repeats training is rewarded; split anew (rankgate split)."
         )
 
 
@@ -60,22 +60,22 @@ def _of_items(field: Field, metrics: Mapping[str, Metric]) -> Iterator[str]:
         lacking = size - int(world.items.is_in(known.implode()).sum())
         if lacking:
             yield (
-                f"{lacking:,} of {size:,} items are not in the table of items: they have no "
-                "category and no group, and their features count 0."
+                f"{_are(lacking, 'item')} not in the table of items: without category and group, "
+                "with features of 0."
             )
     if field.tables.users is not None:
         lacking = len(world.queries) - int(
             world.queries.is_in(field.tables.users.ids.implode()).sum()
         )
         if lacking:
-            yield f"{_users(lacking)} not in the table of users: they are the part (none)."
+            yield f"{_are(lacking, 'user')} not in the table of users, and in the part (none)."
 
 
 def _of_system(field: Field, run: Run, listed: Listed) -> Iterator[str]:
     world = field.world
     unknown = _unknown(run, world.queries)
     if unknown:
-        yield f"{_users(unknown)} without judgments; they are left out."
+        yield f"{_are(unknown, 'user')} without judgments, and left out."
     empty = int((listed.lengths == 0).sum())
     if empty:
         yield f"{empty:,} of {len(world.queries):,} users get no item."
@@ -83,7 +83,7 @@ def _of_system(field: Field, run: Run, listed: Listed) -> Iterator[str]:
         shown = np.unique(listed.items[listed.shown])
         fresh = int(np.count_nonzero(world.seen[shown] == 0))
         if fresh:
-            yield f"{fresh:,} items shown are not in training."
+            yield f"{_are(fresh, 'item')} shown and not in training."
     if listed.history is not None:
         again = int(among(listed.items, listed.history).sum())
         if again:
@@ -101,5 +101,10 @@ def _unknown(run: Run, queries: pl.Series) -> int:
     return int((~users.is_in(queries.implode())).sum())
 
 
-def _users(count: int) -> str:
-    return "1 user is" if count == 1 else f"{count:,} users are"
+def _are(count: int, one: str) -> str:
+    """A number of something, and its verb.
+
+    >>> _are(1, "user"), _are(2000, "item")
+    ('1 user is', '2,000 items are')
+    """
+    return f"1 {one} is" if count == 1 else f"{count:,} {one}s are"
