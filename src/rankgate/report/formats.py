@@ -75,7 +75,9 @@ Whatever takes judgments or a run takes a path, a frame (Polars, pandas, Arrow, 
 `__arrow_c_stream__`), a dict of dicts, or an array: a row a query, a column a document. Arrays are
 NumPy's, SciPy's sparse matrices, and tensors of any library that speaks DLPack, such as PyTorch
 and JAX; none of these is imported. NaN in labels is unjudged, NaN or minus infinity in scores is
-not ranked, and what a sparse matrix leaves out is not there. Padded rows need both sides at once:
+not ranked, and what a sparse matrix leaves out is not there. Documents by number are
+`rankgate.Lists`, and `rankgate.Matrix` gives names to rows and columns; see
+[recommenders](recommenders.md#in-a-notebook). Padded labels and scores need both at once:
 
 ```python
 >>> import numpy as np
