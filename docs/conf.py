@@ -1,5 +1,6 @@
 """The manual: ``make docs`` builds it, warnings being errors and nothing fetched."""
 
+import inspect
 import sys
 from pathlib import Path
 
@@ -30,6 +31,7 @@ napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 nitpicky = True
+suppress_warnings = ["ref.python"]  # two results may have attributes of one name
 nitpick_ignore_regex = [("py:.*", r".*")]  # types of rooms that are not public, polars and numpy
 
 html_theme = "furo"
@@ -49,8 +51,23 @@ def _turned(app, docname, source):  # noqa: ANN001, ANN202 - Sphinx's event
         source[0] = mirrored.turned(source[0], page.parent, way)
 
 
+def _described(app, what, name, obj, options, lines):  # noqa: ANN001, ANN202, ARG001, PLR0917 - Sphinx's event
+    """A result has the attributes of what it is made of; a property's first words are no type."""
+    if what in {"attribute", "property"}:
+        lines.insert(0, "\\")  # nothing, as RST reads it
+    elif what == "class" and not any("Attributes:" in line for line in lines):
+        told = (
+            inspect.getdoc(base) or ""
+            for base in obj.__mro__[1:]
+            if base.__module__[:8] == "rankgate"
+        )
+        found = next((text for text in told if "Attributes:" in text), "")
+        lines += ["", *found[found.find("Attributes:") :].splitlines()] if found else []
+
+
 def setup(app):  # noqa: ANN001, ANN201 - Sphinx's hook
     """Make the pages before Sphinx looks for them."""
     app.connect("builder-inited", lambda app: _pages.write(Path(app.srcdir)))
     app.connect("source-read", _turned)
+    app.connect("autodoc-process-docstring", _described, priority=400)  # before napoleon
     return {"parallel_read_safe": True}

@@ -12,6 +12,8 @@ from _pages.words import MADE, prose, table, toctree
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_MEMBERS = "   :members:\n   :inherited-members: Exception, ValueError, tuple\n"
+
 
 def pages() -> Iterator[tuple[str, str]]:
     """Every page by its place below ``reference/python``."""
@@ -67,5 +69,5 @@ def _class(name: str) -> str:
 
 
 def _directive(kind: str, name: str) -> str:
-    options = "   :members:\n" if kind == "autoclass" else ""
+    options = _MEMBERS if kind == "autoclass" else ""
     return f"```{{eval-rst}}\n.. {kind}:: rankgate.{name}\n{options}\n```\n"
