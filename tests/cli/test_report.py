@@ -175,3 +175,12 @@ def test_standard_input_is_read_once(run, data, tmp_path, place):
     )
     assert piped.code == 0, piped.err
     assert piped.out.count("<tr>") == whole.count("<tr>")
+
+
+def test_a_verdict_is_of_the_first_candidate_alone(run, data):
+    page = read(run("report", *data, "other.run", "-m", "RR@10", "--gate").out)
+    text = " ".join("".join(page.words).split())
+    assert "inconclusive new against old" in text
+    assert "Compared too, without a verdict: other." in text
+    page = read(run("report", *data, "other.run", "-m", "RR@10").out)
+    assert "new and 1 more against old" in "".join(page.words)

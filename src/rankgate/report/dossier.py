@@ -31,7 +31,11 @@ def outline(told: Dossier, worst: int = changes.WORST) -> Outline:
     comparisons = told.comparisons.comparisons
     first = comparisons[0]
     others = len(comparisons) - 1
-    more = f" and {others} more" if others else ""
+    gated = told.verdict is not None  # the verdict is of the first candidate alone
+    more = f" and {others} more" if others and not gated else ""
+    also = ", ".join(each.candidate.name for each in comparisons[1:])
+    lead = [changes.sentence(first), changes.ground(first)]
+    lead += [f"Compared too, without a verdict: {also}."] if gated and others else []
     sections = []
     if told.verdict is not None:
         sections.append(verdict_section(told.verdict.to_dict(), known=first.warnings))
@@ -45,7 +49,7 @@ def outline(told: Dossier, worst: int = changes.WORST) -> Outline:
     return Outline(
         f"{first.candidate.name}{more} against {first.baseline.name}",
         told.verdict.verdict if told.verdict else "",
-        (changes.sentence(first), changes.ground(first)),
+        tuple(lead),
         tuple(sections),
     )
 
@@ -54,8 +58,9 @@ def systems(told: Comparisons, place: str = "") -> list[Section]:
     """All systems by all metrics, and what can be said of three or more."""
     grid, words = leaderboard(told)
     tables: list[Block] = [Table("", grid), words]
-    for heading, each in of_many(told.many) if told.many else ():
-        tables.append(Table(heading, each, find=len(each.rows) > _LONG))
+    if told.many:
+        of_all = of_many(told.many)[1:]  # the first are the means, which stand above
+        tables += [Table(heading, each, find=len(each.rows) > _LONG) for heading, each in of_all]
     return [Section(f"systems{place}", "All systems", tuple(tables))]
 
 
@@ -64,10 +69,12 @@ def _unseen(told: Dossier, each: Comparison, place: int) -> list[Section]:
     if place >= len(told.blindness):
         return []
     blind = told.blindness[place]
+    whose = f" of {each.candidate.name}" if len(told.comparisons.comparisons) > 1 else ""
     tables = (Table(heading, grid) for heading, grid in blindspots.grids(blind))
     words = Points(tuple(blindspots.sentences(blind)))
-    seen = Section(f"blind-{place}", "What metrics do not see", (*tables, words), "Blind spots")
-    title = "What unjudged documents could hide"
+    seen = Section(f"blind-{place}", f"What metrics do not see{whose}", (*tables, words),
+                   "Blind spots")  # fmt: skip
+    title = f"What unjudged documents could hide{whose}"
     if place >= len(told.hidden):
         none = (
             f"No metric here looks only at the first {each.depth} documents; one such as "

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _SHADES = 4
 _SORTED, _TALL = 3, 30  # rows from which on a table can be sorted, and scrolls
+_SENTENCE = 40
 _STATUS = {f"{sign} {word}": word for word, sign in SIGNS.items()}
 
 
@@ -111,7 +112,8 @@ def of_grid(
             first = f'<a href="#{links[i]}">{first}</a>'
         cells = [f"<td{kinds[0]}{_status(row[0])}>{first}</td>"]
         cells += [
-            f"<td{kind}>{safe(word)}</td>" for kind, word in zip(kinds[1:], row[1:], strict=True)
+            f"<td{kind or _wide(word)}>{safe(word)}</td>"
+            for kind, word in zip(kinds[1:], row[1:], strict=True)
         ]
         rows.append(f"<tr>{''.join(cells)}{strips[i] if strips else ''}</tr>")
     marks = [f'id="{anchor}"'] if anchor else []
@@ -131,6 +133,11 @@ def framed(inside: str, label: str, *, tall: bool = False) -> str:
     kind = "scroll tall" if tall else "scroll"
     named = f'tabindex="0" role="group" aria-label="{safe(label)}"'
     return f'<div class="{kind}" {named}>{inside}</div>'
+
+
+def _wide(word: str) -> str:
+    """A sentence in a cell gets room on narrow screens."""
+    return ' class="w"' if len(word) > _SENTENCE else ""
 
 
 def _status(word: str) -> str:

@@ -40,7 +40,7 @@ tbody tr:last-child td{{border-bottom:0}}
 thead th,thead td{{background:var(--soft);vertical-align:bottom}}
 tbody tr:hover td{{background:var(--soft)}}
 .n{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
-th.n{{white-space:normal}}
+th.n{{white-space:normal}}td.w{{min-width:15rem}}
 th button{{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;
 text-align:inherit}}
 th button:hover{{text-decoration:underline}}
