@@ -186,8 +186,11 @@ def among(items: Codes, others: Codes) -> Flags:
     """
     size = max(int(items.max(initial=0)), int(others.max(initial=0))) + 1
     row = np.arange(len(items))[:, None] * size
-    wanted = np.unique((row + others)[others != NONE])
-    found: Flags = np.isin(row + items, wanted) & (items != NONE)
+    wanted, asked = np.sort((row + others)[others != NONE]), row + items
+    if not len(wanted):
+        return np.zeros(items.shape, bool)
+    places = np.minimum(np.searchsorted(wanted, asked), len(wanted) - 1)
+    found: Flags = (wanted[places] == asked) & (items != NONE)
     return found
 
 
