@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import rankgate.metrics
 from rankgate.data import read_qrels, read_run
 from rankgate.data.matrices import Lists, source_of
-from rankgate.errors import RankgateError
+from rankgate.errors import DuplicateError, RankgateError
 from rankgate.metrics.declare import Metric
 from rankgate.scoring import CONVENTIONS, by_number, score
 from rankgate.scoring.by_number import score_by_number
@@ -120,3 +122,37 @@ def test_only_what_is_near_is_looked_at(monkeypatch):
         metrics = [(n, rankgate.metrics.names.parse(n)) for n in names]
         score_by_number(coded, source, metrics, CONVENTIONS["trec"], strict=False)
     assert whole == [10, 12, None, None, None]
+
+
+@st.composite
+def matrices(draw):
+    """Judgments and rankings of a few users and items, with everything that may be in them."""
+    users, items = draw(st.integers(1, 4)), draw(st.integers(1, 6))
+
+    def table(values):
+        row = st.lists(st.sampled_from(values), min_size=items, max_size=items)
+        return np.array(draw(st.lists(row, min_size=users, max_size=users)), float)
+
+    truth, scores = table([np.nan, 0, 1, 2]), table([np.nan, -np.inf, -0.0, 0.0, 0.5, 1, -1])
+    row = st.lists(st.integers(-1, 7), min_size=3, max_size=3)
+    listed = Lists(draw(st.lists(row, min_size=users, max_size=users)))
+    sparse = sp.csr_matrix(np.where(np.isfinite(scores), scores, 0))
+    return truth, draw(st.sampled_from([scores, listed, sparse]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(pair=matrices(), name=st.sampled_from(sorted(CONVENTIONS)))
+def test_whatever_is_in_them(pair, name):
+    grades, rankings = pair
+    how, metrics = CONVENTIONS[name], [(str(m), m) for m in CUT[:6]] + METRICS[:4]
+    try:
+        qrels, run = read_qrels(grades), read_run(rankings, "run")
+        plain = told(score(Index.of(qrels), run, metrics, how))
+    except RankgateError:
+        return  # refused, by id
+    try:
+        coded = Coded.of(source_of(grades, "qrels"))
+        found = told(score_by_number(coded, source_of(rankings, "run"), metrics, how))
+    except DuplicateError:  # by number there is one way only; `evaluate` then goes by id
+        return
+    assert found == plain
