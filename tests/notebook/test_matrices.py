@@ -136,6 +136,9 @@ def test_halves_and_gradients_are_taken_as_they_are(library):
         forms = [made.astype("bfloat16"), made.astype("float16")]
     for form in forms:
         assert means(TRUTHS["sparse"], form) == means(TRUTHS["sparse"], SCORES)
+    if library == "torch":
+        with pytest.raises(InputError, match=r"run1: a sparse tensor; give SciPy's matrix, or"):
+            means(TRUTHS["sparse"], made.to_sparse())
 
 
 class Spoken:

@@ -205,6 +205,8 @@ def source_of(table: Any, name: str) -> Source:  # noqa: ANN401 - any array
         return _padded(table, name)
     given = table if isinstance(table, Matrix) else Matrix(table)
     values = given.values
+    if "sparse" in str(getattr(values, "layout", "")):
+        raise InputError("a sparse tensor; give SciPy's matrix, or .to_dense().", source=name)
     if not hasattr(values, "tocoo") and library(values) is None:
         values = home(values, name)
     if len(values.shape) == 1 and not hasattr(values, "tocoo"):
