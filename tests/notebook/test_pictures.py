@@ -56,6 +56,19 @@ def test_the_first_documents_are_those_of_the_comparison():
     assert rows[0]["at"] == 1 - sum(2.0 + i % 3 >= 3 for i in range(8)) / 8
 
 
+def test_a_scorecard_sets_accuracy_against_lists():
+    qrels = {"u": {"a": 1}, "v": {"b": 1}}
+    same = {"u": {"a": 2.0}, "v": {"a": 2.0}}
+    own = {"u": {"a": 2.0}, "v": {"b": 2.0}}
+    card = rankgate.scorecard(qrels, {"same": same, "own": own}, ["P@1", "RR", "Coverage@1"])
+    told = card.plot("pareto")
+    assert told.title == "P@1 against Coverage@1: 2 systems"
+    assert [(row["system"], row["x"], row["y"], row["front"]) for row in told.rows] == [
+        ("same", 0.5, 0.5, False), ("own", 1.0, 1.0, True),
+    ]  # fmt: skip
+    assert {row["metric"] for row in card.plot().rows} == {"P@1", "RR", "Coverage@1"}
+
+
 def test_the_verb_draws_what_the_command_draws():
     told = rankgate.plot("forest", QRELS, {"old": OLD, "new": NEW}, ["nDCG@3"])
     assert told.rows == _compared().plot("forest").rows

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rankgate.notebook.picture import Picture, pictured
 from rankgate.report import scorecard as report
 from rankgate.services import scorecard as service
+from rankgate.services.tradeoff import tradeoff_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +24,15 @@ class Scorecard(service.Scorecard):
     def report(self, form: str = "text") -> str:
         """The card as text, Markdown, LaTeX, CSV, JSON, or as a page of HTML."""
         return report.render(self, form)
+
+    def plot(self, kind: str = "scorecard") -> Picture:
+        """A picture: scorecard, an axis a metric; pareto, accuracy against what lists are like.
+
+        Raises:
+            UsageError: no such picture of this result, or too little to draw.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        return pictured(kind, dict.fromkeys(("scorecard", "pareto"), lambda: tradeoff_of(self)))
 
     def _repr_html_(self) -> str:
         return report.fragment(self)

@@ -8,9 +8,8 @@ from rankgate.report.charts.beside import spots, written
 from rankgate.report.charts.door import altair
 from rankgate.report.charts.parts import Axis, labelled_lines, table, unmarked
 from rankgate.report.charts.picture import Picture
-from rankgate.report.charts.scored import counted
 from rankgate.report.charts.style import BLUE, DIM, GREY, INK
-from rankgate.report.charts.words import short, shorts
+from rankgate.report.charts.words import queries, short, shorts
 from rankgate.report.numbers import decimal
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ def scorecard(told: Tradeoff) -> Picture:
         "Each axis goes from the worst of these systems to the best, which is on top, with both "
         "means; lines that do not cross agree on the order. The front (no other system is as good "
         f"at everything and better at something): {', '.join(map(short, told.front))}.",
-        counted(told.evaluation),
-        told.evaluation.convention,
+        queries(*told.counts),
+        told.convention,
         tuple(rows),
         altair().layer(_axes(told, height), lines).properties(width=width, height=height),
     )
@@ -92,8 +91,8 @@ def pareto(told: Tradeoff) -> Picture:
         "pareto",
         f"{short(one)} against {short(two)}: {len(rows)} systems",
         f"Blue: no other system is as good at everything and better at something.{more}{better}",
-        counted(told.evaluation),
-        told.evaluation.convention,
+        queries(*told.counts),
+        told.convention,
         tuple(rows),
         _points(rows, (one, two)),
     )
