@@ -5,8 +5,7 @@ for a single metric to nothing. Then a row of the table (the collections with mo
 tried) or a value written out in ``tests/scoring/test_ir_tools.py`` must be another. What nothing
 here notices stands in ``unnoticed.txt``; a choice that stands there and is noticed, or neither,
 fails. ``python tests/golden/test_choices.py`` writes the list anew. The table has rankings alone:
-what a convention chooses for metrics of lists is noticed where those are held against their tools
-(``tests/golden/test_rows_lists.py``, ``oracle/lists.py``).
+what a convention chooses for metrics of lists is noticed by ``make oracle`` (``oracle/lists.py``).
 
 The table is not part of the repository: the tests are skipped where it is missing.
 """

@@ -2,12 +2,15 @@
 
 import csv
 import json
+import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from statsmodels.stats.power import TTestPower
 
 import rankgate
 from rankgate.errors import InputError, UsageError
@@ -272,6 +275,22 @@ def test_what_cannot_be_said_of_so_few_is_not_said(systems):
     assert "p: t test, not corrected (1 test)." in _text(two)
 
 
+def test_how_many_queries_a_wanted_difference_takes(systems):
+    """As statsmodels has it, for a paired t-test."""
+    told = rankgate.compare(*systems, ["P@1"], wanted=0.1, power=0.9).only
+    sd = told.metrics["sd"][0]
+    theirs = TTestPower().solve_power(effect_size=0.1 / sd, alpha=0.05, power=0.9)
+    assert told.plans["queries"][0] == pytest.approx(theirs, rel=1e-6)
+    assert re.search(rf"show 0.1\n.* {math.ceil(theirs)}\n", _lines(told))
+    assert told.to_dict()["plans"][0]["wanted"] == 0.1
+    assert rankgate.compare(*systems, ["P@1"]).only.plans.is_empty()
+    with pytest.raises(UsageError, match="wanted=-1: a difference that is to be shown is above 0"):
+        rankgate.compare(*systems, ["P@1"], wanted=-1.0)
+
+
+def _lines(comparison):
+    return render(Comparisons((comparison,)), "text")
+
+
 def _text(comparison):
-    told = Comparisons((comparison,))
-    return " ".join(render(told, "text").split())
+    return " ".join(_lines(comparison).split())

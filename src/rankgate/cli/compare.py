@@ -32,6 +32,19 @@ from rankgate.services.tags import tags_from
 @click.option(
     "--band", type=float, default=0.0, metavar="X", help="A difference of at most X is a tie."
 )
+@click.option(
+    "--wanted",
+    type=float,
+    metavar="X",
+    help="A difference that should be found: how many queries it takes.",
+)
+@click.option(
+    "--power",
+    type=float,
+    default=0.8,
+    show_default=True,
+    help="The chance to find it, and what is called detectable.",
+)
 @comparing.unequal
 @click.option(
     "--tags",
@@ -77,6 +90,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     resamples: int,
     seed: int,
     band: float,
+    wanted: float | None,
+    power: float,
     unequal: str,
     tags: str | None,
     slices: tuple[str, ...],
@@ -94,6 +109,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate compare qrels.txt old.run new.run --query q17
     rankgate compare qrels.txt old.run a.run b.run c.run --test randomization --correction maxt
     rankgate compare qrels.txt old.run new.run --tags tags.csv --slice intent
+    rankgate compare qrels.txt old.run new.run --wanted 0.02 --power 0.9
     """  # noqa: D301 - click needs the character that \b makes
     if lists and form != "json":
         raise UsageError("--lists is for --format json; one query's lists are shown by --query.")
@@ -101,8 +117,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     refuse_clashes(inputs, output)
     if query_id is not None and (len(candidates) > 1 or form != "text"):
         raise UsageError("--query shows one candidate as text; leave out the others and --format.")
-    rules = Rules(Way(test, interval, level, band=band, resamples=resamples, seed=seed),
-                  correction, unequal, slices)  # fmt: skip
+    way = Way(test, interval, level, power, band, resamples, seed, wanted)
+    rules = Rules(way, correction, unequal, slices)
     extra = services.metrics_from(metrics_from)
     with Progress(len(candidates) + 2) as progress:
         told = compare(

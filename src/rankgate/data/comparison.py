@@ -68,6 +68,10 @@ difference that n queries show with the power asked for; needed how many queries
 as large as delta."""
 
 
+PLANS = {"metric": pl.String, "wanted": pl.Float64, "queries": pl.Float64}
+"""How many queries, by the spread of the differences, show one of the wanted size."""
+
+
 @dataclass(frozen=True)
 class Side:
     """One system, scored: all that a comparison needs to know of it.
@@ -144,6 +148,8 @@ class Comparison:
         slices: as ``metrics`` after ``tag``, ``value``, for each value of each tag asked for.
         interactions: ``tag``, ``metric``, ``p_value``: do the values of a tag differ in delta?
         judged: ``system``, ``k``, ``share``: mean share of judged documents among the first k.
+        plans: ``metric``, ``wanted``, ``queries``: how many queries show a true difference of the
+            size that was wanted; no rows where none was.
         warnings: what a reader should know before trusting a figure, a sentence each.
         level: of the intervals; `alpha` is 1 minus it.
         interval: their method.
@@ -180,6 +186,7 @@ class Comparison:
     resamples: int = 0
     lower: tuple[str, ...] = ()
     names: tuple[str, ...] = field(default=())
+    plans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PLANS))
 
     def __post_init__(self) -> None:
         lacking = [name for name in METRICS if name not in self.metrics.columns]
@@ -225,7 +232,8 @@ class Comparison:
 
 
 _FIGURES = ("level", "interval", "test", "correction", "power", "depth", "seed", "resamples")
-_TABLES = ("metrics", "slices", "interactions", "judged", "latency", "states", "excluded")
+_TABLES = ("metrics", "slices", "interactions", "judged", "latency", "states", "excluded",
+           "plans")  # fmt: skip
 
 
 def _plain(identity: Identity) -> dict[str, Any]:

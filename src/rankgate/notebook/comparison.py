@@ -87,6 +87,8 @@ def compare(
     resamples: int = 100_000,
     seed: int = 0,
     band: float = 0.0,
+    wanted: float | None = None,
+    power: float = 0.8,
     unequal: str = "refuse",
     slices: Sequence[str] = (),
     tags: pl.DataFrame | None = None,
@@ -108,6 +110,8 @@ def compare(
         resamples: of tests and intervals that draw.
         seed: of the drawing.
         band: a difference of at most this size is a tie.
+        wanted: a difference that should be found; ``plans`` says how many queries it takes.
+        power: the chance to find it, and what is called detectable.
         unequal: what queries are that only one system ran: refuse, zero or drop.
         slices: tags whose values get figures of their own.
         tags: ``query_id`` and a column for each tag.
@@ -125,7 +129,7 @@ def compare(
     >>> told.metrics.select("n", "baseline", "candidate", "delta").row(0)
     (20, 0.5, 1.0, 0.5)
     """
-    way = Way(test, interval, level, band=band, resamples=resamples, seed=seed)
+    way = Way(test, interval, level, power, band, resamples, seed, wanted)
     rules = service.Rules(way, correction, unequal, tuple(slices))
     told = service.compare(
         qrels, baseline, candidates, metrics, convention,

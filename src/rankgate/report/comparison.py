@@ -81,15 +81,18 @@ def figures(told: Comparison) -> Grid:
 
 
 def effects(told: Comparison) -> Grid:
-    """What this set of queries can tell at all."""
+    """What this set of queries can tell at all, and how many a wanted difference takes."""
+    head = ["metric", "queries", "effect\n(gz)", "sd of the\ndifferences", f"detect{SOFT}\nable",
+            "queries to show\nthis difference"]  # fmt: skip
+    head += [f"queries to\nshow {wanted:g}" for wanted in told.plans["wanted"][:1]]
+    plans = {row["metric"]: row["queries"] for row in told.plans.iter_rows(named=True)}
     rows = [
         (row["metric"], str(row["n"]), number(row["effect"], 2), decimal(row["sd"]),
-         decimal(row["mde"]), whole(row["needed"]))
+         decimal(row["mde"]), whole(row["needed"]),
+         *([whole(plans.get(row["metric"]))] if plans else []))
         for row in told.metrics.iter_rows(named=True)
     ]  # fmt: skip
-    head = ("metric", "queries", "effect\n(gz)", "sd of the\ndifferences", f"detect{SOFT}\nable",
-            "queries to show\nthis difference")  # fmt: skip
-    return Grid(head, tuple(rows))
+    return Grid(tuple(head), tuple(rows))
 
 
 def side_by_side(told: Comparison, query_id: str) -> Grid:

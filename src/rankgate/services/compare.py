@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.data.comparison import METRICS, Comparison, Identity, Side
+from rankgate.data.comparison import METRICS, PLANS, Comparison, Identity, Side
 from rankgate.errors import UsageError
 from rankgate.services import compared as parts
 from rankgate.services.cautions import cautions
@@ -16,7 +16,7 @@ from rankgate.services.conventions import refuse_mixed
 from rankgate.services.evaluate import DEFAULT_METRICS
 from rankgate.services.many import Many, many
 from rankgate.services.names import sides_apart
-from rankgate.services.paired import Way, figures
+from rankgate.services.paired import Way, figures, planned
 from rankgate.services.side import DEPTH, Scorer
 from rankgate.services.slices import max_t, sliced
 from rankgate.services.values import Values, values_of
@@ -242,7 +242,17 @@ def _comparison(
         seed=way.seed,
         lower=other.lower,
         resamples=way.drawn,
+        plans=_plans(values.metrics, pair.figures, way),
     )
+
+
+def _plans(names: Sequence[str], told: Figures, way: Way) -> pl.DataFrame:
+    queries = planned(told, way)
+    rows = [
+        {"metric": name, "wanted": way.wanted, "queries": each}
+        for name, each in zip(names, queries, strict=False)
+    ]
+    return pl.DataFrame(rows, schema=PLANS).with_columns(pl.col("queries").fill_nan(None))
 
 
 def _metrics(

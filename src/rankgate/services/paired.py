@@ -51,6 +51,7 @@ class Way:
         band: a difference of at most this size is a tie.
         resamples: of tests and intervals that draw.
         seed: of the drawing.
+        wanted: a difference that is to be shown; None where nobody asks how many queries it takes.
     """
 
     test: str = "t"
@@ -60,6 +61,7 @@ class Way:
     band: float = 0.0
     resamples: int = 100_000
     seed: int = 0
+    wanted: float | None = None
 
     def __post_init__(self) -> None:
         for name, given, known in (
@@ -72,6 +74,10 @@ class Way:
                 raise UsageError(f"{name}={share}: it lies between 0 and 1, as 0.95 does.")
         if self.resamples < 1 or self.band < 0:
             raise UsageError("resamples are 1 or more, and a band of ties is 0 or more.")
+        if self.wanted is not None and not self.wanted > 0:
+            raise UsageError(
+                f"wanted={self.wanted:g}: a difference that is to be shown is above 0."
+            )
 
     @property
     def drawn(self) -> int:
@@ -134,6 +140,22 @@ def figures(baseline: Floats, candidate: Floats, way: Way) -> Figures:
         n=n, p_raw=p, p_max=p_max, mc_error=error, wins=wins, ties=n - wins - losses,
         losses=losses, warnings=tuple(words for _, words in told), **figure,
     )  # fmt: skip
+
+
+def planned(told: Figures, way: Way) -> list[float]:
+    """How many queries show the wanted difference, by column; NaN where nothing varies.
+
+    Empty where no difference is wanted.
+    """
+    from rankgate.stats.power import needed  # noqa: PLC0415 - scipy only where it is needed
+
+    if way.wanted is None:
+        return []
+    alpha = 1 - way.level
+    return [
+        needed(way.wanted, float(sd), alpha, way.power) if sd > 0 else float("nan")
+        for sd in told.sd
+    ]
 
 
 _NUMBERS = ("baseline", "candidate", "delta", "low", "high", "gz", "sd", "mde", "needed")

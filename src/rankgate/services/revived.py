@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.comparison import METRICS, Comparison, Identity
+from rankgate.data.comparison import METRICS, PLANS, Comparison, Identity
 from rankgate.errors import InputError, UsageError
 from rankgate.services.compare import Comparisons
 from rankgate.services.many import TABLES, Many
@@ -33,6 +33,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
                 "p95": _NUMBER, "p99": _NUMBER},
     "states": {"system": _TEXT, "state": _TEXT, "queries": _COUNT},
     "excluded": {"query_id": _TEXT, "metric": _TEXT, "reason": _TEXT},
+    "plans": PLANS,
 }  # fmt: skip
 _FIGURES = ("level", "interval", "test", "correction", "power", "depth", "seed", "resamples")
 
