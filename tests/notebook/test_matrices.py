@@ -220,6 +220,9 @@ def test_columns_may_be_said():
     said = {"query_id": "who", "doc_id": "what", "grade": "stars", "score": "mine"}
     told = rankgate.evaluate(truth, {"one": run}, ["RR"], columns=said)
     assert told.means.row(0) == ("one", 1 / 2)
+    left = pl.DataFrame({"who": ["u"], "what": ["b"]})
+    told = rankgate.evaluate(truth, run, ["RR"], columns=said, train=left, drop_seen=True)
+    assert told.means["RR"].item() == 1.0
     with pytest.raises(InputError, match="no column for query_id among who, what, score"):
         rankgate.evaluate(truth, run, ["RR"])
     with pytest.raises(UsageError, match="frames have no column 'user' here; say query_id"):

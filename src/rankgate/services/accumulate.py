@@ -93,7 +93,7 @@ class Accumulator:
         self._metrics = known_metrics(metrics, self._how, (*extra, *FACET_METRICS))
         self._columns = columns
         whole = {label: each for label, each in self._metrics if is_of_lists(each)}
-        self._listing = Listing.of(whole, self._how, beside or Beside(), catalogue)
+        self._listing = Listing.of(whole, self._how, beside or Beside(), catalogue, columns)
         self._world = self._listing.base() if whole else None
         if self._world is not None and not len(self._world.items):
             told = "metrics of lists need all items beforehand; give catalogue, train or items."

@@ -143,7 +143,7 @@ def evaluate(
     if not readable:
         raise UsageError("no run to score; give at least one.")
     judged = Judged.of(renamed(qrels, columns), subtopics=bool(faceted))
-    lists = _lists(together, rules, beside, catalogue)
+    lists = _lists(together, rules, beside, catalogue, columns)
     train = lists.leaving if lists else None
     topics = _topics(judged, beside) if faceted else None
     scored = []
@@ -168,6 +168,7 @@ def _lists(
     how: Convention,
     beside: Beside | None,
     catalogue: int | Iterable[object] | None,
+    columns: Mapping[str, str] | None,
 ) -> Listing | None:
     """What metrics of lists are computed with; None where nothing asks for it."""
     if not together and not (beside and beside.drop_seen):
@@ -175,7 +176,7 @@ def _lists(
     from rankgate.services.card_inputs import Beside  # noqa: PLC0415 - of metrics of lists only
     from rankgate.services.listing import Listing  # noqa: PLC0415 - as above
 
-    return Listing.of(dict(together), how, beside or Beside(), catalogue)
+    return Listing.of(dict(together), how, beside or Beside(), catalogue, columns)
 
 
 def _topics(judged: Judged, beside: Beside | None) -> Qrels:

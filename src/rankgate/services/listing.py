@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.data.columns import renamed
 from rankgate.data.ids import present
 from rankgate.data.matrices import Dense, Padded, Source, is_source
 from rankgate.data.qrels import SCHEMA, Qrels
@@ -99,12 +100,16 @@ class Listing:
         how: Convention,
         beside: Beside,
         catalogue: int | Iterable[object] | None,
+        columns: Mapping[str, str] | None = None,
     ) -> Listing:
-        """Read what is given beside judgments and runs.
+        """Read what is given beside judgments and runs, frames by the names of their columns.
 
         Raises:
             InputError: a table that cannot be read.
         """
+        frames = ("train", "baseline", "earlier")
+        beside = replace(beside, **{name: renamed(getattr(beside, name), columns)
+                                    for name in frames})  # fmt: skip
         by_number = is_source(beside.train)
         read = replace(beside, train=None, drop_seen=False) if by_number else beside
         return cls(metrics, how, beside, Tables.of(read), named(catalogue))
