@@ -34,6 +34,7 @@ WORDS = {
     "distributions": "qrels.txt bm25.run dense.run rerank.run -m nDCG@10",
     "precision-recall": "qrels.txt bm25.run rerank.run",
     "power": "qrels.txt bm25.run dense.run -m nDCG@10",
+    "holes": "qrels.txt bm25.run rrf.run -m nDCG@10 -m RR@5",
     "calibration": "qrels.txt bm25.run rrf.run -m nDCG@10",
     "agreement": "ratings.csv",
     "scorecard": "qrels.txt bm25.run dense.run rrf.run rerank.run -m nDCG@10 -m R@10 -m AP",

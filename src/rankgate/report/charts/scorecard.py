@@ -35,12 +35,13 @@ def scorecard(told: Tradeoff) -> Picture:
         rows, x, Axis("share", "", (0, 1), bare=True), size=(width, _HEIGHT)
     )  # fmt: skip
     height = lines.height
+    falls = "" if all(told.higher.values()) else " ↓: lower is better."
     return Picture(
         "scorecard",
         f"{len(told.means)} systems by {len(told.higher)} metrics",
         "Each axis goes from the worst of these systems to the best, which is on top, with both "
         "means; lines that do not cross agree on the order. The front (no other system is as good "
-        f"at everything and better at something): {', '.join(map(short, told.front))}.",
+        f"at everything and better at something): {', '.join(map(short, told.front))}.{falls}",
         queries(*told.counts),
         told.convention,
         tuple(rows),
@@ -62,8 +63,8 @@ def _axes(told: Tradeoff, height: float) -> Any:  # noqa: ANN401 - Altair's
     for place, (metric, higher) in enumerate(told.higher.items()):
         values = sorted((own[metric] for own in told.means.values()), reverse=higher)
         rows.append({
-            "place": place, "metric": short(metric, 20), "best": decimal(values[0]),
-            "worst": decimal(values[-1]),
+            "place": place, "metric": f"{short(metric, 20)}{'' if higher else ' ↓'}",
+            "best": decimal(values[0]), "worst": decimal(values[-1]),
         })  # fmt: skip
     base = alt.Chart(table(rows)).encode(x=alt.X("place:Q", axis=unmarked()))
     words = (("metric", -26, INK), ("best", -12, DIM), ("worst", height + 14, DIM))
