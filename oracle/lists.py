@@ -36,7 +36,8 @@ HEAD = """\
 # Agreement on metrics on lists
 
 `make oracle` also gives {count} random worlds (seed {seed}) to the libraries below: training, items
-with features, and a list for every user; by turns {kinds}.
+with features, and a list for every user. By turns:
+{kinds}.
 Every value is held against `rankgate scorecard` under the convention of the library's name, called
 as the library calls it. This page is what it wrote; {agree:,} values agree, {differ:,} do not.
 The values of the first worlds stand in `tests/golden/lists.json` and are held in the tests.

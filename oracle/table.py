@@ -230,6 +230,7 @@ LIST_PEERS = (
         ),
     ),
     Peer("lenskit", "lenskit", "2025.8.1", "lists_lenskit.py", "lenskit"),
+    Peer("evidently", "evidently", "0.7.23", "lists_evidently.py", "evidently", also=("pandas",)),
     Peer(
         "recbole",
         "recbole",

@@ -225,7 +225,7 @@ RECPACK = Convention(
 EVIDENTLY = Convention(
     "evidently",
     "Evidently: its ranking metrics over the rows of one table, users without feedback left out",
-    source="evidently, legacy/metrics/recsys, by reading",
+    source="evidently, legacy/metrics/recsys, by reading; metrics on lists by 0.7.23 itself",
     defects=(
         "equal scores get the mean of their ranks, cut to a whole number",
         "at a k behind the end of a list, average precision and recall count its last item again",
