@@ -167,6 +167,7 @@ def test_the_command_in_every_form_and_with_a_saved_baseline(place):
         text = run("gate", "qrels.txt", "popular.run", "wide.run", "--format", form).stdout
         assert "Coverage@5" in text
         assert "AWRF@5" in text
+        assert "None" not in text
     saved = run("baseline", "save", "main", "qrels.txt", "popular.run", "-m", "nDCG@10")
     assert saved.exit_code == 0, saved.output
     again = run("gate", "qrels.txt", "main", "wide.run")
@@ -179,3 +180,12 @@ def test_the_command_in_every_form_and_with_a_saved_baseline(place):
     policy.write_text(policy.read_text().replace('items = "items.csv"\n', ""))
     given = run("gate", "qrels.txt", "popular.run", "wide.run", "--items", "items.csv")
     assert given.exit_code == 0, given.output
+
+
+def test_a_query_is_won_where_less_is_better_and_it_fell():
+    qrels = {f"q{i}": {"good": 1, "bad": 0} for i in range(12)}
+    good = {query: {"good": 2.0, "bad": 1.0} for query in qrels}
+    bad = {query: {"good": 1.0, "bad": 2.0} for query in qrels}
+    told = rankgate.compare(qrels, bad, good, ["Fallout@1", "P@1"])
+    counts = told.metrics.select("metric", "wins", "ties", "losses").rows()
+    assert counts == [("Fallout@1", 12, 0, 0), ("P@1", 12, 0, 0)]

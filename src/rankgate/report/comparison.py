@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 from rankgate.errors import UsageError
 from rankgate.report import as_csv, as_json, as_latex, as_markdown
 from rankgate.report.as_text import WIDTH, fitted
-from rankgate.report.figures import corrected, interval, number, p_value, signed, way, whole
+from rankgate.report.figures import (
+    corrected,
+    interval,
+    number,
+    p_value,
+    signed,
+    way,
+    whole,
+    won,
+)
 from rankgate.report.grid import SOFT, Grid, printable
 from rankgate.report.numbers import UNDEFINED, decimal
 from rankgate.report.paragraphs import wrapped
@@ -71,7 +80,7 @@ def figures(told: Comparison) -> Grid:
         (
             row["metric"], decimal(row["baseline"]), decimal(row["candidate"]),
             signed(row["delta"]), interval(row["low"], row["high"]), p_value(row["p_value"]),
-            f"{row['wins']}/{row['ties']}/{row['losses']}",
+            won(row),
         )
         for row in told.metrics.iter_rows(named=True)
     ]  # fmt: skip

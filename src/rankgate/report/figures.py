@@ -8,7 +8,7 @@ from rankgate.report.numbers import UNDEFINED
 from rankgate.services.paired import DRAWN, MOST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _SMALL = 0.001
 
@@ -60,6 +60,15 @@ def whole(value: float | None) -> str:
     if value is None:
         return UNDEFINED
     return "> 1,000,000" if value > 1e6 else f"{-int(-value // 1):,}"  # noqa: PLR2004
+
+
+def won(row: Mapping[str, int | None]) -> str:
+    """Queries won, tied and lost; a number about all lists together has none.
+
+    >>> won({"wins": 3, "ties": 0, "losses": 1}), won({"wins": None})
+    ('3/0/1', '')
+    """
+    return "" if row["wins"] is None else f"{row['wins']}/{row['ties']}/{row['losses']}"
 
 
 def way(

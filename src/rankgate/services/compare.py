@@ -216,6 +216,7 @@ def _comparison(
     corrected = rules.correction if tests > 1 else "none"
     table = _metrics(values.metrics, pair.figures, p_value, way, corrected)
     slices, interactions = sliced(base, values, rules.slices, way, _metrics)
+    table, slices = (_won(each, other.lower) for each in (table, slices))
     depth, judged = min(base.depth, other.depth), parts.judged_of(base, other)
     return Comparison(
         baseline=Identity(base.name, base.tag, base.sha256),
@@ -269,6 +270,15 @@ def _metrics(
         schema=METRICS,
     )  # fmt: skip
     return table.with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _won(table: pl.DataFrame, lower: tuple[str, ...]) -> pl.DataFrame:
+    """A query is won where its value rose; where less is better, where it fell."""
+    fell = pl.col("metric").is_in(list(lower))
+    return table.with_columns(
+        pl.when(fell).then("losses").otherwise("wins").alias("wins"),
+        pl.when(fell).then("wins").otherwise("losses").alias("losses"),
+    )
 
 
 def renamed(side: Side, name: str) -> Side:
