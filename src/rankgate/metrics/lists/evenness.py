@@ -46,7 +46,7 @@ def gini(
     if parts <= 0 or not counts.sum():
         return float("nan")
     weights = 2 * np.arange(1, n + 1) - n - 1
-    return float(weights @ counts) / (parts * float(counts.sum()))
+    return float((weights * counts).sum()) / (parts * float(counts.sum()))
 
 
 def equality(sums: Sums, *, over: Over = "catalogue", divisor: Divisor = "n") -> float:
@@ -80,7 +80,7 @@ def entropy(
     if not len(counts):
         return float("nan")
     shares = counts / counts.sum()
-    found = float(-(shares @ np.log(shares)) / np.log(base)) + 0.0
+    found = float(-(shares * np.log(shares)).sum() / np.log(base)) + 0.0
     return found if per == "all" else found / len(counts)
 
 

@@ -39,8 +39,8 @@ def personalization(
         return float("nan")
     if similarity == "overlap":
         k = cutoff or float(sums.counts.sum()) / sums.filled
-        return 1 - (float(sums.counts @ sums.counts) / k - sums.squares) / pairs
-    return 1 - (float(sums.scaled @ sums.scaled) - sums.squares) / pairs
+        return 1 - (float((sums.counts**2).sum()) / k - sums.squares) / pairs
+    return 1 - (float((sums.scaled**2).sum()) - sums.squares) / pairs
 
 
 Personalization = ListMetric(
