@@ -34,6 +34,8 @@ or the first row counts, and the others hold their places for nothing."""
 _DOCUMENTS = 16_000_000
 """Documents of one query at most: they are held together."""
 
+_PIECE = 1 << 18  # rows at once of a run in memory
+
 
 class ScatteredError(Exception):
     """A query's rows stand apart in the file; no message for a user: the whole is read instead."""
@@ -141,6 +143,17 @@ class Run:
             yield self.table.with_row_index("row").sort(first, "row").drop("row")
 
         return replace(self, pieces=pieces)
+
+    def held(self) -> Run:
+        """The same run in memory, for those who read it more than once.
+
+        Raises:
+            InputError, DuplicateError: as ``table``.
+        """
+        table = self.table
+        same = replace(self, pieces=lambda: table.iter_slices(_PIECE))
+        same.__dict__["table"] = table  # as the cached property would
+        return same
 
     def _with_end(self) -> Iterator[pl.DataFrame | None]:
         yield from ahead(self.pieces())

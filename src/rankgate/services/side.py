@@ -78,7 +78,7 @@ class Scorer:
         Raises:
             InputError: a run that cannot be read, or has no judged query.
         """
-        ranked = read_run(run, name)
+        ranked = read_run(run, name).held()
         scores = score(self.index, ranked, list(self.metrics), self.how)
         lists = tops(ranked, self.index, self.how, self.depth)
         return Side(
