@@ -143,11 +143,13 @@ def _turned(matrix: Floats, samples: int, seed: int) -> Floats:
     turns = np.lib.stride_tricks.sliding_window_view(twice, systems, axis=1)
     some = max(1, int(np.log(_TABLE) / np.log(systems)))
     sums = np.zeros((samples, systems))
+    drawn = np.empty_like(sums)
     for begin in range(0, n, some):
         table = np.zeros((1, systems))
         for row in turns[begin : begin + some]:
             table = (table[:, None] + row).reshape(-1, systems)
-        sums += table[rng.integers(len(table), size=samples)]
+        which = rng.integers(len(table), size=samples)
+        sums += np.take(table, which, axis=0, out=drawn, mode="clip")  # clip: without a copy
     return np.asarray(np.ptp(sums, axis=1) / n, np.float64)
 
 
