@@ -189,3 +189,16 @@ def test_a_query_is_won_where_less_is_better_and_it_fell():
     told = rankgate.compare(qrels, bad, good, ["Fallout@1", "P@1"])
     counts = told.metrics.select("metric", "wins", "ties", "losses").rows()
     assert counts == [("Fallout@1", 12, 0, 0), ("P@1", 12, 0, 0)]
+
+
+@pytest.mark.parametrize(("part", "n"), [("new", 20), ("light", 21), ("heavy", 19)])
+def test_activity_is_a_slice_where_there_is_training(part, n):
+    import polars as pl  # noqa: PLC0415 - here alone
+
+    rows = [(f"u{u:02}", f"i{i}") for u in range(20, USERS) for i in range(1 + (u > 40))]
+    train = pl.DataFrame(rows, schema=["user", "item"], orient="row")
+    text = rule("improvement", "Coverage@5", by=0.1, slice=f"activity={part}")
+    _, outcome = ended(POPULAR, WIDE, text, train=train)
+    assert (outcome.status, outcome.n) == ("pass", n)
+    text = rule("noninferiority", "P@5", margin=0.5, slice=f"activity={part}")
+    assert ended(POPULAR, WIDE, text, train=train)[1].n == n

@@ -14,7 +14,7 @@ from rankgate.gate.whole import Whole
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.scoring.world import places
-from rankgate.services.card_inputs import EVERY, Tables, lists_of, missing, world_of
+from rankgate.services.card_inputs import EVERY, lists_of, missing, world_of
 from rankgate.services.evaluate import chosen_metrics
 from rankgate.services.redrawn import redrawn
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring import Convention
-    from rankgate.services.card_inputs import Beside
+    from rankgate.services.card_inputs import Beside, Tables
     from rankgate.services.side import Scorer
 
 _PAIR = ["query_id", "doc_id"]
@@ -77,6 +77,7 @@ class Beyond:
         scorer: Scorer,
         sides: Sequence[Side],
         beside: Beside,
+        tables: Tables | None,
     ) -> Beyond:
         """From sides, whose lists are deep enough.
 
@@ -85,10 +86,9 @@ class Beyond:
             UsageError: a metric that needs what is not there, or looks deeper than lists were
                 kept.
         """
-        if not metrics:
+        if not metrics or tables is None:
             return cls(metrics, pl.Series([], dtype=pl.String), (), ())
         depth = _deep(metrics, sides)
-        tables = Tables.of(beside)
         tops = [
             side.lists.filter(pl.col("rank") <= depth).sort("query_id", "rank").select(_PAIR)
             for side in sides

@@ -70,14 +70,32 @@ def parts_of(name: str, world: World, tables: Tables) -> list[Part]:
     return list(_valued(name, of, words))
 
 
+def active(users: pl.Series, train: pl.DataFrame) -> pl.Series:
+    """Whether each user is new to training, light, or heavy, as `parts_of` tells them apart.
+
+    Args:
+        users: ids, each once.
+        train: ``query_id`` and ``doc_id``.
+    """
+    found = train.group_by("query_id").agg(pl.col("doc_id").n_unique().alias("had"))
+    rows = pl.DataFrame({"query_id": users})
+    had = rows.join(found, on="query_id", how="left", maintain_order="left")["had"].fill_null(0)
+    words = np.full(len(users), "", object)
+    for word, mask in _groups(had.to_numpy()).items():
+        words[mask] = word
+    return pl.Series(ACTIVITY, words.tolist(), pl.String)
+
+
 def _activity(world: World) -> list[Part]:
     assert world.history is not None  # noqa: S101 - there is training
-    had = np.count_nonzero(world.history != NONE, axis=1)
+    groups = _groups(np.count_nonzero(world.history != NONE, axis=1)).items()
+    return [Part(ACTIVITY, "users", value, mask) for value, mask in groups if mask.any()]
+
+
+def _groups(had: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
+    """Who is new, light and heavy by the number of items that each had."""
     median = float(np.median(had[had > 0])) if had.any() else 0.0
-    groups = {
-        "new": had == 0, "light": (had > 0) & (had <= median), "heavy": had > median,
-    }  # fmt: skip
-    return [Part(ACTIVITY, "users", value, mask) for value, mask in groups.items() if mask.any()]
+    return {"new": had == 0, "light": (had > 0) & (had <= median), "heavy": had > median}
 
 
 def _column(name: str, tables: Tables) -> tuple[Described, str]:

@@ -17,7 +17,8 @@ from rankgate.gate.policy import default, found, read
 from rankgate.services import baseline as baselines
 from rankgate.services.admissions import admissions
 from rankgate.services.beyond import Beyond, apart, deepest, with_wholes
-from rankgate.services.card_inputs import Beside
+from rankgate.services.card_inputs import Beside, Tables
+from rankgate.services.card_slices import ACTIVITY, active
 from rankgate.services.compare import Rules, compared
 from rankgate.services.conventions import chosen_convention
 from rankgate.services.evaluate import DEFAULT_METRICS
@@ -89,6 +90,9 @@ def gate(
         tags=_tags(tags, rules),
     )  # fmt: skip
     refuse_impossible(rules.rules, scorer.metrics)
+    given = (beside or Beside()).filled(rules.lists, rules.folder)
+    tables = Tables.of(given) if lists or ACTIVITY in rules.slices else None
+    scorer = _with_activity(scorer, rules, tables)
     other = scorer.side(candidate)
     if saved is not None and saved.baseline.side.qrels_sha256 != scorer.qrels.sha256:
         return _stale(saved, other, rules)
@@ -98,9 +102,7 @@ def gate(
     way = Way(interval=_interval(rules), level=1 - rules["alpha"], power=rules["power"],
               seed=rules["seed"])  # fmt: skip
     again = [scorer.side(run) for run in noise]
-    beyond = Beyond.of(
-        lists, scorer, [base, other, *again], (beside or Beside()).filled(rules.lists, rules.folder)
-    )
+    beyond = Beyond.of(lists, scorer, [base, other, *again], given, tables)
     (told,) = compared(beyond.scored(0, base), beyond.scored(1, other),
                        Rules(way, unequal=rules["unequal"], slices=()))  # fmt: skip
     wholes = beyond.wholes(told, rules, rules.lists["resamples"])
@@ -146,6 +148,19 @@ def _tags(tags: str | Path | pl.DataFrame | None, rules: Policy) -> pl.DataFrame
     if tags is not None:
         return tags_from(tags)
     return tags_from(rules.folder / rules["tags"]) if rules["tags"] else None
+
+
+def _with_activity(scorer: Scorer, rules: Policy, tables: Tables | None) -> Scorer:
+    """Tags that say who is new, light and heavy, where a rule asks for it and training is there."""
+    if ACTIVITY not in rules.slices or tables is None or tables.train is None:
+        return scorer
+    users = scorer.qrels.table["query_id"].unique().sort()
+    told = pl.DataFrame({"query_id": users, ACTIVITY: active(users, tables.train)})
+    if scorer.tags is not None and ACTIVITY not in scorer.tags.columns:
+        told = scorer.tags.join(told, on="query_id", how="full", coalesce=True)
+    elif scorer.tags is not None:
+        told = scorer.tags
+    return replace(scorer, tags=told)
 
 
 def _interval(rules: Policy) -> str:

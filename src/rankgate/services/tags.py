@@ -10,7 +10,7 @@ from rankgate.data.run_meta import read
 from rankgate.data.source import source
 from rankgate.errors import InputError
 
-_NAMES = ("query_id", "qid", "query-id", "query", "topic")
+_NAMES = ("query_id", "qid", "query-id", "query", "topic", "user_id", "user")
 
 
 def tags_from(path: str | Path) -> pl.DataFrame:
