@@ -33,6 +33,7 @@ bench: .venv/.run      ## side by side with the peers; an hour
 	$(BIN)/python bench/conventions.py
 	$(BIN)/python bench/reading.py
 	$(BIN)/python bench/randomization.py
+	$(BIN)/python bench/report.py
 	$(BIN)/python bench/recommending.py
 	$(BIN)/python bench/splitting.py
 
