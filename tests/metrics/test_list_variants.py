@@ -43,3 +43,13 @@ def test_any_similarity_can_be_given():
     assert np.isnan(values[2])
     with pytest.raises(UsageError, match="needs how alike two items are"):
         ILD(similarity="given").value(Listed(np.array([[0, 1]]), 2))
+
+
+def test_variants_that_keep_no_bounds_have_none():
+    features = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]] * 3)
+    told = Listed(np.arange(12)[None], 12, features=features)
+    loose = ILD(divisor="items")
+    assert loose.value(told) > ILD.high
+    assert (loose.low, loose.high) == (-np.inf, None)
+    assert (ILD(single="zero").low, ILD(single="zero").high) == (0, 2)
+    assert parse_list(str(loose @ 5)) == loose @ 5

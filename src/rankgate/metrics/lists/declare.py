@@ -1,5 +1,6 @@
 """The passport of a metric on lists: what it needs, and how partial results become one."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -41,6 +42,10 @@ _ASKS: Mapping[tuple[str, str], tuple[Need, Need | None]] = {
     ("against", "history"): ("history", "earlier"),
 }
 """What values of parameters need, and what they make needless."""
+_BOUNDLESS = frozenset({
+    ("divisor", "items"), ("relevance", "only"), ("similarity", "given"), ("similarity", "overlap"),
+})  # fmt: skip
+"""Values of parameters under which a metric does not keep its bounds."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,16 @@ class ListMetric(Metric):
     needs: tuple[Need, ...] = ()
     finish: Callable[..., float] | None = None
     blind_to: str = "whether anything shown is relevant"
+
+    def __call__(self, **values: object) -> "ListMetric":
+        """As of `Metric`; variants of libraries that know no bounds have none.
+
+        >>> from rankgate.metrics.lists import ILD
+        >>> ILD.high, ILD(divisor="items").high
+        (2.0, None)
+        """
+        read = {name: self._read(name, value) for name, value in values.items()}
+        return self._given({**dict(self.given), **read})
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -98,7 +113,13 @@ class ListMetric(Metric):
         "Gini(divisor='n-1',of='exposure')"
         """
         every = {name: self._read(name, value) for name, value in defaults.items()}
-        return replace(self, given=tuple(sorted({**every, **dict(self.given)}.items())))
+        return self._given({**every, **dict(self.given)})
+
+    def _given(self, given: Mapping[str, Any]) -> "ListMetric":
+        pairs = tuple(sorted(given.items()))
+        if _BOUNDLESS.isdisjoint(pairs):
+            return replace(self, given=pairs)
+        return replace(self, given=pairs, low=-math.inf, high=None)
 
     def values(self, listed: Listed) -> Floats:
         """One value a list, ``(T,)``; for ``ratio`` the terms, ``(T, M)``.
