@@ -115,6 +115,15 @@ def test_agreement_is_a_matrix_with_both_halves(results):
     assert rows["ann", "bob"] < 1
 
 
+def test_admission_has_people_s_grades_by_the_judge_s():
+    people = {"q": {"a": 2, "b": 1, "c": 0, "d": 0}}
+    judge = {"q": {"a": 1, "b": 1, "c": 1, "d": 0}}
+    rows = kind("admission").draw(result_for("admitted", Asked(people, (judge,)))).rows
+    assert [(row["judge"], row["grade"], row["count"], row["share"]) for row in rows] == [
+        (1, 2, 1, 1 / 3), (1, 1, 1, 1 / 3), (1, 0, 1, 1 / 3), (0, 0, 1, 1.0),
+    ]  # fmt: skip
+
+
 def test_stages_have_values_and_ceilings(results):
     told = results["pipeline"].ceilings.select("value", "ceiling").rows()
     rows = _drawn("stages", results)

@@ -84,7 +84,10 @@ def test_data_with_a_colour_for_a_name_keep_it():
     assert on_dark(spec) == {"data": spec["data"], "mark": {"color": DARK[PAPER]}}
 
 
-@pytest.mark.parametrize("name", [each.name for each in KINDS if each.needs != "agreed"])
+_RATED = {"agreed", "admitted"}  # of ratings, and of two sets of judgments
+
+
+@pytest.mark.parametrize("name", [each.name for each in KINDS if each.needs not in _RATED])
 def test_whatever_stands_in_data_stays_text(name, small):
     qrels = {EVIL + q: {EVIL + d: g for d, g in docs.items()} for q, docs in small.qrels.items()}
     runs = []

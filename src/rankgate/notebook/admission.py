@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from rankgate.notebook.picture import Picture, pictured
 from rankgate.report import admission as report
 from rankgate.report import as_html
 from rankgate.services import admit as service
@@ -25,6 +26,15 @@ class Admitted(service.Admitted):
     def verdict(self) -> str:
         """Pass, fail or inconclusive."""
         return self.admission.verdict
+
+    def plot(self, kind: str = "admission") -> Picture:
+        """A picture of people's grades by the judge's.
+
+        Raises:
+            UsageError: no such picture of this result.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        return pictured(kind, {"admission": lambda: self})
 
     def _repr_html_(self) -> str:
         reasons = [f"{each.status}: {each.reason}" for each in self.admission.demands]

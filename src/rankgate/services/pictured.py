@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
+from rankgate.services.admit import Admitted, admit
 from rankgate.services.agree import agree
 from rankgate.services.blindspots import blindspots
 from rankgate.services.calibration import Calibration, calibration
@@ -48,7 +49,7 @@ class Asked:
 
     Attributes:
         qrels: judgments; for agreement, ratings.
-        runs: runs, in the order that the kind has for them.
+        runs: runs, in the order that the kind has for them; of admission, the judge's grades.
         metrics: names; empty is what the kind takes unasked.
         how: the convention.
         cutoffs: where metrics without a cutoff are taken.
@@ -209,6 +210,11 @@ def _agreed(asked: Asked) -> Agreed:
     return agree(asked.qrels)
 
 
+def _admitted(asked: Asked) -> Admitted:
+    asked.need(1, 1, "is of judgments by people and by a judge")
+    return admit(asked.qrels, asked.runs[0], on_progress=asked.on_progress)
+
+
 def _pipeline(asked: Asked) -> Pipeline:
     asked.need(1, None, "is of the run after each stage")
     return stages(
@@ -233,6 +239,7 @@ NEEDS: Mapping[str, Callable[[Asked], Any]] = {
     "hidden": _hidden,
     "calibration": _calibration,
     "agreed": _agreed,
+    "admitted": _admitted,
     "pipeline": _pipeline,
 }
 """How each result is made that a kind of picture needs."""

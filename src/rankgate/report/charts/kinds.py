@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rankgate.errors import UsageError
 from rankgate.report.charts import (
+    admitted,
     blind,
     bounds,
     calibrated,
@@ -40,6 +41,7 @@ KINDS = (
     Kind("holes", "what unjudged documents could hide", "hidden", bounds.draw),
     Kind("calibration", "estimates of holes come true?", "calibration", calibrated.draw),
     Kind("agreement", "raters, two by two", "agreed", raters.draw),
+    Kind("admission", "a judge's grades by people's", "admitted", admitted.draw),
     Kind("scorecard", "systems by several metrics", "tradeoff", scorecard.scorecard),
     Kind("pareto", "two metrics against each other", "tradeoff", scorecard.pareto),
     Kind("stages", "stages with their ceilings", "pipeline", staged.draw),
