@@ -127,6 +127,13 @@ def test_no_query_has_a_number_about_all_lists():
         parsed('[lists]\ntrian = "x"\n' + rule("floor", "Gini@5", at_most=1), "p.toml")
 
 
+def test_what_can_end_one_way_only_is_refused():
+    with pytest.raises(UsageError, match="margin = 1 is impossible; Coverage@5 lies between 0 and"):
+        ended(POPULAR, WIDE, rule("noninferiority", "Coverage@5", margin=1))
+    with pytest.raises(UsageError, match="at_most = 2 is impossible; Gini@5 lies between 0 and 1"):
+        ended(POPULAR, WIDE, rule("floor", "Gini@5", at_most=2))
+
+
 def test_noise_of_the_same_system_is_a_floor():
     text = rule("noninferiority", "Coverage@5", margin=0.0001)
     with pytest.raises(UsageError, match="below the noise floor"):

@@ -87,7 +87,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     \b
     rankgate scorecard test.qrels.csv popular.run knn.run --train train.csv
     rankgate scorecard test.qrels.csv a.run b.run --items movies.csv --category genres
-    rankgate scorecard test.qrels.csv a.run b.run -m nDCG@10 -m Gini@10 -m "Coverage@10"
+    rankgate scorecard test.qrels.csv a.run b.run -m nDCG@10 -m Gini@10 -m Coverage@10
+    rankgate scorecard test.qrels.csv a.run b.run --train train.csv --slice activity
     """  # noqa: D301 - click needs the character that \b makes
     more = tuple(each for each in (candidates, users) if each)
     refuse_clashes((qrels, *runs, *paths(beside), *more), output)

@@ -89,7 +89,7 @@ def gate(
         qrels, metrics, rules["convention"], extra=extra, depth=max(rules.depth, deepest(lists)),
         tags=_tags(tags, rules),
     )  # fmt: skip
-    refuse_impossible(rules.rules, scorer.metrics)
+    refuse_impossible(rules.rules, (*scorer.metrics, *lists.items()))
     given = (beside or Beside()).filled(rules.lists, rules.folder)
     tables = Tables.of(given) if lists or ACTIVITY in rules.slices else None
     scorer = _with_activity(scorer, rules, tables)
