@@ -60,6 +60,20 @@ def test_a_query_that_is_not_compared_leaves_it_open():
     assert (told.status, told.n) == ("inconclusive", 0)
 
 
+def test_what_nobody_judged_can_be_demanded_too():
+    """As a behavioural test does: a query, and what it must find."""
+    more = LONG | {"aside": {"x": 3.0, "y": 2.0, "z": 1.0}}
+    rule = 'kind = "must_have"\nquery = "aside"\ndoc = "{}"\nwithin = 2'
+    assert ended(rule.format("y"), more).status == "pass"
+    told = ended(rule.format("z"), more)
+    assert told.reason == "z is at rank 3 for aside; it must be within 2"
+    assert told.status == "fail"
+    above = 'kind = "order"\nquery = "aside"\nabove = "{}"\nbelow = "{}"'
+    assert ended(above.format("x", "z"), more).status == "pass"
+    assert ended(above.format("z", "x"), more).status == "fail"
+    assert ended(rule.format("y")).status == "inconclusive"
+
+
 def test_states_are_counted_of_so_many():
     less = {query: ranked for query, ranked in LONG.items() if query > "q02"}
     head = 'unequal = "zero"'

@@ -15,6 +15,8 @@ from rankgate.stats.interval import SKEWED, skewness
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import polars as pl
+
     from rankgate.data.comparison import Comparison
     from rankgate.gate.declare import Admission, Drift, Hole, Status
     from rankgate.gate.policy import Policy
@@ -34,6 +36,7 @@ def decide(
     drift: Drift | None = None,
     admissions: Mapping[str, Admission] | None = None,
     wholes: Mapping[tuple[str, str | None], Whole] | None = None,
+    aside: pl.DataFrame | None = None,
 ) -> Verdict:
     """How every rule ends, and what that makes of the whole.
 
@@ -52,6 +55,7 @@ def decide(
         drift: what changed since the baseline was saved; None where it was not saved.
         admissions: by file, how the judges ended that it tells of.
         wholes: by metric and slice, the numbers about all lists together.
+        aside: the candidate's lists for queries that rules name and nobody judged.
 
     Raises:
         UsageError: a margin below the noise floor; a slice that no query has; a rule about single
@@ -65,7 +69,7 @@ def decide(
     evidence = Evidence(
         comparison, alpha, max(1, len(inferring)), policy["power"], policy["interval"],
         noise or {}, holes or {}, policy["flip"], today, drift,
-        admissions or {}, wholes or {},
+        admissions or {}, wholes or {}, aside,
     )  # fmt: skip
     _refuse(policy, evidence)
     ended = tuple(Ended(rule, RULES[rule.kind].decide(rule, evidence)) for rule in policy.rules)

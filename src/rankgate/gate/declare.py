@@ -186,6 +186,8 @@ class Evidence:
         drift: what changed since the baseline was saved; None where it was not saved.
         admissions: by file, how the judges ended that it tells of.
         wholes: by metric and slice, the numbers about all lists together.
+        aside: the candidate's lists for queries that rules name and nobody judged: ``query_id``,
+            ``doc_id``, ``rank``; None where there are none.
     """
 
     comparison: Comparison
@@ -200,6 +202,7 @@ class Evidence:
     drift: Drift | None = None
     admissions: Mapping[str, Admission] = field(default_factory=dict)
     wholes: Mapping[tuple[str, str | None], Whole] = field(default_factory=dict)
+    aside: pl.DataFrame | None = None
 
     def lower(self, metric: str) -> bool:
         """Whether less of a metric is better."""

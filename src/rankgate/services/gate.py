@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.data import read_run
 from rankgate.errors import UsageError
 from rankgate.gate.decide import decide, stale
 from rankgate.gate.declare import Drift
@@ -26,12 +27,14 @@ from rankgate.services.holes import holes_of
 from rankgate.services.impossible import refuse_impossible
 from rankgate.services.names import sides_apart
 from rankgate.services.paired import Way
+from rankgate.services.ranked import ranked_of
 from rankgate.services.side import Scorer
 from rankgate.services.tags import tags_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rankgate.data import Run
     from rankgate.data.comparison import Side
     from rankgate.gate.declare import Hole
     from rankgate.gate.policy import Policy
@@ -93,7 +96,8 @@ def gate(
     given = (beside or Beside()).filled(rules.lists, rules.folder)
     tables = Tables.of(given) if lists or ACTIVITY in rules.slices else None
     scorer = _with_activity(scorer, rules, tables)
-    other = scorer.side(candidate)
+    run = read_run(candidate)
+    other = scorer.side(run)
     if saved is not None and saved.baseline.side.qrels_sha256 != scorer.qrels.sha256:
         return _stale(saved, other, rules)
     say("scoring the baseline")
@@ -112,6 +116,7 @@ def gate(
         holes=_holes(scorer, base, other, rules),
         noise=_noise(saved, [base, *again], rankings) | beyond.noise(len(again)),
         wholes=wholes,
+        aside=_aside(rules, scorer, run),
         looks=looks,
         today=today or datetime.now(UTC).strftime("%Y-%m-%d"),
         drift=_drift(base, other) if saved else None,
@@ -227,6 +232,13 @@ def _noise(saved: Saved | None, sides: Sequence[Side], metrics: Sequence[str]) -
     if len(sides) > 1:
         floor |= {metric: baselines.spread(metric, sides) for metric in metrics}
     return floor
+
+
+def _aside(rules: Policy, scorer: Scorer, run: Run) -> pl.DataFrame | None:
+    """The run's lists for queries that rules name and nobody judged."""
+    named = {str(rule["query"]) for rule in rules.rules if rule.get("query")}
+    left = sorted(named - set(scorer.index.query_ids))
+    return ranked_of(run, pl.Series(left), rules.depth, scorer.how) if left else None
 
 
 def _holes(scorer: Scorer, base: Side, other: Side, rules: Policy) -> dict[str, Hole]:

@@ -57,11 +57,16 @@ def ranked(
     for run in runs:
         if on_progress:
             on_progress(run.name)
-        queries = run.table.select(pl.col("query_id").unique()).with_columns(
-            pl.lit(_NOBODY).alias("doc_id"), pl.lit(0.0).alias("grade")
-        )
-        if queries.is_empty():
-            continue
-        told = tops(run, Index.of(Qrels(queries)), how, depth)
-        parts.append(told.select(pl.lit(run.name).alias("system"), "query_id", "doc_id", "rank"))
+        queries = run.table["query_id"].unique()
+        if len(queries):
+            told = ranked_of(run, queries, depth, how)
+            parts.append(told.select(pl.lit(run.name).alias("system"), pl.all()))
     return pl.concat(parts)
+
+
+def ranked_of(run: Run, queries: pl.Series, depth: int, how: Convention) -> pl.DataFrame:
+    """``query_id``, ``doc_id``, ``rank`` of the first documents of these queries of a run."""
+    asked = pl.DataFrame({"query_id": queries}).with_columns(
+        pl.lit(_NOBODY).alias("doc_id"), pl.lit(0.0).alias("grade")
+    )
+    return tops(run, Index.of(Qrels(asked)), how, depth).select("query_id", "doc_id", "rank")

@@ -49,20 +49,21 @@ def order(rule: Rule, evidence: Evidence) -> Outcome:
 
 
 def _rank(query: str, doc: str, evidence: Evidence) -> int | None:
-    found = evidence.comparison.lists.filter(
-        (pl.col("system") == "candidate")
-        & (pl.col("query_id") == query)
-        & (pl.col("doc_id") == doc)
-    )["rank"]
-    return int(found[0]) if len(found) else None
+    own = evidence.comparison.lists.filter(pl.col("system") == "candidate")
+    for table in (own, evidence.aside):
+        if table is not None:
+            found = table.filter((pl.col("query_id") == query) & (pl.col("doc_id") == doc))["rank"]
+            if len(found):
+                return int(found[0])
+    return None
 
 
 def _ended(rule: Rule, evidence: Evidence, reason: str, *, good: bool) -> Outcome:
-    known = evidence.comparison.queries["query_id"]
-    if rule["query"] not in known and rule["query"] not in evidence.comparison.lists["query_id"]:
-        reason = f"query {rule['query']} is not among those that are compared"
-        after = "see whether its id is right, and that it has a judgment"
-        return Outcome("inconclusive", reason, after, n=0)
+    told = evidence.comparison
+    tables = (told.queries, told.lists, evidence.aside)
+    if not any(table is not None and rule["query"] in table["query_id"] for table in tables):
+        reason = f"query {rule['query']} is neither judged nor in the candidate's run"
+        return Outcome("inconclusive", reason, "see whether its id is right", n=0)
     look = f"look at it side by side (rankgate compare --query {rule['query']})"
     return Outcome("pass" if good else "fail", reason, "" if good else look, n=1,
                    queries=(rule["query"],))  # fmt: skip
