@@ -118,11 +118,11 @@ class LeakCount:
         learned, tested = pl.concat(tables), test.table
         self.learned = pl.concat([self.learned, learned["doc_id"].unique()]).unique()
         self.tested = pl.concat([self.tested, tested["doc_id"].unique()]).unique()
-        pairs = [table.select(_PAIR).unique() for table in (learned, tested)]
+        again = tested.select(_PAIR).unique().join(learned.select(_PAIR), on=_PAIR, how="semi")
         more = {
             "users_only_test": _only(tested, learned),
             "users_only_train": _only(learned, tested),
-            "pairs_again": len(pairs[1].join(pairs[0], on=_PAIR)),
+            "pairs_again": len(again),
             "same_time": _same_time(learned, tested) if test.timed else 0,
             "ahead": self._ahead(learned, tested) if self.clock else 0,
         }

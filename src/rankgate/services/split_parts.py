@@ -141,7 +141,7 @@ def _judged(
     """Ground truth of a part, with `unseen` without what the user had before; None for none."""
     rows = part.table
     if unseen:
-        had = known.table.select(_PAIR).unique()
+        had = known.table.select(_PAIR)
         rows = rows.join(had, on=_PAIR, how="anti", maintain_order="left")
     own = rule
     if rule.weights:  # a kind may be missing here and be elsewhere
