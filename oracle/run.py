@@ -13,10 +13,10 @@ from pathlib import Path
 
 from agreement import Found, compared
 from collections_of import COUNT, collections
-from page import page
 from table import PEERS, Peer
 
 from environment import environment
+from page import page
 
 HOME = Path(__file__).parent
 WORK = HOME / "work"

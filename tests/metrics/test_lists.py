@@ -19,15 +19,11 @@ from rankgate.metrics.lists.calibration import between, miscalibration
 from rankgate.metrics.lists.coverage import coverage, full_lists, list_coverage
 from rankgate.metrics.lists.diversity import ILD, intra_list_diversity
 from rankgate.metrics.lists.evenness import entropy, evenness, gini
-from rankgate.metrics.lists.exposure import (
-    AWRF,
-)
+from rankgate.metrics.lists.exposure import AWRF
 from rankgate.metrics.lists.listed import among
 from rankgate.metrics.lists.novelty import EFD, EPC, Novelty, novelty
 from rankgate.metrics.lists.personalization import personalization
-from rankgate.metrics.lists.popularity import (
-    Popularity,
-)
+from rankgate.metrics.lists.popularity import Popularity
 from rankgate.metrics.lists.surprise import (
     Serendipity,
     Stability,
