@@ -12,7 +12,7 @@ from rankgate.gate.declare import REQUIRED, Kind, Outcome, Parameter
 if TYPE_CHECKING:
     from rankgate.gate.declare import Evidence, Rule
 
-_QUERY = Parameter("query", "text", "the id of the query", REQUIRED)
+_QUERY = Parameter("query", "text", "the id of the query, judged or not", REQUIRED)
 _DOC = Parameter("doc", "text", "the id of the document", REQUIRED)
 _DEEPER = "say a larger depth in [gate], or see whether the ids are right"
 
