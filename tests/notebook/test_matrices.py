@@ -79,7 +79,7 @@ RUNS = {
     "arrow": FRAME.to_arrow(),
     "lists": Lists(TOP),
     "lists with scores": Lists(np.where(REAL, np.arange(I), -1)[:, ::-1], SCORES[:, ::-1]),
-    "dict of lists": {u: TOP[u][TOP[u] >= 0].tolist() for u in range(U)},
+    "dict of lists": {u: list(TOP[u][TOP[u] >= 0]) for u in range(U)},
 }
 
 
@@ -281,6 +281,7 @@ def test_the_scorecard_takes_them_too():
         (Lists([[4]]), Matrix(np.eye(1), ["a", "b"]), InputError, r"query_ids: 2 of them for 1"),
         (Lists([[4]]), Matrix(np.eye(2), ["a", "a"]), InputError, r"query_ids: 'a' stands twice"),
         (Lists([[4]]), {"0": {"4", "5"}}, InputError, r"a set of documents has no order"),
+        (Lists([[4]]), {"0": [4.0]}, InputError, r"an id is a float, where strings or whole"),
         (Lists([[4]]), {"7": ["4"]}, InputError, r"no query of this run has judgments"),
         (np.full((1, 2), np.nan), np.eye(1, 2), InputError, r"no judgments in it"),
     ],

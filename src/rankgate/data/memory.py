@@ -128,6 +128,11 @@ def _from_lists(table: Mapping[Any, Any], number: str, label: str) -> pl.DataFra
     if number == "score" and kinds & {set, frozenset}:
         problem = "a set of documents has no order; give lists, the best first."
         raise InputError(problem, source=label)
+    documents = list(chain.from_iterable(rows))
+    for kind in {*map(type, documents)} | {*map(type, table)}:
+        if not issubclass(kind, str | int | np.integer):
+            problem = f"an id is a {kind.__name__}, where strings or whole numbers are needed."
+            raise InputError(problem, source=label)
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     owner = np.repeat(np.arange(len(rows)), lengths)
     place = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -135,7 +140,7 @@ def _from_lists(table: Mapping[Any, Any], number: str, label: str) -> pl.DataFra
     return pl.DataFrame(
         [
             pl.Series("query_id", [str(query) for query in table], dtype=pl.String).gather(owner),
-            pl.Series("doc_id", list(map(str, chain.from_iterable(rows))), dtype=pl.String),
+            pl.Series("doc_id", list(map(str, documents)), dtype=pl.String),
             pl.Series(number, numbers),
         ]
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data import read_run
@@ -271,7 +272,7 @@ def _is_ranking(table: Mapping[Any, Any]) -> bool:
 def _is_plain(items: object) -> bool:
     """Whether something is a list of ids, and no list of runs or rows of an array."""
     first = next(iter(items), None) if isinstance(items, list | tuple | set | frozenset) else ()
-    return first is None or isinstance(first, str | int)
+    return first is None or isinstance(first, str | Number)
 
 
 def _plain(value: float) -> float | None:
