@@ -65,9 +65,23 @@ def _described(app, what, name, obj, options, lines):  # noqa: ANN001, ANN202, A
         lines += ["", *found[found.find("Attributes:") :].splitlines()] if found else []
 
 
+def _reachable(app, pagename, templatename, context, doctree):  # noqa: ANN001, ANN202, ARG001 - Sphinx's event
+    """What is wider than its place can be moved with keys; captions of the sidebar have a level."""
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace(
+        'role="heading"', 'role="heading" aria-level="2"'
+    )
+    if "body" in context:
+        body = context["body"].replace("<pre>", '<pre tabindex="0">')
+        context["body"] = body.replace(
+            '<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'
+        )
+
+
 def setup(app):  # noqa: ANN001, ANN201 - Sphinx's hook
     """Make the pages before Sphinx looks for them."""
     app.connect("builder-inited", lambda app: _pages.write(Path(app.srcdir)))
     app.connect("source-read", _turned)
+    app.connect("html-page-context", _reachable, priority=900)  # after the theme
     app.connect("autodoc-process-docstring", _described, priority=400)  # before napoleon
     return {"parallel_read_safe": True}
