@@ -12,12 +12,10 @@ from rankgate.cli.again import again
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.progress import Progress
 from rankgate.cli.terminal import styled, width
-from rankgate.metrics.names import parse
 from rankgate.report.advice import FORMS, render
 from rankgate.report.advice_policy import policy
 from rankgate.services.advice_facts import DEPTH, MARGIN, PAGE, STAGES, TASKS, Answers
-from rankgate.services.advise import advise
-from rankgate.services.ceilings import cutoff_of
+from rankgate.services.advise import advise, deepest
 from rankgate.services.side import DEPTH as DEPTH_OF_HOLES
 
 if TYPE_CHECKING:
@@ -138,7 +136,7 @@ def _commands(told: Advice, places: tuple[str, ...], context: click.Context) -> 
     elif len(places) > 2:  # noqa: PLR2004 - as above
         pair = places[:3]
         if told.facts.complete != 1 and told.answers.task != "recommend":
-            deep = max(cutoff_of(parse(name)) or 0 for name in chosen)
+            deep = deepest(chosen)
             depth = ["--depth", str(deep)] if deep > DEPTH_OF_HOLES else []
             found.append(["holes", *pair, *_metrics(chosen), *depth, *rules])
         found += [

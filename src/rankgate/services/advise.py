@@ -14,6 +14,7 @@ from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, STEPS, named,
 from rankgate.services.advice_sources import SOURCES
 from rankgate.services.carrying import Carrying, carrying
 from rankgate.services.names import sides_apart
+from rankgate.services.ceilings import cutoff_of
 from rankgate.services.passports import passport
 from rankgate.services.side import Scorer
 
@@ -204,6 +205,15 @@ def choices(facts: Facts) -> list[Choice]:
     ]
     kept.sort(key=lambda pair: roles.index(pair[1]))
     return [_choice(metric, role, reasons[metric, role]) for metric, role in kept]
+
+
+def deepest(metrics: Sequence[str]) -> int:
+    """The last rank that any of the metrics looks at; 0 where none has a cutoff.
+
+    >>> deepest(["RR@10", "R@100", "Bpref"]), deepest(["AP"])
+    (100, 0)
+    """
+    return max((cutoff_of(parse(name)) or 0 for name in metrics), default=0)
 
 
 def _about_judgments(choice: Choice) -> bool:
