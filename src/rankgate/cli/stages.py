@@ -10,7 +10,7 @@ from rankgate.cli.labels import label, labelled
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.progress import Progress
 from rankgate.cli.terminal import styled, width
-from rankgate.report.stages import FORMS, render
+from rankgate.report.stages_page import FORMS, render
 from rankgate.services.paired import Way
 from rankgate.services.stages import CORRECTIONS, DEPTH, METRICS, stages
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rankgate.services.stages import Pipeline
 
-FORMS = ("text", "json", "markdown", "html", "csv", "latex")
+FORMS = ("text", "json", "markdown", "csv", "latex")
 """The forms of stages, by the name that ``--format`` takes; CSV and LaTeX have the stage table."""
 
 _LONGEST = 18  # of a stage's name in a text, so that the steps stay one table
@@ -33,10 +33,6 @@ def render(told: Pipeline, form: str, width: int = WIDTH) -> str:
     """The stages in one of `FORMS`."""
     if form == "json":
         return as_json.dumped(told.to_dict())
-    if form == "html":
-        from rankgate.report.stages_page import page  # noqa: PLC0415 - which is made of these parts
-
-        return page(told)
     if form == "csv":
         head = ("stage", "metric", "mean", "n")
         return as_csv.written(head, list(told.means.select(*head).iter_rows()))

@@ -5,12 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.report import stages
+from rankgate.report.as_text import WIDTH
 from rankgate.report.charts import inline
 from rankgate.report.html_parts import document, of_grid, paragraph, points, safe
 from rankgate.report.page_style import STYLE
 
 if TYPE_CHECKING:
     from rankgate.services.stages import Pipeline
+
+
+FORMS = ("text", "json", "markdown", "html", "csv", "latex")
+"""The forms of ``report.stages``, and the page."""
+
+
+def render(told: Pipeline, form: str, width: int = WIDTH) -> str:
+    """The stages in one of `FORMS`."""
+    return page(told) if form == "html" else stages.render(told, form, width)
 
 
 def page(told: Pipeline) -> str:

@@ -13,8 +13,8 @@ from rankgate.services.advice_facts import Answers, Facts, facts_of, facts_suppo
 from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, STEPS, named, worded
 from rankgate.services.advice_sources import SOURCES
 from rankgate.services.carrying import Carrying, carrying
-from rankgate.services.names import sides_apart
 from rankgate.services.ceilings import cutoff_of
+from rankgate.services.names import sides_apart
 from rankgate.services.passports import passport
 from rankgate.services.side import Scorer
 
