@@ -130,7 +130,16 @@ def test_a_comparison_says_the_same_from_its_json(run, data):  # noqa: ARG001 - 
 
 def test_without_lists_the_page_says_so(run, data):  # noqa: ARG001 - the place
     run("compare", *TWO, "--format", "json", "-o", "c.json")
-    assert "The lists were not kept." in run("report", "c.json").out
+    page = run("report", "c.json").out
+    assert "The lists were not kept; rankgate compare --format json --lists keeps them." in page
+    assert 'id="q0-0-' not in page
+
+
+def test_a_saved_baseline_is_told_without_its_lists(run, data):  # noqa: ARG001 - the place
+    run("baseline", "save", "main", *TWO[:2], "-m", "RR")
+    said = words(run("report", "rankgate/baselines/main.json").out)
+    assert "Saved baseline main" in said
+    assert "q11" not in said
 
 
 def test_a_kind_to_come_is_told_by_its_tables(run, data):

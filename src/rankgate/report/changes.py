@@ -26,6 +26,8 @@ _MOVES = (
     "Moves are ranks: +2 stands two ranks higher than in the other list. A grade – is unjudged."
 )
 
+_NONE = "The lists were not kept; rankgate compare --format json --lists keeps them."
+
 
 def sentence(told: Comparison) -> str:
     """What the first metric says, in words."""
@@ -99,6 +101,8 @@ class _Queries:
 
     def most(self, worst: int) -> list[Block]:
         """The queries that lost most and gained most."""
+        if not len(self.told.lists):
+            return [_NONE]
         metric = self.told.names[0]
         rows = self.told.deltas(metric).drop_nulls("delta").to_dicts()
         sign = -1 if metric in self.told.lower else 1
@@ -106,7 +110,7 @@ class _Queries:
         gained = [row for row in reversed(rows) if sign * row["delta"] > 0]
         shown = lost[:worst] + gained[:GAINED]
         lists = self._lists([row["query_id"] for row in shown])
-        blocks: list[Block] = [_MOVES] if lists else []
+        blocks: list[Block] = [_MOVES]
         for word, some, count in (("lost", lost, worst), ("gained", gained, GAINED)):
             if some and count:
                 several = f"{min(count, len(some))} of {len(some):,}"

@@ -94,7 +94,7 @@ def _query(told: Lists) -> str:
     top = (
         f'<b><bdi>{safe(told.query_id)}</bdi></b> {text} <span class="n">{safe(told.change)}</span>'
     )
-    inside = side_by_side(told) if told.ranks else '<p class="dim">The lists were not kept.</p>'
+    inside = side_by_side(told) if told.ranks else paragraph("Neither system returned anything.")
     return f'<details id="{told.anchor}"><summary>{top}</summary>{inside}</details>'
 
 

@@ -195,11 +195,17 @@ def _stages(told: Told) -> list[Block]:
     return [lead, *_every(rest)]
 
 
+def _baseline(told: Told) -> list[Block]:
+    """What it is of; its values and lists are for the gate."""
+    return _every({name: value for name, value in told.items() if name != "queries"})
+
+
 _SAID: Mapping[str, Callable[[Told], list[Block]]] = {
     "evaluation": _evaluation,
     "advice": _advice,
     "blindspots": _blindspots,
     "explanation": _explanation,
     "stages": _stages,
+    "baseline": _baseline,
 }
 """How kinds are told that are not told well by their tables in order."""
