@@ -1,8 +1,10 @@
 """LensKit: a data set of training, and lists of items."""
 
+import numpy as np
 import pandas as pd
 from lenskit.data import ItemList, from_interactions_df
 from lenskit.metrics import ListGini, MeanPopRank
+from lenskit.metrics.ranking import entropy, rank_biased_entropy
 from wire import tell, worlds
 
 
@@ -24,7 +26,21 @@ def popular(world, k):
     return sum(told) / len(told)
 
 
+def spread(function, world, k):
+    """The mean over the lists; an item's categories are the numbers of it that are above 0."""
+    had = {item: np.array(numbers) > 0 for item, numbers in world["features"].items()}
+    every = np.any([*had.values()], axis=0)  # a category that no item has is none
+    told = []
+    for items in world["lists"].values():
+        shares = np.array([had[item][every] / max(had[item].sum(), 1) for item in items])
+        told.append(function(ItemList(items, ordered=True), shares, n=k))
+    return sum(told) / len(told)
+
+
 for world in worlds():
     for k in (1, world["k"]):
         tell(world["id"], f"ListGini(n={k})", lambda w=world, k=k: gini(w, k))
         tell(world["id"], f"MeanPopRank(n={k})", lambda w=world, k=k: popular(w, k))
+        for each in (entropy, rank_biased_entropy):
+            name = f"{each.__name__}(n={k})"
+            tell(world["id"], name, lambda f=each, w=world, k=k: spread(f, w, k))

@@ -8,7 +8,7 @@ results become one, so that the same code serves batches; see `Accumulator`.
 from __future__ import annotations
 
 from rankgate.metrics.lists.accumulate import Accumulator
-from rankgate.metrics.lists.calibration import Miscalibration
+from rankgate.metrics.lists.calibration import CategoryEntropy, Miscalibration
 from rankgate.metrics.lists.coverage import (
     Coverage,
     FullLists,
@@ -76,6 +76,7 @@ LIST_METRICS: tuple[ListMetric, ...] = (
     Evenness,
     Personalization,
     ILD,
+    CategoryEntropy,
     Novelty,
     EPC,
     EFD,

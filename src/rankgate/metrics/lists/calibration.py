@@ -9,6 +9,7 @@ from rankgate.metrics.lists.listed import Floats, Listed, over, taken, totals
 from rankgate.metrics.parameters import Range
 
 Weight = Literal["uniform", "log2"]
+Place = Literal["uniform", "log2", "geometric"]
 Divergence = Literal["kl", "js", "hellinger"]
 
 
@@ -52,6 +53,44 @@ def miscalibration(
     return between(p, q, divergence, alpha)
 
 
+def category_entropy(
+    listed: Listed,
+    *,
+    weight: Place = "uniform",
+    patience: Annotated[float, Range(0, 1)] = 0.85,
+    smoothing: Annotated[float, Range(0)] = 0.0,
+) -> Floats:
+    """How many categories a list is of, and how evenly, in bits, ``(T,)``.
+
+        CategoryEntropy = −Σ_g q(g) · log₂ q(g)
+
+    q are the shares of the categories in the list.
+
+    Args:
+        listed: the lists.
+        weight: each place counts the same, or 1/log₂(rank + 1), or patience^(rank − 1).
+        patience: of the geometric weights.
+        smoothing: what is added to each category's sum before shares are made (LensKit: 1e-6).
+
+    Returns:
+        NaN for empty lists, and where no item shown has a category.
+
+    >>> told = Listed(np.array([[0, 1], [0, -1]]), 2, categories=np.eye(2))
+    >>> category_entropy(told)
+    array([1., 0.])
+    """
+    assert listed.categories is not None  # noqa: S101 - as declared
+    ranks = np.arange(1.0, listed.items.shape[1] + 1)
+    worth = {"uniform": np.ones(len(ranks)), "log2": 1 / np.log2(ranks + 1),
+             "geometric": patience ** (ranks - 1)}[weight]  # fmt: skip
+    sums = np.einsum("tkg,k->tg", taken(listed.categories, listed.items), worth)
+    sums = np.where(listed.lengths[:, None] > 0, sums + smoothing, 0)
+    share = over(sums, np.broadcast_to(sums.sum(axis=-1, keepdims=True), sums.shape))
+    bits = share * np.log2(np.where(share > 0, share, 1))
+    found: Floats = np.maximum(-bits.sum(axis=-1), 0)
+    return found
+
+
 def between(p: Floats, q: Floats, divergence: Divergence = "kl", alpha: float = 0.01) -> Floats:
     """The divergence of rows of shares, ``(T, G) -> (T,)``; NaN where a row has no shares.
 
@@ -78,6 +117,17 @@ def _relative(p: Floats, q: Floats) -> Floats:
     return found
 
 
+CategoryEntropy = ListMetric(
+    "CategoryEntropy",
+    category_entropy,
+    "How many categories a list is of, and how evenly, in bits.",
+    "CategoryEntropy = mean_list −Σ_g q(g) · log₂ q(g)",
+    high=None,
+    needs=("categories",),
+    source="Shannon, Bell System Technical Journal 27, 1948; LensKit (entropy, "
+    "rank_biased_entropy)",
+    sees="the categories of the items shown",
+)
 Miscalibration = ListMetric(
     "Miscalibration",
     miscalibration,

@@ -151,6 +151,7 @@ LENSKIT = Convention(
         "R": {"denominator": "reachable"},
         "AP": {"denominator": "returned"},
         "RBP": {"p": 0.85},
+        "CategoryEntropy": {"smoothing": 1e-6},
         "DCG": {"gain": "binary", "discount": "original"},
         "nDCG": {"gain": "binary", "discount": "original"},
     },
@@ -161,6 +162,8 @@ LENSKIT = Convention(
     spellings={
         "ListGini(n={n})": "Gini@{n}",
         "MeanPopRank(n={n})": "PopularityRank@{n}",
+        "entropy(n={n})": "CategoryEntropy@{n}",
+        "rank_biased_entropy(n={n})": "CategoryEntropy(weight='geometric')@{n}",
         "Precision()": "SetP",
         "Precision({n})": "P@{n}",
         "Recall()": "SetR",
