@@ -53,3 +53,15 @@ def test_variants_that_keep_no_bounds_have_none():
     assert (loose.low, loose.high) == (-np.inf, None)
     assert (ILD(single="zero").low, ILD(single="zero").high) == (0, 2)
     assert parse_list(str(loose @ 5)) == loose @ 5
+
+
+def test_the_entropy_of_categories_is_written_out():
+    told = Listed(np.array([[0, 2, 1], [1, NONE, NONE]]), 3,
+                  categories=np.array([[1, 0], [0, 1], [0.5, 0.5]]))  # fmt: skip
+    metric = parse_list("CategoryEntropy")
+    assert metric.values(told).tolist() == pytest.approx([1.0, 0.0])
+    first, second = 1 + 0.85 / 2, 0.85 / 2 + 0.85**2
+    share = first / (first + second)
+    bits = -share * log2(share) - (1 - share) * log2(1 - share)
+    assert metric(weight="geometric").values(told)[0] == pytest.approx(bits)
+    assert np.isnan(metric.value(Listed(np.full((1, 1), NONE), 2, categories=np.eye(2))))
