@@ -48,8 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line(
         "markers",
-        f"{_MARK}(qrels, baseline, candidate, policy, tags, noise, record, extra, inconclusive): "
-        "what the fixture of this name decides about, where its call does not say so",
+        f"{_MARK}(qrels, baseline, candidate, policy, tags, noise, record, extra, inconclusive, "
+        "and what else rankgate.gate takes): what the fixture of this name decides about, where "
+        "its call does not say so",
     )
     config.stash[_TOLD] = []
 

@@ -27,7 +27,7 @@ def test_they_cover_even_where_most_items_are_shown_once(items, users):
         label: np.mean([metric.value(some()) for _ in range(600)])
         for label, metric in METRICS.items()
     }
-    held = {label: 0 for label in METRICS}
+    held = dict.fromkeys(METRICS, 0)
     for seed in range(150):
         listed = some()
         told, _ = redrawn([listed], METRICS, 200, seed)

@@ -15,6 +15,7 @@ from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.scoring.world import places
 from rankgate.services.card_inputs import EVERY, lists_of, missing, world_of
+from rankgate.services.card_warnings import of_lists
 from rankgate.services.evaluate import chosen_metrics
 from rankgate.services.redrawn import redrawn
 
@@ -106,9 +107,9 @@ class Beyond:
                     f"{label} needs {lacks}; name it under [lists] of the policy or as an option."
                 )
         told = [
-            f"{side.name}: {empty:,} of {len(world.queries):,} users get no item"
+            f"{side.name}: {words}"
             for side, own in zip(sides[:2], lists, strict=False)
-            if (empty := int((own.lengths == 0).sum()))
+            for words in of_lists(world, own)
         ]
         return cls(metrics, world.queries, lists, tuple(told))
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankgate.data import Run
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Listed
+    from rankgate.scoring.world import World
     from rankgate.services.card_field import Field
 
 
@@ -26,7 +27,9 @@ def warnings_of(field: Field, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
     told += _of_judgments(field)
     told += _of_items(field, metrics)
     for run, listed in zip(field.runs, field.lists, strict=True):
-        told += [f"{run.name}: {words}" for words in _of_system(field, run, listed)]
+        if unknown := _unknown(run, field.world.queries):
+            told.append(f"{run.name}: {_are(unknown, 'user')} without judgments, and left out.")
+        told += [f"{run.name}: {words}" for words in of_lists(field.world, listed)]
     return tuple(told)
 
 
@@ -71,11 +74,8 @@ def _of_items(field: Field, metrics: Mapping[str, Metric]) -> Iterator[str]:
             yield f"{_are(lacking, 'user')} not in the table of users, and in the part (none)."
 
 
-def _of_system(field: Field, run: Run, listed: Listed) -> Iterator[str]:
-    world = field.world
-    unknown = _unknown(run, world.queries)
-    if unknown:
-        yield f"{_are(unknown, 'user')} without judgments, and left out."
+def of_lists(world: World, listed: Listed) -> Iterator[str]:
+    """What is odd about one system's lists, a sentence each."""
     empty = int((listed.lengths == 0).sum())
     if empty:
         yield f"{empty:,} of {len(world.queries):,} users get no item."
@@ -87,9 +87,7 @@ def _of_system(field: Field, run: Run, listed: Listed) -> Iterator[str]:
     if listed.history is not None:
         again = int(among(listed.items, listed.history).sum())
         if again:
-            yield (
-                f"{again:,} places show what the user had in training; drop_seen takes them out."
-            )
+            yield f"{again:,} places show what the user had in training."
 
 
 def _unknown(run: Run, queries: pl.Series) -> int:
