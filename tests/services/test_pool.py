@@ -184,6 +184,24 @@ def test_average_precision_from_a_third_of_the_pool(covid):
     assert np.sqrt(np.mean((np.array(estimate) - full) ** 2)) < 0.03
 
 
+def test_strata_of_unlike_rates_are_none_for_inferred_ap(covid):
+    """infAP takes every judged document for one of a uniform sample, and is then too high."""
+    path, runs = covid
+    truth = read_qrels(path)
+    whole = pool(runs, depth=20)
+    judged = resolve(rated(whole.table, truth)).resolution.qrels
+    full = [float(each.means["AP"]) for each in evaluate(judged, runs, ["AP"]).runs]
+    for strata, warned in (("5:1,20:0.3", True), ("20:0.33", False)):
+        told = pool(runs, strata=strata, seed=1)
+        rest = Qrels(told.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
+        some = resolve(rated(told.table, truth), sample=told, rest=rest)
+        qrels = some.resolution.qrels
+        estimate = [float(each.means["infAP"]) for each in evaluate(qrels, runs, ["infAP"]).runs]
+        bias = np.mean(np.array(estimate) - full)
+        assert (bias > 0.03) == warned
+        assert any("infAP takes them for one" in words for words in some.cautions) == warned
+
+
 def test_what_was_drawn_and_not_graded_is_in_the_pool_all_the_same():
     told = pool([A, B], strata="3:1")
     some = told.table.head(2).select("query_id", "doc_id").with_columns(rater=pl.lit("a"), grade=1)

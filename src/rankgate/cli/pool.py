@@ -117,7 +117,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate pool old.run new.run --depth 10 -o pool.csv
     rankgate pool *.run --qrels qrels.txt --order move-to-front --batch 50 -o pool.csv
     rankgate pool old.run new.run --qrels qrels.txt --order influence -m nDCG@10
-    rankgate pool *.run --strata 10:1,100:0.1 --rest rest.qrels -o sample.csv
+    rankgate pool *.run --strata 100:0.3 --rest rest.qrels -o sample.csv
     """  # noqa: D301 - click needs the character that \b makes
     inputs = tuple(each for each in (*runs, qrels, sizes) if each)
     refuse_clashes(inputs, output)

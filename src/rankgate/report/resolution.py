@@ -87,6 +87,7 @@ def summary(told: Resolved, width: int = WIDTH) -> str:
         )
         more = ", …" if len(table) > _SHOWN else ""
         lines.append(f"pairs left unjudged, {why[0]}: {len(table)} ({shown}{more})")
+    lines += [f"! {words}" for words in told.cautions]
     return "\n".join(part for line in lines for part in wrapped(line, width)) + "\n"
 
 

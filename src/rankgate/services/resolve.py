@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from rankgate.data import read_qrels
 from rankgate.data.rated import read_ratings
 from rankgate.errors import InputError, UsageError
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
+_UNLIKE = 0.1  # of rates of strata, beyond what rounding leaves
+
 
 @dataclass(frozen=True)
 class Resolved:
@@ -34,6 +38,26 @@ class Resolved:
     name: str
     resolution: Resolution
 
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What to know before something is estimated from a sample."""
+        if self.resolution.qrels is None:
+            return ()
+        table = self.resolution.qrels.table
+        if not {"stratum", "inclusion"} <= set(table.columns) or not (table["grade"] < 0).any():
+            return ()
+        drawn = table.filter(pl.col("inclusion").is_not_null())
+        rates = drawn.group_by("stratum").agg(pl.col("inclusion").mean()).sort("stratum")
+        low, high = rates["inclusion"].min(), rates["inclusion"].max()
+        if low is None or high - low <= _UNLIKE:  # type: ignore[operator]
+            return ()
+        told = ", ".join(f"{name} {rate:.2f}" for name, rate in rates.iter_rows())
+        words = (
+            f"strata of unlike rates ({told}): infAP takes them for one and is too high; draw one "
+            "stratum for it, or weigh each document by 1/inclusion."
+        )
+        return (words,)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         told = self.resolution
@@ -43,6 +67,7 @@ class Resolved:
             "ratings": self.name,
             "made_by": dict(told.made_by),
             "counts": dict(told.counts),
+            "cautions": list(self.cautions),
             "judgments": judged,
             "unresolved": told.unresolved.to_dicts(),
         }
