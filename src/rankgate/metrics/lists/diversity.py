@@ -54,13 +54,13 @@ def intra_list_diversity(
 def _cosines(listed: Listed) -> Floats:
     """The sum of the cosines of the pairs of each list, ``(T,)``."""
     assert listed.features is not None  # noqa: S101 - as declared
-    direction = unit(listed.features)
-    out = np.empty(len(listed.items))
-    step = max(1, _BLOCK // max(1, listed.items.shape[1] * direction.shape[1]))
-    for begin in range(0, len(out), step):
-        rows = taken(direction, listed.items[begin : begin + step])
-        whole = rows.sum(axis=1)
-        out[begin : begin + step] = ((whole**2).sum(axis=-1) - (rows**2).sum(axis=(1, 2))) / 2
+    width = listed.features.shape[1]
+    direction = np.vstack([unit(listed.features), np.zeros(width)])  # the last: where NONE points
+    whole = np.zeros((len(listed.items), width))
+    for place in listed.items.T:
+        whole += direction[place]
+    own = (direction**2).sum(axis=-1)
+    out: Floats = ((whole**2).sum(axis=-1) - own[listed.items].sum(axis=-1)) / 2
     return out
 
 
