@@ -104,18 +104,12 @@ def of_grid(
     drawn = ['<th scope="col">drawn</th>'] if spans else []
     head = [f'<th scope="col"{kind}>{safe(name)}</th>' if name else "<td></td>"
             for name, kind in zip(flat.head, kinds, strict=True)]  # fmt: skip
-    strips = _strips(spans)
-    rows = []
-    for i, row in enumerate(flat.rows):
-        first = safe(row[0])
-        if links and links[i]:
-            first = f'<a href="#{links[i]}">{first}</a>'
-        cells = [f"<td{kinds[0]}{_status(row[0])}>{first}</td>"]
-        cells += [
-            f"<td{kind or _wide(word)}>{safe(word)}</td>"
-            for kind, word in zip(kinds[1:], row[1:], strict=True)
-        ]
-        rows.append(f"<tr>{''.join(cells)}{strips[i] if strips else ''}</tr>")
+    strips = _strips(spans) or [""] * len(flat.rows)
+    about = links or [""] * len(flat.rows)
+    rows = [
+        f"<tr>{_row(row, kinds, link)}{strip}</tr>"
+        for row, link, strip in zip(flat.rows, about, strips, strict=True)
+    ]
     marks = [f'id="{anchor}"'] if anchor else []
     marks += ['class="sort"'] if len(rows) >= _SORTED and anchor else []
     marks += ['data-find="1"'] if find else []
@@ -126,6 +120,18 @@ def of_grid(
         label or "table",
         tall=len(rows) > _TALL,
     )
+
+
+def _row(words: Sequence[str], kinds: Sequence[str], link: str) -> str:
+    first = safe(words[0])
+    if link:
+        first = f'<a href="#{link}">{first}</a>'
+    cells = [f"<td{_status(words[0]) or kinds[0]}>{first}</td>"]
+    cells += [
+        f"<td{kind or _wide(word)}>{safe(word)}</td>"
+        for kind, word in zip(kinds[1:], words[1:], strict=True)
+    ]
+    return "".join(cells)
 
 
 def framed(inside: str, label: str, *, tall: bool = False) -> str:

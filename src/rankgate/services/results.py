@@ -124,17 +124,7 @@ def results(
         InputError: a file that cannot be read, or was damaged.
         UsageError: there is no result.
     """
-    files: list[Path] = []
-    passed: list[str] = []
-    for path in map(Path, paths):
-        if not path.is_dir():
-            files.append(path)
-            continue
-        for each in sorted(path.iterdir()):
-            if each.suffix == ".json" and _is_result(each):
-                files.append(each)
-            elif each.is_file() and not each.name.startswith("."):
-                passed.append(each.name)
+    files, passed = _files(paths)
     if not files:
         raise UsageError(f"{paths[0]}: no result in it; write some with --format json -o.")
     found = sorted(map(_read, files), key=lambda one: (_order(one.kind), one.name))
@@ -152,6 +142,22 @@ def results(
         texts_of_documents(documents, lists),
         again,
     )
+
+
+def _files(paths: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """Results among the paths and in the folders, and the files of folders that are none."""
+    files: list[Path] = []
+    passed: list[str] = []
+    for path in map(Path, paths):
+        if not path.is_dir():
+            files.append(path)
+            continue
+        for each in sorted(path.iterdir()):
+            if each.suffix == ".json" and _is_result(each):
+                files.append(each)
+            elif each.is_file() and not each.name.startswith("."):
+                passed.append(each.name)
+    return files, passed
 
 
 def _is_result(path: Path) -> bool:
