@@ -77,6 +77,13 @@ def test_the_same_seed_gives_the_same():
     assert other["relevance"] != one["relevance"]
 
 
+def test_trials_that_hide_everything_are_left_out():
+    run = {"q": {"b": 2.0, "a": 1.0}}
+    told = calibration({"q": {"a": 1}}, {"q": {"a": 1.0}}, run, "RR@10", experiments=12)
+    assert told.experiments < 12
+    assert told.documents == 1
+
+
 def test_a_metric_without_a_cutoff_is_refused():
     with pytest.raises(UsageError, match="AP@10"):
         calibration(*_collection(3), "AP")

@@ -40,7 +40,7 @@ def trials(
     rng: np.random.Generator,
     say: Callable[[str], None],
 ) -> tuple[Floats, Floats]:
-    """(count,) the predicted chance of a flip in each trial, and whether it came: 1 or 0.
+    """(T,) the predicted chance of a flip in each trial, and whether it came: 1 or 0.
 
     Each trial takes half of the queries, 50 at most, and the judged documents alone, so that the
     truth is known; it hides a share of those that the lists show, or of those that only the
@@ -49,7 +49,7 @@ def trials(
     Args:
         scorer: judgments, one metric, convention; as deep as the metric looks.
         runs: baseline and candidate.
-        count: how many.
+        count: how many; trials that hide every judgment are left out.
         rng: what is drawn from.
         say: told what is being done.
     """
@@ -62,7 +62,9 @@ def trials(
         say(f"trial {i + 1} of {count}")
         drawn = [common[j] for j in sorted(rng.permutation(len(common))[:size])]
         some = [table.filter(pl.col("query_id").is_in(drawn)) for table in (judged, *lists)]
-        told.append(_trial(scorer, some, _WAYS[i % len(_WAYS)], rng))
+        found = _trial(scorer, some, _WAYS[i % len(_WAYS)], rng)
+        if found is not None:
+            told.append(found)
     pairs = np.array(told, np.float64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
 
@@ -75,7 +77,8 @@ def shown(one: Side, two: Side) -> pl.DataFrame:
 
 def _trial(
     scorer: Scorer, tables: list[pl.DataFrame], way: tuple[bool, float], rng: np.random.Generator
-) -> tuple[float, bool]:
+) -> tuple[float, bool] | None:
+    """None where nothing is left to guess from."""
     judged, *lists = tables
     runs = [read_run(table, name) for table, name in zip(lists, ("one", "two"), strict=True)]
     alone, share = way
@@ -85,6 +88,8 @@ def _trial(
         known = known.join(whole[0].lists, on=KEYS, how="anti", maintain_order="left")
     hidden = known.filter(pl.Series(rng.random(len(known)) < share, dtype=pl.Boolean))
     left = judged.join(hidden, on=KEYS, how="anti", maintain_order="left")
+    if left.is_empty():
+        return None
     partly = _judging(scorer, left)
     sides = _sides(partly, runs)
     label = scorer.metrics[0][0]
