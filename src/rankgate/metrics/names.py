@@ -177,10 +177,10 @@ def _number(word: str, text: str) -> float:
 
 def _of_lists(name: str) -> str | None:
     """What a name names among the metrics on lists, which are not loaded before."""
-    from rankgate.metrics.list_names import parse_list  # noqa: PLC0415 - it is built on this file
+    from rankgate.metrics.lists import LIST_METRICS  # noqa: PLC0415 - seldom asked for
 
-    found = parse_list(name)
-    return None if found is None else found.name
+    words = ((word, each.name) for each in LIST_METRICS for word in (each.name, *each.aliases))
+    return next((found for word, found in words if _fold(word) == _fold(name)), None)
 
 
 def _unknown(text: str, names: Names) -> str:
