@@ -5,16 +5,15 @@ import sys
 from pathlib import Path
 
 OPINIONS = {
-    "ann": "cable 320210 lamp 331020 mug 321300".split(),
-    "bob": "cable 321310 lamp 331020 mug 321201".split(),
+    "ann": {"cable": "320210", "lamp": "331020", "mug": "321300"},
+    "bob": {"cable": "321310", "lamp": "331020", "mug": "321201"},
 }
 
 
 def grade(rater: str, document: str) -> str:
     """The grade that a rater gives a document, such as the second digit for lamp-2."""
     kind, number = document.split("-")
-    words = OPINIONS[rater]
-    return words[words.index(kind) + 1][int(number) - 1]
+    return OPINIONS[rater][kind][int(number) - 1]
 
 
 def main() -> int:
