@@ -53,7 +53,7 @@ SECTIONS = {
         "scorecard": "Put systems on one card: accuracy, coverage, novelty, diversity, fairness.",
     },
     "Show": {
-        "report": "Write one page for everybody: verdict, metrics, worst queries, holes.",
+        "report": "Write one page for all, of runs or of results: verdict, worst queries, holes.",
         "plot": "Draw a picture of a result; SVG, PNG, HTML, or bars of text.",
     },
 }
