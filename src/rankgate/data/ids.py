@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 NOWHERE = -1
 """The place of an id that is not among others."""
 
+_MANY = 8  # times as many ids as places
+
 
 @dataclass(frozen=True, eq=False)
 class Ids:
@@ -81,6 +83,9 @@ class Ids:
 
 def places(ids: pl.Series, among: pl.Series) -> NDArray[np.int64]:
     """The place of each id in a series of different ids; `NOWHERE` where it is not in it."""
+    if len(ids) > _MANY * len(among):  # quicker, but for the making of its table
+        coded = ids.cast(pl.Enum(among), strict=False).to_physical()
+        return coded.cast(pl.Int64).fill_null(NOWHERE).to_numpy()
     known = pl.DataFrame({"id": among, "place": np.arange(len(among), dtype=np.int64)})
     found = pl.DataFrame({"id": ids}).join(known, on="id", how="left", maintain_order="left")
     return found["place"].fill_null(NOWHERE).to_numpy()
