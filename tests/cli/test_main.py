@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-import rankgate.cli
 from rankgate.cli import COMMANDS
 
 
@@ -56,7 +55,7 @@ def test_our_own_fault_is_one_line(run, small, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("of all things")
 
-    monkeypatch.setattr(rankgate.services, "evaluate", broken)
+    monkeypatch.setattr("rankgate.services.evaluate", broken)
     ended = run("eval", *small)
     assert ended.code == 70
     assert ended.err.count("\n") == 1
