@@ -29,7 +29,7 @@ def test_the_whole_way(tmp_path):
     assert "12 grades by 2 raters" in back._repr_html_()
     agreed = rankgate.agree(back.ratings, samples=20)
     assert agreed.found.coefficients["raw agreement"].value == 5 / 6
-    assert "only 6 of 6 pairs" in agreed._repr_html_()
+    assert "6 of 6 pairs have two grades or more" in agreed._repr_html_()
     judged = rankgate.resolve(back.ratings, "mean")
     assert judged.qrels.table.filter(pl.col("doc_id") == "n")["grade"].to_list() == [2.5]
     assert "6 of 6 pairs resolved by mean" in judged._repr_html_()
