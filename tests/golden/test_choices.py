@@ -22,6 +22,7 @@ from pathlib import Path
 import pytest
 
 from rankgate.errors import RankgateError
+from rankgate.metrics.lists import LIST_METRICS
 from rankgate.scoring import CONVENTIONS, Convention
 from rankgate.scoring.convention import WORDS
 from rankgate.services import evaluate
@@ -35,6 +36,7 @@ pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason="the table is not be
 
 PLAIN = Convention("plain")
 MAPS = ("parameters", "special")
+OF_LISTS = {metric.name for metric in LIST_METRICS}
 
 
 def choices(how):
@@ -46,7 +48,7 @@ def choices(how):
             found[each.name] = replace(how, **{each.name: getattr(PLAIN, each.name)})
     for table in MAPS:
         for metric, chosen in getattr(how, table).items():
-            for key in chosen:
+            for key in () if metric in OF_LISTS else chosen:
                 left = {name: value for name, value in chosen.items() if name != key}
                 tables = {**getattr(how, table), metric: left}
                 found[f"{table}.{metric}.{key}"] = replace(how, **{table: tables})
