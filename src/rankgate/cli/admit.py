@@ -19,15 +19,8 @@ from rankgate.services.admit import DEMANDS, METRICS, admit
 @click.argument("people", type=click.Path())
 @click.argument("judge", type=click.Path())
 @click.argument("runs", nargs=-1, type=click.Path())
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="METRIC",
-    default=METRICS,
-    show_default=True,
-    help="Under which the order of RUNS is looked at; may be given several times.",
+@options.metrics_told(
+    "Under which the order of RUNS is looked at; may be given several times.", METRICS, shown=True
 )
 @options.convention
 @options.scale

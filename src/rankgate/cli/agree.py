@@ -21,15 +21,10 @@ from rankgate.services.rerated import DRAWS, rerated
 @click.argument("ratings", type=click.Path())
 @click.argument("baseline", type=click.Path(), required=False)
 @click.argument("candidate", type=click.Path(), required=False)
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="METRIC",
-    default=("nDCG@10",),
-    show_default=True,
-    help="Under which BASELINE and CANDIDATE are compared; may be given several times.",
+@options.metrics_told(
+    "Under which BASELINE and CANDIDATE are compared; may be given several times.",
+    ("nDCG@10",),
+    shown=True,
 )
 @options.convention
 @click.option(

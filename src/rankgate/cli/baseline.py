@@ -28,14 +28,9 @@ def command() -> None:
 @click.argument("name")
 @options.qrels
 @options.run
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="METRIC",
-    help="A metric to keep; may be given several times. Without it: those of the policy, and "
-    f"{', '.join(DEFAULT_METRICS)}.",
+@options.metrics_told(
+    "A metric to keep; may be given several times. Without it: those of the policy, and "
+    f"{', '.join(DEFAULT_METRICS)}."
 )
 @options.convention
 @click.option(

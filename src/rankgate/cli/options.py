@@ -19,15 +19,25 @@ qrels = click.argument("qrels", type=click.Path())
 runs = click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="RUN...")
 run = click.argument("run", type=click.Path())
 
-metrics = click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="METRIC",
-    default=DEFAULT_METRICS,
-    help="A metric such as nDCG@10, AP(rel=2) or P.5,10; may be given several times. "
+
+def metrics_told(told: str, default: tuple[str, ...] = (), *, shown: bool = False) -> Decorator:
+    """``-m`` that may be given several times, where a command says its own of it."""
+    return click.option(
+        "-m",
+        "--metric",
+        "metrics",
+        multiple=True,
+        metavar="METRIC",
+        default=default,
+        show_default=shown,
+        help=told,
+    )
+
+
+metrics = metrics_told(
+    "A metric such as nDCG@10, AP(rel=2) or P.5,10; may be given several times. "
     f"Without it: {', '.join(DEFAULT_METRICS)}.",
+    DEFAULT_METRICS,
 )
 metric = click.option(
     "-m", "--metric", required=True, metavar="METRIC", help="The metric, such as nDCG@10."

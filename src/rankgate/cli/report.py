@@ -42,14 +42,9 @@ class _Remembered(click.Command):
 
 @click.command("report", cls=_Remembered)
 @click.argument("sources", type=click.Path(), nargs=-1, required=True, metavar="SOURCE...")
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="METRIC",
-    help="A metric such as nDCG@10; may be given several times. Without it those of the policy, "
-    f"else {', '.join(services.DEFAULT_METRICS)}.",
+@options.metrics_told(
+    "A metric such as nDCG@10; may be given several times. Without it those of the policy, "
+    f"else {', '.join(services.DEFAULT_METRICS)}."
 )
 @options.metrics_from
 @options.convention

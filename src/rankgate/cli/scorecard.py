@@ -24,14 +24,9 @@ if TYPE_CHECKING:
 @click.command("scorecard")
 @options.qrels
 @options.runs
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="METRIC",
-    help="Of accuracy or of lists; may be given several times. Without it: "
-    f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those for which all is there.",
+@options.metrics_told(
+    "Of accuracy or of lists; may be given several times. Without it: "
+    f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those for which all is there."
 )
 @options.convention
 @beside

@@ -18,14 +18,9 @@ from rankgate.services.stages import CORRECTIONS, DEPTH, METRICS, stages
 @click.command("stages")
 @options.qrels
 @options.runs
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="METRIC",
-    default=METRICS,
-    help=f"A metric such as nDCG@10; may be given several times. Without it: {', '.join(METRICS)}.",
+@options.metrics_told(
+    f"A metric such as nDCG@10; may be given several times. Without it: {', '.join(METRICS)}.",
+    METRICS,
 )
 @options.metrics_from
 @options.convention
