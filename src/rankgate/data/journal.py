@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from rankgate.data.closing import Closing
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
 
 @dataclass
-class Journal:
+class Journal(Closing):
     """An append-only file of one JSON object a line.
 
     ``add`` returns when the line is on disk (fsync). A line that was being written when the
@@ -85,17 +85,6 @@ class Journal:
     def close(self) -> None:
         """Let go of the file."""
         os.close(self._handle)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _alone(handle: int, path: str | Path) -> None:

@@ -7,8 +7,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from rankgate.data.closing import Closing
 from rankgate.data.journal import Journal
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.llm.client import Client
@@ -25,7 +26,6 @@ from rankgate.services.tasks import pool_of, tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import TracebackType
 
     import polars as pl
 
@@ -90,7 +90,7 @@ class Asked:
         return {"schema_version": SCHEMA_VERSION, **told, "reasons": dict(self.reasons)}
 
 
-class LLMRating:
+class LLMRating(Closing):
     """Has a language model rate a pool; every answer is on disk before the next is asked for.
 
     Args:
@@ -187,17 +187,6 @@ class LLMRating:
     def close(self) -> None:
         """Let go of the file."""
         self._journal.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _answered(self) -> list[dict[str, Any]]:
         """The last words on the pool's pairs that are answers."""

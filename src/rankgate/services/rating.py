@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from rankgate.data.closing import Closing
 from rankgate.data.journal import Journal
 from rankgate.errors import UsageError
 from rankgate.judging.pool import shuffled
@@ -16,7 +17,6 @@ from rankgate.services.tasks import pool_of, tasks
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-    from types import TracebackType
 
     import polars as pl
 
@@ -41,7 +41,7 @@ class Screen:
     grades: Mapping[str, tuple[float, str]]
 
 
-class Rating:
+class Rating(Closing):
     """Rates a pool, one pair after another; nothing that a method acknowledged is ever lost.
 
     Args:
@@ -137,17 +137,6 @@ class Rating:
     def close(self) -> None:
         """Let go of the file."""
         self._journal.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def in_batch(table: pl.DataFrame, batch: int | None) -> pl.DataFrame:

@@ -1,0 +1,28 @@
+"""What holds something open, and lets go of it at the end of a ``with``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class Closing(ABC):
+    """A value that is closed when its ``with`` ends, whatever ends it."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
