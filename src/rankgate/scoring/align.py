@@ -121,16 +121,16 @@ def laid_out(met: Met, how: Alignment) -> tuple[Met, Order]:
 
 def align(met: Met, how: Alignment) -> Aligned:
     """Give the judged documents of a batch their ranks."""
+    everything = met
     met, placed = laid_out(met, how)
     owner = met.owner[met.row]
     stand = ranks(placed, met.row, owner, met.doc_ids, how.ties)
     by = np.argsort(owner * (len(met.scores) + 1) + stand.rank, kind="stable")
-    retrieved = met.retrieved
-    if retrieved is None:
-        retrieved = np.bincount(met.owner, minlength=len(met.codes))
+    retrieved = _counts(met)
+    in_run = retrieved if met is everything else _counts(everything)  # even if none of it counts
     aligned = Aligned(
         codes=met.codes,
-        present=retrieved > 0,
+        present=in_run > 0,
         retrieved=retrieved,
         owner=owner[by],
         rank=stand.rank[by],
@@ -142,6 +142,13 @@ def align(met: Met, how: Alignment) -> Aligned:
         unknown=met.unknown,
     )
     return limited(aligned, how)
+
+
+def _counts(met: Met) -> NDArray[np.int64]:
+    """How many documents each query has."""
+    if met.retrieved is not None:
+        return met.retrieved
+    return np.bincount(met.owner, minlength=len(met.codes))
 
 
 def _only(met: Met, kept: NDArray[np.bool_]) -> Met:
