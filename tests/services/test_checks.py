@@ -103,7 +103,9 @@ OF_ONE_FILE = [
     ("file-order", ranked(3, 4, 2), ranked(4, 3, 2), ("note", 2, 1)),
     ("rising-scores", ranked(1, 2, 3), ranked(3, 2, 1), ("warning", 2, 2)),
     ("all-tied", ranked(1, 1, 1), ranked(2, 1, 1), ("warning", 1, 1)),
+    ("all-tied", ranked(0, 0, 0), ranked("nan", "inf", "nan"), ("warning", 1, 1)),
     ("ties", ranked(3, 2, 2, 2), ranked(3, 2, 1), ("note", 3, 2)),
+    ("ties", ranked("inf", 2, 2), ranked("inf", "inf"), ("note", 3, 1)),
     ("single-precision", ranked(1.00000002, 1.00000001), ranked(1.1, 1.0), ("note", 2, 1)),
 ]  # fmt: skip
 

@@ -99,9 +99,9 @@ def _distances(found: Ranked, rises: NDArray[np.bool_], falls: NDArray[np.bool_]
 
 
 def _all_tied(found: Ranked) -> Iterator[Found]:
-    """Queries all of whose documents have one score."""
-    moved = found.steps(up=True) | found.steps(up=False)
-    tied = (found.by_query(moved) == 0) & (found.lengths > 1)
+    """Queries all of whose documents have one score; what is no number is no score."""
+    apart = found.steps(up=True) | found.steps(up=False) | ~np.isfinite(found.score)
+    tied = (found.by_query(apart) == 0) & (found.lengths > 1)
     count, lists = int(tied.sum()), int(np.count_nonzero(found.lengths > 1))
     if count:
         first = int(tied.argmax())

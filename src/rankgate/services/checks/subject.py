@@ -166,7 +166,7 @@ class Ranked:
         """``(n,)``: whether the row at a place of `best_first` has the score of the one before."""
         score = self.score[self.best_first]
         found = np.zeros(len(score), bool)
-        found[1:] = (score[1:] == score[:-1]) & self.follows
+        found[1:] = (score[1:] == score[:-1]) & np.isfinite(score[1:]) & self.follows
         return found
 
     def tops(self, depth: int) -> pl.DataFrame:
