@@ -67,7 +67,7 @@ def run(replications: int = REPLICATIONS, seed: int = 0, folder: Path = FOLDER) 
     """Every population at every size."""
     return [
         _cell(name, population, n, replications, seed)
-        for name, population in _populations(folder).items()
+        for name, population in populations(folder).items()
         for n in SIZES
     ]
 
@@ -104,7 +104,7 @@ def _verdicts(values: Floats) -> NDArray[np.str_]:
     return np.asarray(words)
 
 
-def _populations(folder: Path) -> dict[str, Floats]:
+def populations(folder: Path) -> dict[str, Floats]:
     """Differences of simulated systems, and of real ones where their scores are at hand."""
     drawn = np.random.default_rng(5)
     told = {

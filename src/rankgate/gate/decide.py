@@ -154,8 +154,8 @@ def _skewed(policy: Policy, evidence: Evidence) -> list[str]:
         if len(delta) > 1 and float(skewness(delta)[0]) < -SKEWED:
             told.append(
                 f"{metric}: a few queries lose much more than the others gain (skewness "
-                f"{float(skewness(delta)[0]):.1f}); a sample may miss such losses, and a false "
-                "pass is then a little more frequent than said; add a per_query rule"
+                f"{float(skewness(delta)[0]):.1f}); where such losses are rare a sample may miss "
+                "them, and a false pass is more frequent than said; add a per_query rule"
             )
     return told
 
