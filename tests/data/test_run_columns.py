@@ -15,12 +15,14 @@ ROWS = pl.DataFrame(
 )  # fmt: skip
 
 
-@pytest.fixture(params=["run.csv", "run.tsv", "run.parquet", "run.arrow"])
+@pytest.fixture(params=["run.csv", "run.tsv", "run.parquet", "run.arrow", "run.jsonl"])
 def written(request, tmp_path):
     def write(frame):
         place = tmp_path / request.param
         if place.suffix in {".csv", ".tsv"}:
             frame.write_csv(place, separator="," if place.suffix == ".csv" else "\t")
+        elif place.suffix == ".jsonl":
+            frame.write_ndjson(place)
         elif place.suffix == ".parquet":
             frame.write_parquet(place)
         else:

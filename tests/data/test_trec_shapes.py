@@ -116,8 +116,8 @@ def test_subtopics_are_kept(tmp_path):
     assert again("trec-subtopics", SUBTOPICS) == (SUBTOPICS, ())
     path = tmp_path / "x.qrels"
     path.write_bytes(SUBTOPICS)
-    found = convert(path, tmp_path / "y.csv")
-    assert read_qrels(tmp_path / "y.csv").table.rows() == [("51", "d1", 2.0), ("51", "d2", 0.0)]
+    found = convert(path, tmp_path / "y.txt", to="trec")
+    assert read_qrels(tmp_path / "y.txt").table.rows() == [("51", "d1", 2.0), ("51", "d2", 0.0)]
     assert [(loss.what, loss.count) for loss in found.losses] == [
         ("judgments by subtopic; each document is written with its highest grade", 3)
     ]

@@ -7,7 +7,7 @@ import json
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from rankgate.data import jsonl, records, tables
+from rankgate.data import jsonl_rows, records, tables
 from rankgate.data.source import Source
 
 FIELDS = ["1", "a", "2", "0.5", "", " ", '"', '""', '"a"', '"x,y"', '"x\ny"', '"a""b"', "-3", "1e5"]
@@ -51,9 +51,9 @@ def written(pairs):
 def test_json_lines(lines):
     data = "\n".join(lines).encode()
     table = tables.table_of(["qid", "doc", "score"], "runs")
-    quick = jsonl._quick(data, table)
+    quick = jsonl_rows._quick(data, table)
     if quick is not None:
-        careful = jsonl._careful(jsonl._Piece(data, 1), table, Source(None, data))
+        careful = jsonl_rows._careful(jsonl_rows._Piece(data, 1), table, Source(None, data))
         assert quick.equals(careful)
 
 
@@ -65,7 +65,7 @@ def test_the_fast_way_is_taken():
     line = json.dumps({"qid": "1", "doc": "é", "score": 0.1, "note": {"doc": "x"}})
     table = tables.table_of(["qid", "doc", "score"], "runs")
     assert (
-        jsonl._quick(line.replace('"note": {"doc": "x"}', '"note": [1]').encode(), table)
+        jsonl_rows._quick(line.replace('"note": {"doc": "x"}', '"note": [1]').encode(), table)
         is not None
     )
-    assert jsonl._quick(line.encode(), table) is None
+    assert jsonl_rows._quick(line.encode(), table) is None

@@ -106,9 +106,23 @@ def test_what_is_beside_a_run_goes_with_it(tmp_path, run):
     (tmp_path / "in.run.meta.jsonl").write_text(meta)
     told = convert(run, tmp_path / "a.run.gz")
     assert told.losses == ()
+    assert [each.count for each in told.notes] == [2]
+    assert "a.run.gz.meta.jsonl" in told.notes[0].what
     assert read_run(tmp_path / "a.run.gz").queries.equals(read_run(run).queries)
     told = convert(run, io.BytesIO(), to="trec")
     assert [(loss.what, loss.count) for loss in told.losses] == [("states of queries", 2)]
+
+
+def test_what_was_beside_the_target_before_is_told(tmp_path, run):
+    """Otherwise the latencies of one run would be taken for those of another."""
+    (tmp_path / "a.csv.meta.jsonl").write_text('{"query_id": "1", "latency_ms": 12}\n')
+    told = convert(run, tmp_path / "a.csv")
+    assert [(each.what[:36], each.examples) for each in told.notes] == [
+        ("file that stood beside it before and", ("a.csv.meta.jsonl",))
+    ]
+    assert convert(run, tmp_path / "b.csv").notes == ()
+    (tmp_path / "q.csv.meta.jsonl").write_text("of a run\n")
+    assert convert(read_qrels({"1": {"a": 2}}), tmp_path / "q.csv").notes == ()
 
 
 def test_tables_in_memory(tmp_path):

@@ -233,6 +233,7 @@ FORMAT = Format(
     read_run=read_run,
     holds=tables.HOLDS,
     loses=tables.LOSES,
+    columns=tables.COLUMNS,
     streams=True,
     detail=(
         "Columns as of csv; ids are strings, categories or whole numbers. Null is unrated. Columns "

@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data import delimited, json_text, jsonl, tables
+from rankgate.data import delimited, json_text, jsonl, jsonl_rows, tables
 from rankgate.data.carried import lost, lost_columns
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format, Loss
@@ -160,11 +160,11 @@ def _texts(source: Source, head: bytes, part: str | None = None) -> Contents:
     wanted = ("title", "text", _NESTED) if part == "documents" else ("text", _NESTED)
     others = {name: name for name in (*wanted, *names) if name not in {"_id", *_IDS.values()}}
     layout = tables.Table(part, {_IDS[part]: "_id"} | others, frozenset(), frozenset(others))
-    rows = jsonl.whole(source, layout)
+    rows = jsonl_rows.whole(source, layout)
     filled = [column.name for column in rows if column.null_count() < len(column)]
     ours = _IDS[part]
     kept = [name for name in rows.columns if name in {*filled, ours, "text"}]
-    _refuse_twins(rows[ours], Place(source.label, partial(jsonl.line_of, source)))
+    _refuse_twins(rows[ours], Place(source.label, partial(jsonl_rows.line_of, source)))
     found = rows.select(kept)
     return Contents(queries=found) if part == "queries" else Contents(documents=found)
 

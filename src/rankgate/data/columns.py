@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.data.qrels import OPTIONAL
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     ),
     "score": ("score", "sim", "similarity", "prediction"),
     "rank": ("rank", "position"),
+    "subtopic": ("subtopic", "subtopic_id"),
+    "inclusion": ("inclusion",),
+    "stratum": ("stratum",),
     "rater": ("rater", "judge", "assessor", "annotator", "user_email", "rater_id"),
     "text": ("text", "query_text", "title"),
     "metric": ("metric", "measure"),
@@ -96,9 +100,10 @@ def graded(found: Iterable[str]) -> bool:
 
 
 def shaped(frame: pl.LazyFrame, number: str, label: str) -> pl.LazyFrame:
-    """A table with our three columns and dtypes from one with anybody's names.
+    """A table with our columns and dtypes from one with anybody's names.
 
-    A run may have a rank instead of a score; rank 1 is best.
+    A run may have a rank instead of a score; rank 1 is best. Judgments may have the columns that
+    few have.
 
     Raises:
         InputError: a column is missing, or ids are neither strings nor whole numbers.
@@ -119,8 +124,10 @@ def shaped(frame: pl.LazyFrame, number: str, label: str) -> pl.LazyFrame:
         if not text and not dtype.is_integer():
             problem = f"column {found[ours]} holds {dtype}; ids are strings: cast the column."
             raise InputError(problem, source=label)
+    beside = named(schema.names(), OPTIONAL) if number == "grade" else {}
     return frame.select(
         pl.col(found["query_id"]).cast(pl.String).alias("query_id"),
         pl.col(found["doc_id"]).cast(pl.String).alias("doc_id"),
         pl.col(found[number]).cast(pl.Float64).alias(number),
+        *(pl.col(beside[ours]).cast(OPTIONAL[ours]).alias(ours) for ours in beside),
     )

@@ -91,6 +91,9 @@ class Contents:
                     lost += Loss.of(f"fields that only {owner} knows", keys)
             elif name not in kept:
                 lost += self._lost(name)
+        if self.qrels and self.qrels.made_by and "qrels" in kept:
+            rule = str(self.qrels.made_by.get("rule", ""))
+            lost.append(Loss("record of how judgments were made", 1, (rule,)))
         return tuple(lost)
 
     def _lost(self, name: str) -> tuple[Loss, ...]:

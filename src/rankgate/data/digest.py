@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _PART = 1 << 16
+_NULL = (1 << 32) - 1  # the length of no text, which is another thing than an empty one
 
 
 def digest(table: pl.DataFrame) -> str:
@@ -21,6 +22,6 @@ def digest(table: pl.DataFrame) -> str:
             continue
         for begin in range(0, len(column), _PART):
             part = column.slice(begin, _PART).cast(str)
-            total.update(part.str.len_bytes().to_numpy().tobytes())
-            total.update("".join(part.to_list()).encode())
+            total.update(part.str.len_bytes().fill_null(_NULL).to_numpy().tobytes())
+            total.update("".join(part.fill_null("").to_list()).encode())
     return total.hexdigest()

@@ -258,7 +258,7 @@ def _of_documents(qrels: Qrels) -> Qrels:
     if qrels.by_subtopic:
         problem = (
             "judgments by subtopic, where one grade a document is needed; write each document's "
-            "highest grade with rankgate convert --from trec-subtopics --to trec."
+            "highest grade into a file of its own with rankgate convert --to trec."
         )
         raise InputError(problem, source=qrels.place.label)
     return qrels

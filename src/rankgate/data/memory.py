@@ -13,7 +13,7 @@ from rankgate.data import arrays
 from rankgate.data.columns import named, shaped
 from rankgate.data.matrices import is_source
 from rankgate.data.place import Place
-from rankgate.data.qrels import Qrels, refuse_holes
+from rankgate.data.qrels import Qrels, refuse_holes, without_empty
 from rankgate.data.rankings import Rankings
 from rankgate.data.run import Run
 from rankgate.errors import InputError
@@ -151,9 +151,10 @@ def _checked(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
     if number == "grade" and len(names) == len(named(names, ("query_id", "doc_id"))):
         frame = frame.with_columns(grade=1.0)  # nothing but pairs: each is relevant
     try:
-        return shaped(frame, number, label).collect()
+        table = shaped(frame, number, label).collect()
     except pl.exceptions.InvalidOperationError as error:
         raise InputError(f"a {number} is not a number: {error}.", source=label) from None
+    return without_empty(table)
 
 
 def _from_dict(table: Mapping[str, Mapping[str, float]], number: str, label: str) -> pl.DataFrame:

@@ -91,6 +91,12 @@ class Qrels:
         return digest(self.table.select(*SCHEMA, *others).sort("query_id", "doc_id", *subtopic))
 
 
+def without_empty(table: pl.DataFrame) -> pl.DataFrame:
+    """The same without those of the columns in ``OPTIONAL`` that hold nothing."""
+    empty = [name for name in OPTIONAL if name in table.columns and table[name].is_null().all()]
+    return table.drop(empty)
+
+
 def _keyed(table: pl.DataFrame) -> pl.DataFrame:
     """Queries with their subtopics as ids of queries, as duplicates are told by them."""
     query = pl.format("{} (subtopic {})", "query_id", pl.col("subtopic").fill_null("none"))

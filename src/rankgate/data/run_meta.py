@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.json_text import lines
+from rankgate.data.json_text import dumped, lines
 from rankgate.data.source import source
+from rankgate.data.target import replacing
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from os import PathLike
 
     from rankgate.data.run import Run
     from rankgate.data.source import Source
@@ -33,10 +35,25 @@ def with_meta(run: Run, place: Source) -> Run:
     """
     if place.path is None:
         return run
-    beside = place.path.with_name(place.path.name + SUFFIX)
-    if not beside.is_file():
-        return run
-    return replace(run, queries=read(beside))
+    companion = beside(place.path)
+    return replace(run, queries=read(companion)) if companion.is_file() else run
+
+
+def beside(path: str | PathLike[str]) -> Path:
+    """Where the companion of a run's file is."""
+    return Path(f"{path}{SUFFIX}")
+
+
+def write(queries: pl.DataFrame, path: Path) -> None:
+    """One object a query, without what is not known of it.
+
+    Raises:
+        UsageError: a place where nothing can be written.
+    """
+    with replacing(path) as stream:
+        for row in queries.iter_rows(named=True):
+            told = {key: value for key, value in row.items() if value is not None}
+            stream.write(dumped(told).encode() + b"\n")
 
 
 def read(path: str | Path) -> pl.DataFrame:

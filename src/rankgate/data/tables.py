@@ -16,7 +16,7 @@ from rankgate.data.columns import graded, named
 from rankgate.data.contents import Contents
 from rankgate.data.format import Loss, Note
 from rankgate.data.moment import moment
-from rankgate.data.qrels import Qrels
+from rankgate.data.qrels import OPTIONAL, Qrels, without_empty
 from rankgate.data.ratings import SCHEMA as RATINGS
 from rankgate.data.ratings import Ratings
 from rankgate.data.run import SCHEMA as RUN
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 HOLDS = ("qrels", "runs", "ratings", "queries", "documents", "values")
 """The parts that a table can be, in the order in which a writer chooses."""
+
+COLUMNS = tuple(OPTIONAL)
+"""The columns of judgments that a table holds, and few other formats do."""
 
 LOSES = "all parts but one; scales, tags, the state of queries, what only one format knows"
 
@@ -86,8 +89,9 @@ def _pairs(names: Sequence[str], ids: dict[str, str], part: str | None) -> Table
         numbers = frozenset({"grade", "seconds"} & set(rated))
         return Table("ratings", ids | rated, numbers, frozenset({*_RATED, "scale"}))
     if part == "qrels" or (part is None and graded(names)):
-        found = ids | named(names, ("grade",))
-        return Table("qrels", found, frozenset({"grade"}), frozenset({"doc_id", "grade"}))
+        found = ids | named(names, ("grade", *OPTIONAL))
+        numbers = frozenset({"grade", "inclusion"} & set(found))
+        return Table("qrels", found, numbers, frozenset({"doc_id", "grade", *OPTIONAL}))
     scored = named(names, ("score",)) or named(names, ("rank",))
     if scored or part == "runs":
         return Table("runs", ids | scored, frozenset({"score", "rank"}), frozenset())
@@ -149,6 +153,7 @@ def judgments(rows: pl.DataFrame, name: str, place: Place) -> tuple[Qrels, tuple
     if len(holes):
         row = int((rows["doc_id"].is_null() & rows["grade"].is_not_null()).arg_max() or 0)
         raise InputError("doc_id is empty.", source=place.label, line=place.line(row))
+    rows = without_empty(rows)
     if not rows["grade"].null_count():
         return Qrels(rows, name=name, place=place), ()
     there = rows["grade"].is_not_null()
@@ -195,8 +200,15 @@ def scored(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select("query_id", "doc_id", -pl.col("rank").alias("score"))
 
 
-def chosen(contents: Contents, holds: Sequence[str] = HOLDS) -> tuple[str, tuple[Loss, ...]]:
+def chosen(
+    contents: Contents, holds: Sequence[str] = HOLDS, columns: Sequence[str] = COLUMNS
+) -> tuple[str, tuple[Loss, ...]]:
     """The part that a format of one table is given, and what is lost with the others.
+
+    Args:
+        contents: all of it.
+        holds: the parts that the format can be, the first choice first.
+        columns: those columns of judgments that it holds and few formats do.
 
     Raises:
         UsageError: the format holds none of the parts that are there.
@@ -208,7 +220,7 @@ def chosen(contents: Contents, holds: Sequence[str] = HOLDS) -> tuple[str, tuple
     part = parts[0]
     lost = list(contents.losses(part, runs=1))
     if part == "qrels" and contents.qrels:
-        lost += qrels_losses(contents.qrels)
+        lost += qrels_losses(contents.qrels, columns)
     if part == "runs":
         lost += run_losses(contents.runs[0])
     return part, tuple(lost)
@@ -251,7 +263,9 @@ def rows(contents: Contents, part: str) -> Iterator[pl.DataFrame]:
         ScatteredError: as of the run's batches.
     """
     if part == "qrels" and contents.qrels:
-        yield contents.qrels.table.select("query_id", "doc_id", whole(contents.qrels.table))
+        table = contents.qrels.table
+        beside = [name for name in COLUMNS if name in table.columns]
+        yield table.select("query_id", "doc_id", whole(table), *beside)
     elif part == "runs":
         yield from (batch.frame for batch in contents.runs[0].batches())
     elif part == "ratings" and contents.ratings:

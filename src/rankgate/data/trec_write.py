@@ -33,7 +33,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
         UsageError: neither judgments nor a run.
         ScatteredError: as of the run's batches.
     """
-    part, lost = tables.chosen(contents, ("qrels", "runs"))
+    part, lost = tables.chosen(contents, ("qrels", "runs"), columns=())
     held = _Held()
     if part == "qrels" and contents.qrels:
         frames = _judged(contents.qrels)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data import arrow, delimited, jsonl, lines, records, tables, trec
+from rankgate.data import arrow, delimited, jsonl, jsonl_rows, lines, records, tables, trec
 from rankgate.data.columns import named, shaped
 from rankgate.data.place import Place
 from rankgate.errors import InputError
@@ -118,10 +118,10 @@ def _objects(source: Source) -> Unchecked | None:
         numbers, empty = known.numbers | {"rank"}, known.empty | {"rank"}
         ranked = replace(known, kept=known.kept | rank, numbers=numbers, empty=empty)
         with suppress(InputError):  # a rank that is no number: nobody reads it otherwise
-            rows = jsonl.whole(source, ranked)
-    rows = jsonl.whole(source, known) if rows is None else rows
+            rows = jsonl_rows.whole(source, ranked)
+    rows = jsonl_rows.whole(source, known) if rows is None else rows
     table = _whole([rows], NUMBERS[part])
-    return Unchecked(part, table, Place(source.label, partial(jsonl.line_of, source)))
+    return Unchecked(part, table, Place(source.label, partial(jsonl_rows.line_of, source)))
 
 
 def _columns(source: Source) -> Unchecked | None:

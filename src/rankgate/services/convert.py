@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import tempfile
 from dataclasses import asdict, dataclass, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
-from rankgate.data import formats
+from rankgate.data import formats, run_meta
 from rankgate.data.contents import WORDS, Contents
 from rankgate.data.format import Loss, Note
 from rankgate.data.qrels import Qrels
@@ -100,7 +101,9 @@ def convert(
     contents, flat = _flattened(contents, writer)
     lost += flat
     counts: dict[str, int] = {}
-    lost += _written(contents, target, writer, counts)
+    left = _written(contents, target, writer, counts)
+    left, notes = _beside(contents, target, left, counts)
+    lost += left
     return Conversion(
         source=label,
         target=str(target) if not hasattr(target, "write") else "-",
@@ -108,7 +111,7 @@ def convert(
         reason=reason,
         to_format=writer.name,
         rows=_rows(contents, writer, lost, counts),
-        notes=contents.notes,
+        notes=(*contents.notes, *notes),
         losses=lost,
     )
 
@@ -200,7 +203,9 @@ def _flattened(contents: Contents, writer: Format) -> tuple[Contents, tuple[Loss
     flat = qrels.by_document()
     told = "judgments by subtopic; each document is written with its highest grade"
     examples = tuple(" ".join(map(str, row)) for row in qrels.table.head(3).rows())
-    return replace(contents, qrels=flat), (Loss(told, len(qrels.table), examples),)
+    gone = [name for name in qrels.table.columns if name not in {*flat.table.columns, "subtopic"}]
+    lost = (Loss(told, len(qrels.table), examples), *Loss.of("columns of judgments", gone))
+    return replace(contents, qrels=flat), lost
 
 
 def _written(
@@ -219,30 +224,35 @@ def _once(
 ) -> tuple[Loss, ...]:
     assert writer.write is not None  # noqa: S101 - `_writer` has looked
     counted = replace(contents, runs=tuple(_counted(run, counts) for run in contents.runs))
-    if not isinstance(target, str) and hasattr(target, "write"):
+    if not isinstance(target, str | PathLike):
         with tempfile.TemporaryFile() as aside:
             lost = writer.write(counted, cast("BinaryIO", aside))
             aside.seek(0)
             shutil.copyfileobj(aside, target)
         return lost
     with replacing(target) as stream:
-        lost = writer.write(counted, stream)
-    if STATES not in {loss.what for loss in lost} or len(contents.runs) != 1:
-        return lost
-    _write_beside(contents.runs[0], target)
-    return tuple(loss for loss in lost if loss.what != STATES)
+        return writer.write(counted, stream)
 
 
-def _write_beside(run: Run, target: str | Path | BinaryIO) -> None:
-    """The states, latencies and tags of a run's queries, in a file beside it."""
-    from rankgate.data.json_text import dumped  # noqa: PLC0415 - few runs have a companion
-    from rankgate.data.run_meta import SUFFIX  # noqa: PLC0415 - as above
-
-    assert run.queries is not None  # noqa: S101 - their loss was told
-    with replacing(f"{target}{SUFFIX}") as stream:
-        for row in run.queries.iter_rows(named=True):
-            told = {key: value for key, value in row.items() if value is not None}
-            stream.write(dumped(told).encode() + b"\n")
+def _beside(
+    contents: Contents,
+    target: str | Path | BinaryIO,
+    lost: tuple[Loss, ...],
+    counts: dict[str, int],
+) -> tuple[tuple[Loss, ...], tuple[Note, ...]]:
+    """What is known of a run's queries goes into a file beside it; one from before is told."""
+    if not isinstance(target, str | PathLike) or len(contents.runs) != 1 or not counts:
+        return lost, ()
+    place = run_meta.beside(target)
+    queries = contents.runs[0].queries
+    if queries is not None and STATES in {loss.what for loss in lost}:
+        run_meta.write(queries, place)
+        told = Note(f"{STATES}, written into {place.name} beside it", len(queries))
+        return tuple(loss for loss in lost if loss.what != STATES), (told,)
+    if not place.is_file():
+        return lost, ()
+    what = "file that stood beside it before and is read with it; remove it if it is of another run"
+    return lost, (Note(what, 1, (place.name,)),)
 
 
 def _counted(run: Run, counts: dict[str, int]) -> Run:

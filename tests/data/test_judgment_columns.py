@@ -1,0 +1,111 @@
+"""The columns of judgments that few have: subtopics, probabilities, strata."""
+
+from __future__ import annotations
+
+import io
+
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate.data import Contents, contents_of, read_qrels
+from rankgate.data.formats import FORMATS, named
+from rankgate.data.qrels import OPTIONAL, Qrels
+from rankgate.data.source import Source
+from rankgate.errors import InputError
+from rankgate.services.convert import convert
+from rankgate.services.validate import validate
+
+TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
+WRITERS = [each.name for each in FORMATS if each.write and "qrels" in each.holds]
+
+SUBTOPICS = pl.DataFrame(
+    {
+        "query_id": ["51", "51", "51", "052"],
+        "doc_id": ["a", "a", "b", "a"],
+        "grade": [1.0, 2.0, 0.0, -2.0],
+        "subtopic": ["01", "2", "2", None],
+        "inclusion": [0.25, 0.25, None, 1 / 3],
+        "stratum": ["top", None, "rest, or so", "top"],
+    }
+)
+DRAWN = SUBTOPICS.drop("subtopic").unique(["query_id", "doc_id"], maintain_order=True)
+
+
+def written(name, table):
+    out = io.BytesIO()
+    losses = named(name).write(Contents(qrels=Qrels(table)), out)
+    return out.getvalue(), losses
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("table", [SUBTOPICS, DRAWN, SUBTOPICS.drop("inclusion", "stratum")])
+def test_tables_carry_them(name, table):
+    data, losses = written(name, table)
+    back = contents_of(Source(None, data), name)
+    assert losses == ()
+    assert back.qrels.table.equals(table)
+    assert back.qrels.sha256 == Qrels(table).sha256
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("table", [SUBTOPICS, DRAWN])
+def test_other_formats_tell_what_they_drop(name, table, tmp_path):
+    """A format without subtopics has the highest grade of each document, and nothing else."""
+    if name == "quepid-snapshot":
+        pytest.skip("a snapshot needs a run")
+    contents = Contents(qrels=Qrels(table.with_columns(pl.col("grade").clip(0))))
+    told = convert(contents, tmp_path / "out", to=name)
+    lost = {each for loss in told.losses for each in loss.examples}
+    flat = "subtopic" in table.columns and "subtopic" not in named(name).columns
+    held = () if flat else named(name).columns
+    assert lost & {*OPTIONAL} == {"inclusion", "stratum"} - {*held}
+    assert any("by subtopic" in loss.what for loss in told.losses) == flat
+
+
+def test_columns_that_hold_nothing_are_none():
+    data = b"query_id,doc_id,grade,subtopic,inclusion,stratum\nq,a,1,,,\nq,b,0,,,\n"
+    assert contents_of(Source(None, data)).qrels.table.columns == ["query_id", "doc_id", "grade"]
+    frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["a"], "grade": [1], "stratum": [None]})
+    assert read_qrels(frame).table.columns == ["query_id", "doc_id", "grade"]
+
+
+def test_the_names_of_ir_datasets():
+    """https://ir-datasets.com: TrecSubQrel(query_id, doc_id, relevance, subtopic_id)."""
+    line = b'{"query_id": "1", "doc_id": "a", "relevance": %d, "subtopic_id": "%d"}\n'
+    found = contents_of(Source(None, line % (1, 1) + line % (0, 2))).qrels
+    assert found.table.rows() == [("1", "a", 1.0, "1"), ("1", "a", 0.0, "2")]
+
+
+def test_wrong_probabilities_are_told_with_their_line(tmp_path):
+    place = tmp_path / "q.csv"
+    for wrong, problem in (("x", "inclusion 'x'"), ("1.5", "probability 1.5"), ("0", "0.0 of")):
+        place.write_text(f"query_id,doc_id,grade,inclusion\nq,a,1,0.5\nq,b,1,{wrong}\n")
+        with pytest.raises(InputError, match=rf"q.csv:3: .*{problem}"):
+            read_qrels(place)
+
+
+def test_judgments_by_subtopic_in_tables_are_used_as_those_of_trec(tmp_path):
+    """Of two subtopics b, ranked first, answers none, and a answers both."""
+    table = SUBTOPICS.filter(pl.col("query_id") == "51")
+    place = tmp_path / "q.csv"
+    place.write_bytes(written("csv", table)[0])
+    trec = tmp_path / "q.subtopic.qrels"
+    trec.write_bytes(written("trec-subtopics", table)[0])
+    run = {"51": {"b": 2.0, "a": 1.0}}
+    values = [
+        rankgate.evaluate(each, run, ["StRecall@1", "StRecall@2"]).means.row(0)[1:]
+        for each in (place, trec, table)
+    ]
+    assert values == [(0.0, 1.0)] * 3
+    with pytest.raises(InputError, match="judgments by subtopic, where one grade a document"):
+        rankgate.evaluate(place, run, ["AP"])
+    assert not [each for each in validate([place, trec]).problems if each.severity == "error"]
+
+
+def test_the_record_of_judgments_is_told_when_it_is_lost(tmp_path):
+    qrels = Qrels(DRAWN, made_by={"rule": "majority"})
+    told = convert(qrels, tmp_path / "q.csv")
+    assert [(loss.what, loss.examples) for loss in told.losses] == [
+        ("record of how judgments were made", ("majority",))
+    ]
