@@ -1,5 +1,7 @@
 """Rules that count: documents of single queries, states; what a saved baseline must hold."""
 
+import json
+
 import polars as pl
 import pytest
 
@@ -90,9 +92,9 @@ DROP = 'kind = "per_query"\nmetric = "AP"\nmax_drop = 0.1\n'
 TAGS = pl.DataFrame({"query_id": list(QRELS), "band": ["head"] * 6 + ["tail"] * 6})
 
 
-def sliced(rule, candidate):
-    policy = parsed(f"[gate]\nholes = 'ignore'\n[[rules]]\n{rule}\nslice = 'band=tail'", "policy")
-    return gate(QRELS, LONG, candidate, policy, tags=TAGS).rules[0].outcome
+def sliced(rule, candidate, baseline=LONG, head="", band="tail"):
+    text = f"[gate]\nholes = 'ignore'\n{head}\n[[rules]]\n{rule}\nslice = 'band={band}'"
+    return gate(QRELS, baseline, candidate, parsed(text, "policy"), tags=TAGS).rules[0].outcome
 
 
 def test_what_is_judged_and_seen_of_a_slice():
@@ -111,11 +113,62 @@ def test_what_is_judged_and_seen_of_a_slice():
     assert sliced(unseen, LONG).reason == "no list changed in its first 10 documents"
 
 
+def test_states_are_counted_of_a_slice():
+    """Three of twelve queries are lacking, all of them of the six in the tail."""
+    less = {query: ranked for query, ranked in LONG.items() if query < "q09"}
+    head, rule = 'unequal = "zero"', 'kind = "states"\nstate = "not_run"\nat_most = 0.25'
+    assert ended(rule, less, head).status == "pass"
+    assert sliced(rule, less, head=head, band="head").status == "pass"
+    told = sliced(rule, less, head=head)
+    assert (told.status, told.n) == ("fail", 6)
+    assert told.reason == (
+        "3 of 6 (50.0%) of the candidate's queries were not run, 0 of 6 (0.0%) of the baseline's "
+        "for band=tail; at most 25.0% may"
+    )
+    told = sliced(rule, less, head=head, band="body")
+    assert (told.status, told.n) == ("inconclusive", 0)
+    assert told.reason == "the baseline was asked no query for band=body"
+
+
+def test_latencies_are_those_of_a_slice(here):
+    """The last three of twelve queries take 110 ms: half of the tail, none of the head."""
+
+    def timed(slow, names=tuple(QRELS)):
+        place = here / f"{slow}-{len(names)}.run"
+        place.write_text((here / "old.run").read_text())
+        took = [{"query_id": q, "latency_ms": slow if q > "q08" else 10} for q in names]
+        place.with_name(f"{place.name}.meta.jsonl").write_text("\n".join(map(json.dumps, took)))
+        return str(place)
+
+    rule = 'kind = "latency"\nquantile = "p50"\nmax_ms = 50'
+    assert ended(rule, timed(110)).status == "pass"
+    assert sliced(rule, timed(110), band="head").status == "pass"
+    told = sliced(rule, timed(110))
+    assert (told.status, told.n) == ("fail", 6)
+    assert told.reason == "p50 for band=tail is 60.0 ms; at most 50 ms are allowed"  # (10+110)/2
+    ratio = 'kind = "latency"\nquantile = "p50"\nmax_ratio = 2.0'
+    assert sliced(ratio, timed(110), timed(10)).status == "fail"
+    assert sliced(ratio, timed(110), timed(100)).status == "pass"
+    told = sliced(rule, timed(10, ("q00", "q01")))
+    assert told.status == "inconclusive"
+    assert told.reason == "the candidate's run says no latencies for band=tail"
+
+
+def test_states_of_a_slice_against_a_saved_baseline(here):
+    baseline.save("main", "qrels.txt", "old.run", ["AP"], tags=TAGS)
+    lines = (here / "old.run").read_text().splitlines(keepends=True)
+    (here / "new.run").write_text("".join(line for line in lines if line < "q09"))
+    text = '[gate]\nunequal = "zero"\n[[rules]]\nkind = "states"\nstate = "not_run"\n'
+    policy = parsed(f'{text}more = 0.3\nslice = "band=tail"', "policy")
+    told = gate("qrels.txt", "main", "new.run", policy, tags=TAGS).rules[0].outcome
+    assert (told.status, told.n) == ("fail", 6)
+
+
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ('kind = "latency"\nmax_ms = 9\nslice = "band=tail"', "latency looks at all queries"),
-        ('kind = "states"\nat_most = 0.1\nslice = "band=tail"', "states looks at all queries"),
+        ('kind = "drift"\nslice = "band=tail"', "drift looks at no slice"),
+        ('kind = "order"\nquery = "q"\nabove = "a"\nbelow = "b"\nslice = "x=y"', "no slice"),
         (f'{DROP}allow = [{{query = "q01", until = "soon"}}]', "an exception is a query id or"),
         (f'{DROP}allow = [{{query = "q01", until = "2026-02-30"}}]', "an exception is"),
     ],

@@ -33,8 +33,8 @@ GOOD = {
             "must_not_have": 'query = "q"\ndoc = "d"',
             "order": 'query = "q"\nabove = "a"\nbelow = "b"',
             "judged": "at_least = 0.8\nk = 5",
-            "states": 'state = "failed"\nat_most = 0.01',
-            "latency": 'quantile = "p99"\nmax_ms = 200',
+            "states": 'state = "failed"\nat_most = 0.01\nslice = "intent=head"',
+            "latency": 'quantile = "p99"\nmax_ms = 200\nslice = "intent=head"',
             "unseen": 'at_most = 0.5\ntier = "info"',
             "drift": "queries = 0.1\njudgments = false",
             "admitted": "file = 'admission.json'",
@@ -51,6 +51,7 @@ BAD = {
     "text for a number": RULE.replace("0.01", '"0.01"'),
     "no metric": '[[rules]]\nkind = "noninferiority"\nmargin = 0.1\n',
     "no rules": "[gate]\nalpha = 0.05\n",
+    "slice of one query": '[[rules]]\nkind = "must_have"\nquery = "q"\ndoc = "d"\nslice = "a=b"\n',
     "unknown tier": RULE + 'tier = "blocking"\n',
     "unknown setting": "[gate]\nalfa = 0.05\n" + RULE,
 }

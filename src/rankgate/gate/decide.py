@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data.comparison import Comparison
-    from rankgate.gate.declare import Admission, Drift, Hole, Status
+    from rankgate.gate.declare import Admission, Counted, Drift, Hole, Status
     from rankgate.gate.policy import Policy
 
 MANY_LOOKS = 20
@@ -37,6 +37,7 @@ def decide(
     admissions: Mapping[str, Admission] | None = None,
     wholes: Mapping[tuple[str, str | None], Whole] | None = None,
     aside: pl.DataFrame | None = None,
+    slices: Mapping[str, Counted] | None = None,
 ) -> Verdict:
     """How every rule ends, and what that makes of the whole.
 
@@ -56,6 +57,7 @@ def decide(
         admissions: by file, how the judges ended that it tells of.
         wholes: by metric and slice, the numbers about all lists together.
         aside: the candidate's lists for queries that rules name and nobody judged.
+        slices: by slice, states and latencies of its queries, where a rule counts them.
 
     Raises:
         UsageError: a margin below the noise floor; a slice that no query has; a rule about single
@@ -69,7 +71,7 @@ def decide(
     evidence = Evidence(
         comparison, alpha, max(1, len(inferring)), policy["power"], policy["interval"],
         noise or {}, holes or {}, policy["flip"], today, drift,
-        admissions or {}, wholes or {}, aside,
+        admissions or {}, wholes or {}, aside, slices or {},
     )  # fmt: skip
     _refuse(policy, evidence)
     ended = tuple(Ended(rule, RULES[rule.kind].decide(rule, evidence)) for rule in policy.rules)

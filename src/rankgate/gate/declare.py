@@ -170,6 +170,18 @@ class Admission:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """How the queries of both sides ended and how long they took.
+
+    Attributes:
+        states, latency: with the columns that those of a comparison have.
+    """
+
+    states: pl.DataFrame
+    latency: pl.DataFrame
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What rules look at.
 
@@ -188,6 +200,7 @@ class Evidence:
         wholes: by metric and slice, the numbers about all lists together.
         aside: the candidate's lists for queries that rules name and nobody judged: ``query_id``,
             ``doc_id``, ``rank``; None where there are none.
+        slices: by slice, states and latencies of its queries, where a rule counts them.
     """
 
     comparison: Comparison
@@ -203,6 +216,7 @@ class Evidence:
     admissions: Mapping[str, Admission] = field(default_factory=dict)
     wholes: Mapping[tuple[str, str | None], Whole] = field(default_factory=dict)
     aside: pl.DataFrame | None = None
+    slices: Mapping[str, Counted] = field(default_factory=dict)
 
     def lower(self, metric: str) -> bool:
         """Whether less of a metric is better."""
@@ -235,6 +249,12 @@ class Evidence:
         """The queries of one metric that lost, worst first, of a slice."""
         table = self.queries(metric, slice_)
         return table.filter(table["delta"] > 0 if self.lower(metric) else table["delta"] < 0)
+
+    def counted(self, slice_: str | None) -> Counted:
+        """States and latencies of the queries of a slice; of every query for None."""
+        if slice_ is None:
+            return Counted(self.comparison.states, self.comparison.latency)
+        return self.slices[slice_]
 
     def queries(self, metric: str | None, slice_: str | None) -> pl.DataFrame:
         """The queries of one metric, worst first, of a slice; of every metric for None."""

@@ -207,7 +207,7 @@ def _refuse_odd(rule: Rule, key: tuple[str, ...], at: _Lines) -> None:
         raise at.error(f"{rule.id}: slice is tag=value, as in intent=navigational.",
                        (*key, "slice"))  # fmt: skip
     if rule.slice is not None and not RULES[rule.kind].sliced:
-        raise at.error(f"{rule.id}: {rule.kind} looks at all queries; leave out slice.",
+        raise at.error(f"{rule.id}: {rule.kind} looks at no slice; leave it out.",
                        (*key, "slice"))  # fmt: skip
     for each in rule.get("allow") or []:
         if not (isinstance(each, str) or _is_exception(each)):

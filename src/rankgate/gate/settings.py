@@ -46,7 +46,7 @@ COMMON = (
     Parameter("id", "text", "the rule's name, unique", None),
     Parameter("kind", "text", "what it demands", REQUIRED, choices=tuple(RULES)),
     Parameter("tier", "text", "whether it blocks, warns or informs", "block", choices=TIERS),
-    Parameter("slice", "text", "the queries it looks at, as tag=value; for kinds that look at a "
-              "metric, judged and unseen"),
+    Parameter("slice", "text", "the queries it looks at, as tag=value; not for rules on one query, "
+              "drift and admitted"),
 )  # fmt: skip
 """What every ``[[rules]]`` may say."""

@@ -65,7 +65,7 @@ def schema(told: Vocabulary) -> dict[str, Any]:
             "title": kind.name,
             "description": _title(kind),
             "type": "object",
-            "properties": _properties((*told.common, *kind.parameters))
+            "properties": _properties((*_common(told, kind), *kind.parameters))
             | {"kind": {"const": kind.name}},
             "required": ["kind", *(p.name for p in kind.parameters if p.default == "required")],
             "additionalProperties": False,
@@ -84,6 +84,11 @@ def schema(told: Vocabulary) -> dict[str, Any]:
         "required": ["rules"],
         "additionalProperties": False,
     }
+
+
+def _common(told: Vocabulary, kind: Kind) -> list[Parameter]:
+    """What every rule may say, without the slice where the kind looks at none."""
+    return [each for each in told.common if kind.sliced or each.name != "slice"]
 
 
 def _section(name: str, parameters: Iterable[Parameter]) -> dict[str, Any]:

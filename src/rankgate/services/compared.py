@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -133,6 +134,20 @@ def states_of(baseline: Side, candidate: Side) -> pl.DataFrame:
         for name, side in (("baseline", baseline), ("candidate", candidate))
     ]
     return pl.concat(parts)
+
+
+def of_slice(baseline: Side, candidate: Side, slice_: str) -> tuple[Side, Side]:
+    """Both sides with what is known of the queries of a slice, `tag=value`; lists stay whole."""
+    tag, _, value = slice_.partition("=")
+    tags = _tags(baseline, candidate)
+    known = (
+        []
+        if tags is None or tag not in tags.columns
+        else (tags.filter(pl.col(tag).fill_null("") == value)["query_id"].to_list())
+    )
+    own = pl.col("query_id").is_in(known)
+    return (replace(baseline, queries=baseline.queries.filter(own)),
+            replace(candidate, queries=candidate.queries.filter(own)))  # fmt: skip
 
 
 def judged_of(baseline: Side, candidate: Side) -> pl.DataFrame:

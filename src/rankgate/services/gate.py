@@ -12,7 +12,7 @@ import polars as pl
 from rankgate.data import read_run
 from rankgate.errors import UsageError
 from rankgate.gate.decide import decide, stale
-from rankgate.gate.declare import Drift
+from rankgate.gate.declare import Counted, Drift
 from rankgate.gate.looks import place
 from rankgate.gate.policy import default, found, read
 from rankgate.services import baseline as baselines
@@ -21,6 +21,7 @@ from rankgate.services.beyond import Beyond, apart, deepest, with_wholes
 from rankgate.services.card_inputs import Beside, Tables
 from rankgate.services.card_slices import ACTIVITY, active
 from rankgate.services.compare import Rules, compared
+from rankgate.services.compared import latency_of, of_slice, states_of
 from rankgate.services.conventions import chosen_convention
 from rankgate.services.evaluate import DEFAULT_METRICS
 from rankgate.services.holes import holes_of
@@ -117,6 +118,7 @@ def gate(
         noise=_noise(saved, [base, *again], rankings) | beyond.noise(len(again)),
         wholes=wholes,
         aside=_aside(rules, scorer, run),
+        slices=_slices(rules, base, other),
         looks=looks,
         today=today or datetime.now(UTC).strftime("%Y-%m-%d"),
         drift=_drift(base, other) if saved else None,
@@ -239,6 +241,16 @@ def _aside(rules: Policy, scorer: Scorer, run: Run) -> pl.DataFrame | None:
     named = {str(rule["query"]) for rule in rules.rules if rule.get("query")}
     left = sorted(named - set(scorer.index.query_ids))
     return ranked_of(run, pl.Series(left), rules.depth, scorer.how) if left else None
+
+
+def _slices(rules: Policy, base: Side, other: Side) -> dict[str, Counted]:
+    """States and latencies of the slices that rules count them of."""
+    named = {rule.slice for rule in rules.rules if rule.kind in {"states", "latency"}}
+    told = {}
+    for slice_ in sorted(named - {None}, key=str):
+        sides = of_slice(base, other, str(slice_))
+        told[str(slice_)] = Counted(states_of(*sides), latency_of(*sides))
+    return told
 
 
 def _holes(scorer: Scorer, base: Side, other: Side, rules: Policy) -> dict[str, Hole]:

@@ -14,17 +14,18 @@ _MISSING = "say latency_ms in RUN.meta.jsonl beside the run, or in a column of a
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
     """Compare a quantile with a ceiling in milliseconds, and with the baseline's."""
-    rows = {row["system"]: row for row in evidence.comparison.latency.to_dicts()}
+    rows = {row["system"]: row for row in evidence.counted(rule.slice).latency.to_dicts()}
+    where = f" for {rule.slice}" if rule.slice else ""
     name, most, ratio = rule["quantile"], rule["max_ms"], rule["max_ratio"]
     if "candidate" not in rows:
-        return Outcome("inconclusive", "the candidate's run says no latencies", _MISSING)
+        return Outcome("inconclusive", f"the candidate's run says no latencies{where}", _MISSING)
     own = rows["candidate"][name]
-    told, over = f"{name} is {own:.1f} ms", []
+    told, over = f"{name}{where} is {own:.1f} ms", []
     if most is not None and own > most:
         over.append(f"at most {most:g} ms are allowed")
     if ratio is not None:
         if "baseline" not in rows:
-            return Outcome("inconclusive", "the baseline says no latencies", _MISSING)
+            return Outcome("inconclusive", f"the baseline says no latencies{where}", _MISSING)
         base = rows["baseline"][name]
         told += f", {base:.1f} ms of the baseline"
         if own > ratio * base:
@@ -45,4 +46,5 @@ KIND = Kind(
         Parameter("max_ratio", "number", "the largest quantile over the baseline's", None, 0.0),
     ),
     decide,
+    sliced=True,
 )  # fmt: skip
