@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _BANDS = (1, 3, 5, 10, 20, 50)
 _PRIOR = 5.0  # judged documents that the share of all documents weighs as much as
-_QUERY = 3.0  # the same for the query's own share
+_WEAKEST, _STRONGEST = 1.0, 1000.0  # the same for the query's own share, by how queries differ
+_UNKNOWN = 3.0  # where they cannot be told to
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ def modelled(baseline: Side, candidate: Side) -> Holes:
 
     The chances are the grades' shares among judged documents of the same band of ranks and the
     same number of lists, drawn towards the shares among all judged documents (as many as five of
-    those), and then towards the query's own (as three): queries differ in how much is relevant.
+    those), and then towards the query's own, by as many as `prior_strength` says: queries differ in
+    how much is relevant, here more, there less.
     """
     pooled = _pooled(baseline, candidate)
     judged = pooled.filter(pl.col("grade").is_not_null())
@@ -57,10 +59,42 @@ def modelled(baseline: Side, candidate: Side) -> Holes:
     )
     query, mine = _coded(judged, holes, ["query_id"])
     seen = _counted(query, place, mine, grades.size)
+    code = judged["query_id"].rank("dense").to_numpy() - 1
+    relevant = np.bincount(code, grades[place] > 0).astype(np.float64)
+    prior = prior_strength(np.bincount(code), relevant)
     # the query's own shares, relative to what its documents would have on the whole
-    tilt = (seen + _QUERY * whole) / (seen.sum(axis=1, keepdims=True) + _QUERY) / whole
+    tilt = (seen + prior * whole) / (seen.sum(axis=1, keepdims=True) + prior) / whole
     tilted = chances * tilt
     return Holes(_places(holes), grades, tilted / tilted.sum(axis=1, keepdims=True))
+
+
+def prior_strength(judged: NDArray[np.int64], relevant: Floats) -> float:
+    """As how many judged documents the share of all weighs against a query's own.
+
+    Where y of n documents of a query are relevant by a chance of its own, which varies between
+    queries as a beta law of mean p and strength s, y varies by np(1 − p)(1 + (n − 1)ρ) with
+    ρ = 1/(s + 1). The sum D of (y − np̂)² over queries, p̂ = Σy/N of N = Σn, is then on average
+
+        p(1 − p)(N − Σn²/N + ρ(Σn(n − 1)(1 − 2n/N) + Σn²Σn(n − 1)/N²)),
+
+    which is solved for ρ: Kleinman (1973), Proportions with extraneous variance, JASA 68. The
+    result lies between 1 and 1,000 documents; queries that differ no more than by chance give
+    1,000, and where nothing can be told, as of one document each, it is 3.
+
+    Args:
+        judged: (Q,) n, the judged documents of each query.
+        relevant: (Q,) y, how many of them are relevant.
+    """
+    n = judged.astype(np.float64)
+    total, square, pairs = n.sum(), (n**2).sum(), n * (n - 1)
+    share = relevant.sum() / total
+    apart = (pairs * (1 - 2 * n / total)).sum() + square * pairs.sum() / total**2
+    chance = share * (1 - share)
+    if chance <= 0 or apart <= 0:
+        return _UNKNOWN
+    found = ((relevant - n * share) ** 2).sum() / chance - (total - square / total)
+    rho = max(found / apart, 1 / (_STRONGEST + 1))
+    return float(np.clip(1 / rho - 1, _WEAKEST, _STRONGEST))
 
 
 def _pooled(baseline: Side, candidate: Side) -> pl.DataFrame:
