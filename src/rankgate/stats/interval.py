@@ -16,6 +16,7 @@ FEW, SKEWED = 15, 1.0
 """Below `FEW` queries, or below 50 with a skewness beyond `SKEWED`, none is sure to cover."""
 _MANY = 50
 _STRAIGHT = 1e-6  # a skewness that changes nothing, and can be divided by
+_STEEP = 0.05  # where Hall's cube root, which would leap at 0, is left for the corrected skewness
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,9 @@ def guarded_interval(delta: Floats, level: float = 0.95) -> Intervals:
     Hall (1992) inverts T + γT²/(3√n) + γ²T³/(27n) + γ/(6√n), so that the interval of a skewed
     sample leans the way its tail does. γ is tried as the sample shows it and as it is once its
     bias is taken away (see ``lean``): a small sample mostly misses the tail, and shows too little
-    skew. Alone, Hall's covers too rarely where most differences are 0; the outermost of the three
-    ends keeps its level there too (docs/validity.md).
+    skew. The latter stops short of where the cube root of the solution leaps: what is corrected to
+    the order 1/n is not known so well. Alone, Hall's covers too rarely where most differences are
+    0; the outermost of the three ends keeps its level there too (docs/validity.md).
 
     Args:
         delta: (n, M) differences.
@@ -87,9 +89,9 @@ def guarded_interval(delta: Floats, level: float = 0.95) -> Intervals:
         return plain
     error, reach = standard_error(table), float(stdtrit(n - 1, (1 + level) / 2))
     low, high = plain.low, plain.high
-    for gamma in lean(table):
-        low = np.minimum(low, plain.mean - error * _turned(reach, gamma, n))
-        high = np.maximum(high, plain.mean - error * _turned(-reach, gamma, n))
+    for gamma, least in zip(lean(table), (-np.inf, _STEEP), strict=True):
+        low = np.minimum(low, plain.mean - error * _turned(reach, gamma, n, least))
+        high = np.maximum(high, plain.mean - error * _turned(-reach, gamma, n, least))
     return Intervals(plain.mean, low, high, level, "t, guarded", plain.warnings)
 
 
@@ -110,10 +112,11 @@ def lean(delta: Floats) -> tuple[Floats, Floats]:
     return shown, shown * (1 + (21 / 4 + 27 / 16 * shown**2) / n)
 
 
-def _turned(reach: float, gamma: Floats, n: int) -> Floats:
-    """(M,) the T at which Hall's transformation is `reach`."""
+def _turned(reach: float, gamma: Floats, n: int, least: float) -> Floats:
+    """(M,) the T at which Hall's transformation is `reach`; no root is of less than `least`."""
     slope = np.where(np.abs(gamma) < _STRAIGHT, _STRAIGHT, gamma) / np.sqrt(n)
-    return np.asarray(3 / slope * (np.cbrt(1 + slope * (reach - slope / 6)) - 1), np.float64)
+    inner = np.maximum(1 + slope * (reach - slope / 6), least)
+    return np.asarray(3 / slope * (np.cbrt(inner) - 1), np.float64)
 
 
 def weighted(table: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
