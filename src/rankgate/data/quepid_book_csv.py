@@ -56,20 +56,18 @@ def read(source: Source) -> Contents:
     """
     header = first_fields(source.head(), ",")
     judges = [name for name in header if name and name.lower() not in _IDS]
-    wanted = {"query_id": ("query",), "doc_id": ("docid",)}
-    found = sheet.sheet(source, wanted, numbers=judges, filled=wanted)
+    raters = {f"judge {i}": name for i, name in enumerate(judges)}  # no judge's name is one of ours
+    ids = {"query_id": ("query",), "doc_id": ("docid",)}
+    wanted = ids | {ours: (name.lower(),) for ours, name in raters.items()}
+    found = sheet.sheet(source, wanted, numbers=list(raters), filled=ids)
     rows = found.rows
     if rows.select(pl.struct(_PAIR).is_duplicated().any()).item():
         row = int((~rows.select(pl.struct(_PAIR).is_first_distinct()).to_series()).arg_max() or 0)
         query, doc = rows["query_id"][row], rows["doc_id"][row]
         problem = f"document '{doc}' of query '{query}' stands twice; merge the two lines."
         raise InputError(problem, source=source.label, line=found.place.line(row))
-    place = pl.int_range(pl.len()).alias("row")
-    numbered = {name: f"judge {i}" for i, name in enumerate(found.others)}  # no name of ours
-    raters = dict(zip(numbered.values(), found.others, strict=True))
     long = (
-        rows.rename(numbered)
-        .with_columns(place)
+        rows.with_columns(pl.int_range(pl.len()).alias("row"))
         .unpivot(list(raters), index=[*_PAIR, "row"], variable_name="rater", value_name="grade")
         .with_columns(pl.col("rater").replace(raters))
         .filter(pl.col("grade").is_not_null())

@@ -284,6 +284,13 @@ def test_a_book_in_columns():
     assert error.value.line == 3
 
 
+@pytest.mark.parametrize("judge", ["doc_id", "query_id", "rater", "grade", "row", "judge 0"])
+def test_a_judge_may_be_called_as_our_own_columns_are(judge):
+    contents = held(f"query,docid,ann,{judge}\nlaptop,1,3,2\n", "quepid-book-csv")
+    rows = contents.ratings.table.select("doc_id", "rater", "grade").rows()
+    assert rows == [("1", "ann", 3.0), ("1", judge, 2.0)]
+
+
 def test_a_column_of_something_else_is_no_judge():
     """A sheet of scores, or of texts, stays what it was."""
     for text in ("query,docid,score\na,1,2\n", "query,docid,title\na,1,x\n"):
