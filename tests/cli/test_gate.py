@@ -81,7 +81,7 @@ def test_every_form_says_the_same_word(run, place):
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     failed = {case.get("name"): case.find("failure") for case in suite.iter("testcase")}
     assert failed["few-drops"] is None
-    assert "worse than the margin" in failed["no-worse"].get("message")
+    assert "worse by more than the margin" in failed["no-worse"].get("message")
     page = _Words()
     page.feed(text["html"])
     assert "fail: worse against old" in page.words

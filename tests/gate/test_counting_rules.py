@@ -82,7 +82,7 @@ def test_states_are_counted_of_so_many():
     told = ended('kind = "states"\nstate = "not_run"\nat_most = 0.2', less, head)
     assert told.status == "fail"
     assert told.reason.startswith(
-        "3 of 12 (25.0%) of the candidate's queries were not run, 0 of 12 (0.0%) of the baseline's"
+        "3 of the candidate's 12 queries (25.0%) were not run, 0 of the baseline's 12 (0.0%); at"
     )
     assert ended('kind = "states"\nstate = "not_run"\nat_most = 0.25', less, head).status == "pass"
 
@@ -113,6 +113,42 @@ def test_what_is_judged_and_seen_of_a_slice():
     assert sliced(unseen, LONG).reason == "no list changed in its first 10 documents"
 
 
+NAMES = [f"d{i}" for i in range(10)]
+
+
+def test_a_share_at_its_bound_is_not_beyond_it():
+    """0.6, 0.7 and 0.8 of ten are judged: 0.7 on average, and a little less in floats."""
+    share = dict(zip(QRELS, (6, 7, 8) * 4, strict=True))
+    qrels = {query: dict.fromkeys(NAMES[:count], 1) for query, count in share.items()}
+    run = {query: {d: 10.0 - i for i, d in enumerate(NAMES)} for query in qrels}
+
+    def of(rule):
+        text = f"[gate]\nholes = 'ignore'\n[[rules]]\nkind = {rule}"
+        return gate(qrels, run, run, parsed(text, "policy")).rules[0].outcome
+
+    told = of('"judged"\nat_least = 0.7')
+    assert told.status == "pass"
+    assert told.reason == "judged@10 is at least 0.7: baseline 0.700, candidate 0.700"
+    assert of('"judged"\nat_least = 0.700001').reason.startswith(
+        "judged@10 is below 0.700001: baseline 0.700000, candidate 0.700000;"
+    )
+    floor = '"floor"\nmetric = "P@10"\nby = "mean"\nat_least = 0.7'
+    assert of(floor).reason == "P@10 0.7000: not below the floor 0.7, by the mean alone"
+
+
+def test_a_drop_at_its_bound_is_not_beyond_it():
+    """P@10 falls from 0.8 to 0.5 in every query, which is 0.30000000000000004 in floats."""
+    qrels = {query: dict.fromkeys(NAMES[:8], 1) for query in QRELS}
+    old = {query: {d: 10.0 - i for i, d in enumerate(NAMES)} for query in qrels}
+    new = {query: dict.fromkeys([*NAMES[:5], "x", "y", "z", "v", "w"], 9.0) for query in qrels}
+    text = '[[rules]]\nkind = "per_query"\nmetric = "P@10"\nmax_drop = {}'
+    ends = [
+        gate(qrels, old, new, parsed(text.format(most), "policy")).rules[0].outcome.status
+        for most in (0.3, 0.299)
+    ]
+    assert ends == ["pass", "fail"]
+
+
 def test_states_are_counted_of_a_slice():
     """Three of twelve queries are lacking, all of them of the six in the tail."""
     less = {query: ranked for query, ranked in LONG.items() if query < "q09"}
@@ -122,8 +158,8 @@ def test_states_are_counted_of_a_slice():
     told = sliced(rule, less, head=head)
     assert (told.status, told.n) == ("fail", 6)
     assert told.reason == (
-        "3 of 6 (50.0%) of the candidate's queries were not run, 0 of 6 (0.0%) of the baseline's "
-        "for band=tail; at most 25.0% may"
+        "3 of the candidate's 6 queries for band=tail (50.0%) were not run, 0 of the baseline's 6 "
+        "(0.0%); at most 25% may"
     )
     told = sliced(rule, less, head=head, band="body")
     assert (told.status, told.n) == ("inconclusive", 0)

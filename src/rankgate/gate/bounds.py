@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from rankgate.gate.declare import Evidence, Status
     from rankgate.stats.interval import Intervals
 
+SLACK = 1e-9
+"""What a sum of floats may be off: a share that is at its bound is not beyond it."""
+
 LEAST = 10
 """Fewer queries than this decide nothing."""
 

@@ -126,13 +126,8 @@ def _refuse(policy: Policy, evidence: Evidence) -> None:
 
 
 def _notes(policy: Policy, evidence: Evidence, looks: int) -> list[str]:
-    share, tests = evidence.alpha, evidence.tests
-    rules = "rule that infers" if tests == 1 else f"{tests} rules that infer"
-    control = (
-        f"a false pass has at most a chance of {share:.2g}, as every rule that blocks must pass; "
-        f"a false fail of the {rules} at most {share:.2g} in all"
-    )
-    told = [control, *_skewed(policy, evidence)]
+    share = evidence.alpha
+    told = [*_control(policy, evidence), *_skewed(policy, evidence)]
     if looks and policy["looks"] == "correct":
         told.append(f"look {looks} at these queries: alpha is {share:.2g} instead of "
                     f"{policy['alpha']:g}, so that all looks together keep it")  # fmt: skip
@@ -142,6 +137,24 @@ def _notes(policy: Policy, evidence: Evidence, looks: int) -> list[str]:
             'chance; draw fresh queries, or say looks = "correct" in the policy'
         )
     return told
+
+
+def _control(policy: Policy, evidence: Evidence) -> list[str]:
+    """What is promised of errors, and what stands in brackets; nothing where no rule infers."""
+    if not any(RULES[rule.kind].statistical for rule in policy.rules):
+        return []
+    share, tests = evidence.alpha, evidence.tests
+    most = f"{100 * share:.2g}%"
+    together = f" over the {tests} blocking rules that infer" if tests > 1 else ""
+    errors = (
+        f"a false pass, of a candidate worse than a rule allows, has a chance of at most {most}, "
+        f"as every blocking rule must pass; a false fail one of at most {most}{together}"
+    )
+    brackets = (
+        f"in brackets: the end that a pass needs, at {100 * (1 - share):.3g}% one-sided, and the "
+        f"end that a fail needs, at {100 * (1 - share / tests):.3g}%"
+    )
+    return [errors, brackets]
 
 
 def _skewed(policy: Policy, evidence: Evidence) -> list[str]:

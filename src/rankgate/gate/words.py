@@ -6,19 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.gate.bounds import SLACK
 from rankgate.gate.declare import Outcome
 from rankgate.gate.whole import Drawn
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
     from numpy.typing import NDArray
 
     from rankgate.gate.bounds import Held
     from rankgate.gate.declare import Evidence, Rule
 
+_MOST = 9  # decimals
+
 
 def number(value: float | None) -> str:
-    """Four decimals at most.
+    """What a policy says, as short as it can be said; four decimals at most.
 
     >>> number(0.01), number(0.123456), number(None)
     ('0.01', '0.1235', 'unknown')
@@ -26,16 +31,52 @@ def number(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.4f}".rstrip("0").rstrip(".") or "0"
 
 
-def signed(value: float | None) -> str:
+def measured(value: float | None, *bounds: float) -> str:
+    """What was measured: four decimals, more where it would look like a bound that it is not at.
+
+    >>> measured(0.25), measured(0.69996, 0.7), measured(None)
+    ('0.2500', '0.69996', 'unknown')
+    """
+    return "unknown" if value is None else f"{value:.{decimals(value, bounds)}f}"
+
+
+def signed(value: float | None, *bounds: float) -> str:
     """The same with a sign.
 
-    >>> signed(-0.25), signed(0.00001)
-    ('-0.25', '0')
+    >>> signed(-0.25), signed(0.00001), signed(-0.04998, -0.05)
+    ('-0.2500', '0.0000', '-0.04998')
     """
     if value is None:
         return "unknown"
-    digits = number(abs(value))
-    return digits if digits == "0" else ("+" if value > 0 else "-") + digits
+    told = f"{value:+.{decimals(value, bounds)}f}"
+    return told if float(told) else told[1:]
+
+
+def limit(share: float) -> str:
+    """A share that a policy says.
+
+    >>> limit(0.05), limit(0.125)
+    ('5%', '12.5%')
+    """
+    return f"{100 * share:.6g}%"
+
+
+def percent(share: float, *bounds: float) -> str:
+    """A share; one decimal, more where it would look like a bound that it is not at.
+
+    >>> percent(0.25), percent(0.05004, 0.05)
+    ('25.0%', '5.004%')
+    """
+    return f"{100 * share:.{decimals(share, bounds, 3) - 2}f}%"
+
+
+def decimals(value: float, bounds: Iterable[float], least: int = 4) -> int:
+    """As many as tell a value from bounds that it is not at, and `least` of them anyway."""
+    apart = [bound for bound in bounds if abs(bound - value) > SLACK]
+    return next(
+        (n for n in range(least, _MOST) if all(round(value, n) != round(b, n) for b in apart)),
+        _MOST,
+    )
 
 
 def unmoved(
@@ -76,10 +117,10 @@ def _moved(gains: NDArray[np.float64] | Drawn) -> bool:
     return not gains.size or bool(gains.any())
 
 
-def settled(rule: Rule, evidence: Evidence, told: Held, margin: float, bad: str) -> Outcome:
+def settled(rule: Rule, evidence: Evidence, told: Held, margin: float) -> Outcome:
     """The outcome of a gain that was held against a bound; told as a difference."""
     metric = rule["metric"]
-    lower = evidence.lower(metric)
+    lower, whole = evidence.lower(metric), (metric, rule.slice) in evidence.wholes
     shown = told.turned if lower else told
     worst = tuple(evidence.losses(metric, rule.slice)["query_id"].to_list())
     figures: dict[str, Any] = {
@@ -87,37 +128,47 @@ def settled(rule: Rule, evidence: Evidence, told: Held, margin: float, bad: str)
         "mde": told.mde, "queries": worst,
     }  # fmt: skip
     where = f" for {rule.slice}" if rule.slice else ""
-    whole = (metric, rule.slice) in evidence.wholes
     if told.why:
         more = "add users" if whole else "add queries"
         return Outcome("inconclusive", f"{told.why}{where}", more, **figures)
+    loss = rule.kind == "noninferiority"
+    bound = -margin if loss != lower else margin
+    ends = f"[{signed(shown.low, bound)}, {signed(shown.high, bound)}]"
     less = " (less is better)" if lower else ""
-    interval = (
-        f"{metric} {signed(shown.mean)} [{signed(shown.low)}, {signed(shown.high)}]{less}{where}"
-    )
-    hidden = _hidden(metric, evidence)
-    if hidden and told.status != "inconclusive":
-        return Outcome("inconclusive", f"{interval}, but {hidden[0]}", hidden[1], **figures)
-    if told.status == "pass":
-        limit = -margin if rule.kind == "noninferiority" else margin
-        side = f"below {signed(-limit)}" if lower else f"above {signed(limit)}"
-        return Outcome("pass", f"{interval} lies {side}", "", **figures)
-    if told.status == "fail":
-        look = "look at what the lists show" if whole else "look at the worst queries"
-        return Outcome("fail", f"{interval}: {bad}", look, **figures)
-    reason = f"{interval} does not tell whether it is {bad}"
-    return Outcome("inconclusive", reason, _next(told, margin, whole=whole), **figures)
+    interval = f"{metric} {signed(shown.mean)} {ends}{less}{where}"
+    claim = _claim(margin, loss=loss)
+    if told.status == "inconclusive":
+        reason = f"{interval} does not tell whether it is {claim}"
+        return Outcome("inconclusive", reason, _next(told, margin, loss=loss, whole=whole),
+                       **figures)  # fmt: skip
+    reason = f"{interval}: {'not ' * ((told.status == 'pass') == loss)}{claim}"
+    if hidden := _hidden(metric, evidence):
+        return Outcome("inconclusive", f"{reason}, but {hidden[0]}", hidden[1], **figures)
+    look = "look at what the lists show" if whole else "look at the worst queries"
+    return Outcome(told.status, reason, "" if told.status == "pass" else look, **figures)
 
 
-def _next(told: Held, margin: float, *, whole: bool) -> str:
-    steps = []
-    if told.mde is not None and margin and told.mde > margin:
+def _claim(margin: float, *, loss: bool) -> str:
+    """What the interval confirms or rules out."""
+    if loss:
+        return f"worse by more than the margin {number(margin)}" if margin else "worse"
+    return f"better by more than {number(margin)}" if margin else "better"
+
+
+def _next(told: Held, margin: float, *, loss: bool, whole: bool) -> str:
+    steps, these = [], "users" if whole else "queries"
+    if told.mde is not None and loss and margin and told.mde > margin:
         steps.append(
-            f"the margin {number(margin)} is smaller than this set can detect ({number(told.mde)})"
+            f"the margin {number(margin)} is smaller than these {these} can detect "
+            f"({measured(told.mde)})"
+        )
+    elif told.mde is not None and not loss:
+        steps.append(
+            f"these {these} can show a gain of about {measured(margin + told.mde)} or more"
         )
     if told.more:
-        steps.append(f"add about {told.more:,} queries like these if the difference stays")
-    return "; ".join(steps) or f"add {'users' if whole else 'queries'}, or ask for less"
+        steps.append(f"add about {told.more:,} {these} like these, if the difference stays")
+    return "; ".join(steps) or f"add {these}, or ask for less"
 
 
 def _hidden(metric: str, evidence: Evidence) -> tuple[str, str] | None:
@@ -126,7 +177,8 @@ def _hidden(metric: str, evidence: Evidence) -> tuple[str, str] | None:
     if hole is None or hole.flip is None or hole.flip <= evidence.flip:
         return None
     words = (
-        f"unjudged documents could turn it with a probability of {hole.flip:.0%} (the difference "
-        f"could be from {signed(hole.worst)} to {signed(hole.best)})"
+        f"judging the unjudged documents would change that with a probability of {hole.flip:.0%} "
+        f"(the difference could be from {signed(hole.worst)} to {signed(hole.best)})"
     )
-    return words, f"judge these {hole.judge} documents (rankgate holes --judge-next {hole.judge})"
+    step = f"rankgate holes --judge-next {hole.judge}"
+    return words, f"judge the {hole.judge:,} unjudged documents, those that matter first ({step})"

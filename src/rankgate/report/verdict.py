@@ -62,12 +62,21 @@ def worst(told: Verdict) -> Grid:
     return Grid(("query", "metric", baseline, candidate, "delta"), rows, frozenset({0, 1}), keys=2)
 
 
+def _some(told: Verdict) -> str:
+    """How many of the losses are shown; a query may lose in several metrics."""
+    count = len(told.queries)
+    single = len({row["metric"] for row in told.queries}) == 1
+    return f"{min(count, _WORST)} of {count:,} {'that lost' if single else 'losses'}"
+
+
 def basis(told: Verdict) -> str:
     """What the verdict rests on: policy, judgments, convention, hashes."""
-    parts = [f"policy: {printable(told.policy)}"]
+    digests = {name: digest[:12] for name, digest in told.hashes.items() if digest}
+    own = digests.pop("policy", None)
+    parts = [f"policy {printable(told.policy)}" + (f" ({own})" if own else "")]
     if told.convention:
         parts.append(f"convention {told.convention['name']} ({told.convention['hash']})")
-    parts += [f"{name} {digest[:12]}" for name, digest in told.hashes.items() if digest]
+    parts += [f"{name} {digest}" for name, digest in digests.items()]
     if told.looks:
         parts.append(f"look {told.looks} at these queries")
     return ", ".join(parts)
@@ -76,7 +85,7 @@ def basis(told: Verdict) -> str:
 def _text(told: Verdict, width: int) -> str:
     parts = [headline(told), "".join(_rule(each, width) for each in told.rules).rstrip()]
     if told.queries:
-        parts.append(f"worst queries\n{fitted(worst(told), width)}")
+        parts.append(f"worst queries ({_some(told)})\n{fitted(worst(told), width)}")
     parts += ["\n".join(wrapped(f"- {note}", min(width, 100))) for note in told.notes]
     parts.append("\n".join(wrapped(basis(told), min(width, 100))))
     return "\n\n".join(parts) + "\n"
@@ -96,7 +105,7 @@ def _markdown(told: Verdict) -> str:
     parts = [f"## {_SIGNS[told.verdict]} {WORDS[told.verdict]}: {candidate} against {baseline}"]
     parts.append(as_markdown.table(rules(told)))
     if told.queries:
-        parts += ["### Worst queries", as_markdown.table(worst(told))]
+        parts += [f"### Worst queries ({_some(told)})", as_markdown.table(worst(told))]
     if told.notes:
         parts.append("\n".join(f"- {escaped(note)}" for note in told.notes))
     parts.append(f"<sub>{escaped(basis(told))}</sub>")

@@ -68,7 +68,8 @@ def workflow(told: Verdict) -> str:
         if kind == "error" and rule.tier != "block":
             kind = "warning" if rule.tier == "warn" else "notice"
         after = f" Next: {outcome.next}." if outcome.next else ""
-        lines.append(_command(kind, f"rankgate: {rule.id}", f"{outcome.reason}.{after}"))
+        stop = "" if outcome.reason.endswith("…") else "."
+        lines.append(_command(kind, f"rankgate: {rule.id}", f"{outcome.reason}{stop}{after}"))
     return "".join(lines)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.gate.bounds import held
+from rankgate.gate.bounds import SLACK, held
 from rankgate.gate.declare import REQUIRED, Kind, Outcome, Parameter
 from rankgate.gate.whole import Drawn
-from rankgate.gate.words import number
+from rankgate.gate.words import measured, number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,27 +23,30 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     ceiling = least is None
     bound, kind = (rule["at_most"], "ceiling") if ceiling else (least, "floor")
     values = evidence.own(metric, rule.slice)
+    where = f" for {rule.slice}" if rule.slice else ""
     if not isinstance(values, Drawn) and not len(values):
-        return Outcome("inconclusive", f"no query has a value of {metric}", "judge some queries",
-                       n=0)  # fmt: skip
+        return Outcome("inconclusive", f"no query{where} has a value of {metric}",
+                       "judge some queries", n=0)  # fmt: skip
     told = _held(values, bound, evidence, ceiling=ceiling)
     figures: dict[str, Any] = {"n": told.n, "low": told.low, "high": told.high, "mde": told.mde}
     mend = "lower it" if ceiling else "raise it"
+    good, bad = ("below", "above") if ceiling else ("above", "below")
     if rule["by"] == "mean" and told.mean is not None:
-        good = told.mean <= bound if ceiling else told.mean >= bound
-        reason = f"{metric} is {number(told.mean)}, the {kind} {number(bound)} (by the mean alone)"
-        return Outcome("pass" if good else "fail", reason, "" if good else mend, **figures)
+        kept = told.mean <= bound + SLACK if ceiling else told.mean >= bound - SLACK
+        reason = (
+            f"{metric} {measured(told.mean, bound)}{where}: {'not ' * kept}{bad} the {kind} "
+            f"{number(bound)}, by the mean alone"
+        )
+        return Outcome("pass" if kept else "fail", reason, "" if kept else mend, **figures)
     units = "users" if isinstance(values, Drawn) else "queries"
     if told.why:
-        return Outcome("inconclusive", told.why, f"add {units}", **figures)
-    good, bad = ("below", "above") if ceiling else ("above", "below")
-    where = {"pass": good, "fail": bad, "inconclusive": f"not surely {good}"}[told.status]
-    reason = (
-        f"{metric} is {number(told.mean)}, at least {number(told.low)} and at most "
-        f"{number(told.high)}: {where} the {kind} {number(bound)}"
-    )
+        return Outcome("inconclusive", f"{told.why}{where}", f"add {units}", **figures)
+    says = {"pass": f": {good}", "fail": f": {bad}",
+            "inconclusive": f" does not tell whether it is {good}"}[told.status]  # fmt: skip
+    ends = f"[{measured(told.low, bound)}, {measured(told.high, bound)}]"
+    reason = f"{metric} {measured(told.mean)} {ends}{where}{says} the {kind} {number(bound)}"
     wrong = "low" if ceiling else "high"
-    more = f"add about {told.more:,} {units}" if told.more else f"add {units}"
+    more = f"add about {told.more:,} {units} like these" if told.more else f"add {units}"
     after = {"pass": "", "fail": f"{mend}, or the {kind} was too {wrong}", "inconclusive": more}
     return Outcome(told.status, reason, after[told.status], **figures)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.gate.bounds import held
 from rankgate.gate.declare import REQUIRED, Kind, Outcome, Parameter
-from rankgate.gate.words import number, settled, unmoved
+from rankgate.gate.words import settled, unmoved
 
 if TYPE_CHECKING:
     from rankgate.gate.declare import Evidence, Rule
@@ -18,7 +18,7 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     if blind := unmoved(rule, evidence, gain, passes=False):
         return blind
     told = held(evidence.gains(rule["metric"], rule.slice), gain, evidence)
-    return settled(rule, evidence, told, gain, f"no gain of more than {number(gain)}")
+    return settled(rule, evidence, told, gain)
 
 
 KIND = Kind(

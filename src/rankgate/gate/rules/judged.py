@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.gate.bounds import SLACK
 from rankgate.gate.declare import REQUIRED, Kind, Outcome, Parameter
+from rankgate.gate.words import decimals
 
 if TYPE_CHECKING:
     from rankgate.gate.declare import Evidence, Rule
@@ -23,13 +25,16 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         mean = own.agg(pl.col("grade").is_not_null().mean())["grade"].mean()
         shares[system] = mean if isinstance(mean, float) else 0.0
     least = rule["at_least"]
-    below = [system for system, share in shares.items() if share < least]
-    low = [f"{system} {shares[system]:.3f}" for system in below]
-    told = ", ".join(f"{system} {share:.3f}" for system, share in shares.items())
+    below = [system for system, share in shares.items() if share < least - SLACK]
+    said = {
+        name: f"{name} {share:.{decimals(share, [least], 3)}f}" for name, share in shares.items()
+    }
+    low = [said[system] for system in below]
     unjudged = tops.filter(pl.col("system").is_in(below) & pl.col("grade").is_null())
     holes = unjudged.select("query_id", "doc_id").n_unique()
     if not low:
-        return Outcome("pass", f"judged@{k}{where}: {told}; at least {least:g} is asked for")
+        return Outcome("pass", f"judged@{k}{where} is at least {least:g}: "
+                               f"{', '.join(said.values())}")  # fmt: skip
     reason = (
         f"judged@{k}{where} is below {least:g}: {', '.join(low)}; the metrics do not know what "
         "they miss"

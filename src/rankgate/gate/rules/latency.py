@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankgate.gate.bounds import SLACK
 from rankgate.gate.declare import Kind, Outcome, Parameter
+from rankgate.gate.words import decimals
 
 if TYPE_CHECKING:
     from rankgate.gate.declare import Evidence, Rule
@@ -20,15 +22,16 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     if "candidate" not in rows:
         return Outcome("inconclusive", f"the candidate's run says no latencies{where}", _MISSING)
     own = rows["candidate"][name]
-    told, over = f"{name}{where} is {own:.1f} ms", []
-    if most is not None and own > most:
+    bounds = [most] * (most is not None)
+    told, over = f"{name}{where} is {own:.{decimals(own, bounds, 1)}f} ms", []
+    if most is not None and own > most + SLACK:
         over.append(f"at most {most:g} ms are allowed")
     if ratio is not None:
         if "baseline" not in rows:
             return Outcome("inconclusive", f"the baseline says no latencies{where}", _MISSING)
         base = rows["baseline"][name]
-        told += f", {base:.1f} ms of the baseline"
-        if own > ratio * base:
+        told += f", the baseline's {base:.1f} ms"
+        if own > ratio * base + SLACK:
             over.append(f"at most {ratio:g} times the baseline's is allowed")
     if over:
         return Outcome("fail", f"{told}; {' and '.join(over)}", "find what made it slower",

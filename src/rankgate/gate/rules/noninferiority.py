@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.gate.bounds import held
 from rankgate.gate.declare import REQUIRED, Kind, Outcome, Parameter
-from rankgate.gate.words import number, settled, unmoved
+from rankgate.gate.words import settled, unmoved
 
 if TYPE_CHECKING:
     from rankgate.gate.declare import Evidence, Rule
@@ -20,7 +20,7 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     if blind := unmoved(rule, evidence, margin):
         return blind
     told = held(evidence.gains(metric, rule.slice), -margin, evidence)
-    return settled(rule, evidence, told, margin, f"worse than the margin {number(margin)}")
+    return settled(rule, evidence, told, margin)
 
 
 KIND = Kind(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.gate.bounds import SLACK
 from rankgate.gate.declare import REQUIRED, Kind, Outcome, Parameter
 from rankgate.gate.words import number
 
@@ -21,7 +22,7 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     excused, expired = _allowed(rule["allow"] or [], evidence.today)
     lower = evidence.lower(rule["metric"])
     gain = -pl.col("delta") if lower else pl.col("delta")
-    dropped = table.filter(gain < -rule["max_drop"])
+    dropped = table.filter(gain < -rule["max_drop"] - SLACK)
     counted = dropped.filter(~pl.col("query_id").is_in(list(excused)))
     queries = tuple(counted["query_id"].to_list())
     most, n = rule["at_most"], len(table)
@@ -30,13 +31,13 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         return Outcome("inconclusive", f"no query{where} has a value on both sides",
                        "see whether the tags are right", n=0)  # fmt: skip
     shown = ", ".join(
-        f"{row['query_id']} {row['delta']:+.3f}" for row in counted.head(_SHOWN).to_dicts()
+        f"{row['query_id']} ({row['delta']:+.3f})" for row in counted.head(_SHOWN).to_dicts()
     )
     more = ", …" if len(counted) > _SHOWN else ""
     reason = (
-        f"{len(counted)} of {n} queries {'rise' if lower else 'drop'} by more than "
-        f"{number(rule['max_drop'])} in "
-        f"{rule['metric']}, at most {most} may" + (f": {shown}{more}" if len(counted) else "")
+        f"{len(counted)} of {n} queries {_falls(lower, len(counted))} by more than "
+        f"{number(rule['max_drop'])} in {rule['metric']}, at most {most} may"
+        + (f": {shown}{more}" if len(counted) else "")
     )
     if len(dropped) > len(counted):
         reason += f"; {len(dropped) - len(counted)} excused"
@@ -45,6 +46,11 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     good = len(counted) <= most
     after = "" if good else "look at these queries side by side (rankgate compare --query ID)"
     return Outcome("pass" if good else "fail", reason, after, n=n, queries=queries)
+
+
+def _falls(lower: bool, count: int) -> str:  # noqa: FBT001 - of the metric
+    word = "rise" if lower else "drop"
+    return f"{word}s" if count == 1 else word
 
 
 def _allowed(allow: list[Any], today: str) -> tuple[set[str], list[str]]:

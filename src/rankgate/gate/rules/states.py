@@ -6,20 +6,24 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.gate.bounds import SLACK
 from rankgate.gate.declare import Kind, Outcome, Parameter
+from rankgate.gate.words import limit, percent
 
 if TYPE_CHECKING:
     from rankgate.gate.declare import Evidence, Rule
 
 _WORDS = {"zero": "return nothing", "failed": "fail", "not_run": "were not run"}
+_SYSTEMS = ("baseline", "candidate")
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
     """Compare the share of queries in a state with a ceiling, and with the baseline's share."""
     states = evidence.counted(rule.slice).states
     where = f" for {rule.slice}" if rule.slice else ""
+    most, more = rule["at_most"], rule["more"]
     share, counted, n = {}, {}, 0
-    for system in ("baseline", "candidate"):
+    for system in _SYSTEMS:
         own = states.filter(pl.col("system") == system)
         some = int(own.filter(pl.col("state") == rule["state"])["queries"].sum())
         total = int(own["queries"].sum())
@@ -28,19 +32,21 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
                            "see whether the tags are right" if where else "ask some queries",
                            n=0)  # fmt: skip
         share[system], n = some / total, total
-        counted[system] = f"{some} of {total} ({share[system]:.1%})"
-    told = f"{counted['candidate']} of the candidate's queries {_WORDS[rule['state']]}"
-    told += f", {counted['baseline']} of the baseline's{where}"
-    most, more = rule["at_most"], rule["more"]
-    over = []
-    if most is not None and share["candidate"] > most:
-        over.append(f"at most {most:.1%} may")
-    if more is not None and share["candidate"] - share["baseline"] > more:
-        over.append(f"at most {more:.1%} more than of the baseline may")
+        bounds = [most] * (most is not None)
+        counted[system] = f"{some} of the {system}'s {total}", percent(share[system], *bounds)
+    (now, part), (then, before) = counted["candidate"], counted["baseline"]
+    told = f"{now} queries{where} ({part}) {_WORDS[rule['state']]}, {then} ({before})"
+    limits = (
+        {} if most is None else {f"at most {limit(most)} may": share["candidate"] <= most + SLACK}
+    )
+    if more is not None:
+        rise = share["candidate"] - share["baseline"]
+        limits[f"at most {limit(more)} more than of the baseline may"] = rise <= more + SLACK
+    over = [words for words, kept in limits.items() if not kept]
     if over:
         reason = f"{told}; {' and '.join(over)}"
         return Outcome("fail", reason, "see why these queries changed", n=n)
-    return Outcome("pass", told, n=n)
+    return Outcome("pass", f"{told}; {' and '.join(limits)}", n=n)
 
 
 KIND = Kind(

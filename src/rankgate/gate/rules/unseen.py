@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.gate.declare import Kind, Outcome, Parameter
+from rankgate.gate.words import limit, percent
 
 if TYPE_CHECKING:
     from rankgate.gate.declare import Evidence, Rule
@@ -23,12 +24,13 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     unseen = sorted(changed - seen)
     if not changed:
         return Outcome("pass", f"no list changed in its first {told.depth} documents")
-    share = len(unseen) / len(changed)
+    share, most = len(unseen) / len(changed), rule["at_most"]
     reason = (
-        f"{len(changed)} lists changed in their first {told.depth} documents; of {len(unseen)} "
-        f"({share:.0%}) no metric of this gate saw anything, at most {rule['at_most']:.0%} may"
+        f"{len(changed)} lists changed in their first {told.depth} documents; no metric of this "
+        f"gate moved for {len(unseen)} of them ({percent(share, most)}), at most {limit(most)} "
+        "may be so"
     )
-    if share <= rule["at_most"]:
+    if share <= most:
         return Outcome("pass", reason, n=len(changed))
     return Outcome("inconclusive", reason, "add a metric that sees them (rankgate blindspots)",
                    n=len(changed), queries=tuple(unseen))  # fmt: skip

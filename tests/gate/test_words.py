@@ -1,0 +1,103 @@
+"""What rules say of how they ended: no number looks like a bound that it is not at."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rankgate.gate.policy import parsed
+from rankgate.gate.words import decimals, limit, measured, percent, signed
+from rankgate.services.gate import gate
+
+QRELS = {f"q{i:02}": {"good": 1, "bad": 0} for i in range(40)}
+
+
+def ended(rule, gains, head=""):
+    """How a rule on P@1 ended, and what the verdict notes: so many queries gain, lose."""
+    won, lost = gains
+    first, then = {"good": 2.0, "bad": 1.0}, {"good": 1.0, "bad": 2.0}
+    names = list(QRELS)
+    old = {q: then if i < won else first for i, q in enumerate(names)}
+    new = {q: then if won <= i < won + lost else first for i, q in enumerate(names)}
+    text = f"[gate]\nholes = 'ignore'\n{head}\n[[rules]]\n{rule}\nmetric = 'P@1'\n"
+    told = gate(QRELS, old, new, parsed(text, "p"))
+    return told.rules[0].outcome, told.notes
+
+
+@pytest.mark.parametrize(
+    ("rule", "gains", "says"),
+    [
+        ("margin = 0.1", (8, 0), ": not worse by more than the margin 0.1"),
+        ("margin = 0.1", (0, 20), ": worse by more than the margin 0.1"),
+        ("margin = 0.1", (0, 4), " does not tell whether it is worse by more than the margin 0.1"),
+        ("margin = 0", (0, 20), ": worse"),
+    ],
+)
+def test_a_loss_is_excluded_confirmed_or_left_open(rule, gains, says):
+    outcome, _ = ended(f'kind = "noninferiority"\n{rule}', gains)
+    assert outcome.reason.split("]")[1] == says
+
+
+@pytest.mark.parametrize(
+    ("by", "gains", "says"),
+    [
+        ("by = 0.1", (20, 0), ": better by more than 0.1"),
+        ("by = 0.1", (0, 4), ": not better by more than 0.1"),
+        ("by = 0.1", (4, 0), " does not tell whether it is better by more than 0.1"),
+        ("", (20, 0), ": better"),
+        ("", (1, 0), " does not tell whether it is better"),
+    ],
+)
+def test_a_gain_is_confirmed_excluded_or_left_open(by, gains, says):
+    outcome, _ = ended(f'kind = "improvement"\n{by}', gains)
+    assert outcome.reason.split("]")[1] == says
+
+
+def test_an_open_gain_says_which_gain_could_be_shown():
+    outcome, _ = ended('kind = "improvement"\nby = 0.1', (6, 0))
+    assert outcome.next.startswith(
+        f"these queries can show a gain of about {0.1 + outcome.mde:.4f} or more; add about "
+    )
+
+
+@pytest.mark.parametrize(
+    ("bound", "says"),
+    [
+        ("at_least = 0.5", ": above the floor 0.5"),
+        ("at_least = 0.99", ": below the floor 0.99"),
+        ("at_least = 0.75", " does not tell whether it is above the floor 0.75"),
+        ("at_most = 0.75", " does not tell whether it is below the ceiling 0.75"),
+    ],
+)
+def test_a_floor_is_told_with_the_interval(bound, says):
+    outcome, _ = ended(f'kind = "floor"\n{bound}', (0, 10))
+    assert outcome.reason.startswith("P@1 0.7500 [0.")
+    assert outcome.reason.split("]")[1] == says
+
+
+def test_errors_are_promised_where_rules_infer_and_only_there():
+    """One of two rules blocks and infers: a fail needs 95 %; both: 97.5 %."""
+    rule = 'kind = "noninferiority"\nmargin = 0.1'
+    second = f"{rule}\nmetric = 'P@1'\n[[rules]]\n{rule}\n"
+    _, one = ended(rule, (0, 4))
+    _, two = ended(second, (0, 4))
+    _, none = ended('kind = "per_query"\nmax_drop = 0.5', (0, 4))
+    assert [sum("a chance of at most" in note for note in notes) for notes in (one, two, none)] == [
+        1,
+        1,
+        0,
+    ]
+    assert "the end that a fail needs, at 95%" in one[1]
+    assert "the end that a pass needs, at 95% one-sided" in two[1]
+    assert "the end that a fail needs, at 97.5%" in two[1]
+    assert "over the 2 blocking rules that infer" in two[0]
+
+
+@pytest.mark.parametrize("value", np.linspace(0.6999, 0.7001, 41))
+def test_no_number_looks_like_a_bound_that_it_is_not_at(value):
+    bound = 0.7
+    away = abs(value - bound) > 1e-9
+    for told in (measured(value, bound), signed(value, bound)):
+        assert (float(told) != bound) == away
+    assert (percent(value, bound) != limit(bound)) == away or percent(value, bound) == "70.0%"
+    assert decimals(value, ()) == 4
