@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 import rankgate
 from rankgate import Lists, Matrix
+from rankgate.data import memory
 from rankgate.errors import DuplicateError, InputError, UsageError
 from rankgate.scoring import sheets
 
@@ -295,3 +296,28 @@ def test_a_convention_that_allows_repeats_reads_them():
     run = Lists([[3, 3, 4]])
     told = rankgate.evaluate(Lists([[4]]), run, ["RR"], overrides={"duplicates": "first"})
     assert told.means["RR"].item() == 1 / 2
+
+
+def test_a_frame_is_taken_piece_by_piece_and_keeps_its_ids(monkeypatch):
+    whole = means(TRUTHS["frame"], FRAME)
+    monkeypatch.setattr(memory, "_BATCH", 11)
+    words = FRAME.with_columns(pl.col("item_id").cast(pl.String).cast(pl.Categorical))
+    forms = [FRAME, FRAME.lazy(), FRAME.to_pandas(), FRAME.to_arrow(), words]
+    for form in forms:
+        run = rankgate.read_run(form)
+        assert {len(piece) for piece in run.pieces()} <= {11, len(FRAME) % 11}
+        assert means(TRUTHS["frame"], run) == whole
+
+
+@pytest.mark.parametrize(
+    ("column", "wrong", "words"),
+    [("prediction", None, "score None is not a finite number"),
+     ("prediction", np.inf, "score inf is not a finite number"),
+     ("user_id", None, "query_id is empty"), ("item_id", None, "doc_id is empty")],
+)  # fmt: skip
+def test_a_hole_in_a_frame_is_told_when_it_is_read(monkeypatch, column, wrong, words):
+    monkeypatch.setattr(memory, "_BATCH", 11)
+    last = pl.int_range(pl.len()) == len(FRAME) - 1
+    holed = FRAME.with_columns(pl.when(last).then(wrong).otherwise(column).alias(column))
+    with pytest.raises(InputError, match=words):
+        rankgate.read_run(holed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +81,30 @@ class Ids:
         return others.codes(self.names)
 
 
+@dataclass(eq=False)
+class Growing:
+    """Ids by their places, in the order in which they were met.
+
+    Attributes:
+        ids: those met so far, each once.
+    """
+
+    ids: pl.Series = field(default_factory=lambda: pl.Series("id", [], dtype=pl.String))
+
+    def codes(self, ids: pl.Series) -> NDArray[np.int64]:
+        """The place of each id; new ones get the next places.
+
+        >>> Growing().codes(pl.Series(["b", "a", "b"])).tolist()
+        [0, 1, 0]
+        """
+        found = places(ids, self.ids)
+        fresh = ids.filter(pl.Series(found == NOWHERE)).unique(maintain_order=True)
+        if len(fresh):
+            self.ids = pl.concat([self.ids, fresh])
+            found = places(ids, self.ids)
+        return found
+
+
 def places(ids: pl.Series, among: pl.Series) -> NDArray[np.int64]:
     """The place of each id in a series of different ids; `NOWHERE` where it is not in it."""
     if len(ids) > _MANY * len(among):  # quicker, but for the making of its table
@@ -91,7 +115,7 @@ def places(ids: pl.Series, among: pl.Series) -> NDArray[np.int64]:
     return found["place"].fill_null(NOWHERE).to_numpy()
 
 
-def present(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def present(codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Each of some places once, rising: quicker than to sort them, as places are near 0.
 
     >>> present(np.array([3, 1, 3])).tolist()

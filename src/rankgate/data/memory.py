@@ -21,7 +21,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BATCH = 2_000_000
+_BATCH = 1 << 20
 
 
 def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels:  # noqa: ANN401
@@ -44,7 +44,7 @@ def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels
         frame = _from_lists(table, "grade", label or name)
         empty = tuple(str(each) for each in _empty(table))
         return Qrels(frame, name=name, unjudged=empty, place=Place(label or name))
-    frame = _frame(table, "grade", label or name)
+    frame = _graded(table, label or name)
     return Qrels(frame, name=name, unjudged=tuple(_empty(table)), place=Place(label or name))
 
 
@@ -60,26 +60,44 @@ def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:  # n
     if is_source(table):
         return arrays.run_of(table, name)
     rankings, label = None, label or name
-    frame: pl.DataFrame | None = None
-    if _is_listed(table):
-        frame = _from_lists(table, "score", label)
-    elif _is_dict(table):
+    if _is_dict(table) and not _is_listed(table):
         _refuse_flat(table, "score", label)
         rankings = Rankings.of(table, label)
-    if not _is_listed(table):
-        frame = None if rankings else _frame(table, "score", label)
-    if frame is not None:
-        refuse_holes(frame, "score", Place(label))
+    frame = None if rankings else _ranked(table, label)
     empty = [str(query) for query in _empty(table)]
     states = {"query_id": empty, "state": ["zero"] * len(empty)}
     queries = pl.DataFrame(states, schema={"query_id": pl.String, "state": pl.String})
 
     def pieces() -> Iterator[pl.DataFrame]:
-        rows = _frame(table, "score", label) if frame is None else frame
-        yield from rows.iter_slices(_BATCH)
+        rows = _from_dict(table, "score", label) if frame is None else frame
+        yield from (shaped(piece, "score", label).collect() for piece in _slices(rows))
 
     known = queries if empty else None
     return Run(name, pieces, rankings=rankings, queries=known, place=Place(label))
+
+
+def _ranked(table: Any, label: str) -> pl.DataFrame:  # noqa: ANN401
+    """The rows of a run, checked; the ids of a frame as they are, which may take less room."""
+    if _is_listed(table):
+        return _from_lists(table, "score", label)
+    if _is_dict(table):
+        frame = _from_dict(table, "score", label)
+    else:
+        lazy = _lazy(table, "score", label)
+        theirs = named(lazy.collect_schema().names(), ("query_id", "doc_id", "score", "rank"))
+        shaped(lazy, "score", label)  # which refuses columns that are missing
+        frame = lazy.select(theirs.values()).collect()
+    first = 0
+    for piece in _slices(frame):
+        rows = _cast(piece, "score", label)
+        refuse_holes(rows, "score", Place(label), first)
+        first += len(rows)
+    return frame
+
+
+def _slices(frame: pl.DataFrame) -> Iterator[pl.LazyFrame]:
+    """The rows in pieces; one piece where there are none."""
+    return (piece.lazy() for piece in (frame.iter_slices(_BATCH) if len(frame) else [frame]))
 
 
 def _empty(table: Any) -> list[str]:  # noqa: ANN401
@@ -97,15 +115,22 @@ def _is_dict(table: object) -> bool:
     return isinstance(table, Mapping)
 
 
-def _frame(table: Any, number: str, label: str) -> pl.DataFrame:  # noqa: ANN401
-    if isinstance(table, pl.DataFrame):
-        return _checked(table.lazy(), number, label)
-    if isinstance(table, pl.LazyFrame):
-        return _checked(table, number, label)
+def _graded(table: Any, label: str) -> pl.DataFrame:  # noqa: ANN401
+    """The rows of judgments; each is relevant where there is nothing but pairs."""
     if _is_dict(table):
-        return _from_dict(table, number, label)
+        return _from_dict(table, "grade", label)
+    frame = _lazy(table, "grade", label)
+    names = frame.collect_schema().names()
+    if len(names) == len(named(names, ("query_id", "doc_id"))):
+        frame = frame.with_columns(grade=1.0)
+    return without_empty(_cast(frame, "grade", label))
+
+
+def _lazy(table: Any, number: str, label: str) -> pl.LazyFrame:  # noqa: ANN401
+    if isinstance(table, pl.DataFrame | pl.LazyFrame):
+        return table.lazy()
     if hasattr(table, "__arrow_c_stream__"):  # pyarrow, pandas, DuckDB, ibis and others
-        return _checked(pl.DataFrame(table).lazy(), number, label)
+        return pl.DataFrame(table).lazy()
     kind = type(table).__name__
     problem = f"a {kind} is no table of {number}s; give a path, a frame or a dict of dicts."
     raise InputError(problem, source=label)
@@ -146,15 +171,11 @@ def _from_lists(table: Mapping[Any, Any], number: str, label: str) -> pl.DataFra
     )
 
 
-def _checked(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
-    names = frame.collect_schema().names()
-    if number == "grade" and len(names) == len(named(names, ("query_id", "doc_id"))):
-        frame = frame.with_columns(grade=1.0)  # nothing but pairs: each is relevant
+def _cast(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
     try:
-        table = shaped(frame, number, label).collect()
+        return shaped(frame, number, label).collect()
     except pl.exceptions.InvalidOperationError as error:
         raise InputError(f"a {number} is not a number: {error}.", source=label) from None
-    return without_empty(table)
 
 
 def _from_dict(table: Mapping[str, Mapping[str, float]], number: str, label: str) -> pl.DataFrame:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from rankgate.data.ids import Growing
 from rankgate.data.run import ScatteredError
 from rankgate.metrics.lists import NONE, Listed
 from rankgate.scoring.align import Met, laid_out
@@ -15,10 +17,9 @@ from rankgate.scoring.order import ranks
 from rankgate.scoring.world import places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from rankgate.data.run import Batch, Run
-    from rankgate.metrics.lists.listed import Codes
     from rankgate.scoring.convention import Convention
 
 
@@ -50,11 +51,11 @@ def listed(
         InputError: as ``Run.batches``.
     """
     known = () if catalogue is None or isinstance(catalogue, int) else catalogue
-    names = _Names(_strings([*known, *(seen or {})]).unique(maintain_order=True))
+    names = Growing(_strings([*known, *(seen or {})]).unique(maintain_order=True))
     parts = _parts(run, names, how, depth)
     empty = _strings([]) if run.queries is None else run.queries["query_id"]
     heads = pl.concat([_strings([]), *(part.query_ids for part in parts), empty]).unique().sort()
-    items = _together(parts, heads)
+    items = _together(parts, heads).astype(np.int64)
     size = max(len(names.ids), catalogue if isinstance(catalogue, int) else 0)
     counted = None
     if seen is not None:
@@ -63,7 +64,7 @@ def listed(
     return Listed(items, size, counted, people)
 
 
-def firsts(run: Run, how: Convention, depth: int, query_ids: pl.Series) -> tuple[pl.Series, Codes]:
+def firsts(run: Run, how: Convention, depth: int, query_ids: pl.Series) -> tuple[pl.Series, Places]:
     """The first items of the lists of some queries, and the items that the codes stand for.
 
     Args:
@@ -78,25 +79,13 @@ def firsts(run: Run, how: Convention, depth: int, query_ids: pl.Series) -> tuple
     Raises:
         InputError: as ``Run.batches``.
     """
-    names = _Names(_strings([]))
+    names = Growing()
     codes = _together(_parts(run, names, how, depth), query_ids)
     return names.ids, codes
 
 
-@dataclass(eq=False)
-class _Names:
-    """Items by their codes: in the order in which they were met."""
-
-    ids: pl.Series
-
-    def codes(self, ids: pl.Series) -> Codes:
-        """The codes of some items; new items get the next ones."""
-        found = places(ids, self.ids)
-        fresh = ids.filter(pl.Series(found == NONE)).unique(maintain_order=True)
-        if len(fresh):
-            self.ids = pl.concat([self.ids, fresh])
-            found = places(ids, self.ids)
-        return found
+Places: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+"""Codes in as little room as there may be: a list of each of a million users is long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,17 +93,17 @@ class _Part:
     """Some whole lists: their queries, and the codes of their items, ``(T, K)``."""
 
     query_ids: pl.Series
-    items: Codes
+    items: Places
 
 
-def _parts(run: Run, names: _Names, how: Convention, depth: int) -> list[_Part]:
+def _parts(run: Run, names: Growing, how: Convention, depth: int) -> list[_Part]:
     try:
         return [_part(batch, names, how, depth) for batch in run.batches(how.duplicates)]
     except ScatteredError:
         return [_part(run.whole(how.duplicates), names, how, depth)]
 
 
-def _part(batch: Batch, names: _Names, how: Convention, depth: int) -> _Part:
+def _part(batch: Batch, names: Growing, how: Convention, depth: int) -> _Part:
     query_ids = batch.frame["query_id"]
     if batch.starts is None:
         heads = query_ids.unique(maintain_order=True)
@@ -130,18 +119,19 @@ def _part(batch: Batch, names: _Names, how: Convention, depth: int) -> _Part:
     counted, order = laid_out(every, how.alignment)
     rank = ranks(order, counted.row, counted.owner, counted.doc_ids, how.ties).rank
     top = np.flatnonzero(rank <= (depth if how.depth is None else min(depth, how.depth)))
-    items = np.full((len(heads), int(rank[top].max(initial=1))), NONE, np.int64)
+    items = np.full((len(heads), int(rank[top].max(initial=1))), NONE, np.int32)
     whole = len(top) == len(batch.frame)
     shown = batch.frame["doc_id"] if whole else counted.doc_ids.gather(top)
     items[counted.owner[top], rank[top] - 1] = names.codes(shown)
     return _Part(heads, items)
 
 
-def _together(parts: Sequence[_Part], query_ids: pl.Series) -> Codes:
-    """The lists of some queries; those that have none hold nothing."""
+def _together(parts: list[_Part], query_ids: pl.Series) -> Places:
+    """The lists of some queries; those that have none hold nothing. Parts are used up."""
     width = max([part.items.shape[1] for part in parts], default=1)
-    out = np.full((len(query_ids), width), NONE, np.int64)
-    for part in parts:
+    out = np.full((len(query_ids), width), NONE, np.int32)
+    while parts:
+        part = parts.pop()
         row = places(part.query_ids, query_ids)
         out[row[row != NONE], : part.items.shape[1]] = part.items[row != NONE]
     return out

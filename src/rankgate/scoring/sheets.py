@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.ids import Ids
     from rankgate.data.matrices import Source
+    from rankgate.data.meetings import Meetings
     from rankgate.scoring.coded import Coded
     from rankgate.scoring.convention import Alignment
 
@@ -70,15 +71,15 @@ class Seen:
     size: int
 
     @classmethod
-    def of(cls, pairs: pl.DataFrame | Source, source: Source) -> Seen:
-        """From a log's ``query_id`` and ``doc_id``, or a matrix of what was met."""
+    def of(cls, pairs: Meetings | Source, source: Source) -> Seen:
+        """From the pairs of a log, or a matrix of what was met."""
         if isinstance(pairs, Dense | Sparse | Padded):
             owner, item = pairs_of(pairs)
             row = pairs.users.into(source.users)[owner]
             column = pairs.items.into(source.items)[item]
         else:
-            row = source.users.codes(pairs["query_id"])
-            column = source.items.codes(pairs["doc_id"])
+            row = source.users.codes(pairs.users)[pairs.owner]
+            column = source.items.codes(pairs.items)[pairs.item]
         held = (row != NOWHERE) & (column != NOWHERE)
         return cls(rising(row[held] * source.items.size + column[held]), source.items.size)
 

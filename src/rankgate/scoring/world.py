@@ -14,6 +14,7 @@ from rankgate.metrics.lists import NONE, Listed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rankgate.data.meetings import Meetings
     from rankgate.metrics.lists.listed import Codes, Floats
 
 
@@ -63,17 +64,24 @@ class World:
             row, code = row[by], code[by]
         return by_row(row, code, len(self.queries))
 
-    def learned(self, train: pl.DataFrame) -> World:
-        """The same with what a training log says: how often items were seen, and by whom."""
-        people = train["query_id"].unique()
-        owner, codes = places(train["query_id"], people), places(train["doc_id"], self.items)
-        pair = owner * (len(self.items) + 1) + codes
-        first = pl.Series(pair).is_first_distinct()
-        known = codes[first.to_numpy() & (codes != NONE)]
-        seen = np.bincount(known, minlength=len(self.items)).astype(np.int64)
-        return replace(
-            self, seen=seen, people=len(people), history=self.matrix(train.filter(first))
-        )
+    def learned(self, train: Meetings, *, history: bool = True) -> World:
+        """The same with what training says: how many had each item, and what each user had.
+
+        Args:
+            train: who met which item.
+            history: whether what users had is wanted.
+        """
+        code = places(train.items, self.items)[train.item]
+        known = code != NONE
+        seen = np.bincount(code[known], minlength=len(self.items)).astype(np.int64)
+        told = replace(self, seen=seen, people=train.people)
+        if not history:
+            return told
+        row = places(train.users, self.queries)[train.owner]
+        known &= row != NONE
+        row, code = row[known], code[known]
+        by = np.argsort(row, kind="stable")
+        return replace(told, history=by_row(row[by], code[by], len(self.queries)))
 
     def listed(self, lists: pl.DataFrame, earlier: pl.DataFrame | None = None) -> Listed:
         """What metrics see of one system.

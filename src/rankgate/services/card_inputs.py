@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data.items import read_candidates, read_described
-from rankgate.data.logs import read_interactions
+from rankgate.data.meetings import read_meetings
 from rankgate.errors import UsageError
 from rankgate.metrics.lists.declare import NEEDS, ListMetric
 from rankgate.scoring.tops import tops
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rankgate.data import Qrels, Run
     from rankgate.data.items import Described
+    from rankgate.data.meetings import Meetings
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring.convention import Convention
@@ -83,22 +84,26 @@ class Tables:
     """What was given beside judgments and runs, read.
 
     Attributes:
-        train: the training log's rows, or None.
+        train: who met which item in training, or None.
         items: the table of items, or None.
         users: the table of users, or None.
         candidates: the pairs that lists may hold, or None.
         mark: of figures on sampled candidates, else empty.
     """
 
-    train: pl.DataFrame | None
+    train: Meetings | None
     items: Described | None
     users: Described | None
     candidates: pl.DataFrame | None
     mark: str
 
     @classmethod
-    def of(cls, beside: Beside) -> Tables:
+    def of(cls, beside: Beside, *, train: bool = True) -> Tables:
         """Read what was given.
+
+        Args:
+            beside: what was given.
+            train: whether training is read too.
 
         Raises:
             InputError: a table that cannot be read.
@@ -110,21 +115,12 @@ class Tables:
             (None, "") if beside.candidates is None else read_candidates(beside.candidates)
         )
         return cls(
-            None if beside.train is None else pairs_in(beside.train),
+            read_meetings(beside.train) if train and beside.train is not None else None,
             None if beside.items is None else read_described(beside.items),
             None if beside.users is None else read_described(beside.users, "users"),
             pairs,
             mark,
         )
-
-
-def pairs_in(log: Any) -> pl.DataFrame:  # noqa: ANN401 - a path, a frame, or a log as it is
-    """The rows of a log; equal ones are no matter, as pairs of users and items count once.
-
-    Raises:
-        InputError: a log that cannot be read.
-    """
-    return read_interactions(log, timed=False, same="each").table
 
 
 def world_of(
@@ -150,8 +146,8 @@ def world_of(
         InputError: a number that is none.
         UsageError: a column that is not there.
     """
-    sources = [tables.train, qrels.table, *lists]
-    ids = [each["doc_id"] for each in sources if each is not None]
+    ids = [each["doc_id"].unique() for each in (qrels.table, *lists)]
+    ids += [tables.train.shown.alias("doc_id")] if tables.train else []
     ids += [tables.items.ids] if tables.items else []
     queries = pl.concat([qrels.table["query_id"], pl.Series(qrels.unjudged, dtype=pl.String)])
     world = World(pl.concat(ids).unique().sort(), queries.unique().sort())
@@ -174,11 +170,11 @@ def lists_of(run: Run, index: Index, how: Convention, depth: int) -> pl.DataFram
     return tops(run, index, how, depth).select(_PAIR)
 
 
-def kept(run: Run, pairs: pl.DataFrame | None, *, inside: bool) -> Run:
+def kept(run: Run, pairs: pl.DataFrame | Meetings | None, *, inside: bool) -> Run:
     """A run with only some pairs, or without them; as it is for None."""
     if pairs is None:
         return run
-    some = pairs.select(_PAIR).unique()
+    some = pairs.select(_PAIR).unique() if isinstance(pairs, pl.DataFrame) else pairs.frame
 
     def pieces() -> Iterator[pl.DataFrame]:
         for frame in run.pieces():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.data.ids import places
 from rankgate.errors import UsageError
 from rankgate.metrics.lists.listed import NONE
 from rankgate.metrics.lists.popularity import tail_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.items import Described, Whose
+    from rankgate.data.meetings import Meetings
     from rankgate.scoring.world import World
     from rankgate.services.card_inputs import Tables
 
@@ -70,18 +72,16 @@ def parts_of(name: str, world: World, tables: Tables) -> list[Part]:
     return list(_valued(name, of, words))
 
 
-def active(users: pl.Series, train: pl.DataFrame) -> pl.Series:
+def active(users: pl.Series, train: Meetings) -> pl.Series:
     """Whether each user is new to training, light, or heavy, as `parts_of` tells them apart.
 
     Args:
         users: ids, each once.
-        train: ``query_id`` and ``doc_id``.
+        train: who met which item.
     """
-    found = train.group_by("query_id").agg(pl.col("doc_id").n_unique().alias("had"))
-    rows = pl.DataFrame({"query_id": users})
-    had = rows.join(found, on="query_id", how="left", maintain_order="left")["had"].fill_null(0)
+    had = np.append(np.bincount(train.owner, minlength=len(train.users)), 0)
     words = np.full(len(users), "", object)
-    for word, mask in _groups(had.to_numpy()).items():
+    for word, mask in _groups(had[places(users, train.users)]).items():
         words[mask] = word
     return pl.Series(ACTIVITY, words.tolist(), pl.String)
 

@@ -11,12 +11,13 @@ import polars as pl
 
 from rankgate.data.columns import renamed
 from rankgate.data.ids import present
-from rankgate.data.matrices import Dense, Padded, Source, is_source
+from rankgate.data.matrices import Dense, Padded, Source
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import UsageError
 from rankgate.metrics.judged import PAD
 from rankgate.metrics.lists import NEEDS, NONE
 from rankgate.metrics.lists.together import together
+from rankgate.scoring.index import Index
 from rankgate.scoring.lists import firsts
 from rankgate.scoring.mean import NOTHING_RETRIEVED
 from rankgate.scoring.sheets import tops_by_number
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.lists.declare import ListMetric, Need
     from rankgate.metrics.lists.listed import Codes, Listed
     from rankgate.scoring import Convention
+    from rankgate.scoring.lists import Places
     from rankgate.services.card_inputs import Beside
     from rankgate.services.judged import Judged, Rankings
 
@@ -51,12 +53,12 @@ class Top:
 
     Attributes:
         names: items, each once.
-        codes: ``(T, K)``, their places, padded behind.
+        codes: ``(T, K)``, their places, padded behind; whole numbers of any size.
         every: whether the names are all items there are, and not only those that are shown.
     """
 
     names: pl.Series
-    codes: Codes
+    codes: Places
     every: bool
 
     @property
@@ -110,9 +112,10 @@ class Listing:
         frames = ("train", "baseline", "earlier")
         beside = replace(beside, **{name: renamed(getattr(beside, name), columns)
                                     for name in frames})  # fmt: skip
-        by_number = is_source(beside.train)
-        read = replace(beside, train=None, drop_seen=False) if by_number else beside
-        return cls(metrics, how, beside, Tables.of(read), named(catalogue))
+        told = cls(metrics, how, beside, Tables.of(beside, train=False), named(catalogue))
+        if told.train is not None:
+            told.train.read()
+        return told
 
     @property
     def depth(self) -> int | None:
@@ -138,11 +141,11 @@ class Listing:
     def base(self, *names: pl.Series) -> World:
         """Items without users: the catalogue is what is given, and some names more."""
         nobody = Qrels(pl.DataFrame(schema=SCHEMA), unjudged=("",))
-        own = () if self.train is None else (self.train.items,)
+        own = () if self.train is None else (self.train.met.shown,)
         items = [each.to_frame("doc_id") for each in (self.catalogue, *own, *names)]
         beside = replace(self.beside, baseline=None)
         world = world_of(nobody, self.tables, beside, items, lambda _: _EMPTY)
-        return world if self.train is None else self.train.learned(world, history=False)
+        return world if self.train is None else world.learned(self.train.met, history=False)
 
     def of_batch(self, base: World, judged: Judged) -> World:
         """The items with the users of some judgments, and what is known of these."""
@@ -150,10 +153,7 @@ class Listing:
         found: dict[str, Any] = {"relevant": relevant(judged, world.items), "history": None}
         wanted = {need for metric in self.metrics.values() for need in metric.wanted}
         if self.train is not None and "history" in wanted:
-            if self.tables.train is not None:
-                found["history"] = world.learned(self.tables.train).history
-            else:
-                found["history"] = self.train.learned(world, history=True).history
+            found["history"] = world.learned(self.train.met).history
         if self.beside.baseline is not None:
             found["baseline"] = world.matrix(self.frame(judged, self.beside.baseline))
         return replace(world, **found)
@@ -210,10 +210,11 @@ class Listing:
         """
         found = [self.top(judged, run) for run in runs]
         world = self.world(judged, found)
-        return [
-            with_lists(own, self.listed(world, judged, run, top), self.metrics, world.queries)
-            for run, top, own in zip(runs, found, scores, strict=True)
-        ]
+        told = []
+        for run, own in zip(runs, scores, strict=True):
+            listed = self.listed(world, judged, run, found.pop(0))  # nobody holds it any more
+            told.append(with_lists(own, listed, self.metrics, world.queries))
+        return told
 
     def frame(self, judged: Judged, run: Any) -> pl.DataFrame:  # noqa: ANN401 - as above
         """``query_id`` and ``doc_id`` of the first items of every list, the best first."""
@@ -241,14 +242,14 @@ def _says_all(source: Source) -> bool:
 
 def relevant(judged: Judged, items: pl.Series) -> Codes:
     """The places in a catalogue of what has a grade of 1 or more, ``(T, ·)``."""
-    if not isinstance(judged.given, Source):
-        good = judged.qrels.table.filter(pl.col("grade") >= 1)
-        return World(items, judged.query_ids).matrix(good)
-    coded = judged.coded
-    held = coded.grades >= 1
-    owner = np.repeat(np.arange(len(coded.query_ids)), np.diff(coded.offsets))[held]
-    place = places(coded.ids.names, items)[coded.items[held]]
-    return by_row(owner, place, len(coded.query_ids))
+    laid = judged.coded if isinstance(judged.given, Source) else judged.index
+    held = laid.grades >= 1
+    owner = np.repeat(np.arange(len(laid.query_ids)), np.diff(laid.offsets))[held]
+    if isinstance(laid, Index):
+        place = places(laid.doc_ids.filter(pl.Series(held)), items)
+    else:
+        place = places(laid.ids.names, items)[laid.items[held]]
+    return by_row(owner, place, len(laid.query_ids))
 
 
 def named(catalogue: int | Iterable[object] | None) -> pl.Series:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
-
-from rankgate.data.ids import present, rising
 from rankgate.data.matrices import Source, is_source, pairs_of, source_of
-from rankgate.metrics.lists import NONE
+from rankgate.data.meetings import Meetings, packed, read_meetings
 from rankgate.scoring.sheets import Seen
-from rankgate.scoring.world import World, by_row, places
-from rankgate.services.card_inputs import kept, pairs_in
+from rankgate.services.card_inputs import kept
 
 if TYPE_CHECKING:
     from rankgate.data import Run
-    from rankgate.metrics.lists.listed import Codes
 
 
 @dataclass
@@ -37,44 +31,31 @@ class Train:
         return source_of(self.given, "train") if is_source(self.given) else None
 
     @cached_property
-    def pairs(self) -> pl.DataFrame:
-        """``query_id`` and ``doc_id`` of every interaction."""
-        return pairs_in(self.given).select("query_id", "doc_id")
+    def met(self) -> Meetings:
+        """Who met which item.
 
-    @cached_property
-    def met(self) -> tuple[Codes, Codes]:
-        """Of a matrix the row and the item of every interaction, each pair once."""
-        assert self.source is not None  # noqa: S101 - the caller looked
+        Raises:
+            InputError: a log that cannot be read.
+        """
+        if self.source is None:
+            return read_meetings(self.given)
         owner, item = pairs_of(self.source)
-        keys = rising(owner * self.source.items.size + item)
-        return np.divmod(keys, max(1, self.source.items.size))
+        users, items = self.source.users.names, self.source.items.names
+        return Meetings.of(users, items, packed(owner, item))
+
+    def read(self) -> None:
+        """Read it now, so that what is wrong with it is told before anything is computed.
+
+        Raises:
+            InputError: as `met`.
+        """
+        if self.source is None:
+            self.met  # noqa: B018 - kept from here on
 
     def seen(self, run: Source) -> Seen:
         """The same by the numbers of a run."""
-        return Seen.of(self.source or self.pairs, run)
+        return Seen.of(self.source or self.met, run)
 
     def without(self, run: Run) -> Run:
         """A run by ids without it."""
-        return kept(run, self.pairs, inside=False)
-
-    @property
-    def items(self) -> pl.Series:
-        """The items of a matrix that were met; none of anything else."""
-        if self.source is None:
-            return pl.Series([], dtype=pl.String)
-        return self.source.items.names.gather(present(self.met[1]))
-
-    def learned(self, world: World, *, history: bool) -> World:
-        """A world with what a matrix says; as it is for anything else, of which tables know."""
-        if self.source is None:
-            return world
-        owner, item = self.met
-        place = places(self.source.items.names, world.items)[item]
-        if history:
-            row = places(self.source.users.names, world.queries)[owner]
-            held = row != NONE
-            by = np.argsort(row[held], kind="stable")
-            told = by_row(row[held][by], place[held][by], len(world.queries))
-            return replace(world, history=told)
-        seen = np.bincount(place, minlength=len(world.items))
-        return replace(world, seen=seen, people=len(present(owner)))
+        return kept(run, self.met, inside=False)

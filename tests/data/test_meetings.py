@@ -1,0 +1,46 @@
+"""Who met which item: the same as sets of pairs say, however a log comes in pieces."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankgate.data import meetings
+from rankgate.data.logs import read_interactions
+from rankgate.data.meetings import read_meetings
+from rankgate.errors import InputError
+
+DRAWN = np.random.default_rng(11)
+USERS, ITEMS = DRAWN.integers(0, 40, 900), DRAWN.integers(0, 30, 900)
+LOG = pl.DataFrame({"user": USERS, "item": [f"i{item}" for item in ITEMS], "rating": 1.0})
+PAIRS = {(str(user), f"i{item}") for user, item in zip(USERS, ITEMS, strict=True)}
+
+
+@pytest.mark.parametrize("size", [1 << 20, 7])
+def test_each_pair_is_told_once_whatever_the_pieces(monkeypatch, size):
+    monkeypatch.setattr(meetings, "_PIECE", size)
+    for log in (LOG, LOG.to_pandas(), LOG.to_arrow(), read_interactions(LOG)):
+        told = read_meetings(log)
+        rows = told.frame.rows()
+        assert len(rows) == len(PAIRS)
+        assert set(rows) == PAIRS
+        assert (np.diff(told.owner) >= 0).all()
+        assert told.people == len({user for user, _ in PAIRS})
+        assert set(told.shown) == {item for _, item in PAIRS}
+
+
+def test_a_hole_in_a_later_piece_is_told_with_its_line(monkeypatch, tmp_path):
+    monkeypatch.setattr(meetings, "_PIECE", 2)
+    file = tmp_path / "log.csv"
+    file.write_text("user,item,rating\n" + "u,i,1\n" * 4 + "u,,1\n")
+    with pytest.raises(InputError, match=r"log.csv:6: doc_id is empty"):
+        read_meetings(str(file))
+    file.write_text("user,item,rating\n" + "u,i,1\n" * 4 + "u,i,inf\n")
+    with pytest.raises(InputError, match=r"log.csv:6: value 'inf' is not a finite number"):
+        read_meetings(str(file))
+
+
+def test_a_log_without_rows_is_refused():
+    with pytest.raises(InputError, match="there are no interactions in it"):
+        read_meetings(LOG.clear())
