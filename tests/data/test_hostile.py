@@ -52,7 +52,7 @@ def parquet(rows=QRELS):
         (b"qid,doc,grade\n1,a,1\n1,a,1\n", 3, "judged twice for query '1' (first on line 2)"),
         (b"qid,doc,grade\n\n1,a,1\n\n1,a,1\n", 5, "judged twice for query '1' (first on line 3)"),
         (b"qid,doc,grade\n", None, "no judgments"),
-        (b"qid,doc\n1,a\n", None, "no column for grade among qid, doc"),
+        (b"qid,doc\n1,a\n", 1, "no column for grade among qid, doc"),
         (b'qid,doc,grade\n"1,a,1\n', 2, "1 field, expected 3"),
         (b'qid,doc,grade\n1,"' + b"a" * 140_000 + b'",x\n', 2, "larger than field limit"),
         (b'{"qid": 1, "doc": "a", "grade": 1}\n{"qid": 1, "doc": "b"}\n[]\n', 3, "a list, where"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
@@ -11,6 +11,7 @@ from rankgate.data import records, run_columns, tables
 from rankgate.data.columns import ALIASES, is_header
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format
+from rankgate.data.lines import RETURNS
 from rankgate.data.place import Place
 from rankgate.data.run import Run
 from rankgate.errors import InputError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from rankgate.data.tables import Table
 
 _BETWEEN = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+_MARK = "\ufeff"
 _NEEDED = {"qrels": ("query_id", "doc_id", "grade"), "runs": ("query_id", "doc_id", "score")}
 
 
@@ -81,6 +83,7 @@ def read_run(source: Source) -> Run:
     """
     header = _header(source)
     table = _asked(source, header, "runs")
+    refuse_twins(header, table, source)
     layout = records.Layout(header, table.kept, table.numbers, table.empty)
 
     def pieces() -> Iterator[pl.DataFrame]:
@@ -108,14 +111,20 @@ def write(contents: Contents, out: BinaryIO, separator: str = ",") -> tuple[Loss
     part, lost = tables.chosen(contents)
     first = True
     for frame in tables.rows(contents, part):
-        frame.write_csv(out, separator=separator, include_header=first)
+        # a line that began with a byte order mark would be taken for the beginning of a file
+        marked = frame.to_series(0).cast(pl.String).str.starts_with(_MARK).any()
+        style: Literal["always", "necessary"] = "always" if marked else "necessary"
+        frame.write_csv(out, separator=separator, include_header=first, quote_style=style)
         first = False
     return lost
 
 
 def _header(source: Source) -> records.Header:
     first = next(source.chunks(), b"")
-    return records.header_in(first, separator_of(first) or ",")
+    separator = separator_of(first)
+    if separator is None and b"\r" in first.split(b"\n", 1)[0].rstrip(b"\r"):
+        raise InputError(RETURNS, source=source.label, line=1)
+    return records.header_in(first, separator or ",")
 
 
 def _asked(source: Source, header: records.Header, part: str) -> Table:
@@ -127,12 +136,26 @@ def _asked(source: Source, header: records.Header, part: str) -> Table:
             names = ", ".join(header.names[:10])
             wanted = ", ".join(ALIASES[ours][:4])
             problem = f"no column for {ours} among {names}; name one {wanted}."
-            raise InputError(problem, source=source.label)
+            raise InputError(problem, source=source.label, line=1)
     assert table is not None  # noqa: S101 - or the loop has raised
     return table
 
 
+def refuse_twins(header: records.Header, table: Table, source: Source) -> None:
+    """Check that each column that is read stands once; nobody knows which of two is meant.
+
+    Raises:
+        InputError: two columns of one name.
+    """
+    lower = [name.lower() for name in header.names]
+    for theirs in table.kept.values():
+        if lower.count(theirs.lower()) > 1:
+            problem = f"two columns are called '{theirs}'; rename or remove one of them."
+            raise InputError(problem, source=source.label, line=1)
+
+
 def _whole(source: Source, header: records.Header, table: Table) -> pl.DataFrame:
+    refuse_twins(header, table, source)
     layout = records.Layout(header, table.kept, table.numbers, table.empty)
     schema = {name: pl.Float64 if name in table.numbers else pl.String for name in table.kept}
     return pl.concat([pl.DataFrame(schema=schema), *records.frames(source, layout)])

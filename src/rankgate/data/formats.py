@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rankgate.data import memory
+from rankgate.data import foreign, memory
 from rankgate.data.contents import Contents
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
@@ -117,11 +117,14 @@ def detected(place: Source) -> tuple[Format, str]:
     """The first format that a file's beginning fits, with the reason.
 
     Raises:
-        InputError: JSON that no format knows; a file that cannot be opened.
+        InputError: JSON that no format knows; an archive and other things that none is; a file
+            that cannot be opened.
     """
     if place.path and place.content is None and place.path.is_dir():
         return _folder(place)
     head = _head(place)
+    if problem := foreign.told(head):
+        raise InputError(problem, source=place.label)
     name = place.path.name if place.path else ""
     begins = _beginnings(head)
     for kind in begins:
@@ -131,10 +134,7 @@ def detected(place: Source) -> tuple[Format, str]:
                 if reason := found.sniff(head, name):
                     return found, reason
     if begins[0] == "json":
-        problem = (
-            "JSON of a shape that no known format has; name the format, or see rankgate formats."
-        )
-        raise InputError(problem, source=place.label)
+        raise foreign.unknown_json(place, head)
     if "header" in begins and re.search(rb"[,;]", head.split(b"\n", 1)[0]):
         return named("csv"), "commas or semicolons are in the first line, and nothing else fits"
     return named("trec"), "nothing else fits"

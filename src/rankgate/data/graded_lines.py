@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.lines import number_fault
+from rankgate.data.number import number_fault
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.ahead import in_order
+from rankgate.data.number import number_fault
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,11 +29,16 @@ if TYPE_CHECKING:
     from rankgate.data.source import Source
 
 _BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
+_HEAD = 1 << 16  # bytes in which the first line is looked for
 _BLANK, _NEWLINE, _HASH = 32, 10, 35
 _BOM = b"\xef\xbb\xbf"
-_SHOWN = 40
+_MOST = 6  # fields that a line of a TREC file has
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
 _NUL = "NUL bytes, where lines of text are needed; see whether this is the right file."
+JOINED = (
+    "a byte order mark in the middle of the file, as where two files were put together; remove it."
+)
+RETURNS = "carriage returns where newlines are needed; convert them, as tr '\\r' '\\n' does."
 _BINARY = "control characters, where lines of text are needed; see whether this is the right file."
 _WRITTEN = 1 << 16  # lines put together for one write
 _INFINITE = r"(?i)^[+-]?inf"
@@ -80,6 +86,8 @@ def frames(source: Source, layout: Layout) -> Iterator[pl.DataFrame]:
 def _frame(number: int, piece: bytes, layout: Layout, source: Source) -> pl.DataFrame | None:
     """One piece as a frame; None where there is nothing but blank lines and comments."""
     data = piece if number else piece.removeprefix(_BOM)
+    if not layout.loose and joined(data) is not None:
+        raise _fault(number, layout, source)
     lines = _regular(data, layout.width)
     if not lines:
         data = _tidy(data, layout)
@@ -92,6 +100,14 @@ def _frame(number: int, piece: bytes, layout: Layout, source: Source) -> pl.Data
     if frame is None or not _finite(frame, layout.number):
         raise _fault(number, layout, source)
     return frame
+
+
+def joined(data: bytes) -> int | None:
+    """Where a line begins with a byte order mark, which only a file may."""
+    if b"\xef" not in data:  # quicker than to look for all of it
+        return None
+    at = 0 if data.startswith(_BOM) else data.find(b"\n" + _BOM) + 1
+    return at if data.startswith(_BOM, at) else None
 
 
 def line_of(source: Source, row: int) -> int:
@@ -128,20 +144,24 @@ def first_fields(source: Source) -> list[str]:
     Raises:
         InputError: the file is empty, or is not text.
     """
-    head = source.head()
-    if not head.strip():
+    head = source.head(_HEAD)
+    if not head.removeprefix(_BOM).strip():
         problem = "the file is empty; see whether writing it went through."
         raise InputError(problem, source=source.label)
     if b"\x00" in head:
         raise InputError(_NUL, source=source.label)
-    whole = head[: head.rfind(b"\n") + 1] or head  # the last line may be cut
+    short = b"" if len(head) == _HEAD else head  # the last line may be cut
+    whole = head[: head.rfind(b"\n") + 1] or short
     for data in chain([whole], source.chunks()):
         for text in data.removeprefix(_BOM).split(b"\n"):
             content = text.strip()
             if content and not content.startswith(b"#"):
                 if re.search(_CONTROL, content):
                     raise InputError(_BINARY, source=source.label, line=line_of(source, 0))
-                return [field.decode(errors="replace") for field in content.split()]
+                fields = content.split()
+                if b"\r" in content and (len(fields) > _MOST or b"\n" not in head):
+                    raise InputError(RETURNS, source=source.label, line=line_of(source, 0))
+                return [field.decode(errors="replace") for field in fields]
     problem = "the file holds comments only; see whether writing it went through."
     raise InputError(problem, source=source.label)
 
@@ -238,6 +258,8 @@ def _fault(number: int, layout: Layout, source: Source) -> InputError:
     for line, text in enumerate(piece.split(b"\n"), start + 1):
         problem = _wrong(text.removeprefix(_BOM) if line == 1 else text, layout)
         if problem:
+            if b"\r" in text.strip() and "fields, expected" in problem:
+                problem = RETURNS
             return InputError(problem, source=source.label, line=line)
     return InputError("cannot be read as fields between blanks.", source=source.label)
 
@@ -249,6 +271,8 @@ def _wrong(text: bytes, layout: Layout) -> str:
         return ""
     if re.search(_CONTROL, content):
         return _BINARY
+    if content.startswith(_BOM):
+        return JOINED
     try:
         fields = [field.decode() for field in content.split()]
     except UnicodeDecodeError:
@@ -263,21 +287,3 @@ def _wrong_fields(fields: list[str], layout: Layout) -> str:
     if not layout.number or layout.loose:
         return ""
     return number_fault(fields[list(layout.fields).index(layout.number)], layout.number)
-
-
-def number_fault(text: str, name: str) -> str:
-    """What keeps a text from being a finite number; empty where nothing does."""
-    shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-    value = _number(text)
-    if value is None:
-        return f"{name} '{shown}' is not a number; write one such as 12.5."
-    if not math.isfinite(value):
-        return f"{name} '{shown}' is not a finite number; write one such as 12.5."
-    return ""
-
-
-def _number(text: str) -> float | None:
-    try:
-        return None if re.search(r"[_xX]", text) else float(text)
-    except ValueError:
-        return None

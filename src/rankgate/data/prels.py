@@ -9,7 +9,8 @@ import polars as pl
 
 from rankgate.data.contents import Contents
 from rankgate.data.format import Format
-from rankgate.data.lines import Layout, first_fields, frames, line_of, number_fault
+from rankgate.data.lines import Layout, first_fields, frames, line_of
+from rankgate.data.number import number_fault
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels
 from rankgate.data.told import Loss, Note

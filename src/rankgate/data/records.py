@@ -17,7 +17,8 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.ahead import in_order
-from rankgate.data.lines import number_fault
+from rankgate.data.lines import JOINED, joined
+from rankgate.data.number import number_fault
 from rankgate.data.source import CHUNK
 from rankgate.errors import InputError
 
@@ -197,6 +198,10 @@ def _regular(data: bytes, separator: str) -> bool:
 
 
 def _frame(piece: _Piece, layout: Layout, source: Source) -> pl.DataFrame:
+    at = joined(piece.data)
+    if at is not None and piece.data.count(b'"', 0, at) % 2 == 0:  # else it stands in a field
+        line = piece.line + piece.data.count(b"\n", 0, at)
+        raise InputError(JOINED, source=source.label, line=line)
     frame = _quick(piece.data, layout) if piece.regular else None
     return _careful(piece.data, piece.line, layout, source) if frame is None else frame
 

@@ -93,6 +93,7 @@ def _separated(source: Source, separator: str) -> Unchecked | None:
     part = _part(known)
     if known is None or part is None:
         return None
+    delimited.refuse_twins(header, known, source)
     kept = known.kept
     if part == "run" and "score" in kept:
         kept = kept | named(header.names, ("rank",))

@@ -1,0 +1,107 @@
+"""What people take for judgments and runs, and is something else: it is told what it is."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
+
+import polars as pl
+import pytest
+
+from rankgate.data import Contents, contents_of, read_qrels, read_run
+from rankgate.data.formats import named
+from rankgate.data.qrels import Qrels
+from rankgate.data.source import Source
+from rankgate.errors import InputError
+
+QRELS = b"q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\n"
+CSV = "query_id,doc_id,grade\nq1,d1,1\nq1,d2,0\n"
+BOM = b"\xef\xbb\xbf"
+
+
+def zipped():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.qrels", QRELS)
+    return out.getvalue()
+
+
+def tarred():
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        member = tarfile.TarInfo("a.qrels")
+        member.size = len(QRELS)
+        archive.addfile(member, io.BytesIO(QRELS))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "words"),
+    [
+        (zipped(), None, "a zip archive"),
+        (bz2.compress(QRELS), None, "bzip2; unpack it"),
+        (lzma.compress(QRELS), None, "xz; unpack it"),
+        (gzip.compress(gzip.compress(QRELS)), None, "packed twice with gzip"),
+        (tarred(), None, "a tar archive"),
+        (gzip.compress(tarred()), None, "a tar archive"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 3\n", None, "Git LFS"),
+        (b"<!DOCTYPE html>\n<html><body>404 Not Found</body></html>", None, "a web page"),
+        (QRELS.decode().encode("utf-16"), None, "iconv -f utf-16 -t"),
+        (CSV.encode("utf-16-le"), None, "iconv -f utf-16le -t"),
+        (CSV.encode("utf-16-be"), None, "iconv -f utf-16be -t"),
+        (CSV.encode("utf-32"), None, "UTF-32 text"),
+        (QRELS.replace(b"\n", b"\r"), 1, "carriage returns"),
+        (b"q1 0 d1 1\r\nq1 0 d2 0\nq2 0 d1 1\rq2 0 d3 0\n", 3, "carriage returns"),
+        (CSV.replace("\n", "\r").encode(), 1, "carriage returns"),
+        (BOM + QRELS + BOM + b"q2 0 d9 0\n", 4, "a byte order mark in the middle"),
+        (CSV.encode() + BOM + b"q2,d9,0\n", 4, "a byte order mark in the middle"),
+        (BOM, None, "the file is empty"),
+        ("q1 0 d1 1\nq1 0 d2 \u0661\n".encode(), 2, "'\u0661' is not a number"),
+        (b"query_id,doc_id,grade,Grade\nq1,d1,1,0\n", 1, "two columns are called 'grade'"),
+        (b"query_id,query_id,doc_id,grade\nq1,x,d1,1\n", 1, "two columns are called 'query_id'"),
+        (b'{"query_id":"q1","doc_id":"d1","grade":NaN}\n', 1, "NaN is no JSON number"),
+        (b'{"query_id":"q1","doc_id":"caf\xe9","grade":1}\n', 1, "not UTF-8 text"),
+        (b'{"query_id":"q1","doc_id":"d1","grade":1,"grade":0}\n', 1, "'grade' stands twice"),
+        (b'{"q1":{\n"d1":1', 2, "not JSON"),
+        (b'{\n"query_id":"q1",\n"doc_id":"d1",\n"grade":2\n}\n', None, "over several lines"),
+        (b'[{"query_id":"q1","doc_id":"d1","grade":1}]', None, "rows in one array"),
+        (b'[{"a":{"b":1}}]', None, "of a shape that no known format has"),
+    ],
+)
+def test_what_it_is_is_told(tmp_path, data, line, words):
+    place = tmp_path / "a.qrels"
+    place.write_bytes(data)
+    with pytest.raises(InputError, match=words) as told:
+        read_qrels(place)
+    assert (told.value.source, told.value.line) == (str(place), line)
+
+
+def test_a_mark_between_two_runs(tmp_path):
+    """The query of the second would be another than that of the first."""
+    place = tmp_path / "a.run"
+    place.write_bytes(BOM + b"q1 Q0 d1 1 2 t\n" + BOM + b"q1 Q0 d2 2 1 t\n")
+    with pytest.raises(InputError, match=r"a.run:2: a byte order mark in the middle"):
+        _ = read_run(place).table
+
+
+@pytest.mark.parametrize("name", ["csv", "tsv", "jsonl"])
+def test_ids_that_begin_with_such_a_mark_come_back(name):
+    table = pl.DataFrame({"query_id": ["q", "\ufeffq"], "doc_id": ["a", "b"], "grade": [1.0, 0.0]})
+    out = io.BytesIO()
+    named(name).write(Contents(qrels=Qrels(table)), out)
+    assert contents_of(Source(None, out.getvalue()), name).qrels.table.equals(table)
+
+
+def test_a_mark_in_a_quoted_field_is_of_the_field():
+    data = 'query_id,doc_id,grade\nq,"a\n\ufeffb",1\nq,c,0\n'.encode()
+    assert contents_of(Source(None, data)).qrels.table["doc_id"].to_list() == ["a\n\ufeffb", "c"]
+
+
+def test_a_long_first_line_is_read_whole():
+    document = "d" * 100_000
+    found = contents_of(Source(None, f"q1 0 {document} 1\n".encode())).qrels
+    assert found.table.rows() == [("q1", document, 1.0)]
