@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -86,6 +87,20 @@ def test_every_form_says_the_same_word(run, place):
     page.feed(text["html"])
     assert "fail: worse against old" in page.words
     assert "://" not in text["html"]
+    # what the first metric says leads the page, and is not said again
+    assert page.words.count("RR is lower (-0.3000,") == 1
+
+
+@pytest.mark.usefixtures("place")
+def test_losses_are_counted_and_no_list_of_queries_ends_in_four_dots(run):
+    told = run("gate", "qrels.txt", "old.run", "worse.run")
+    assert "worst queries (10 of 40 that lost)" in told.out
+    strict = POLICY.replace("max_drop = 0.6", "max_drop = 0.1")
+    (Path.cwd() / "rankgate.toml").write_text(strict)
+    lines = run("gate", "qrels.txt", "old.run", "worse.run", "--format", "github").out.splitlines()
+    (drops,) = [line for line in lines if "few-drops" in line]
+    assert "q0 (-0.300), q1 (-0.300)" in drops
+    assert ", … Next: look at these queries" in drops
 
 
 class _Words(HTMLParser):

@@ -87,7 +87,7 @@ def test_errors_are_promised_where_rules_infer_and_only_there():
         1,
         0,
     ]
-    assert "the end that a fail needs, at 95%" in one[1]
+    assert "the ends that a pass and a fail need, each at 95% one-sided" in one[1]
     assert "the end that a pass needs, at 95% one-sided" in two[1]
     assert "the end that a fail needs, at 97.5%" in two[1]
     assert "over the 2 blocking rules that infer" in two[0]

@@ -150,11 +150,12 @@ def _control(policy: Policy, evidence: Evidence) -> list[str]:
         f"a false pass, of a candidate worse than a rule allows, has a chance of at most {most}, "
         f"as every blocking rule must pass; a false fail one of at most {most}{together}"
     )
-    brackets = (
-        f"in brackets: the end that a pass needs, at {100 * (1 - share):.3g}% one-sided, and the "
-        f"end that a fail needs, at {100 * (1 - share / tests):.3g}%"
-    )
-    return [errors, brackets]
+    level = f"{100 * (1 - share):.3g}% one-sided"
+    ends = f"the ends that a pass and a fail need, each at {level}"
+    if tests > 1:
+        other = f"{100 * (1 - share / tests):.3g}%"
+        ends = f"the end that a pass needs, at {level}, and the end that a fail needs, at {other}"
+    return [errors, f"in brackets: {ends}"]
 
 
 def _skewed(policy: Policy, evidence: Evidence) -> list[str]:

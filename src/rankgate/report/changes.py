@@ -43,7 +43,7 @@ def sentence(told: Comparison) -> str:
         better = (row["delta"] < 0) == (name in told.lower)
         return f"{name} is {word} ({figures}): {'better' if better else 'worse'}."
     return (
-        f"{name} is not told apart ({figures}); these queries show a difference of "
+        f"{name} does not tell them apart ({figures}); these queries can show a difference of "
         f"{decimal(row['mde'])} or more."
     )
 
@@ -59,6 +59,8 @@ def sections(
     worst: int,
     texts: Mapping[str, str],
     documents: pl.DataFrame | None,
+    *,
+    led: bool = False,
 ) -> list[Section]:
     """What changed, and in which queries.
 
@@ -68,6 +70,7 @@ def sections(
         worst: how many of the queries that lost are shown with both lists.
         texts: words of queries, by id.
         documents: ``query_id`` (null: for every query), ``doc_id`` and ``text``.
+        led: whether the page begins with the sentence, so that it is not said again.
     """
     name = f"{told.candidate.name} against {told.baseline.name}"
     tables: list[Block] = [
@@ -75,7 +78,7 @@ def sections(
         for i, (heading, grid) in enumerate(comparison.grids(told, worst=0))
     ]
     parts = [Section(f"change-{place}", name, (
-        sentence(told), *tables, *_bars(told), Points(told.warnings),
+        *([] if led else [sentence(told)]), *tables, *_bars(told), Points(told.warnings),
     ), "Change")]  # fmt: skip
     opened = _Queries(told, place, texts, documents)
     blocks = [*opened.most(worst), *_table(told, texts, opened.anchors)]

@@ -73,7 +73,7 @@ def basis(told: Verdict) -> str:
     """What the verdict rests on: policy, judgments, convention, hashes."""
     digests = {name: digest[:12] for name, digest in told.hashes.items() if digest}
     own = digests.pop("policy", None)
-    parts = [f"policy {printable(told.policy)}" + (f" ({own})" if own else "")]
+    parts = [f"policy: {printable(told.policy)}" + (f" ({own})" if own else "")]
     if told.convention:
         parts.append(f"convention {told.convention['name']} ({told.convention['hash']})")
     parts += [f"{name} {digest}" for name, digest in digests.items()]

@@ -25,7 +25,7 @@ def outline(told: Verdict) -> Outline:
     comparison = told.comparison
     sections = [verdict_section(told.to_dict(), known=comparison.warnings if comparison else ())]
     if comparison is not None:
-        sections += changes.sections(comparison, 0, changes.WORST, {}, None)
+        sections += changes.sections(comparison, 0, changes.WORST, {}, None, led=True)
         blocks = of_comparisons((comparison,), told.policy)
     else:
         hashes = [(name, "", digest) for name, digest in told.hashes.items() if digest]

@@ -25,7 +25,7 @@ def verdict_section(
         for rule in told["rules"]
     ]  # fmt: skip
     settle = any(row[-1] for row in ended)
-    head = ("status", "rule", "tier", "why", "what would settle it")
+    head = ("status", "rule", "tier", "why", "next")
     rows = tuple(row if settle else row[:-1] for row in ended)
     grid = Grid(head if settle else head[:-1], rows, frozenset(range(5)))
     looks = [f"This is look {told['looks']} at these queries."] if told["looks"] else []

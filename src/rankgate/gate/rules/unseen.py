@@ -25,10 +25,12 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     if not changed:
         return Outcome("pass", f"no list changed in its first {told.depth} documents")
     share, most = len(unseen) / len(changed), rule["at_most"]
-    reason = (
-        f"{len(changed)} lists changed in their first {told.depth} documents; no metric of this "
-        f"gate moved for {len(unseen)} of them ({percent(share, most)}), at most {limit(most)} "
-        "may be so"
+    reason = f"{len(changed)} lists changed in their first {told.depth} documents; "
+    if not unseen:
+        return Outcome("pass", f"{reason}for each of them a metric moved", n=len(changed))
+    reason += (
+        f"no metric of this gate moved for {len(unseen)} of them ({percent(share, most)}), at "
+        f"most {limit(most)} may be so"
     )
     if share <= most:
         return Outcome("pass", reason, n=len(changed))
