@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankgate.demo.build import build
+from rankgate.demo.build import QUERIES, build
 from rankgate.demo.judgments import judgments, queries
 from rankgate.errors import InputError
 
@@ -23,7 +23,7 @@ def lines(path):
 
 def test_the_folder_has_these_files_and_no_others(demo):
     assert {path.name for path in demo.folder.iterdir()} == FILES
-    assert demo.queries == len(queries()) == len(lines(demo.query_texts))
+    assert demo.queries == len(queries()) == len(lines(demo.folder / QUERIES))
 
 
 @pytest.mark.parametrize("name", ["old", "new", "movies_run"])

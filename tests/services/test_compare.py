@@ -17,7 +17,7 @@ from rankgate.errors import InputError, UsageError
 from rankgate.report.comparison import render
 from rankgate.services.compare import Comparisons, Rules, compare, compared
 from rankgate.services.paired import Way
-from rankgate.services.side import side
+from rankgate.services.side import Scorer
 
 
 def made(values):
@@ -101,6 +101,10 @@ def test_published_values_end_to_end(shared):
     assert row["effect"] == pytest.approx(0.47445129, abs=5e-9)
     assert row["mde"] == pytest.approx(0.0444626, abs=5e-8)
     assert row["needed"] == pytest.approx(35.77, abs=5e-3)
+
+
+def side(qrels, run, metrics, how="trec"):
+    return Scorer.of(qrels, metrics, how).side(run)
 
 
 def rankgate_side(plain, name, scores):

@@ -15,7 +15,6 @@ from rankgate.stats.corrections import CORRECTIONS, correct
 from rankgate.stats.effect import effect
 from rankgate.stats.influence import largest_share
 from rankgate.stats.interval import effective, skewness, t_interval
-from rankgate.stats.margin import noninferiority, superiority, tost
 from rankgate.stats.paired import sign, standard_error, student, wilcoxon
 from rankgate.stats.power import detectable, needed, power
 from rankgate.stats.randomization import randomization
@@ -47,21 +46,16 @@ def test_paired_t(delta):
     told = student(delta)
     assert told.statistic == pytest.approx([3.40729717], abs=5e-9)
     assert told.p_value == pytest.approx([0.0013193972], abs=5e-11)
-    assert student(delta, "greater").p_value == pytest.approx([0.0006596986], abs=5e-11)
-    assert student(delta, "less").p_value == pytest.approx([1 - 0.0006596986], abs=5e-11)
 
 
 def test_wilcoxon(delta):
     assert wilcoxon(delta).p_value == pytest.approx([0.003445188], abs=5e-10)
-    assert wilcoxon(delta, "greater").p_value == pytest.approx([0.001722594], abs=5e-10)
-    assert wilcoxon(delta, continuity=False).p_value == pytest.approx([0.0033921], abs=5e-8)
 
 
 def test_sign(delta):
     banded = sign(delta, band=0.01)
     assert (int(banded.statistic[0]), int(banded.n[0])) == (31, 44)
     assert banded.p_value == pytest.approx([0.009559879], abs=5e-10)
-    assert sign(delta, "greater", band=0.01).p_value == pytest.approx([0.004779939], abs=5e-10)
     assert sign(delta).p_value == pytest.approx([0.0153467], abs=5e-8)
 
 
@@ -70,15 +64,11 @@ def test_randomization(delta):
     assert not told.exact
     assert abs(told.p_value[0] - 0.001188) < 4 * told.mc_error[0] + 0.00002
     assert told.mc_error[0] == pytest.approx(np.sqrt(0.0012 / 400_000), rel=0.1)
-    one = randomization(delta, samples=400_000, alternative="greater")
-    assert abs(one.p_value[0] - 0.000603) < 4 * one.mc_error[0] + 0.00002
 
 
 def test_bootstrap_shift(delta):
     told = bootstrap_test(delta, samples=400_000)
     assert abs(told.p_value[0] - 0.000579) < 4 * told.mc_error[0] + 0.00001
-    one = bootstrap_test(delta, samples=400_000, alternative="greater")
-    assert abs(one.p_value[0] - 0.000416) < 4 * one.mc_error[0] + 0.00001
 
 
 def test_intervals(delta):
@@ -96,16 +86,6 @@ def test_effect_sizes(pair):
     assert told.dz == pytest.approx([0.48186459], abs=5e-9)
     assert told.gz == pytest.approx([0.47445129], abs=5e-9)
     assert told.d_av == pytest.approx([0.24137787], abs=5e-9)
-
-
-def test_margins(delta):
-    margins = (0.005, 0.01, 0.02, 0.05)
-    assert [noninferiority(delta, m)[0] for m in margins] == pytest.approx(
-        (2.4977e-4, 9.0987e-5, 1.0992e-5, 1.2813e-8), rel=5e-5
-    )
-    assert [tost(delta, m)[0] for m in margins] == pytest.approx(
-        (0.998333, 0.995994, 0.980529, 0.576258), abs=5e-7
-    )
 
 
 def test_power(delta):
@@ -167,10 +147,9 @@ def test_a_missing_p_does_not_count():
 def test_student_is_scipy(table):
     if (table.std(axis=0, ddof=1) < 1e-9).any():
         return
-    for side in ("two-sided", "greater", "less"):
-        theirs = stats.ttest_1samp(table, 0, alternative=side)
-        np.testing.assert_allclose(student(table, side).p_value, theirs.pvalue, atol=1e-10)
-    ends = stats.ttest_1samp(table, 0).confidence_interval(0.9)
+    theirs = stats.ttest_1samp(table, 0)
+    np.testing.assert_allclose(student(table).p_value, theirs.pvalue, atol=1e-10)
+    ends = theirs.confidence_interval(0.9)
     told = t_interval(table, 0.9)
     np.testing.assert_allclose((told.low, told.high), (ends.low, ends.high), atol=1e-10)
 
@@ -235,8 +214,6 @@ def test_one_query_says_so():
 
 def test_equal_differences():
     same = np.full(20, 0.1)
-    assert noninferiority(same, 0.05)[0] == 0.0
-    assert superiority(same, 0.2)[0] == 1.0
     told = bootstrap_interval(same)
     assert (told.low[0], told.high[0]) == pytest.approx((0.1, 0.1))
     assert any("no spread" in word for word in told.warnings)
@@ -291,5 +268,4 @@ def test_many_queries_are_drawn():
 
 def test_equal_differences_are_no_certainty():
     assert student(np.full(3, 0.1)).p_value == pytest.approx([0.25])
-    assert student(np.full(3, 0.1), "greater").p_value == pytest.approx([0.125])
-    assert student(np.full(3, -0.1), "greater").p_value == pytest.approx([1.0])
+    assert student(np.full(3, -0.1)).p_value == pytest.approx([0.25])

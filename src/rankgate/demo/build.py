@@ -57,11 +57,6 @@ class Demo:
         return self.folder / QRELS
 
     @property
-    def query_texts(self) -> Path:
-        """The queries, query_id and text."""
-        return self.folder / QUERIES
-
-    @property
     def movies_qrels(self) -> Path:
         """The judgments of the movie set."""
         return self.folder / MOVIES_QRELS

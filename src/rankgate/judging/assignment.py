@@ -64,11 +64,6 @@ def assigned(
     }
 
 
-def loads(parts: dict[str, pl.DataFrame]) -> dict[str, int]:
-    """How many documents each rater has."""
-    return {name: len(part) for name, part in parts.items()}
-
-
 def doubled(parts: dict[str, pl.DataFrame]) -> int:
     """How many documents two raters or more have."""
     pairs = pl.concat([part.select("query_id", "doc_id") for part in parts.values()])

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 FORMS = ("text", "json")
 """The forms of a conversion, by the name that ``--format`` takes."""
 
-_GAP = "  "
 _PARTS = {"qrels": "judgments", "runs": "lines of runs", "values": "metric values"}
 
 

@@ -22,7 +22,6 @@ _WORDS = {
 _SIGNED = {"delta", "loss", "mean_loss", "largest_loss", "worst", "best", "condensed", "expected",
            "bias", "effect"}  # fmt: skip
 _SHARES = {"share", "blind", "unmoved", "realised", "flip", "reversed"}
-_PLAIN = (str, int, float, bool, type(None))
 _LONG, _MOST = 15, 500
 
 

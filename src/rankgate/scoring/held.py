@@ -35,12 +35,10 @@ class Held:
     Attributes:
         run: the rankings.
         index: the judgments.
-        readings: how often the run was read.
     """
 
     run: Run
     index: Index
-    readings: int = 0
     _formed: dict[Duplicates, _Formed] = field(default_factory=dict)
     _twice: DuplicateError | None = None
 
@@ -120,7 +118,6 @@ class Held:
         fresh = [way for way in ways if way not in formed]
         if not fresh:
             return formed
-        self.readings += 1
         try:
             found = self._over(self.run.batches(rule), fresh)
         except ScatteredError:  # a query came back after others: all rows at once

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -279,8 +279,3 @@ def _won(table: pl.DataFrame, lower: tuple[str, ...]) -> pl.DataFrame:
         pl.when(fell).then("losses").otherwise("wins").alias("wins"),
         pl.when(fell).then("wins").otherwise("losses").alias("losses"),
     )
-
-
-def renamed(side: Side, name: str) -> Side:
-    """The same side under another name."""
-    return replace(side, name=name)

@@ -10,8 +10,6 @@ from rankgate.data import formats
 if TYPE_CHECKING:
     from rankgate.data.format import Format
 
-SCHEMA_VERSION = 1
-
 
 @dataclass(frozen=True)
 class FormatFacts:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rankgate.judging.scales import Transformer
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
-    from rankgate.scoring.overrides import Overrides
 
 
 @dataclass(frozen=True)
@@ -123,8 +122,6 @@ def from_ratings(
     how: str | Convention = "searchtweak",
     *,
     scale: str | None = None,
-    slots: int | None = None,
-    overrides: Overrides | Sequence[str] = (),
     extra: Sequence[Metric] = (),
     on_progress: Callable[[str], None] | None = None,
 ) -> tuple[Part, ...]:
@@ -136,8 +133,6 @@ def from_ratings(
         metrics: names or metrics.
         how: a convention whose tool has a way, ``searchtweak`` or ``quepid``.
         scale: that raters graded on; without it, that of the ratings.
-        slots: how many grades a pair takes, the first ones.
-        overrides: axes that are chosen otherwise.
         extra: metrics that can be named beside those of the house.
         on_progress: told the name of each run before it is scored.
 
@@ -145,7 +140,7 @@ def from_ratings(
         InputError: data that cannot be read; a grade that is not on the scale; no judgment.
         UsageError: no such way; a scale that is not known, so that nothing can be carried.
     """
-    rules = chosen_convention(how, overrides)
+    rules = chosen_convention(how)
     if rules.name not in WAYS:
         raise UsageError(f"no way from ratings is known for {rules.name}; resolve them first: "
                          f"rankgate resolve. There are {', '.join(WAYS)}.")  # fmt: skip
@@ -156,10 +151,8 @@ def from_ratings(
         groups.setdefault(WAYS[rules.name](label, metric), []).append(label)
     parts = []
     for way, labels in groups.items():
-        told = resolve(
-            said, way.rule, transformer=_carried(way.scale, graded_on, said), scale=graded_on,
-            slots=slots,
-        )  # fmt: skip
+        carried = _carried(way.scale, graded_on, said)
+        told = resolve(said, way.rule, transformer=carried, scale=graded_on)
         found = evaluate(
             judgments(told, said.place.label), runs, labels, rules, extra=extra,
             on_progress=on_progress,

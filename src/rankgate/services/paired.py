@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-Method = Literal["t", "bca", "percentile", "basic"]
 
 TESTS: dict[str, str] = {
     "t": "paired t: holds its level on ranking metrics, with the most power",

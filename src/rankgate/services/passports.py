@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric, Parameter
     from rankgate.scoring.convention import Convention
 
-SCHEMA_VERSION = 1
 _TOGETHER = {"mean": "mean", "items": "one number for all lists", "ratio": "ratio of sums"}
 
 

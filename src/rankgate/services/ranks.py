@@ -13,11 +13,10 @@ from rankgate.services.side import Scorer
 from rankgate.services.stage_lists import MOST_GRADES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from rankgate.data.comparison import Comparison, Side
     from rankgate.scoring import Convention
-    from rankgate.scoring.overrides import Overrides
 
 _ANY = "P@10"  # lists need a metric to be scored by; its values are not looked at
 
@@ -77,7 +76,6 @@ def ranks(
     *,
     depth: int = 20,
     labels: Mapping[float, str] | None = None,
-    overrides: Overrides | Sequence[str] = (),
     on_progress: Callable[[str], None] | None = None,
 ) -> Ranks:
     """Look at the first documents of each run, rank by rank.
@@ -88,14 +86,13 @@ def ranks(
         how: the convention; it orders ties.
         depth: the last rank.
         labels: the names of grades, beside those that the judgments bring.
-        overrides: axes that are chosen otherwise.
         on_progress: told what is being read.
 
     Raises:
         InputError: data that cannot be read, with file and line.
     """
     say = on_progress or (lambda _: None)
-    scorer = Scorer.of(qrels, _ANY, how, overrides=overrides, depth=depth)
+    scorer = Scorer.of(qrels, _ANY, how, depth=depth)
     sides: list[Side] = []
     places: list[Any] = []
     for name, run in parts.named(runs):

@@ -17,7 +17,7 @@ from rankgate.services.conventions import chosen_convention
 from rankgate.services.evaluate import chosen_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from rankgate.data import Qrels, Run, Scores
     from rankgate.metrics.declare import Metric
@@ -112,28 +112,6 @@ def _refuse_no_means(metrics: Sequence[tuple[str, Metric]]) -> None:
                 f"{label} is {_NO_MEANS[metric.aggregate]} over queries, and only plain means are "
                 "compared query by query; leave it out, and see it with rankgate eval."
             )
-
-
-def side(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    run: Any,  # noqa: ANN401 - as above
-    metrics: str | Metric | Sequence[str | Metric],
-    how: str | Convention = "trec",
-    *,
-    depth: int = DEPTH,
-    tags: pl.DataFrame | None = None,
-    on_progress: Callable[[str], None] | None = None,
-) -> Side:
-    """Score one run for comparisons.
-
-    Raises:
-        InputError: data that cannot be read, with file and line.
-        UsageError: an unknown metric or convention.
-    """
-    scorer = Scorer.of(qrels, metrics, how, depth=depth, tags=tags)
-    if on_progress:
-        on_progress(str(run))
-    return scorer.side(run)
 
 
 def _queries(

@@ -17,8 +17,6 @@ import numpy as np
 from rankgate.stats.ratings import Sheet, Weighting, ratio, times_of, weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rankgate.stats.ratings import Floats
 
 
@@ -82,24 +80,6 @@ def brennan_prediger(
     return _beyond(pa, np.full_like(pa, table.sum() / max(table.size, 1)))
 
 
-def gwet_error(sheet: Sheet, kind: Weighting = "identity") -> float:
-    """The standard error of AC1 or AC2 over items (Gwet 2008, equation for many raters)."""
-    table, counts = weights(sheet.grades, kind), sheet.counts
-    rated = counts.sum(axis=1)
-    counts, rated = counts[rated > 0], rated[rated > 0]
-    n, grades = len(counts), sheet.grades.size
-    if n < 2 or grades < 2:  # noqa: PLR2004 - one item or grade has no spread
-        return float("nan")
-    kept = Sheet(sheet.grades, sheet.said[sheet.counts.sum(axis=1) > 0])
-    each, usable = _agreeing(kept, kind)
-    value, by_chance = gwet(kept, kind)[0], _gwet_chance(kept, kind, None)[0]
-    share = _shares(kept, None)[0]
-    own = table.sum() / (grades * (grades - 1)) * ((counts * (1 - share)).sum(axis=1) / rated)
-    part = n / usable.sum() * (each - by_chance * usable) / (1 - by_chance)
-    part = part - 2 * (1 - value) * (own - by_chance) / (1 - by_chance)
-    return float(np.sqrt(((part - value) ** 2).sum() / (n * (n - 1))))
-
-
 def cohen(confusion: Floats, grades: Floats | None = None, kind: Weighting = "identity") -> Kappa:
     """Cohen's kappa of two raters from their table (K, K) of counts.
 
@@ -127,16 +107,6 @@ def confusion(sheet: Sheet, first: int, second: int) -> Floats:
     """(K, K) how often the first rater gave the row's grade where the second gave the column's."""
     pair = sheet.of_two(first, second).said
     return np.asarray(np.einsum("ik,il->kl", pair[:, 0], pair[:, 1]), np.float64)
-
-
-COEFFICIENTS: dict[str, Callable[[Sheet, Weighting, Floats | None], Floats]] = {
-    "agreement": agreement,
-    "fleiss": fleiss,
-    "conger": conger,
-    "gwet": gwet,
-    "brennan_prediger": brennan_prediger,
-}
-"""The coefficients over counts, by name."""
 
 
 def _agreeing(sheet: Sheet, kind: Weighting) -> tuple[Floats, Floats]:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
-LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
-
 
 def alpha(sheet: Sheet, level: Level = "ordinal", times: Floats | None = None) -> Floats:
     """α = 1 − D_o/D_e over the pairs of ratings that items have (Krippendorff 2011).

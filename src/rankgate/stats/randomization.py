@@ -16,7 +16,7 @@ from rankgate.stats.paired import columns
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.stats.paired import Alternative, Floats
+    from rankgate.stats.paired import Floats
 
 _BLOCK = 1 << 23  # flips held at once as float64: 64 MB
 _CLOSE = 1e-12  # of the sum of sizes: sums in another order may differ so much
@@ -42,14 +42,8 @@ class Randomized:
     samples: int
 
 
-def randomization(
-    delta: Floats,
-    *,
-    samples: int = 100_000,
-    seed: int = 0,
-    alternative: Alternative = "two-sided",
-) -> Randomized:
-    """The share of flips of signs whose mean is at least as far out as the one observed.
+def randomization(delta: Floats, *, samples: int = 100_000, seed: int = 0) -> Randomized:
+    """The share of flips of signs whose mean is at least as far from 0 as the one observed.
 
     All 2ⁿ flips are looked at where they are no more than `samples`; else as many are drawn.
     Memory is bounded; the result does not depend on how the work is cut into blocks.
@@ -58,7 +52,6 @@ def randomization(
         delta: (n, M) finite differences.
         samples: flips to draw.
         seed: of the drawing.
-        alternative: which side is far out.
     """
     table = columns(delta)
     n, wide = table.shape
@@ -70,11 +63,11 @@ def randomization(
     near = _CLOSE * np.abs(table).sum(axis=0)
     size = np.sqrt((table**2).sum(axis=0))
     size = np.where(size > 0, size, 1.0)
-    seen = _far(total, alternative)
+    seen = np.abs(total)
     bound, top = (seen - near), (seen - near) / size
     own, most, count = np.zeros(wide), np.zeros(wide), 0
     for flips in _every(n) if exact else _drawn(n, samples, seed):
-        far = _far(total - 2 * (flips @ table), alternative)
+        far = np.abs(total - 2 * (flips @ table))
         own += (far >= bound).sum(axis=0)
         highest = np.sort((far / size).max(axis=1))
         most += len(highest) - np.searchsorted(highest, top, side="left")
@@ -84,10 +77,6 @@ def randomization(
     p = (own + 1) / (count + 1)
     error = np.sqrt(p * (1 - p) / count)
     return Randomized(p, error, (most + 1) / (count + 1), exact=False, samples=count)
-
-
-def _far(sums: Floats, alternative: Alternative) -> Floats:
-    return {"two-sided": np.abs(sums), "greater": sums, "less": -sums}[alternative]
 
 
 def _every(n: int) -> Iterator[Floats]:
