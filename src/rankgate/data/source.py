@@ -118,15 +118,14 @@ class Source:
         Raises:
             InputError: more than the limit, damaged compression.
         """
-        pieces, size = [], 0
+        held = io.BytesIO()  # joined pieces would stand in memory twice
         with self.open() as stream:
-            while piece := self.read(stream, CHUNK):
-                pieces.append(piece)
-                size += len(piece)
-                if size > limit:
-                    problem = f"more than {limit >> 20} MB when it is unpacked; unpack it first."
-                    raise InputError(problem, source=self.label)
-        return b"".join(pieces)
+            while held.tell() <= limit and (piece := self.read(stream, CHUNK)):
+                held.write(piece)
+        if held.tell() > limit:
+            problem = f"more than {limit >> 20} MB when it is unpacked; unpack it first."
+            raise InputError(problem, source=self.label)
+        return held.getvalue()
 
     def head(self, size: int = 1 << 16) -> bytes:
         """The first bytes, decompressed."""
