@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 import zstandard
 
-from rankgate.data import read_qrels, read_run, trec_run
+from rankgate.data import read_qrels, read_run
 from rankgate.errors import DuplicateError, InputError
 
 RUN = [("1", "007", 2.5), ("1", "b#", 1.0), ("2", "ä", -3.0)]
@@ -211,9 +211,3 @@ def test_the_hash_is_of_the_table_and_not_of_the_file(tmp_path):
     second = read_run(saved(tmp_path, RUNS["csv with other names"], "b.csv"))
     other = read_run(saved(tmp_path, RUN_TEXT.replace(b"2.5", b"2.6"), "c.run"))
     assert first.sha256 == second.sha256 != other.sha256
-
-
-def test_a_run_is_written_as_it_is_read(tmp_path):
-    run = read_run(saved(tmp_path, RUN_TEXT))
-    again = saved(tmp_path, "".join(trec_run.write(run)).encode(), "again.run")
-    assert read_run(again).sha256 == run.sha256

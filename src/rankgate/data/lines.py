@@ -40,7 +40,6 @@ JOINED = (
 )
 RETURNS = "carriage returns where newlines are needed; convert them, as tr '\\r' '\\n' does."
 _BINARY = "control characters, where lines of text are needed; see whether this is the right file."
-_WRITTEN = 1 << 16  # lines put together for one write
 _INFINITE = r"(?i)^[+-]?inf"
 _PREFIX = r"^([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
 
@@ -164,12 +163,6 @@ def first_fields(source: Source) -> list[str]:
                 return [field.decode(errors="replace") for field in fields]
     problem = "the file holds comments only; see whether writing it went through."
     raise InputError(problem, source=source.label)
-
-
-def written(lines: pl.Series) -> Iterator[str]:
-    """Lines as text, in pieces of some megabytes."""
-    for begin in range(0, len(lines), _WRITTEN):
-        yield "\n".join(lines.slice(begin, _WRITTEN).to_list()) + "\n"
 
 
 def _regular(data: bytes, width: int) -> int:

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.lines import Layout, first_fields, frames, line_of, written
+from rankgate.data.lines import Layout, first_fields, frames, line_of
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.data.source import Source
 
 _KEPT = tuple(SCHEMA)
@@ -46,13 +44,3 @@ def read(source: Source, *, loose: bool = False) -> Qrels:
     if loose:
         table = table.with_columns(pl.col("grade").cast(pl.Int64).cast(pl.Float64))
     return Qrels(table, name=source.stem, place=Place(source.label, partial(line_of, source)))
-
-
-def write(qrels: Qrels) -> Iterator[str]:
-    """The judgments in four columns, in the table's order; whole grades without a point."""
-    whole = (qrels.table["grade"] == qrels.table["grade"].round()).all()
-    grade = pl.col("grade").cast(pl.Int64) if whole else pl.col("grade")
-    lines = qrels.table.select(
-        pl.concat_str("query_id", pl.lit("0"), "doc_id", grade, separator=" ")
-    ).to_series()
-    return written(lines)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.lines import Layout, first_fields, frames, line_of, written
+from rankgate.data.lines import Layout, first_fields, frames, line_of
 from rankgate.data.place import Place
 from rankgate.data.run import SCHEMA, Run
 from rankgate.errors import InputError
@@ -65,23 +65,3 @@ def _ordered(source: Source) -> Iterator[pl.DataFrame]:
         score = -np.arange(row, row + len(frame), dtype=np.float64)
         yield frame.with_columns(pl.Series("score", score))
         row += len(frame)
-
-
-def write(run: Run) -> Iterator[str]:
-    """The run in six columns, best first, piece by piece; scores keep every digit."""
-    ordered = run.table.sort(
-        ["query_id", "score", "doc_id"], descending=[False, True, True], maintain_order=True
-    )
-    tag = run.tag or run.name.replace(" ", "_")
-    lines = ordered.select(
-        pl.concat_str(
-            "query_id",
-            pl.lit("Q0"),
-            "doc_id",
-            pl.int_range(1, pl.len() + 1).over("query_id"),
-            "score",
-            pl.lit(tag),
-            separator=" ",
-        )
-    ).to_series()
-    return written(lines)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.report.figures import p_value, signed
+from rankgate.report.figures import signed
 from rankgate.report.grid import Grid
 from rankgate.report.numbers import UNDEFINED
 
@@ -126,17 +126,6 @@ def gaps(told: Scorecard, by: str, *, flat: bool = False) -> Grid:
     if flat:
         return Grid(("gap", by, *told.systems), tuple(rows), frozenset({0, 1}))
     return Grid(("gap", *told.systems), tuple(rows))
-
-
-def differences(told: Scorecard) -> Grid:
-    """Every difference from the first system, with its interval and p."""
-    rows = [
-        (row["metric"], row["system"], signed(row["delta"]), bracketed(row["low"], row["high"]),
-         p_value(row["p_value"]))
-        for row in told.differences.iter_rows(named=True)
-    ]  # fmt: skip
-    head = ("metric", "system", f"from\n{told.systems[0]}", f"{told.level:.0%} interval", "p")
-    return Grid(head, tuple(rows), frozenset({0, 1}))
 
 
 def part_table(told: Scorecard) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
