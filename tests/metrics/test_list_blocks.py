@@ -29,6 +29,7 @@ def lists():
         features=random.random((ITEMS, 4)),
         categories=categories / categories.sum(axis=1, keepdims=True),
         groups=random.integers(0, 2, ITEMS), alike=(alike + alike.T) / 2,
+        drawn=np.stack([matrix(K), matrix(K)], axis=1),
     )  # fmt: skip
 
 

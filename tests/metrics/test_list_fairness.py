@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from rankgate.metrics.lists import NONE, Listed
+from rankgate.metrics.lists.expected import EED, EEL, EER
 from rankgate.metrics.lists.exposure import (
     AWRF,
-    EED,
-    EEL,
-    EER,
     ExposureMerit,
     ExposureOpportunity,
     ExposureParity,
@@ -73,6 +71,55 @@ def test_expected_exposure_is_written_out():
     assert EER.value(told) == pytest.approx(sum(a * b for a, b in zip(own, due, strict=True)))
     loss = sum((a - b) ** 2 for a, b in zip(own, due, strict=True))
     assert EEL.value(told) == pytest.approx(loss)
+
+
+def test_rankings_that_take_turns_give_equal_items_their_due():
+    one = Listed(np.array([[0, 1, 2]]), 3, relevant=np.array([[0, 1]]))
+    turns = replace(one, drawn=np.array([[[1, 0, 2]]]))
+    # 0 and 1 have 0.75 each, which is what they are due; alone 0 would have 1 and 1 a half
+    assert EED.value(turns) == pytest.approx(0.75**2 * 2 + 0.25**2)
+    assert EER.value(turns) == pytest.approx(0.75**2 * 2 + 0.25**2)
+    assert EEL.value(turns) == pytest.approx(0, abs=1e-15)
+    assert EEL.value(one) == pytest.approx(0.25**2 * 2)
+
+
+def test_expected_exposure_is_a_mean_over_rankings():
+    rng = np.random.default_rng(5)
+    users, many, places, items = 40, 3, 6, 9
+    rankings = np.array(
+        [[rng.permutation(items)[:places] for _ in range(many)] for _ in range(users)]
+    )
+    lengths = rng.integers(0, places + 1, (users, many))  # some are not drawn for a user
+    lengths[0] = 0
+    rankings[np.arange(places) >= lengths[..., None]] = NONE
+    relevant = np.where(rng.random((users, items)) < 0.3, np.arange(items), NONE)
+    told = Listed(rankings[:, 0], items, relevant=relevant, drawn=rankings[:, 1:])
+    for weight in ("geometric", "log2"):
+        for metric, at in ((EED, 0), (EER, 1), (EEL, 2)):
+            found = metric(weight=weight).values(told)
+            wanted = [_by_hand(*each, weight)[at] for each in zip(rankings, relevant, strict=True)]
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+    cut = [_by_hand(each[:, :2], good, "geometric")[2] for each, good in
+           zip(rankings, relevant, strict=True)]  # fmt: skip
+    np.testing.assert_allclose((EEL @ 2).values(told), cut, rtol=1e-12, atol=1e-14)
+
+
+def _by_hand(rankings, relevant, weight):
+    """EE-D, EE-R and EE-L of one user, item by item."""
+    worth = [0.5**r if weight == "geometric" else 1 / log2(r + 2) for r in range(99)]
+    lists = [[item for item in row if item != NONE] for row in rankings]
+    lists = [row for row in lists if row]
+    if not lists:
+        return np.nan, np.nan, np.nan
+    good = {item for item in relevant if item != NONE}
+    every = good.union(*lists)
+    own = {item: sum(worth[row.index(item)] for row in lists if item in row) / len(lists)
+           for item in every}  # fmt: skip
+    m, n = len(good), len(every)
+    due = {item: sum(worth[:m]) / m if item in good else sum(worth[m:n]) / (n - m)
+           for item in every}  # fmt: skip
+    return (sum(e**2 for e in own.values()), sum(own[i] * due[i] for i in every),
+            sum((own[i] - due[i]) ** 2 for i in every))  # fmt: skip
 
 
 def test_the_tables_of_fa_ir():

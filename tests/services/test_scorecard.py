@@ -142,6 +142,37 @@ def test_new_items_and_missing_earlier_lists_are_told():
         rankgate.scorecard(QRELS, {"good": GOOD}, earlier={"old": SAME})
 
 
+def test_a_system_that_draws_its_rankings_is_told_by_all_of_them(tmp_path):
+    qrels = {"u": {"a": 1, "b": 1}}
+    one, other = {"u": {"a": 2.0, "b": 1.0}}, {"u": {"b": 2.0, "a": 1.0}}
+    metrics = ["EEL@5", "EED@5", "P@2"]
+    fixed = rankgate.evaluate(qrels, {"s": one}, metrics).means.row(0)
+    assert fixed == ("s", pytest.approx(2 * 0.25**2), pytest.approx(1 + 0.5**2), 1.0)
+    wanted = ("s", pytest.approx(0, abs=1e-15), pytest.approx(2 * 0.75**2), 1.0)
+    assert (
+        rankgate.evaluate(qrels, {"s": one}, metrics, drawn={"s": [other]}).means.row(0) == wanted
+    )
+    card = rankgate.scorecard(qrels, {"s": one, "t": one}, metrics, drawn={"s": [other]})
+    assert [value(card, "s", each) for each in metrics] == list(wanted[1:])
+    assert value(card, "t", "EEL@5") == fixed[1]
+    frame = pl.DataFrame({"user": ["u", "u"], "item": ["b", "a"], "mine": [2.0, 1.0]})
+    told = rankgate.evaluate(qrels, {"s": one}, metrics, drawn={"s": [frame]},
+                             columns={"score": "mine"})  # fmt: skip
+    assert told.means.row(0) == wanted
+    for of in (rankgate.evaluate, rankgate.scorecard):
+        with pytest.raises(UsageError, match="drawn rankings of 'z', where the systems are s"):
+            of(qrels, {"s": one}, metrics, drawn={"z": [other]})
+    for name, text in (("q", "u 0 a 1\nu 0 b 1\n"), ("s.run", "u Q0 a 1 2 s\nu Q0 b 2 1 s\n"),
+                       ("s2.run", "u Q0 b 1 2 s\nu Q0 a 2 1 s\n")):  # fmt: skip
+        (tmp_path / name).write_text(text)
+    words = ["scorecard", str(tmp_path / "q"), str(tmp_path / "s.run"), "-m", "EED@5", "--format",
+             "json", "--drawn", f"s={tmp_path / 's2.run'}"]  # fmt: skip
+    done = CliRunner().invoke(program, words)
+    assert json.loads(done.output)["figures"][0]["value"] == pytest.approx(2 * 0.75**2)
+    words[-1] = "s2.run"
+    assert "write it as NAME=VALUE" in str(CliRunner().invoke(program, words).exception)
+
+
 def test_tables_of_items_are_checked(tmp_path):
     def card(text, **words):
         place = tmp_path / "items.csv"

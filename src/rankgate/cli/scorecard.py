@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
 from rankgate.cli import options
 from rankgate.cli.beside import beside, paths
-from rankgate.cli.pairs import pairs
+from rankgate.cli.pairs import pairs, several
 from rankgate.cli.places import deliver, refuse_clashes
 from rankgate.cli.progress import Progress
 from rankgate.cli.terminal import width
@@ -35,6 +36,13 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME=RUN",
     help="Lists of a system at an earlier time; one for each system.",
+)
+@click.option(
+    "--drawn",
+    multiple=True,
+    metavar="NAME=RUN",
+    help="Another run of a system that draws its rankings, for EEL, EED and EER; may be given "
+    "several times.",
 )
 @click.option("--candidates", type=click.Path(), help="The items that lists may hold; see split.")
 @click.option("--users", type=click.Path(), help="A table of users: user_id and columns.")
@@ -65,6 +73,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     convention: Convention,
     beside: Beside,
     earlier: tuple[str, ...],
+    drawn: tuple[str, ...],
     candidates: str | None,
     users: str | None,
     slices: tuple[str, ...],
@@ -85,11 +94,12 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate scorecard test.qrels.csv a.run b.run -m nDCG@10 -m Gini@10 -m Coverage@10
     rankgate scorecard test.qrels.csv a.run b.run --train train.csv --slice activity
     """  # noqa: D301 - click needs the character that \b makes
-    more = tuple(each for each in (candidates, users) if each)
+    again = several(drawn, "--drawn")
+    more = (*(each for each in (candidates, users) if each), *chain.from_iterable(again.values()))
     refuse_clashes((qrels, *runs, *paths(beside), *more), output)
     beside = replace(
         beside, earlier=pairs(earlier, "--earlier", str) or None, candidates=candidates,
-        drop_seen=drop_seen, users=users,
+        drop_seen=drop_seen, users=users, drawn=again or None,
     )  # fmt: skip
     with Progress(len(runs)) as progress:
         told = scorecard(

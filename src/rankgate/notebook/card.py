@@ -54,6 +54,7 @@ def scorecard(
     earlier: Mapping[str, Any] | None = None,
     candidates: Any = None,  # noqa: ANN401 - a path or a frame
     drop_seen: bool = False,
+    drawn: Mapping[str, Sequence[Any]] | None = None,
     slices: Sequence[str] = (),
     level: float = 0.95,
     resamples: int = 1000,
@@ -76,6 +77,8 @@ def scorecard(
         earlier: for each system its run of an earlier time, by name.
         candidates: the items that lists may hold.
         drop_seen: whether items of training leave users' lists.
+        drawn: for a system that draws its rankings other runs of it, by name, for expected
+            exposure (EEL, EED, EER).
         slices: what users and items are told apart by: activity (new, light, heavy users),
             popularity (head and tail items), or columns of users and items.
         level: of the intervals.
@@ -96,7 +99,7 @@ def scorecard(
     """
     beside = service.Beside(
         train, items, tuple(features), category, group, obvious, earlier, candidates, drop_seen,
-        users,
+        users, drawn,
     )  # fmt: skip
     told = service.scorecard(
         qrels, runs, metrics, convention, beside, slices=slices, level=level,

@@ -106,6 +106,7 @@ def evaluate(
     obvious: Any = None,  # noqa: ANN401 - a run
     earlier: Mapping[str, Any] | None = None,
     drop_seen: bool = False,
+    drawn: Mapping[str, Sequence[Any]] | None = None,
 ) -> Evaluation:
     """Score one run or several against judgments, by rankings and by what lists are like.
 
@@ -136,6 +137,8 @@ def evaluate(
         obvious: the run of an obvious system, such as the most popular items.
         earlier: for each run that of an earlier time, by name.
         drop_seen: whether items of training leave users' rankings.
+        drawn: for a system that draws its rankings other runs of it, by name, for expected
+            exposure (EEL, EED, EER).
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -151,7 +154,7 @@ def evaluate(
     """
     beside = Beside(
         train=train, items=items, features=tuple(features), category=category, group=group,
-        baseline=obvious, earlier=earlier, drop_seen=drop_seen,
+        baseline=obvious, earlier=earlier, drop_seen=drop_seen, drawn=drawn,
     )  # fmt: skip
     told = services.evaluate(
         qrels, runs, metrics, convention, overrides=overrides, bounds=bounds, extra=extra,

@@ -12,7 +12,7 @@ from rankgate.data.ids import places
 from rankgate.metrics.lists import NONE, Listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rankgate.data.meetings import Meetings
     from rankgate.metrics.lists.listed import Codes, Floats
@@ -83,17 +83,24 @@ class World:
         by = np.argsort(row, kind="stable")
         return replace(told, history=by_row(row[by], code[by], len(self.queries)))
 
-    def listed(self, lists: pl.DataFrame, earlier: pl.DataFrame | None = None) -> Listed:
+    def listed(
+        self,
+        lists: pl.DataFrame,
+        earlier: pl.DataFrame | None = None,
+        drawn: Sequence[pl.DataFrame] = (),
+    ) -> Listed:
         """What metrics see of one system.
 
         Args:
             lists: ``query_id`` and ``doc_id``, the best first.
             earlier: those of the same system at an earlier time.
+            drawn: others that it may show just as well.
         """
         return Listed(
             self.matrix(lists), len(self.items), self.seen, self.people, self.relevant,
             self.history, self.baseline, None if earlier is None else self.matrix(earlier),
             self.features, self.categories, self.groups,
+            drawn=_stacked([self.matrix(each) for each in drawn]),
         )  # fmt: skip
 
 
@@ -110,6 +117,16 @@ def by_row(owner: Codes, codes: Codes, T: int) -> Codes:
     out = np.full((T, max(1, int(lengths.max(initial=0)))), NONE, np.int64)
     out[owner, column] = codes
     return out
+
+
+def _stacked(matrices: list[Codes]) -> Codes | None:
+    """Matrices of codes over one another, the narrow ones padded, ``(T, R, ·)``; None of none."""
+    if not matrices:
+        return None
+    width = max(each.shape[1] for each in matrices)
+    padded = [np.pad(each, ((0, 0), (0, width - each.shape[1])), constant_values=NONE)
+              for each in matrices]  # fmt: skip
+    return np.stack(padded, axis=1)
 
 
 def one_hot(items: pl.Series, doc_ids: pl.Series, words: pl.Series) -> tuple[Floats, list[str]]:

@@ -80,6 +80,7 @@ class Field:
         systems = [_filtered(run, tables, beside) for run in named_runs(runs)]
         if not systems:
             raise UsageError("no run to measure; give at least one.")
+        beside.refuse_strange([run.name for run in systems])
         index = Index.of(judgments)
 
         def top(run: Any) -> pl.DataFrame:  # noqa: ANN401 - a path, a frame
@@ -88,7 +89,11 @@ class Field:
         lists = [lists_of(run, index, how, depth) for run in systems]
         world = world_of(judgments, tables, beside, lists, top)
         listed = tuple(
-            world.listed(shown, _earlier(run.name, beside, top))
+            world.listed(
+                shown,
+                _earlier(run.name, beside, top),
+                [top(each) for each in beside.drawn_of(run.name)],
+            )
             for run, shown in zip(systems, lists, strict=True)
         )
         return cls(judgments, topics, tuple(systems), listed, world, tables, how)

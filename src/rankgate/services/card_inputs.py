@@ -49,6 +49,7 @@ class Beside:
         candidates: the pairs that lists may hold: ``query_id``, ``doc_id`` and, where they were
             sampled, ``candidates`` with the mark.
         drop_seen: whether items that a user had in training leave the lists.
+        drawn: for a system that draws its rankings other runs of it, by name.
     """
 
     train: Any = None
@@ -61,6 +62,22 @@ class Beside:
     candidates: Any = None
     drop_seen: bool = False
     users: Any = None
+    drawn: Mapping[str, Sequence[Any]] | None = None
+
+    def drawn_of(self, name: str) -> Sequence[Any]:
+        """The other runs of a system; none of most."""
+        return (self.drawn or {}).get(name, ())
+
+    def refuse_strange(self, names: Sequence[str]) -> None:
+        """Check that drawn runs are of these systems.
+
+        Raises:
+            UsageError: they are of another.
+        """
+        for name in self.drawn or {}:
+            if name not in names:
+                known = ", ".join(names)
+                raise UsageError(f"drawn rankings of '{name}', where the systems are {known}.")
 
     def filled(self, said: Mapping[str, Any], folder: Path) -> Beside:
         """The same, with what a policy says where nothing is given; its files lie in a folder."""

@@ -112,6 +112,8 @@ class Listing:
         frames = ("train", "baseline", "earlier")
         beside = replace(beside, **{name: renamed(getattr(beside, name), columns)
                                     for name in frames})  # fmt: skip
+        drawn = {name: renamed([*each], columns) for name, each in (beside.drawn or {}).items()}
+        beside = replace(beside, drawn=drawn)
         told = cls(metrics, how, beside, Tables.of(beside, train=False), named(catalogue))
         if told.train is not None:
             told.train.read()
@@ -192,7 +194,8 @@ class Listing:
                 told = f"earlier lists of {run.name} are missing; there are those of {known}."
                 raise UsageError(told)
             earlier = self.frame(judged, self.beside.earlier[name])
-        found = replace(world.listed(_EMPTY, earlier), items=top.among(world.items))
+        drawn = [self.frame(judged, each) for each in self.beside.drawn_of(run.name)]
+        found = replace(world.listed(_EMPTY, earlier, drawn), items=top.among(world.items))
         for label, metric in self.metrics.items():
             for need in metric.lacks(found):
                 word, way = NEEDS[need], _GIVEN[need]
@@ -208,6 +211,7 @@ class Listing:
             InputError: what is wrong with a run.
             UsageError: a metric needs what is not there.
         """
+        self.beside.refuse_strange([run.name for run in runs])
         found = [self.top(judged, run) for run in runs]
         world = self.world(judged, found)
         told = []

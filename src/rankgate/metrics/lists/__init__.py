@@ -19,11 +19,9 @@ from rankgate.metrics.lists.coverage import (
 from rankgate.metrics.lists.declare import NEEDS, ListMetric
 from rankgate.metrics.lists.diversity import ILD
 from rankgate.metrics.lists.evenness import Entropy, Equality, Evenness, Gini
+from rankgate.metrics.lists.expected import EED, EEL, EER
 from rankgate.metrics.lists.exposure import (
     AWRF,
-    EED,
-    EEL,
-    EER,
     ExposureMerit,
     ExposureOpportunity,
     ExposureParity,

@@ -1,4 +1,4 @@
-"""How exposure is spread over groups of items, and over relevant and other items."""
+"""How exposure is spread over groups of items."""
 
 from typing import Annotated, Literal
 
@@ -15,7 +15,6 @@ Distance = Literal["js", "absolute"]
 Among = Literal["catalogue", "shown"]
 Patience = Annotated[float, Range(0, 1)]
 
-_DIAZ = "Diaz et al., CIKM 2020, doi:10.1145/3340531.3411962"
 _SINGH = "Singh & Joachims, KDD 2018, doi:10.1145/3219819.3220088"
 
 
@@ -130,68 +129,6 @@ def least_over_most(sums: Floats) -> float:
     return float(ratio.min() / ratio.max())
 
 
-def expected_exposure_loss(
-    listed: Listed, *, weight: Weight = "geometric", patience: Patience = 0.5
-) -> Floats:
-    """Squared distance of exposure from what equal relevance is due (EE-L), ``(T,)``.
-
-        EE-L = Σ_i (εᵢ − ε*ᵢ)²,   ε* = the mean exposure of the first m places for the m relevant
-                                       items, of the places behind them for the others
-
-    Over the items of the list and the relevant items that it lacks; items it shows are ranked as
-    one fixed ranking, so that two items that deserve the same cannot both get it.
-
-    Args:
-        listed: the lists.
-        weight: as of AWRF.
-        patience: as of AWRF.
-    """
-    disparity, relevance, ideal = _expected(listed, weight, patience)
-    return disparity - 2 * relevance + ideal
-
-
-def expected_exposure_disparity(
-    listed: Listed, *, weight: Weight = "geometric", patience: Patience = 0.5
-) -> Floats:
-    """How unevenly a list exposes its items (EE-D), ``(T,)``: Σ_i εᵢ²; arguments as of EE-L."""
-    return _expected(listed, weight, patience)[0]
-
-
-def expected_exposure_relevance(
-    listed: Listed, *, weight: Weight = "geometric", patience: Patience = 0.5
-) -> Floats:
-    """How much exposure goes where relevance is (EE-R), ``(T,)``: Σ_i εᵢ · ε*ᵢ.
-
-    Arguments as of EE-L.
-
-    >>> told = Listed(np.array([[0, 1]]), 2, relevant=np.array([[0]]))
-    >>> expected_exposure_relevance(told)
-    array([1.25])
-    """
-    return _expected(listed, weight, patience)[1]
-
-
-def _expected(listed: Listed, weight: Weight, patience: float) -> tuple[Floats, Floats, Floats]:
-    """Σ ε², Σ ε · ε*, Σ ε*² of each list; NaN for an empty one."""
-    assert listed.relevant is not None  # noqa: S101 - as declared
-    shown = listed.shown
-    hit = among(listed.items, listed.relevant)
-    wanted = np.count_nonzero(listed.relevant != NONE, axis=-1)
-    missed = wanted - np.count_nonzero(hit, axis=-1)
-    n = listed.lengths + missed
-    # each place behind the end of a list could be looked at too, if the list went on
-    worth = weights(max(shown.shape[1], int(n.max(initial=1))), weight, patience)
-    total = np.concatenate([[0.0], np.cumsum(worth)])
-    own = worth[: shown.shape[1]] * shown
-    first = over(total[wanted], wanted.astype(np.float64))
-    rest = over(total[n] - total[wanted], (n - wanted).astype(np.float64))
-    first, rest = np.nan_to_num(first), np.nan_to_num(rest)
-    due = np.where(hit, first[:, None], rest[:, None]) * shown
-    ideal = wanted * first**2 + (n - wanted) * rest**2
-    empty = np.where(listed.lengths > 0, 0.0, np.nan)
-    return (own**2).sum(axis=-1) + empty, (own * due).sum(axis=-1) + empty, ideal + empty
-
-
 def _per_group(listed: Listed, worth: Floats) -> Floats:
     return _summed(listed, listed.items, worth)
 
@@ -260,41 +197,4 @@ ExposureOpportunity = ListMetric(
     source=f"{_SINGH} (disparate impact); Hardt, Price & Srebro, NeurIPS 2016",
     sees="the exposure of the relevant items of each group",
     blind_to="items that are not relevant",
-)
-EEL = ListMetric(
-    "EEL",
-    expected_exposure_loss,
-    "Squared distance of exposure from what items of equal relevance are due.",
-    "EE-L = Σ_i (εᵢ − ε*ᵢ)²",
-    ("expected_exposure_loss",),
-    high=None,
-    higher_is_better=False,
-    needs=("relevant",),
-    source=f"{_DIAZ}, for one fixed ranking",
-    sees="the ranks of relevant and other items",
-    blind_to="how exposure changes between rankings of the same query",
-)
-EED = ListMetric(
-    "EED",
-    expected_exposure_disparity,
-    "How unevenly a list exposes its items.",
-    "EE-D = Σ_i εᵢ²",
-    ("expected_exposure_disparity",),
-    high=None,
-    higher_is_better=False,
-    needs=("relevant",),
-    source=f"{_DIAZ}, for one fixed ranking",
-    sees="the length of a list",
-)
-EER = ListMetric(
-    "EER",
-    expected_exposure_relevance,
-    "How much exposure goes where relevance is.",
-    "EE-R = Σ_i εᵢ · ε*ᵢ",
-    ("expected_exposure_relevance",),
-    high=None,
-    needs=("relevant",),
-    source=f"{_DIAZ}, for one fixed ranking",
-    sees="the ranks of relevant and other items",
-    blind_to="how exposure changes between rankings of the same query",
 )

@@ -39,6 +39,7 @@ class Listed:
         history: ``(T, ·)``, the items that each user had before.
         baseline: ``(T, ·)``, what an obvious system shows, such as the most popular items.
         earlier: ``(T, ·)``, what the same system showed last time.
+        drawn: ``(T, R, ·)``, other rankings that a system which draws them may show just as well.
         before: ``(T, ·)``, all that it ever showed; what it showed last time if not given.
         features: ``(I, F)``, numbers that describe each item.
         alike: ``(I, I)``, how alike two items are, 1 being the same; for any similarity.
@@ -60,6 +61,7 @@ class Listed:
     groups: Codes | None = None
     before: Codes | None = None
     alike: Floats | None = None
+    drawn: Codes | None = None
 
     @property
     def known(self) -> Flags | None:
@@ -79,19 +81,21 @@ class Listed:
         return lengths
 
     def first(self, cutoff: int | None) -> Listed:
-        """The same lists cut at a rank; the obvious and the earlier ones too."""
+        """The same lists cut at a rank; the obvious, the earlier and the drawn ones too."""
         if cutoff is None:
             return self
-        baseline, earlier = (
-            None if each is None else each[:, :cutoff] for each in (self.baseline, self.earlier)
-        )
-        return replace(self, items=self.items[:, :cutoff], baseline=baseline, earlier=earlier)
+        cut = {
+            name: each[..., :cutoff]
+            for name in ("baseline", "earlier", "drawn")
+            if (each := getattr(self, name)) is not None
+        }
+        return replace(self, items=self.items[:, :cutoff], **cut)
 
     def rows(self, chosen: slice | Codes) -> Listed:
         """Some of the lists."""
         cut = {
             name: each[chosen]
-            for name in ("relevant", "history", "baseline", "earlier", "before")
+            for name in ("relevant", "history", "baseline", "earlier", "before", "drawn")
             if (each := getattr(self, name)) is not None
         }
         return replace(self, items=self.items[chosen], **cut)

@@ -29,7 +29,7 @@ def restricted(listed: Listed, kept: Flags) -> Listed:
         found: Codes = np.take_along_axis(own, up, axis=-1)
         return found
 
-    matrices = ("items", "relevant", "history", "baseline", "earlier", "before")
+    matrices = ("items", "relevant", "history", "baseline", "earlier", "before", "drawn")
     tables = ("seen", "features", "categories", "groups")
     changed: dict[str, Any] = {name: moved(getattr(listed, name)) for name in matrices}
     for name in tables:
