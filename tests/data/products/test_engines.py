@@ -2,38 +2,9 @@
 
 from __future__ import annotations
 
-import io
-import json
-
 import pytest
 
-from rankgate.data import contents_of
-from rankgate.data.formats import detected, named
-from rankgate.data.source import Source
 from rankgate.errors import DuplicateError, InputError
-
-
-def held(value, name=None):
-    data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return contents_of(Source(None, data), name)
-
-
-def kind(value):
-    return detected(Source(None, json.dumps(value).encode()))[0].name
-
-
-def grades(contents):
-    return {(q, d): g for q, d, g in contents.qrels.table.rows()}
-
-
-def written(contents, name):
-    out = io.BytesIO()
-    losses = named(name).write(contents, out)
-    return json.loads(out.getvalue()), {loss.what: loss.count for loss in losses}
-
-
-def told(contents):
-    return {note.what: (note.count, note.examples) for note in contents.notes}
 
 
 def asked(text, relevant, **more):
@@ -41,12 +12,14 @@ def asked(text, relevant, **more):
 
 
 GAIN, ARRAY = {"1": {"gain": 3}, "2": {"gain": 2}}, {"2": ["2"], "3": ["1"]}
+MODES = {"rre": GAIN, "rre-array": ARRAY}
 PAIRS = {("fender", "1"): 3.0, ("fender", "2"): 2.0}
 
 
-@pytest.mark.parametrize(("relevant", "name"), [(GAIN, "rre"), (ARRAY, "rre-array")])
-def test_rre_in_topics_in_groups_and_flat(relevant, name):
+@pytest.mark.parametrize("name", MODES)
+def test_rre_in_topics_in_groups_and_flat(held, kind, grades, rewritten, name):
     """The mode is told by the kind of its values, in each of the three shapes."""
+    relevant = MODES[name]
     query = {"template": "t.json", "placeholders": {"$query": "fender"}}
     group = {"name": "g", "queries": [query], "relevant_documents": relevant}
     for shape in (
@@ -57,26 +30,26 @@ def test_rre_in_topics_in_groups_and_flat(relevant, name):
         document = {"index": "i", "id_field": "id", **shape}
         assert kind(document) == name
         assert grades(held(document)) == PAIRS
-        assert written(held(document), name) == (document, {})
+        assert rewritten(held(document), name) == (document, {})
 
 
-def test_rre_gain_mode_becomes_array_mode_and_back():
+def test_rre_gain_mode_becomes_array_mode_and_back(held, rewritten):
     """Quepid writes the one and reads the other."""
     document = {"index": "i", "queries": [asked("fender", GAIN)]}
-    array, losses = written(held(document), "rre-array")
+    array, losses = rewritten(held(document), "rre-array")
     assert losses == {}
     assert array == {"index": "i", "queries": [asked("fender", ARRAY)]}
-    assert written(held(array), "rre") == (document, {})
+    assert rewritten(held(array), "rre") == (document, {})
 
 
-def test_rre_ids_as_numbers_and_gains_as_texts():
+def test_rre_ids_as_numbers_and_gains_as_texts(held, grades):
     document = {"queries": [asked("a", {"1": [7, "8"], "0.5": ["9"]})]}
     assert grades(held(document)) == {("a", "7"): 1.0, ("a", "8"): 1.0, ("a", "9"): 0.5}
     document = {"queries": [asked("a", {"7": {"gain": "2"}, "8": {"gain": None}})]}
     assert grades(held(document)) == {("a", "7"): 2.0}
 
 
-def test_rre_calls_a_query_by_its_placeholder():
+def test_rre_calls_a_query_by_its_placeholder(held):
     other = {"placeholders": {"$q": "a"}, "relevant_documents": GAIN}
     both = {"placeholders": {"$q": "a", "$f": "b"}, "relevant_documents": GAIN}
     assert {*held({"queries": [other, both]}).qrels.table["query_id"]} == {
@@ -87,7 +60,7 @@ def test_rre_calls_a_query_by_its_placeholder():
         held({"queries": [{"relevant_documents": GAIN}]}, "rre")
 
 
-def test_rre_the_same_words_with_other_judgments():
+def test_rre_the_same_words_with_other_judgments(held, grades, told, rewritten):
     """One template asks them with a filter; each has its own judgments."""
     document = {
         "queries": [asked("a", GAIN), asked("a", {"1": {"gain": 1}}), asked("a", GAIN, t="x")]
@@ -96,7 +69,7 @@ def test_rre_the_same_words_with_other_judgments():
     assert grades(contents)["a (2)", "1"] == 1
     assert len(contents.qrels.table) == 3
     assert [count for count, _ in told(contents).values()] == [1]
-    assert written(contents, "rre") == (document, {})
+    assert rewritten(contents, "rre") == (document, {})
 
 
 @pytest.mark.parametrize(
@@ -110,7 +83,7 @@ def test_rre_the_same_words_with_other_judgments():
         ([], "'relevant_documents' of queries[0] is a list, where an object is needed"),
     ],
 )
-def test_rre_what_cannot_be(relevant, words):
+def test_rre_what_cannot_be(held, relevant, words):
     with pytest.raises(InputError) as error:
         held({"queries": [asked("a", relevant)]}, "rre")
     assert words in str(error.value)
@@ -121,7 +94,7 @@ def request(id_, ratings, **more):
     return {"id": id_, **more, "ratings": rated}
 
 
-def test_rank_eval_requests():
+def test_rank_eval_requests(held, kind, grades, rewritten):
     document = {
         "requests": [
             request("a", {"d1": 3, "d2": 0}, request={"query": {"match_all": {}}}),
@@ -135,27 +108,27 @@ def test_rank_eval_requests():
     assert grades(contents) == {("a", "d1"): 3.0, ("a", "d2"): 0.0}
     assert contents.qrels.unjudged == ("b",)
     assert contents.queries.rows() == [("a", "a"), ("b", "berlin")]
-    assert written(contents, "rank-eval") == (document, {})
+    assert rewritten(contents, "rank-eval") == (document, {})
 
 
-def test_rank_eval_null_is_unrated_and_is_told_where_it_is_lost():
+def test_rank_eval_null_is_unrated_and_is_told_where_it_is_lost(held, grades, told, rewritten):
     document = {"requests": [request("a", {"d1": 3, "d2": None})], "metric": {"dcg": {}}}
     contents = held(document)
     assert grades(contents) == {("a", "d1"): 3.0}
     assert told(contents)["documents without a grade, which are unrated"] == (1, ("a d2",))
-    back, losses = written(contents, "rank-eval")
+    back, losses = rewritten(contents, "rank-eval")
     assert losses == {"pairs without a grade": 1}
     assert len(back["requests"][0]["ratings"]) == 1
 
 
-def test_rank_eval_takes_whole_grades_from_zero():
+def test_rank_eval_takes_whole_grades_from_zero(held, rewritten):
     for text in (b"query,docid,rating\na,1,0.5\n", b"query,docid,rating\na,1,-1\n"):
         with pytest.raises(InputError, match="Elasticsearch takes whole grades from 0"):
-            written(held(text), "rank-eval")
+            rewritten(held(text), "rank-eval")
 
 
-def test_rank_eval_for_queries_from_elsewhere():
-    document, losses = written(held(b"query,docid,rating\nred shoes,1,2\n"), "rank-eval")
+def test_rank_eval_for_queries_from_elsewhere(held, rewritten):
+    document, losses = rewritten(held(b"query,docid,rating\nred shoes,1,2\n"), "rank-eval")
     assert losses == {}
     (asked_,) = document["requests"]
     assert asked_["params"] == {"query": "red shoes"}
@@ -163,7 +136,7 @@ def test_rank_eval_for_queries_from_elsewhere():
     assert document["metric"]
 
 
-def test_rank_eval_an_id_twice():
+def test_rank_eval_an_id_twice(held):
     with pytest.raises(InputError, match=r"requests\[1\] has id 'a', as one before has"):
         held({"requests": [request("a", {"d": 1}), request("a", {"d": 2})]}, "rank-eval")
     twice = request("a", {"d": 1})
@@ -173,7 +146,7 @@ def test_rank_eval_an_id_twice():
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_rank_eval_responses_of_two_generations(old):
+def test_rank_eval_responses_of_two_generations(held, kind, grades, told, old):
     score, unrated = ("quality_level", "unknown_docs") if old else ("metric_score", "unrated_docs")
     hits = [
         {"hit": {"_index": "i", "_id": "d1", "_score": 1.2}, "rating": 3},
@@ -198,7 +171,7 @@ def test_rank_eval_responses_of_two_generations(old):
     assert values == [("a", 0.6), ("b", 0.0), (None, 0.3)]
 
 
-def test_rank_eval_scores_that_rise_are_not_the_order():
+def test_rank_eval_scores_that_rise_are_not_the_order(held):
     """Hits stand in the order of the search, whatever it sorted by."""
     hits = [{"hit": {"_id": d, "_score": s}, "rating": None} for d, s in (("x", 1.0), ("y", 2.0))]
     run = held({"details": {"a": {"metric_score": 0, "hits": hits}}}).runs[0]

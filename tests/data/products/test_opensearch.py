@@ -8,33 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rankgate.data import contents_of
-from rankgate.data.formats import detected, named
-from rankgate.data.source import Source
+from rankgate.data.formats import named
 from rankgate.errors import DuplicateError, InputError
-
-
-def held(value, name=None):
-    data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return contents_of(Source(None, data), name)
-
-
-def kind(value):
-    return detected(Source(None, json.dumps(value).encode()))[0].name
-
-
-def grades(contents):
-    return {(q, d): g for q, d, g in contents.qrels.table.rows()}
-
-
-def written(contents, name):
-    out = io.BytesIO()
-    losses = named(name).write(contents, out)
-    return json.loads(out.getvalue()), {loss.what: loss.count for loss in losses}
-
-
-def told(contents):
-    return {note.what: (note.count, note.examples) for note in contents.notes}
 
 
 def judgments(*entries, **more):
@@ -45,16 +20,16 @@ def judgments(*entries, **more):
     return {"name": "n", "type": "IMPORT_JUDGMENT", **more, "judgmentRatings": ratings}
 
 
-def test_ratings_are_texts_and_entries_are_merged():
+def test_ratings_are_texts_and_entries_are_merged(held, grades, told, rewritten):
     document = judgments(("a", {"x": "3.000"}), ("b", {"y": "0.25"}), ("a", {"z": 1, "x": "3"}))
     contents = held(document)
     assert grades(contents) == {("a", "x"): 3.0, ("b", "y"): 0.25, ("a", "z"): 1.0}
     assert told(contents)["entries of a query that has one before, merged"] == (1, ("a",))
-    back, losses = written(contents, "opensearch-judgments")
+    back, losses = rewritten(contents, "opensearch-judgments")
     assert losses == {}
     assert back == judgments(("a", {"x": "3.000", "z": "1.000"}), ("b", {"y": "0.250"}))
     exact = held(judgments(("a", {"x": "0.12345"})))
-    assert written(exact, "opensearch-judgments")[0] == judgments(("a", {"x": "0.12345"}))
+    assert rewritten(exact, "opensearch-judgments")[0] == judgments(("a", {"x": "0.12345"}))
     with pytest.raises(DuplicateError, match="document 'x' has grade 3"):
         held(judgments(("a", {"x": "3"}), ("a", {"x": "2"})))
 
@@ -68,13 +43,13 @@ def test_ratings_are_texts_and_entries_are_merged():
     ],
 )
 @pytest.mark.parametrize("key", ["judgmentRatings", "judgmentScores"])
-def test_ratings_in_a_list_or_by_query(key, ratings):
+def test_ratings_in_a_list_or_by_query(held, kind, grades, key, ratings):
     document = {"name": "n", "type": "IMPORT_JUDGMENT", key: ratings}
     assert kind(document) == "opensearch-judgments"
     assert grades(held(document)) == {("a", "x"): 3.0}
 
 
-def test_the_answer_of_a_search_for_a_list():
+def test_the_answer_of_a_search_for_a_list(held, kind, grades):
     source = judgments(("a", {"x": "3"})) | {"id": "7", "status": "COMPLETED"}
     answer = {"took": 1, "hits": {"total": {"value": 1}, "hits": [{"_id": "7", "_source": source}]}}
     assert kind(answer) == "opensearch-judgments"
@@ -93,10 +68,10 @@ def test_the_answer_of_a_search_for_a_list():
         {"querySetId": "q", "searchConfigurationList": ["a"], "type": "HYBRID_OPTIMIZER"},
     ],
 )
-def test_requests_come_back_as_they_were(document):
+def test_requests_come_back_as_they_were(held, kind, rewritten, document):
     contents = held(document)
     assert contents.parts == ("extra",)
-    assert written(contents, kind(document)) == (document, {})
+    assert rewritten(contents, kind(document)) == (document, {})
 
 
 @pytest.mark.parametrize(
@@ -108,7 +83,7 @@ def test_requests_come_back_as_they_were(document):
         '{"querySetQueries": [{"queryText": "phone", "referenceAnswer": "a, b"}, "steel"]}',
     ],
 )
-def test_query_sets_in_all_their_forms(text):
+def test_query_sets_in_all_their_forms(held, text):
     contents = held(text.encode())
     assert contents.queries.select("query_id", "text", "reference_answer").rows() == [
         ("phone", "phone", "a, b"),
@@ -117,21 +92,21 @@ def test_query_sets_in_all_their_forms(text):
     assert contents.qrels is None
 
 
-def test_plain_lines_need_their_name():
+def test_plain_lines_need_their_name(held, told):
     contents = held(b"phone\n\nsteel\nphone\n", "opensearch-query-set")
     assert contents.queries["text"].to_list() == ["phone", "steel"]
     assert told(contents)["queries that stand twice, read once"] == (1, ("phone",))
 
 
-def test_a_search_configuration_holds_json():
+def test_a_search_configuration_holds_json(held, kind, rewritten):
     document = {"name": "b", "index": "i", "query": '{"query": {"match": "%SearchText%"}}'}
     assert kind(document) == "opensearch-configuration"
-    assert written(held(document), kind(document)) == (document, {})
+    assert rewritten(held(document), kind(document)) == (document, {})
     with pytest.raises(InputError, match="the query in it"):
         held(document | {"query": "{%SearchText%"})
 
 
-def test_results_are_runs():
+def test_results_are_runs(held):
     def result(system, text, docs):
         return {
             "_source": {
@@ -155,7 +130,7 @@ def test_results_are_runs():
 
 @pytest.mark.parametrize("time", ["timestamp", "datetime"])
 @pytest.mark.parametrize("bulk", [False, True])
-def test_metric_stores(time, bulk):
+def test_metric_stores(held, time, bulk):
     stamp = "2024-09-01T00:00:00Z" if time == "timestamp" else "2024-09-01T00:00:00"
     row = {time: stamp, "search_config": "r", "query": "q", "metric": "prec@10", "value": 0.5}
     lines = ([{"index": {"_id": "1"}}] if bulk else []) + [row]

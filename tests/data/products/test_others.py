@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
 
-from rankgate.data import contents_of
-from rankgate.data.formats import detected, named
-from rankgate.data.source import Source
 from rankgate.errors import DuplicateError, InputError
 
 
-def held(value, name=None):
-    data = value.encode() if isinstance(value, str) else json.dumps(value).encode()
-    return contents_of(Source(None, data), name)
-
-
-def grades(contents):
-    return {(q, d): g for q, d, g in contents.qrels.table.rows()}
-
-
-def written(contents, name):
-    out = io.BytesIO()
-    losses = named(name).write(contents, out)
-    return out.getvalue(), {loss.what: loss.count for loss in losses}
-
-
-def told(contents):
-    return {note.what: (note.count, note.examples) for note in contents.notes}
-
-
-def test_searchtweak_of_the_api():
+def test_searchtweak_of_the_api(held, grades, written):
     """Whole grades are integers, others have two decimals; null is unrated."""
     answer = [
         {"grade": 2.67, "keyword": "phone", "position": 2, "doc": "a"},
@@ -53,7 +30,7 @@ def test_searchtweak_of_the_api():
     assert b'"grade": 3,' in data
 
 
-def test_searchtweak_rounds_what_it_is_given():
+def test_searchtweak_rounds_what_it_is_given(held, written):
     contents = held("query,docid,rating\na,1,0.125\na,2,0.5\nb,,\n")
     data, losses = written(contents, "searchtweak")
     assert [row["grade"] for row in json.loads(data)] == [0.12, 0.5]
@@ -70,16 +47,16 @@ def test_searchtweak_rounds_what_it_is_given():
         ([{"grade": 1, "keyword": "", "doc": "1"}], "is no id"),
     ],
 )
-def test_searchtweak_what_cannot_be(answer, words):
+def test_searchtweak_what_cannot_be(held, answer, words):
     with pytest.raises(InputError) as error:
         held(answer, "searchtweak")
     assert words in str(error.value)
 
 
-def test_searchtweak_in_columns():
+def test_searchtweak_in_columns(kind, held, grades, written):
     text = "grade,keyword,doc\n2.67,phone,a\n3,phone,b\n,steel,c\n"
     contents = held(text)
-    assert detected(Source(None, text.encode()))[0].name == "searchtweak-csv"
+    assert kind(text) == "searchtweak-csv"
     assert grades(contents) == {("phone", "a"): 2.67, ("phone", "b"): 3.0}
     assert written(contents, "searchtweak-csv") == (text.encode(), {})
 
@@ -89,7 +66,7 @@ def case(id_, context, *ratings):
     return {"id": id_, "searchContext": context, "ratings": rated}
 
 
-def test_rankquest_contexts_labels_and_comments():
+def test_rankquest_contexts_labels_and_comments(held, grades, told, written):
     cases = [
         case("a=", {"q": "my", "size": "5"}, ("1", 3, {"label": "x", "comment": None})),
         case("b=", {"page": 2, "lang": "en"}, ("1", None, {}), ("2", 0, {"comment": "no"})),
@@ -111,10 +88,10 @@ def test_rankquest_contexts_labels_and_comments():
         held([cases[0], cases[0]])
 
 
-def test_quaerite_behind_its_mark():
+def test_quaerite_behind_its_mark(kind, held, grades, told, written):
     text = "\ufeffrating,docid,query\r\n4,602,alien\r\n,7,robots\r\n3,602,alien\r\n4,602,alien\r\n"
     contents = held(text)
-    assert detected(Source(None, text.encode()))[0].name == "quaerite"
+    assert kind(text) == "quaerite"
     assert grades(contents) == {("alien", "602"): 4.0}
     assert contents.qrels.unjudged == ("robots",)
     assert told(contents)["judgments that a later line corrects, passed over"] == (
@@ -126,13 +103,13 @@ def test_quaerite_behind_its_mark():
     assert losses == {}
 
 
-def test_govuk():
+def test_govuk(kind, held, grades, written):
     text = (
         "queryEntry.query,queryEntry.targets.score,queryEntry.targets.uri\n"
         "passport,3,/renew-passport\npassport,0,/visas\n"
     )
     contents = held(text)
-    assert detected(Source(None, text.encode()))[0].name == "govuk"
+    assert kind(text) == "govuk"
     assert grades(contents) == {("passport", "/renew-passport"): 3.0, ("passport", "/visas"): 0.0}
     assert written(contents, "govuk") == (text.encode(), {})
     with pytest.raises(DuplicateError, match="grade 3 on line 2 and grade 1 here") as error:
@@ -140,7 +117,7 @@ def test_govuk():
     assert error.value.line == 4
 
 
-def test_a_column_that_is_not_there_is_named():
+def test_a_column_that_is_not_there_is_named(held):
     for name in ("govuk", "quaerite", "searchtweak-csv", "quepid-csv"):
         with pytest.raises(InputError, match=r"no column .* among a, b"):
             held("a,b\n1,2\n", name)

@@ -2,39 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
 
-from rankgate.data import contents_of
-from rankgate.data.formats import detected, named
-from rankgate.data.source import Source
 from rankgate.errors import DuplicateError, InputError
-
-
-def held(text, name=None):
-    data = text if isinstance(text, bytes) else text.encode()
-    return contents_of(Source(None, data), name)
-
-
-def dumped(value):
-    return json.dumps(value).encode()
-
-
-def grades(contents):
-    return {(q, d): g for q, d, g in contents.qrels.table.rows()}
-
-
-def written(contents, name):
-    out = io.BytesIO()
-    losses = named(name).write(contents, out)
-    return out.getvalue(), {loss.what: loss.count for loss in losses}
-
-
-def told(contents):
-    return {note.what: (note.count, note.examples) for note in contents.notes}
-
 
 STAR = {("star wars", "11"): 3.0, ("star wars", "12180"): 0.0}
 
@@ -52,12 +24,12 @@ STAR = {("star wars", "11"): 3.0, ("star wars", "12180"): 0.0}
         "query,docid,rating\nstar wars,11,3\nstar wars,12180,0\nstar wars,11,3\n",
     ],
 )
-def test_basic_ratings_in_all_their_forms(text):
-    assert detected(Source(None, text.encode()))[0].name in {"quepid-csv", "quaerite"}
+def test_basic_ratings_in_all_their_forms(kind, held, grades, text):
+    assert kind(text) in {"quepid-csv", "quaerite"}
     assert grades(held(text)) == STAR
 
 
-def test_other_columns_are_fields_of_documents():
+def test_other_columns_are_fields_of_documents(held, grades):
     text = (
         "title,query,docid,rating,judge_note\nStar Wars,star wars,11,3,\n,star wars,12180,0,dull\n"
     )
@@ -67,7 +39,7 @@ def test_other_columns_are_fields_of_documents():
     assert contents.documents["judge_note"].to_list() == [None, "dull"]
 
 
-def test_an_empty_rating_is_not_a_zero():
+def test_an_empty_rating_is_not_a_zero(held, grades, told, written):
     contents = held("query,docid,rating\na,1,\na,2,0\nb,,\n")
     assert grades(contents) == {("a", "2"): 0.0}
     assert contents.qrels.unjudged == ("b",)
@@ -75,7 +47,7 @@ def test_an_empty_rating_is_not_a_zero():
     assert written(contents, "quepid-csv")[0] == b"query,docid,rating\na,2,0\na,1,\nb,,"
 
 
-def test_the_guard_against_formulas_is_one_blank():
+def test_the_guard_against_formulas_is_one_blank(held, grades, written):
     """Exactly one is taken away, and put before whatever a spreadsheet could compute."""
     contents = held("query,docid,rating\n -phone,1,3\n  =x,1,1\n a,1,2\n +1,@x,0\n")
     assert grades(contents) == {
@@ -90,14 +62,14 @@ def test_the_guard_against_formulas_is_one_blank():
     assert grades(held(data)) == grades(contents)
 
 
-def test_a_blank_that_would_be_read_as_a_guard_is_told():
+def test_a_blank_that_would_be_read_as_a_guard_is_told(held, written):
     contents = held('{"queries": [{"query": " -x", "ratings": {"1": 1}}]}')
     assert written(contents, "quepid-csv")[1] == {"ids whose first blank is read as a guard": 1}
 
 
-def test_cells_with_commas_quotes_and_newlines():
+def test_cells_with_commas_quotes_and_newlines(held, grades, written):
     names = ["a,b", 'say "x"', "two\nlines", "cr\rhere", " blanks "]
-    contents = held(dumped({"queries": [{"query": n, "ratings": {n: 1}} for n in names]}))
+    contents = held({"queries": [{"query": n, "ratings": {n: 1}} for n in names]})
     for name in ("quepid-csv", "quepid-detail", "quepid-book-csv", "quaerite", "govuk"):
         back = held(written(contents, name)[0], name)
         assert grades(back) == {(n, n): 1.0 for n in names}, name
@@ -118,7 +90,7 @@ def test_cells_with_commas_quotes_and_newlines():
         ('query,docid,rating\na,"1,3\n', 2, "2 fields, expected 3"),
     ],
 )
-def test_wrong_ratings_are_an_error_with_its_line(text, line, words):
+def test_wrong_ratings_are_an_error_with_its_line(held, text, line, words):
     with pytest.raises(InputError, match=None) as error:
         held(text, "quepid-csv")
     assert words in str(error.value)
@@ -126,7 +98,7 @@ def test_wrong_ratings_are_an_error_with_its_line(text, line, words):
     assert isinstance(error.value, DuplicateError) == ("here" in words)
 
 
-def test_lines_of_ranklib_without_features():
+def test_lines_of_ranklib_without_features(held, grades, written):
     text = "3 qid:1 # 1370 star trek\n\n0\tqid:1\t # 11\tstar trek\r\n2 qid:x # 7"
     contents = held(text)
     assert grades(contents) == {("1", "1370"): 3.0, ("1", "11"): 0.0, ("x", "7"): 2.0}
@@ -140,7 +112,7 @@ def test_lines_of_ranklib_without_features():
         written(held("query,docid,rating\na,x y,2\n"), "quepid-ltr")
 
 
-def test_numbers_of_queries_become_their_texts_again():
+def test_numbers_of_queries_become_their_texts_again(held, written):
     contents = held("3 qid:1 # 1370 star trek\n")
     data, losses = written(contents, "quepid-csv")
     assert data == b"query,docid,rating\nstar trek,1370,3"
@@ -171,8 +143,8 @@ SNAPSHOT = {
 }
 
 
-def test_documents_that_are_rated_only_were_not_retrieved():
-    contents = held(dumped(SNAPSHOT))
+def test_documents_that_are_rated_only_were_not_retrieved(held, grades, told, written):
+    contents = held(SNAPSHOT)
     (run,) = contents.runs
     assert run.table.rows() == [("star wars", "11", -1.0), ("star wars", "12", -2.0)]
     assert run.queries.rows() == [("star trek", "zero")]
@@ -191,11 +163,11 @@ def test_documents_that_are_rated_only_were_not_retrieved():
     assert b" 13 " not in lines
 
 
-def test_queries_with_one_text_are_called_by_their_numbers():
+def test_queries_with_one_text_are_called_by_their_numbers(held):
     """Two cases' worth of one text cannot be told apart by it."""
-    again = json.loads(dumped(SNAPSHOT))
+    again = json.loads(json.dumps(SNAPSHOT))
     again["queries"][1]["query_text"] = "star wars"
-    contents = held(dumped(again))
+    contents = held(again)
     assert {*contents.runs[0].table["query_id"]} == {"5"}
     assert contents.queries.select("query_id", "text").rows()[:2] == [
         ("5", "star wars"),
@@ -203,7 +175,7 @@ def test_queries_with_one_text_are_called_by_their_numbers():
     ]
 
 
-def test_a_run_becomes_a_snapshot():
+def test_a_run_becomes_a_snapshot(held, written):
     run = held("1 Q0 b 1 2.5 bm25\n1 Q0 a 2 1.5 bm25\n")
     data, losses = written(run, "quepid-snapshot")
     found = json.loads(data)
@@ -213,7 +185,7 @@ def test_a_run_becomes_a_snapshot():
         written(held("query,docid,rating\na,1,2\n"), "quepid-snapshot")
 
 
-def test_exports_of_a_case_in_rows():
+def test_exports_of_a_case_in_rows(held, grades):
     """A row without a position was not retrieved; one without a rating is unrated."""
     head = "Team Name,Case Name,Case ID,Query Text,Doc ID,Doc Position,Title,Rating"
     contents = held(f"{head}\nT,C,7,a,1,2,x,3\nT,C,7,a,2,1,y,\nT,C,7,a,3,,z,0\nT,C,7,b,,,,\n")
@@ -226,7 +198,7 @@ def test_exports_of_a_case_in_rows():
         held(f"{head}\nT,C,7,a,1,1,x,3\nT,C,7,a,2,1,y,\n")
 
 
-def test_a_snapshot_as_csv_has_windows_line_ends():
+def test_a_snapshot_as_csv_has_windows_line_ends(held, written):
     head = "Snapshot Name,Snapshot Time,Case ID,Query Text,Doc ID,Doc Position"
     contents = held(f"{head}\r\nnew,2024-04-23,7,a,1,1\r\nold,2024-04-22,7,a,2,1\r\n")
     assert [run.name for run in contents.runs] == ["new", "old"]
@@ -235,7 +207,7 @@ def test_a_snapshot_as_csv_has_windows_line_ends():
     assert data == (f"{head}\r\nnew,2024-04-23,7,a,1,1\r\nold,2024-04-22,7,a,2,1\r\n".encode())
 
 
-def test_a_book_is_ratings_until_it_is_resolved():
+def test_a_book_is_ratings_until_it_is_resolved(held, grades):
     def judged(rating, email, **more):
         return {"rating": rating, "user_email": email, **more}
 
@@ -243,35 +215,35 @@ def test_a_book_is_ratings_until_it_is_resolved():
         return {"query_text": "laptop", "doc_id": doc, "judgements": [*judgements]}
 
     book = {"query_doc_pairs": [pair("1", judged(3.0, "a@x"), judged(1.0, None)), pair("2")]}
-    contents = held(dumped(book))
+    contents = held(book)
     rows = contents.ratings.table.select("doc_id", "rater", "grade").rows()
     assert rows == [("1", "a@x", 3.0), ("1", "Anonymous", 1.0)]
     assert contents.qrels is None
     book = {
         "query_doc_pairs": [pair("1", judged(3.0, "a@x"), judged(None, "b@x", unrateable=True))]
     }
-    contents = held(dumped(book))
+    contents = held(book)
     assert grades(contents) == {("laptop", "1"): 3.0}
     assert contents.ratings.table["reason"].to_list() == [None, "unrateable"]
     book["query_doc_pairs"][0]["judgements"][1]["rating"] = 0
     with pytest.raises(InputError, match="is unrateable and has a rating"):
-        held(dumped(book))
+        held(book)
     book["query_doc_pairs"][0]["judgements"].pop()
     book["query_doc_pairs"].append(book["query_doc_pairs"][0])
     with pytest.raises(InputError, match=r"query_doc_pairs\[1\] is the pair .* again"):
-        held(dumped(book))
+        held(book)
 
 
-def test_a_books_scale_has_names():
+def test_a_books_scale_has_names(held):
     pair = {"query_text": "q", "doc_id": "1", "judgements": [{"rating": 2.0, "user_email": "a"}]}
     labels = {"0": "Poor", "3": "Perfect"}
     book = {"scale": [0, 1, 2, 3], "scale_with_labels": labels, "query_doc_pairs": [pair]}
-    scale = held(dumped(book)).qrels.scale
+    scale = held(book).qrels.scale
     assert (scale.lowest, scale.highest) == (0, 3)
     assert scale.labels == ((0, "Poor"), (3, "Perfect"))
 
 
-def test_a_book_in_columns():
+def test_a_book_in_columns(held, told, written):
     text = "query,docid,ann@x,Anonymous\nlaptop,1,3,1\nlaptop,2,,0.5\nmouse,9,,\n"
     contents = held(text)
     rows = contents.ratings.table.select("doc_id", "rater", "grade").rows()
@@ -285,13 +257,13 @@ def test_a_book_in_columns():
 
 
 @pytest.mark.parametrize("judge", ["doc_id", "query_id", "rater", "grade", "row", "judge 0"])
-def test_a_judge_may_be_called_as_our_own_columns_are(judge):
+def test_a_judge_may_be_called_as_our_own_columns_are(held, judge):
     contents = held(f"query,docid,ann,{judge}\nlaptop,1,3,2\n", "quepid-book-csv")
     rows = contents.ratings.table.select("doc_id", "rater", "grade").rows()
     assert rows == [("1", "ann", 3.0), ("1", judge, 2.0)]
 
 
-def test_a_column_of_something_else_is_no_judge():
+def test_a_column_of_something_else_is_no_judge(kind):
     """A sheet of scores, or of texts, stays what it was."""
     for text in ("query,docid,score\na,1,2\n", "query,docid,title\na,1,x\n"):
-        assert detected(Source(None, text.encode()))[0].name == "csv", text
+        assert kind(text) == "csv", text
