@@ -13,6 +13,7 @@ import pytest
 import zstandard
 
 from rankgate.data import read_qrels, read_run
+from rankgate.data.source import Source
 from rankgate.errors import DuplicateError, InputError
 
 RUN = [("1", "007", 2.5), ("1", "b#", 1.0), ("2", "ä", -3.0)]
@@ -211,3 +212,21 @@ def test_the_hash_is_of_the_table_and_not_of_the_file(tmp_path):
     second = read_run(saved(tmp_path, RUNS["csv with other names"], "b.csv"))
     other = read_run(saved(tmp_path, RUN_TEXT.replace(b"2.5", b"2.6"), "c.run"))
     assert first.sha256 == second.sha256 != other.sha256
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("change", [lambda out: out.truncate(500), lambda out: out.seek(0, 2)])
+def test_a_file_that_changes_while_it_is_read_is_told(tmp_path, packed, change):
+    """Its new end would be taken for the end of the run."""
+    path = tmp_path / "a.run"
+    rows = b"".join(b"q%d Q0 d 1 1 t\n" % row for row in range(100, 200))
+    path.write_bytes(gzip.compress(rows) if packed else rows)
+    pieces = Source(path).chunks(100)
+    next(pieces)
+    with path.open("r+b") as changed:
+        change(changed)
+        changed.write(b"q7 Q0 d 1 1 t\n")
+    with pytest.raises(
+        InputError, match=r"a.run: .*(changed while it was read|ends too early|is damaged)"
+    ):
+        list(pieces)

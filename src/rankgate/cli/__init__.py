@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
@@ -61,6 +63,8 @@ SECTIONS = {
 
 COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
 
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_BARRED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG})
 _INPUT, _OURS, _INTERRUPTED, _CLOSED = 2, 70, 130, 141
 
 
@@ -108,6 +112,7 @@ def main() -> None:
     0 done; 1 a gate failed; 2 bad input or usage; 3 inconclusive; 70 our own fault;
     130 interrupted; 141 the reader of our output went away.
     """
+    sys.unraisablehook = _passed_over
     try:
         _same_bytes_everywhere()
         status = rankgate.main(prog_name="rankgate", standalone_mode=False)
@@ -123,18 +128,51 @@ def main() -> None:
         _end("rankgate: interrupted.", _INTERRUPTED)
     except BrokenPipeError:
         status = _CLOSED
-    except Exception as error:
-        if os.environ.get("RANKGATE_DEBUG"):
-            raise
-        told = f"{type(error).__name__}: {error}".splitlines()[0]
-        _end(
-            f"rankgate: our own fault: {told}. Please report it with the command; "
-            "RANKGATE_DEBUG=1 shows where.",
-            _OURS,
-        )
-    if status == _CLOSED:  # nothing is left to be flushed to a reader who went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:  # noqa: BLE001 - every ending has its exit code
+        _failed(error)
+    if status == _CLOSED:
+        _forget_output()
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _failed(error: Exception) -> NoReturn:
+    """End with what the user can mend, or say that the fault is ours."""
+    if os.environ.get("RANKGATE_DEBUG"):
+        raise error
+    if isinstance(error.__cause__, KeyboardInterrupt):  # in the middle of an import
+        _end("rankgate: interrupted.", _INTERRUPTED)
+    if withheld := _withheld(error):
+        _forget_output()
+        _end(f"rankgate: {withheld}", _INPUT)
+    told = f"{type(error).__name__}: {error}".splitlines()[0]
+    _end(
+        f"rankgate: our own fault: {told}. Please report it with the command; "
+        "RANKGATE_DEBUG=1 shows where.",
+        _OURS,
+    )
+
+
+def _passed_over(told: sys.UnraisableHookArgs) -> None:
+    """Tell what Python cannot raise, but not that Ctrl-C was pressed twice."""
+    if told.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(told)
+
+
+def _withheld(error: Exception) -> str | None:
+    """What the machine withheld, room or a right; None where the fault is another."""
+    if not isinstance(error, OSError):
+        return None
+    if error.errno in _NO_ROOM:
+        return f"cannot write: {error.strerror}; make room, or write elsewhere."
+    if error.errno in _BARRED and error.filename is not None:
+        return f"{error.filename}: {error.strerror}; name another place."
+    return None
+
+
+def _forget_output() -> None:
+    """Let nothing be left to be flushed to a reader who went away, or to a full disk."""
+    with suppress(io.UnsupportedOperation):  # it is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _same_bytes_everywhere() -> None:

@@ -16,7 +16,7 @@ from rankgate.report.conversion import FORMS, render
 
 @click.command("convert")
 @click.argument("source", type=click.Path(), metavar="IN")
-@click.argument("target", type=click.Path(), metavar="OUT")
+@click.argument("target", type=click.Path(readable=False), metavar="OUT")
 @click.option("--from", "from_", metavar="NAME", help="The format of IN; found without it.")
 @click.option("--to", metavar="NAME", help="The format of OUT; by its suffix without it.")
 @click.option(

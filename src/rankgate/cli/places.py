@@ -34,12 +34,12 @@ def refuse_clashes(inputs: Sequence[str], output: str | None = None) -> None:
         return
     place = Path(str(output))
     if place.is_dir():
-        raise UsageError(f"{output}: a folder, where -o needs a file.")
+        raise UsageError(f"{output}: a folder, where a file is to be written.")
     if not place.parent.is_dir():
         raise UsageError(f"{output}: there is no folder {place.parent}; make it first.")
     for each in places:
         if place.exists() and Path(each).exists() and place.samefile(each):
-            raise UsageError(f"{output}: -o would replace an input; name another file.")
+            raise UsageError(f"{output}: would replace an input; name another file.")
 
 
 def deliver(text: str | bytes, output: str | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -114,8 +115,20 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
         UsageError: no part that is a table.
     """
     part, lost = tables.chosen(contents)
-    batches(contents, part).sink_ipc(out)
+    with told_full():
+        batches(contents, part).sink_ipc(out)
     return lost
+
+
+@contextmanager
+def told_full() -> Iterator[None]:
+    """What Polars says of a disk without room, as an OSError, which it is elsewhere."""
+    try:
+        yield
+    except pl.exceptions.ComputeError as error:
+        if "os error" not in str(error):
+            raise
+        raise OSError(str(error).rsplit(": ", 1)[-1]) from None
 
 
 def batches(contents: Contents, part: str) -> pl.LazyFrame:

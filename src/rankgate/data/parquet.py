@@ -26,7 +26,8 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
         UsageError: no part that is a table.
     """
     part, lost = tables.chosen(contents)
-    arrow.batches(contents, part).sink_parquet(out)
+    with arrow.told_full():
+        arrow.batches(contents, part).sink_parquet(out)
     return lost
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import stat
 import sys
 import zlib
 from contextlib import contextmanager
@@ -55,18 +57,15 @@ class Source:
         """The decompressed bytes, as a stream that closes at the end.
 
         Raises:
-            InputError: the file is missing, is a folder, or cannot be opened.
+            InputError: the file is missing, is a folder, or cannot be opened; it was written, or
+                cut, by others while it was read to its end.
         """
-        with self.raw() as raw:
-            magic = raw.peek(4)[:4]
-            if magic.startswith(_GZIP):
-                with gzip.GzipFile(fileobj=raw) as unpacked:
-                    yield cast("IO[bytes]", unpacked)
-            elif magic == _ZSTD:
-                with io.BufferedReader(_Zstd(raw), 1 << 20) as stream:
-                    yield stream
-            else:
-                yield raw
+        with self.raw() as raw, _unpacked(raw) as stream:
+            before = _state(raw)
+            yield stream
+            if _state(raw) != before:
+                problem = "it changed while it was read; read it again when it is written."
+                raise InputError(problem, source=self.label)
 
     def raw(self) -> io.BufferedReader:
         """The bytes as they are stored, compressed or not.
@@ -169,6 +168,28 @@ class Source:
         except OSError as error:
             problem = f"cannot be read: {error.strerror or error}; copy it to another disk."
             raise InputError(problem, source=self.label) from None
+
+
+@contextmanager
+def _unpacked(raw: io.BufferedReader) -> Iterator[IO[bytes]]:
+    """The bytes without their compression."""
+    magic = raw.peek(4)[:4]
+    if magic.startswith(_GZIP):
+        with gzip.GzipFile(fileobj=raw) as unpacked:
+            yield cast("IO[bytes]", unpacked)
+    elif magic == _ZSTD:
+        with io.BufferedReader(_Zstd(raw), 1 << 20) as stream:
+            yield stream
+    else:
+        yield raw
+
+
+def _state(raw: io.BufferedReader) -> tuple[int, int] | None:
+    """How large a file is, and when it was written; None of what is no file on a disk."""
+    if not isinstance(raw.raw, io.FileIO):
+        return None
+    told = os.fstat(raw.fileno())
+    return (told.st_size, told.st_mtime_ns) if stat.S_ISREG(told.st_mode) else None
 
 
 def source(place: str | Path) -> Source:

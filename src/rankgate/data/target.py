@@ -45,7 +45,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     if not place.parent.is_dir():
         raise UsageError(f"{path}: there is no folder {place.parent}; make it first.")
     if place.exists() and not place.is_file():
-        with place.open("wb") as device:
+        with _told(path), place.open("wb") as device:
             yield device
         return
     try:
@@ -54,22 +54,31 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
         raise UsageError(f"{path}: links that lead to each other; name the file.") from None
     aside = final.with_name(f".{final.name}.{os.getpid()}")
     try:
-        with _opened(aside, path) as plain, _packed(plain, place.suffix.lower()) as stream:
+        with (
+            _told(path),
+            aside.open("wb") as plain,
+            _packed(plain, place.suffix.lower()) as stream,
+        ):
             yield stream
-        if final.exists():
-            shutil.copymode(final, aside)
-        aside.replace(final)
+        with _told(path):
+            if final.exists():
+                shutil.copymode(final, aside)
+            aside.replace(final)
     except BaseException:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
         raise
 
 
-def _opened(aside: Path, path: str | Path) -> IO[bytes]:
+@contextmanager
+def _told(path: str | Path) -> Iterator[None]:
+    """Say of what keeps a file from being written which it is; a reader that went away is none."""
     try:
-        return aside.open("wb")
+        yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}.") from None
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}.") from None
 
 
 @contextmanager

@@ -1,0 +1,81 @@
+"""What the machine withholds, a full disk or a place that is barred, is no fault of ours."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankgate.cli import COMMANDS
+
+FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
+
+
+@needs_full
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "arrow", "trec", "quepid-ratings"])
+def test_a_full_disk(run, small, form):
+    told = run("convert", small[0], FULL, "--to", form)
+    assert told.code == 2
+    assert told.err.startswith("rankgate: /dev/full: cannot be written: No space left on device")
+
+
+@needs_full
+@pytest.mark.parametrize("words", [("eval", "Q", "R"), ("validate", "Q"), ("convert", "Q", "-")])
+def test_standard_output_on_a_full_disk(small, words):
+    names = {"Q": small[0], "R": small[1]}
+    to = ["--to", "csv"] * (words[0] == "convert")
+    command = [sys.executable, "-m", "rankgate", *(str(names.get(w, w)) for w in words), *to]
+    with FULL.open("wb") as full:
+        told = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert told.returncode == 2
+    assert b"rankgate: cannot write: No space left on device; make room" in told.stderr
+
+
+def test_names_that_are_too_long(run, small, tmp_path):
+    name = "a" * 300
+    for words in ((name, small[1]), (small[0], name)):
+        told = run("eval", *words)
+        assert (told.code, "File name too long; name another place" in told.err) == (2, True)
+    told = run("convert", small[0], tmp_path / f"{name}.csv")
+    assert (told.code, "File name too long" in told.err) == (2, True)
+
+
+def test_a_place_that_may_not_be_entered(run, small, monkeypatch):
+    def refused(_):
+        raise PermissionError(13, "Permission denied", "/closed/x.csv")
+
+    monkeypatch.setattr(Path, "is_dir", refused)
+    told = run("convert", small[0], "x.csv")
+    assert told.code == 2
+    assert told.err == "rankgate: /closed/x.csv: Permission denied; name another place.\n"
+
+
+def test_stopped_in_the_middle_of_an_import(run, monkeypatch):
+    """Python makes a RuntimeError of it where a class is being made."""
+
+    def import_module(_):
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    assert "metrics" in COMMANDS
+    monkeypatch.setattr("rankgate.cli.import_module", import_module)
+    told = run("metrics")
+    assert (told.code, told.err) == (130, "rankgate: interrupted.\n")
+
+
+def test_stopped_twice(start, small, tmp_path):
+    """The second Ctrl-C comes while the first is heard; nobody wants to read where that was."""
+    target = tmp_path / "a.csv"
+    target.write_text("as it was")
+    process = start("convert", "-", target, stdin=subprocess.PIPE)
+    process.stdin.write(small[0].read_bytes() * 50_000)  # more than a pipe holds: it is reading
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.strip() == b"rankgate: interrupted."
+    assert [each.name for each in tmp_path.iterdir() if each.suffix == ".csv"] == ["a.csv"]
+    assert target.read_text() == "as it was"
