@@ -55,18 +55,18 @@ REFUSED = [
     (lambda: nDCG(gain={1: float("inf")}), "must map numbers to numbers"),
     (lambda: nDCG(gain={"a": 1}), "must map numbers to numbers"),
     (lambda: nDCG(gain=((1, 2, 3),)), "must map numbers to numbers"),
-    (lambda: nDCG(ideal="all"), r"ideal='all' must be one of \('judged', 'retrieved'.*\)$"),
+    (lambda: nDCG(ideal="all"), r"ideal='all' must be one of \('judged', 'retrieved'.*\)\.$"),
     (lambda: nDCG(gian="exp"), "^nDCG: no parameter 'gian'; did you mean gain?"),
-    (lambda: AP(xyz=1), "no parameter 'xyz'; it takes cutoff, rel, denominator, judged_only$"),
-    (lambda: nDCG @ 0, "^nDCG: cutoff=0 must be a whole number of at least 1$"),
+    (lambda: AP(xyz=1), "no parameter 'xyz'; it takes cutoff, rel, denominator, judged_only[.]$"),
+    (lambda: nDCG @ 0, "^nDCG: cutoff=0 must be a whole number of at least 1[.]$"),
     (lambda: nDCG @ 2.5, "whole number of at least 1"),
     (lambda: nDCG @ True, "whole number"),
-    (lambda: IPrec @ 1.5, "^IPrec: recall=1.5 must be a number between 0 and 1$"),
+    (lambda: IPrec @ 1.5, "^IPrec: recall=1.5 must be a number between 0 and 1[.]$"),
     (lambda: IPrec @ float("nan"), "must be a number between 0 and 1"),
-    (lambda: RBP(p="0.8"), "^RBP: p='0.8' must be a number between 0 and 1$"),
-    (lambda: AP(rel=float("inf")), "^AP: rel=inf must be a number$"),
-    (lambda: AP(judged_only=1), "^AP: judged_only=1 must be True or False$"),
-    (lambda: by_name["SetP"] @ 5, "^SetP takes nothing after @; say SetP alone$"),
+    (lambda: RBP(p="0.8"), "^RBP: p='0.8' must be a number between 0 and 1[.]$"),
+    (lambda: AP(rel=float("inf")), "^AP: rel=inf must be a number[.]$"),
+    (lambda: AP(judged_only=1), "^AP: judged_only=1 must be True or False[.]$"),
+    (lambda: by_name["SetP"] @ 5, "^SetP takes nothing after @; say SetP alone[.]$"),
 ]
 
 
@@ -105,9 +105,9 @@ def test_a_convention_binds_below_the_metric_and_only_what_the_kernel_takes():
 
 
 def test_a_required_parameter_that_is_missing_is_asked_for():
-    with pytest.raises(UsageError, match=r"^P needs a cutoff, such as P@10$"):
+    with pytest.raises(UsageError, match=r"^P needs a cutoff, such as P@10\.$"):
         P.compute(block([[1]]))
-    with pytest.raises(UsageError, match=r"^IPrec needs a recall, such as IPrec@0\.5$"):
+    with pytest.raises(UsageError, match=r"^IPrec needs a recall, such as IPrec@0\.5\.$"):
         IPrec.compute(block([[1]]))
 
 
@@ -132,7 +132,7 @@ def test_a_users_function_becomes_a_metric_by_the_same_declaration():
         mine @ 4
     with pytest.raises(UsageError, match="a value that does not change"):
         mine(note=[])
-    with pytest.raises(UsageError, match=r"^Mine needs a depth, such as Mine\(depth=10\)$"):
+    with pytest.raises(UsageError, match=r"^Mine needs a depth, such as Mine\(depth=10\)\.$"):
         Metric("Mine", _share).compute(block([[1]]))
 
 

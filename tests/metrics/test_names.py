@@ -174,6 +174,7 @@ def test_what_names_nothing_is_refused_with_the_way_out(text, message):
     with pytest.raises(UsageError) as error:
         parse_all(text)
     assert message in str(error.value)
+    assert str(error.value)[-1] in ".?"
 
 
 def test_no_two_metrics_share_a_name_in_some_case():

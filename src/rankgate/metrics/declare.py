@@ -79,7 +79,7 @@ class Metric:
     def __matmul__(self, value: float) -> Metric:
         """The metric at a cutoff (or recall level, as `at` says): ``nDCG @ 10``."""
         if self.at is None:
-            raise UsageError(f"{self.name} takes nothing after @; say {self.name} alone")
+            raise UsageError(f"{self.name} takes nothing after @; say {self.name} alone.")
         return self(**{self.at: value})
 
     def __str__(self) -> str:
@@ -166,19 +166,19 @@ class Metric:
         parameter = self.parameters[name]
         example = 10 if parameter.kind == "int" else 0.5
         how = f"{self.name}@{example}" if name == self.at else f"{self.name}({name}={example})"
-        return f"{self.name} needs a {name}, such as {how}"
+        return f"{self.name} needs a {name}, such as {how}."
 
     def _read(self, name: str, value: object) -> Hashable:
         parameter = JUDGED_ONLY if name == "judged_only" else self.parameters.get(name)
         if parameter is None:
             names = (*self.parameters, "judged_only")
             near = get_close_matches(name, names, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(names)}"
+            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(names)}."
             raise UsageError(f"{self.name}: no parameter {name!r}; {hint}")
         try:
             return parameter.read(value)
         except ValueError as error:
-            raise UsageError(f"{self.name}: {name}={value!r} {error}") from None
+            raise UsageError(f"{self.name}: {name}={value!r} {error}.") from None
 
 
 def _written(value: object) -> str:

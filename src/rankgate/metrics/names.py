@@ -62,7 +62,8 @@ def parse(text: str, extra: Sequence[Metric] = ()) -> Metric:
         return exact
     metrics = _read(text, extra)
     if len(metrics) > 1:
-        raise UsageError(f"{text!r} names {len(metrics)} metrics; say one, such as {metrics[0][0]}")
+        told = f"{text!r} names {len(metrics)} metrics; say one, such as {metrics[0][0]}."
+        raise UsageError(told)
     return metrics[0][1]
 
 
@@ -151,7 +152,7 @@ def _arguments(inside: str, text: str) -> dict[str, object]:
         return {str(word.arg or 1 / 0): ast.literal_eval(word.value) for word in call.keywords}
     except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
         raise UsageError(
-            f"{text}: what stands in parentheses must be parameters, such as (gain='exp',rel=2)"
+            f"{text}: what stands in parentheses must be parameters, such as (gain='exp',rel=2)."
         ) from None
 
 
@@ -172,7 +173,7 @@ def _number(word: str, text: str) -> float:
             return kind(word)
         except ValueError:
             continue
-    raise UsageError(f"{text}: {word!r} after @ is not a number")
+    raise UsageError(f"{text}: {word!r} after @ is not a number.")
 
 
 def _of_lists(name: str) -> str | None:
@@ -187,10 +188,10 @@ def _unknown(text: str, names: Names) -> str:
     """The sentence for a name that nobody knows, with the nearest that somebody does."""
     name = (re.match(r"[\w-]*", text) or [""])[0]
     if _fold(name) in names:
-        return f"{text!r} cannot be read; metrics are written NAME(parameter=value)@cutoff"
+        return f"{text!r} cannot be read; metrics are written NAME(parameter=value)@cutoff."
     if (of_lists := _of_lists(name)) is not None:
-        return f"{of_lists} is about lists as a whole; `rankgate scorecard` has it"
+        return f"{of_lists} is about lists as a whole; `rankgate scorecard` has it."
     near = get_close_matches(_fold(name), names, n=3, cutoff=0.7)
     metrics = list(dict.fromkeys(names[word].name for word in near))
-    hint = f"did you mean {' or '.join(metrics)}?" if metrics else "see `rankgate metrics`"
+    hint = f"did you mean {' or '.join(metrics)}?" if metrics else "see `rankgate metrics`."
     return f"unknown metric {name or text!r}; {hint}"
