@@ -174,9 +174,27 @@ def _holes(cases: Sequence[Any]) -> str:
     )  # fmt: skip
 
 
+def _rates(cells: Sequence[Any]) -> str:
+    rows = [
+        (c.data, str(c.pairs), f"{c.documents:,}", *(f"{value:.4f}" for value in (
+            c.mean, c.constant, c.learnt)), _share(c.gap_constant), _share(c.gap_learnt))
+        for c in cells
+    ]  # fmt: skip
+    return (
+        "### How probable relevance is\n\nHow much a query's own judgments say of its unjudged "
+        "documents is learnt from how much queries differ (Kleinman, JASA 1973): the share of all "
+        "queries weighs as much as so many judged documents. Beside it the constant of 3 that it "
+        "was before. Each judged document of two lists is hidden once, with a fifth of all. Brier "
+        "scores of always guessing the share of relevant documents, and of both guesses; then how "
+        "far guesses of a tenth lie from what came of them, on average.\n\n"
+        + _table(("data", "pairs of runs", "documents", "the mean", "constant", "learnt",
+                  "off, constant", "off, learnt"), rows)
+    )  # fmt: skip
+
+
 _SECTIONS = {
     "levels": _levels, "coverage": _coverage, "power": _power, "gate": _gate,
-    "ends": _ends, "holes": _holes,
+    "ends": _ends, "holes": _holes, "rates": _rates,
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-STUDIES = ("levels", "coverage", "power", "gate", "ends", "holes")
+STUDIES = ("levels", "coverage", "power", "gate", "ends", "holes", "rates")
 RESULTS, PAGE = HERE / "results.json", HERE.parent / "docs" / "validity.md"
 
 
