@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 from rankgate.gate.policy import parsed
@@ -101,3 +102,14 @@ def test_no_number_looks_like_a_bound_that_it_is_not_at(value):
         assert (float(told) != bound) == away
     assert (percent(value, bound) != limit(bound)) == away or percent(value, bound) == "70.0%"
     assert decimals(value, ()) == 4
+
+
+def test_a_slice_of_too_few_queries_is_named():
+    tags = pl.DataFrame({"query_id": ["q00"], "band": ["head"]})
+    run = {query: {"good": 2.0, "bad": 1.0} for query in QRELS}
+    other = run | {"q00": {"good": 1.0, "bad": 2.0}}
+    rules = ('kind = "floor"\nat_least = 0.1', 'kind = "improvement"')
+    text = "".join(f"[[rules]]\n{rule}\nmetric = 'P@1'\nslice = 'band=head'\n" for rule in rules)
+    told = gate(QRELS, run, other, parsed(f"[gate]\nholes = 'ignore'\n{text}", "p"), tags=tags)
+    says = "band=head: 1 query has a value on both sides; fewer than 10 decide nothing"
+    assert [each.outcome.reason for each in told.rules] == [says, says]

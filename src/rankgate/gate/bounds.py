@@ -65,7 +65,8 @@ def held(values: NDArray[np.float64] | Drawn, bound: float, evidence: Evidence) 
         return _drawn(values, bound, evidence)
     n = len(values)
     if n < LEAST:
-        why = f"{n} queries have a value on both sides; fewer than {LEAST} decide nothing"
+        some = "1 query has" if n == 1 else f"{n} queries have"
+        why = f"{some} a value on both sides; fewer than {LEAST} decide nothing"
         mean = float(values.mean()) if n else None
         return Held("inconclusive", n, mean, None, None, None, None, why)
     mean, spread = float(values.mean()), float(np.ptp(values))

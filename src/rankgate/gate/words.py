@@ -130,7 +130,9 @@ def settled(rule: Rule, evidence: Evidence, told: Held, margin: float) -> Outcom
     where = f" for {rule.slice}" if rule.slice else ""
     if told.why:
         more = "add users" if whole else "add queries"
-        return Outcome("inconclusive", f"{told.why}{where}", more, **figures)
+        return Outcome(
+            "inconclusive", f"{rule.slice}: {told.why}" if rule.slice else told.why, more, **figures
+        )
     loss = rule.kind == "noninferiority"
     bound = -margin if loss != lower else margin
     ends = f"[{signed(shown.low, bound)}, {signed(shown.high, bound)}]"

@@ -66,8 +66,8 @@ def pool(told: Hidden, count: int) -> str:
 _NOTES = (
     "worst and best: every unjudged document against the candidate, and for it. condensed: "
     "unjudged documents taken out of the lists. expected: grades drawn {draws} times (seed {seed}) "
-    "by what judged documents at such ranks have. flip: how probably judging them all changes "
-    "what the interval says."
+    "by what judged documents at such ranks and of the query have. flip: how probably judging them "
+    "all changes what the interval says."
 )
 
 

@@ -40,7 +40,12 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         return Outcome("pass" if kept else "fail", reason, "" if kept else mend, **figures)
     units = "users" if isinstance(values, Drawn) else "queries"
     if told.why:
-        return Outcome("inconclusive", f"{told.why}{where}", f"add {units}", **figures)
+        return Outcome(
+            "inconclusive",
+            f"{rule.slice}: {told.why}" if rule.slice else told.why,
+            f"add {units}",
+            **figures,
+        )
     says = {"pass": f": {good}", "fail": f": {bad}",
             "inconclusive": f" does not tell whether it is {good}"}[told.status]  # fmt: skip
     ends = f"[{measured(told.low, bound)}, {measured(told.high, bound)}]"

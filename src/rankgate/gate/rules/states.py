@@ -35,7 +35,8 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         bounds = [most] * (most is not None)
         counted[system] = f"{some} of the {system}'s {total}", percent(share[system], *bounds)
     (now, part), (then, before) = counted["candidate"], counted["baseline"]
-    told = f"{now} queries{where} ({part}) {_WORDS[rule['state']]}, {then} ({before})"
+    asked = "query" if n == 1 else "queries"
+    told = f"{now} {asked}{where} ({part}) {_WORDS[rule['state']]}, {then} ({before})"
     limits = (
         {} if most is None else {f"at most {limit(most)} may": share["candidate"] <= most + SLACK}
     )
