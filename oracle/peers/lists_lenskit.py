@@ -3,14 +3,14 @@
 import numpy as np
 import pandas as pd
 from lenskit.data import ItemList, from_interactions_df
-from lenskit.metrics import ListGini, MeanPopRank
+from lenskit.metrics import ExposureGini, ListGini, MeanPopRank
 from lenskit.metrics.ranking import entropy, rank_biased_entropy
 from wire import tell, worlds
 
 
-def gini(world, k):
+def gini(kind, world, k):
     """Of the lists of all users together."""
-    metric = ListGini(k, items=len(world["features"]))
+    metric = kind(k, items=len(world["features"]))
     told = [metric.measure_list(ItemList(items, ordered=True), None)
             for items in world["lists"].values()]  # fmt: skip
     return metric.global_aggregate(told)
@@ -39,7 +39,9 @@ def spread(function, world, k):
 
 for world in worlds():
     for k in (1, world["k"]):
-        tell(world["id"], f"ListGini(n={k})", lambda w=world, k=k: gini(w, k))
+        for each in (ListGini, ExposureGini):
+            name = f"{each.__name__}(n={k})"
+            tell(world["id"], name, lambda f=each, w=world, k=k: gini(f, w, k))
         tell(world["id"], f"MeanPopRank(n={k})", lambda w=world, k=k: popular(w, k))
         for each in (entropy, rank_biased_entropy):
             name = f"{each.__name__}(n={k})"

@@ -18,8 +18,8 @@ SEEN = np.array([9, 6, 5, 3, 2, 1, 0])  # all different: equal ones are told apa
 BY_ROW = ("relevant", "history", "baseline", "earlier", "before")
 BY_ITEM = ("seen", "features", "categories", "groups")
 # what looks at ranks; all others see which items a list shows, and no order
-ORDERED = {"EPC", "EFD", "AWRF", "ExposureParity", "ExposureMerit", "ExposureOpportunity", "EEL",
-           "EER", "rND", "rKL", "rRD", "NDKL", "FAIR"}  # fmt: skip
+ORDERED = {"EPC", "EFD", "AWRF", "ExposureGini", "ExposureParity", "ExposureMerit",
+           "ExposureOpportunity", "EEL", "EER", "rND", "rKL", "rRD", "NDKL", "FAIR"}  # fmt: skip
 
 rows = st.lists(st.integers(0, ITEMS - 1), max_size=4, unique=True).map(
     lambda row: (row + [NONE] * 4)[:4]
@@ -90,7 +90,7 @@ def test_what_looks_at_ranks_sees_a_list_turned_round():
     given = {"FAIR": {"p": 0.95}, **{name: {"step": 2} for name in ("rND", "rKL", "rRD")}}
     metrics = [metric(**given.get(metric.name, {})) for metric in LIST_METRICS]
     seen = {m.name for m in metrics if m.value(one) != pytest.approx(m.value(turned), nan_ok=True)}
-    assert seen == ORDERED
+    assert seen == ORDERED - {"ExposureGini"}  # items swap what they get, which is as uneven
 
 
 @settings(max_examples=25)

@@ -264,8 +264,9 @@ def test_membership_is_that_of_sets(lists, others):
 
 def test_weights_are_lists_that_stand_several_times():
     items = np.array([[0, 1, 2], [1, 2, NONE], [5, NONE, NONE]])
-    twice = Listed(np.repeat(items, [2, 0, 3], axis=0), 6).sums()
-    weighted = Listed(items, 6).sums(np.array([2.0, 0, 3]))
+    looked = np.array([1, 0.5, 0.3])
+    twice = Listed(np.repeat(items, [2, 0, 3], axis=0), 6).sums(looked=looked)
+    weighted = Listed(items, 6).sums(np.array([2.0, 0, 3]), looked)
     for name in ("counts", "scaled", "exposure"):
         assert getattr(twice, name) == pytest.approx(getattr(weighted, name))
     assert (twice.lists, twice.filled) == (weighted.lists, weighted.filled)

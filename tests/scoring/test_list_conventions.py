@@ -196,3 +196,14 @@ def test_the_scorecard_has_the_number_of_the_tool():
 def test_rankings_alone_have_no_such_metric():
     with pytest.raises(UsageError, match="Gini is about lists as a whole; `rankgate scorecard`"):
         chosen_metrics(["Gini@10"])
+
+
+def test_lenskit_s_gini_of_exposure():
+    worth = {1: 3, 2: 2 * 0.85, 3: 0.85**2, 4: 0.85**2, 5: 0.85, 6: 0.85**2}  # by hand, of SIX
+    ascending = sorted([*worth.values(), 0, 0, 0, 0])
+    wanted = sum((2 * i - 11) * each for i, each in enumerate(ascending, 1))
+    wanted /= 10 * sum(ascending)
+    assert under("lenskit", "ExposureGini(n=3)").value(SIX) == pytest.approx(wanted)
+    alone = under("trec", "ExposureGini@3").value(SIX)
+    assert alone == pytest.approx(under("trec", "ExposureGini(weight='log2')@3").value(SIX))
+    assert alone != pytest.approx(wanted)

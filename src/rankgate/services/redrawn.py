@@ -54,29 +54,33 @@ def _weighted(
     """Each metric of every system under many weightings of the users, ``(S, B)``."""
     out = {label: np.full((len(lists), weights.shape[1]), np.nan) for label in together}
     for at, listed in enumerate(lists):
-        by_cut: dict[int | None, list[Sums]] = {}
+        counted: dict[object, list[Sums]] = {}
         for label, metric in together.items():
             sums: Sequence[Sums | Floats]
             if metric.merge == "ratio":
                 sums = list(weights.T @ metric.values(listed))
             else:
-                if metric.cutoff not in by_cut:
-                    by_cut[metric.cutoff] = _sums(listed.first(metric.cutoff), weights)
-                sums = by_cut[metric.cutoff]
+                if metric.counted not in counted:
+                    cut = listed.first(metric.cutoff)
+                    looked = metric.looked(cut.items.shape[1])
+                    counted[metric.counted] = _sums(cut, weights, looked)
+                sums = counted[metric.counted]
             out[label][at] = [metric.of_sums(each) for each in sums]
     return out
 
 
-def _sums(listed: Listed, weights: Floats) -> list[Sums]:
+def _sums(listed: Listed, weights: Floats, looked: Floats | None) -> list[Sums]:
     """What `Listed.sums` gives under each of many weightings of the users, ``(T, B)``."""
     owner, place = np.nonzero(listed.shown)
     codes = listed.items[owner, place]
     root = 1 / np.sqrt(np.maximum(listed.lengths, 1))
-    worths = (np.ones(len(codes)), root[owner], 1 / np.log2(place + 2))
-    counts, scaled, exposure = (
+    worths = [np.ones(len(codes)), root[owner]]
+    worths += [] if looked is None else [looked[place]]
+    counts, scaled, *rest = (
         np.ascontiguousarray(added(codes, owner, worth, weights, listed.catalogue).T)
         for worth in worths
     )
+    exposure = rest[0] if rest else [None] * weights.shape[1]
     full = weights[listed.lengths > 0]
     totals = (weights.sum(axis=0), full.sum(axis=0), (full**2).sum(axis=0))
     every, filled, squares = (each.tolist() for each in totals)

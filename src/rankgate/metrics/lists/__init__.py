@@ -18,7 +18,7 @@ from rankgate.metrics.lists.coverage import (
 )
 from rankgate.metrics.lists.declare import NEEDS, ListMetric
 from rankgate.metrics.lists.diversity import ILD
-from rankgate.metrics.lists.evenness import Entropy, Equality, Evenness, Gini
+from rankgate.metrics.lists.evenness import Entropy, Equality, Evenness, ExposureGini, Gini
 from rankgate.metrics.lists.expected import EED, EEL, EER
 from rankgate.metrics.lists.exposure import (
     AWRF,
@@ -69,6 +69,7 @@ LIST_METRICS: tuple[ListMetric, ...] = (
     FullLists,
     ListLength,
     Gini,
+    ExposureGini,
     Equality,
     Entropy,
     Evenness,

@@ -45,13 +45,13 @@ class Accumulator:
         Raises:
             UsageError: something is needed that is not there.
         """
-        by_cut: dict[int | None, Sums] = {}
+        counted: dict[object, Sums] = {}
         fresh: list[Part] = []
         for metric in self.metrics:
             if metric.merge == "items":
-                if metric.cutoff not in by_cut:
-                    by_cut[metric.cutoff] = listed.first(metric.cutoff).sums()
-                fresh.append(by_cut[metric.cutoff])
+                if metric.counted not in counted:
+                    counted[metric.counted] = metric.sums(listed)
+                fresh.append(counted[metric.counted])
                 continue
             values = metric.values(listed)
             if metric.merge == "ratio":

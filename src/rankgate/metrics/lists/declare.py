@@ -42,6 +42,8 @@ _ASKS: Mapping[tuple[str, str], tuple[Need, Need | None]] = {
     ("against", "history"): ("history", "earlier"),
 }
 """What values of parameters need, and what they make needless."""
+_LOOKS = frozenset({"weight", "patience"})
+"""Parameters of the attention that places get."""
 _BOUNDLESS = frozenset({
     ("divisor", "items"), ("relevance", "only"), ("similarity", "given"), ("similarity", "overlap"),
 })  # fmt: skip
@@ -65,11 +67,14 @@ class ListMetric(Metric):
         merge: how lists become one number.
         needs: what it needs beside the lists.
         finish: ``(M,)`` sums to the number, for ``ratio``.
+        look: what each of so many places is looked at, given the parameters of its name, for
+            ``items`` that are told by their exposure.
     """
 
     merge: Merge = "mean"
     needs: tuple[Need, ...] = ()
     finish: Callable[..., float] | None = None
+    look: Callable[..., Floats] | None = None
     blind_to: str = "whether anything shown is relevant"
 
     def __call__(self, **values: object) -> "ListMetric":
@@ -109,8 +114,8 @@ class ListMetric(Metric):
         """The same metric with what a convention binds; its own parameters go before.
 
         >>> from rankgate.metrics.lists import Gini
-        >>> str(Gini(of="exposure").under({"divisor": "n-1", "of": "lists"}))
-        "Gini(divisor='n-1',of='exposure')"
+        >>> str(Gini(over="shown").under({"divisor": "n-1", "over": "catalogue"}))
+        "Gini(over='shown',divisor='n-1')"
         """
         every = {name: self._read(name, value) for name, value in defaults.items()}
         return self._given({**every, **dict(self.given)})
@@ -133,6 +138,23 @@ class ListMetric(Metric):
         cut = listed.first(self.cutoff)
         return np.concatenate([self.kernel(cut.rows(block), **own) for block in blocks(cut)])
 
+    @property
+    def counted(self) -> tuple[Any, ...]:
+        """What the sums over lists depend on: metrics that have it alike can share them."""
+        return self.cutoff, self.look is not None and self._looks()
+
+    def sums(self, listed: Listed) -> Sums:
+        """What the lists show together, as far as this metric looks; for ``items``."""
+        cut = listed.first(self.cutoff)
+        return cut.sums(looked=self.looked(cut.items.shape[1]))
+
+    def looked(self, places: int) -> Floats | None:
+        """What each of so many places is looked at; None where it is no matter."""
+        return None if self.look is None else self.look(places, **dict(self._looks()))
+
+    def _looks(self) -> tuple[tuple[str, Any], ...]:
+        return tuple(pair for pair in self.given if pair[0] in _LOOKS)
+
     def of_sums(self, sums: Sums | Floats) -> float:
         """The number that sums over lists make; not for ``mean``."""
         if isinstance(sums, Sums):
@@ -152,7 +174,7 @@ class ListMetric(Metric):
         1.0
         """
         if self.merge == "items":
-            return self.of_sums(listed.first(self.cutoff).sums())
+            return self.of_sums(self.sums(listed))
         values = self.values(listed)
         if self.merge == "ratio":
             return self.of_sums(values.sum(axis=0))

@@ -5,20 +5,18 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankgate.metrics.lists.declare import ListMetric
-from rankgate.metrics.lists.listed import Sums
+from rankgate.metrics.lists.exposure import Patience, Weight, weights
+from rankgate.metrics.lists.listed import Floats, Sums
 from rankgate.metrics.parameters import Range
 
 Over = Literal["catalogue", "shown"]
 Divisor = Literal["n", "n-1"]
-Of = Literal["lists", "exposure"]
 Per = Literal["all", "item"]
 
 _ADOMAVICIUS = "Adomavicius & Kwon, IEEE TKDE 24(5), 2012, doi:10.1109/TKDE.2011.15"
 
 
-def gini(
-    sums: Sums, *, over: Over = "catalogue", divisor: Divisor = "n", of: Of = "lists"
-) -> float:
+def gini(sums: Sums, *, over: Over = "catalogue", divisor: Divisor = "n") -> float:
     """How unevenly items are shown.
 
         Gini = Σ_i (2i − n − 1) · cᵢ / (n · Σ c),   c ascending
@@ -29,8 +27,6 @@ def gini(
             those that are shown (`shown`: ClayRS, evidently).
         divisor: n, so that one item shown of n gives 1 − 1/n (RecBole, LensKit, ClayRS), or
             n − 1, so that it gives 1 (elliot, which reports what is left to 1; evidently).
-        of: the number of lists that show an item, or its exposure, each place worth
-            1/log₂(rank + 1).
 
     Returns:
         0 where all are shown alike; NaN where nothing is.
@@ -39,7 +35,37 @@ def gini(
     >>> gini(Listed(np.array([[0, 1], [0, 2]]), 4).sums())
     0.375
     """
-    counts = np.sort(sums.counts if of == "lists" else sums.exposure)
+    return _gini(sums.counts, over, divisor)
+
+
+def exposure_gini(
+    sums: Sums,
+    *,
+    over: Over = "catalogue",
+    divisor: Divisor = "n",
+    weight: Weight = "log2",  # noqa: ARG001 - sums are made with it
+    patience: Patience = 0.5,  # noqa: ARG001 - as above
+) -> float:
+    """How unevenly items are exposed: Gini of what each item is looked at.
+
+    Args:
+        sums: of the lists.
+        over: as of Gini.
+        divisor: as of Gini.
+        weight: a place is worth 1/log₂(rank + 1), or patience^(rank − 1).
+        patience: of the geometric weights (LensKit: 0.85).
+
+    >>> from rankgate.metrics.lists.listed import Listed
+    >>> told = Listed(np.array([[0, 1], [1, 0]]), 2)  # each item is first once
+    >>> exposure_gini(told.sums(looked=np.array([1.0, 0.5])))
+    0.0
+    """
+    assert sums.exposure is not None  # noqa: S101 - as declared
+    return _gini(sums.exposure, over, divisor)
+
+
+def _gini(worth: Floats, over: Over, divisor: Divisor) -> float:
+    counts = np.sort(worth)
     counts = counts if over == "catalogue" else counts[counts > 0]
     n = len(counts)
     parts = n if divisor == "n" else n - 1
@@ -104,6 +130,18 @@ Gini = ListMetric(
     merge="items",
     source=f"{_ADOMAVICIUS}; RecBole, LensKit (the defaults), elliot, ClayRS, evidently",
     sees="how often each item is shown",
+)
+ExposureGini = ListMetric(
+    "ExposureGini",
+    exposure_gini,  # type: ignore[arg-type]
+    "How unevenly items are exposed, 0 where all are alike.",
+    "ExposureGini = Σ_i (2i − n − 1) · εᵢ / (n · Σ ε),   ε ascending",
+    ("exposure_gini",),
+    higher_is_better=False,
+    merge="items",
+    look=weights,
+    source="Gini of exposure: LensKit (weight geometric, patience 0.85)",
+    sees="how often and at which ranks each item is shown",
 )
 Equality = ListMetric(
     "Equality",

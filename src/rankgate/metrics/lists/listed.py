@@ -100,9 +100,9 @@ class Listed:
         }
         return replace(self, items=self.items[chosen], **cut)
 
-    def sums(self, weights: Floats | None = None) -> Sums:
+    def sums(self, weights: Floats | None = None, looked: Floats | None = None) -> Sums:
         """What the lists show together; see `Sums`."""
-        return Sums.of(self, weights)
+        return Sums.of(self, weights, looked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +114,7 @@ class Sums:
     Attributes:
         counts: ``(I,)``, lists that show each item.
         scaled: ``(I,)``, the same, each list divided by the root of its length.
-        exposure: ``(I,)``, the same, each place worth 1/log₂(rank + 1).
+        exposure: ``(I,)``, the same, each place worth what it is looked at; None if nobody asks.
         lists: all lists.
         filled: lists that show anything.
         squares: the sum of the squared weights of these.
@@ -123,24 +123,32 @@ class Sums:
 
     counts: Floats
     scaled: Floats
-    exposure: Floats
+    exposure: Floats | None
     lists: float
     filled: float
     squares: float
     known: Flags | None = None
 
     @classmethod
-    def of(cls, listed: Listed, weights: Floats | None = None) -> Sums:
-        """The sums over some lists, ``weights`` being ``(T,)``, block by block."""
+    def of(
+        cls, listed: Listed, weights: Floats | None = None, looked: Floats | None = None
+    ) -> Sums:
+        """The sums over some lists, block by block.
+
+        Args:
+            listed: the lists.
+            weights: ``(T,)``, of the lists.
+            looked: ``(K,)``, what each place is looked at.
+        """
         weight = np.ones(len(listed.items)) if weights is None else weights
-        return reduce(add, (cls._of(listed.rows(each), weight[each]) for each in blocks(listed)))
+        parts = (cls._of(listed.rows(each), weight[each], looked) for each in blocks(listed))
+        return reduce(add, parts)
 
     @classmethod
-    def _of(cls, listed: Listed, weight: Floats) -> Sums:
+    def _of(cls, listed: Listed, weight: Floats, looked: Floats | None) -> Sums:
         shown, lengths = listed.shown, listed.lengths
         full = lengths > 0
         root = weight / np.sqrt(np.maximum(lengths, 1))
-        discount = 1 / np.log2(np.arange(2, listed.items.shape[1] + 2))
         codes = listed.items[shown]
 
         def added(worth: Floats) -> Floats:
@@ -151,7 +159,7 @@ class Sums:
         return cls(
             added(weight[:, None]),
             added(root[:, None]),
-            added(weight[:, None] * discount),
+            None if looked is None else added(weight[:, None] * looked),
             float(weight.sum()),
             float(weight[full].sum()),
             float((weight[full] ** 2).sum()),
@@ -160,10 +168,11 @@ class Sums:
 
     def __add__(self, other: Sums) -> Sums:
         """The sums over both."""
+        both = self.exposure is not None and other.exposure is not None
         return Sums(
             self.counts + other.counts,
             self.scaled + other.scaled,
-            self.exposure + other.exposure,
+            self.exposure + other.exposure if both else None,  # type: ignore[operator]
             self.lists + other.lists,
             self.filled + other.filled,
             self.squares + other.squares,

@@ -26,14 +26,14 @@ def together(
     >>> together({"c": Coverage, "n": ItemsShown}, told)
     ({'c': 0.5, 'n': 2.0}, {})
     """
-    sums: dict[int | None, Sums] = {}
+    sums: dict[object, Sums] = {}
     numbers: dict[str, float] = {}
     values: dict[str, Floats] = {}
     for label, metric in metrics.items():
         if metric.merge == "items" and not metric.lacks(listed):
-            if metric.cutoff not in sums:
-                sums[metric.cutoff] = listed.first(metric.cutoff).sums()
-            numbers[label] = metric.of_sums(sums[metric.cutoff])
+            if metric.counted not in sums:
+                sums[metric.counted] = metric.sums(listed)
+            numbers[label] = metric.of_sums(sums[metric.counted])
         elif metric.merge == "mean":
             values[label] = metric.values(listed)
             known = values[label][~np.isnan(values[label])]

@@ -152,6 +152,7 @@ LENSKIT = Convention(
         "AP": {"denominator": "returned"},
         "RBP": {"p": 0.85},
         "CategoryEntropy": {"smoothing": 1e-6},
+        "ExposureGini": {"weight": "geometric", "patience": 0.85},
         "DCG": {"gain": "binary", "discount": "original"},
         "nDCG": {"gain": "binary", "discount": "original"},
     },
@@ -161,6 +162,7 @@ LENSKIT = Convention(
     },
     spellings={
         "ListGini(n={n})": "Gini@{n}",
+        "ExposureGini(n={n})": "ExposureGini@{n}",
         "MeanPopRank(n={n})": "PopularityRank@{n}",
         "entropy(n={n})": "CategoryEntropy@{n}",
         "rank_biased_entropy(n={n})": "CategoryEntropy(weight='geometric')@{n}",
