@@ -180,11 +180,11 @@ def test_texts_must_be_there(server, files):
     pool, queries, documents, out = files(2)
     judge = Judge("m", url=f"{server.url}/v1")
     queries.write_text("query_id,text\nq0,jaguar\n")
-    with pytest.raises(InputError, match="query q1 is in the pool and has no text here"):
+    with pytest.raises(InputError, match="query 'q1' is in the pool and has no text here"):
         LLMRating(pool, out, judge, queries=queries, documents=documents)
     queries.write_text("query_id,text\nq0,jaguar\nq1,holes\n")
     documents.write_text("doc_id,text\nd0,a\n")
-    with pytest.raises(InputError, match="document d1 of query q1 is in the pool"):
+    with pytest.raises(InputError, match="document 'd1' of query 'q1' is in the pool"):
         LLMRating(pool, out, judge, queries=queries, documents=documents)
     with pytest.raises(UsageError, match="name a file with the criteria of this scale"):
         LLMRating(pool, out, judge, queries=queries, documents=documents, scale="detail")

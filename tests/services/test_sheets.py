@@ -105,7 +105,7 @@ def test_texts_of_queries_and_documents():
     head, rows = sheets(POOL, ["ann"], queries=queries, documents=documents).tables["ann"]
     assert head[3:6] == ["query text", "title", "grade of document"]
     assert {row[3] for row in rows} == {" =HYPERLINK(1)"}
-    with pytest.raises(InputError, match="document 1E5 of query q is in the pool and has no text"):
+    with pytest.raises(InputError, match="document '1E5' of query 'q' is in the pool and"):
         sheets(POOL, ["ann"], documents=documents.filter(pl.col("doc_id") == "a"))
 
 
@@ -184,13 +184,17 @@ def test_cannot_tell_has_its_reason(sheet):
 @pytest.mark.parametrize(
     ("document", "cells", "told"),
     [
-        ("3-4", {"document": "04.Mrz"}, r"\(the pool says query q, document 3-4\); 04.Mrz looks"),
+        (
+            "3-4",
+            {"document": "04.Mrz"},
+            r"\(the pool says query 'q', document '3-4'\); 04.Mrz looks",
+        ),
         ("3-4", {"document": "2026-03-04 00:00:00"}, "looks like a date"),
-        ("007", {"document": "7"}, r"document 007\); 7 may have lost zeros"),
+        ("007", {"document": "7"}, r"document '007'\); 7 may have lost zeros"),
         ("1E5", {"document": "1E+05"}, "looks like a number that a spreadsheet program shortened"),
         ("a", {"document": "b"}, "the ids are not those that were given out"),
         ("a", {"document": ""}, "document is empty"),
-        ("a", {"check": "", "document": "new"}, "document new of query q is not in the pool"),
+        ("a", {"check": "", "document": "new"}, "document 'new' of query 'q' is not in the pool"),
         ("a", {"grade": "good"}, "grade 'good' is no number"),
         ("a", {"grade": "1,5"}, "grade '1,5' is no number; write one, with a point"),
         ("a", {"grade": "nan"}, "grade 'nan' is no number"),

@@ -39,7 +39,7 @@ def as_drawn(judged: Qrels, sample: pl.DataFrame, rest: Qrels | None = None) -> 
     if len(strange):
         query, document = strange.row(0)[:2]
         problem = (
-            f"document {document} of query {query} has a grade and is not in the sample "
+            f"document '{document}' of query '{query}' has a grade and is not in the sample "
             f"({len(strange)} such); estimates need to know its chance: take it out."
         )
         raise InputError(problem, source=judged.name)
@@ -58,11 +58,13 @@ def _undrawn(judged: Qrels, rest: Qrels) -> pl.DataFrame:
     graded = rest.table.filter(pl.col("grade") != UNDRAWN)
     if len(graded):
         query, document, grade = graded.select(*PAIR, "grade").row(0)
-        problem = f"document {document} of query {query} has grade {grade:g}, where -1 is needed."
+        problem = (
+            f"document '{document}' of query '{query}' has grade {grade:g}, where -1 is needed."
+        )
         raise InputError(problem, source=rest.name)
     both = judged.table.join(rest.table, on=PAIR, how="semi")
     if len(both):
         query, document = both.row(0)[:2]
-        problem = f"document {document} of query {query} was drawn and is in the rest too."
+        problem = f"document '{document}' of query '{query}' was drawn and is in the rest too."
         raise InputError(problem, source=rest.name)
     return rest.table.select(*PAIR, "grade")

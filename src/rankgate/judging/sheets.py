@@ -119,7 +119,9 @@ def filled(
             reader.refuse_both(grade, reason)
             who = reader.rater(rater)
             if (other := seen.setdefault((*pair, who), where)) != where:
-                problem = f"{who} rates {pair[1]} of query {pair[0]} here and in {other}; keep one."
+                problem = (
+                    f"{who} rates '{pair[1]}' of query '{pair[0]}' here and in {other}; keep one."
+                )
                 raise DuplicateError(problem, source=each.label, line=row.line)
             places.append((each.label, row.line))
             rows.append({
@@ -200,12 +202,12 @@ class _Reader:
         fits = check_of(query, document)
         if check and check != fits:
             raise self.error(
-                f"query {query}, document {document}: the ids are not those that were given out"
+                f"query '{query}', document '{document}': the ids are not those that were given out"
                 f"{self._ought(check, known)}; {_suspect(query, document)}"
             )
         if known is not None and fits not in known:
             raise self.error(
-                f"document {document} of query {query} is not in the pool; was a row added?"
+                f"document '{document}' of query '{query}' is not in the pool; was a row added?"
             )
         return query, document
 
@@ -224,7 +226,7 @@ class _Reader:
         if known is None or check not in known:
             return ""
         query, document = known[check]
-        return f" (the pool says query {query}, document {document})"
+        return f" (the pool says query '{query}', document '{document}')"
 
     def grade(self, scale: Scale | None) -> float | None:
         cell = self.row.cells.get("grade")

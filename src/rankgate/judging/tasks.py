@@ -65,8 +65,8 @@ def tasks_of(
         key = (query, document) if len(by) > 1 else (document,)
         if documents is not None and key not in shown:
             problem = (
-                f"document {document} of query {query} is in the pool and has no text here; add "
-                "it, or leave it out of the pool."
+                f"document '{document}' of query '{query}' is in the pool and has no text here; "
+                "add it, or leave it out of the pool."
             )
             raise InputError(problem, source=label)
         told.append(Task(query, document, asked.get((query,), {}), shown.get(key, {})))

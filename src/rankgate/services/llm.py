@@ -257,5 +257,5 @@ def _refuse_silent(part: list[Task], queries: Any) -> None:  # noqa: ANN401 - a 
     for task in part:
         if not task.query:
             label = str(queries) if isinstance(queries, str | Path) else "queries"
-            problem = f"query {task.query_id} is in the pool and has no text here; add it."
+            problem = f"query '{task.query_id}' is in the pool and has no text here; add it."
             raise InputError(problem, source=label)
