@@ -63,16 +63,7 @@ def _block(
         table[line, column] = values[rows]
         return table
 
-    whose, which = index.rows(aligned.codes[chosen])
-    grades = index.grades[which]
-    judged = np.bincount(whose[grades >= 0], minlength=T)
-    pools = np.bincount(whose, minlength=T)
-    order = np.arange(len(whose)) - np.repeat(np.cumsum(pools) - pools, pools)
-    ideal = np.zeros((T, max(1, int(judged.max(initial=0)))))
-    real = grades >= 0  # the best grade stands first, so real ones come before negative ones
-    ideal[whose[real], order[real]] = grades[real]
-    below = np.zeros((T, int((pools - judged).max(initial=0))))
-    below[whose[~real], (pools[whose] - 1 - order)[~real]] = grades[~real]
+    ideal, below, judged, pooled = _pools(index, aligned.codes[chosen])
     block = Judged(
         rank=spread(aligned.rank.astype(np.int32), PAD, np.int32),
         grade=spread(aligned.grade, 0, np.float64),
@@ -83,9 +74,31 @@ def _block(
         below=below,
         retrieved=aligned.retrieved[chosen],
         judged=judged,
-        pooled=pools,
+        pooled=pooled,
         relevant=judged,
         relevant_retrieved=counts,
         level=np.nan,
     )
     return aligned.codes[chosen], block
+
+
+def _pools(
+    index: Laid, codes: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """What each query's pool holds.
+
+    Returns:
+        grades of 0 or more, the best first; those below 0, the lowest first; how many grades of 0
+        or more there are, and how many in all.
+    """
+    T = len(codes)
+    whose, which = index.rows(codes)
+    grades = index.grades[which]
+    real = grades >= 0  # the best grade stands first, so real ones come before negative ones
+    judged, pooled = np.bincount(whose[real], minlength=T), np.bincount(whose, minlength=T)
+    order = np.arange(len(whose)) - np.repeat(np.cumsum(pooled) - pooled, pooled)
+    ideal = np.zeros((T, max(1, int(judged.max(initial=0)))))
+    ideal[whose[real], order[real]] = grades[real]
+    below = np.zeros((T, int((pooled - judged).max(initial=0))))
+    below[whose[~real], (pooled[whose] - 1 - order)[~real]] = grades[~real]
+    return ideal, below, judged, pooled

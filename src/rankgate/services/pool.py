@@ -146,10 +146,7 @@ def pool(
         placed = ORDERS[order].place(ranks, kept, names, known, rel)
     done = _judged(kept, judged)
     left = in_order(placed.join(done, on=_PAIR, how="anti", maintain_order="left"))
-    size = batch or max(len(left), 1)
-    left = left.with_columns((pl.int_range(pl.len()) // size + 1).alias("batch")).join(
-        drawn, on="query_id", how="left", maintain_order="left"
-    )
+    left = _in_batches(left, batch).join(drawn, on="query_id", how="left", maintain_order="left")
     told = shuffled(left, seed) if shuffle else left
     made_by = {
         "depth": deep, "order": order, "seed": seed, "shuffled": shuffle, "batch": batch,
@@ -163,6 +160,11 @@ def pool(
         "queries": told["query_id"].n_unique(),
     }  # fmt: skip
     return Pool(_columns(told), rest, tuple(names), counts, made_by)
+
+
+def _in_batches(told: pl.DataFrame, size: int | None) -> pl.DataFrame:
+    size = size or max(len(told), 1)
+    return told.with_columns((pl.int_range(pl.len()) // size + 1).alias("batch"))
 
 
 def _columns(told: pl.DataFrame) -> pl.DataFrame:

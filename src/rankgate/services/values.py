@@ -46,37 +46,16 @@ def values_of(baseline: Side, candidate: Side, unequal: str) -> Values:
     Raises:
         UsageError: queries that only one side ran, where ``unequal`` is ``refuse``.
     """
-    lacking = {side.name: _lacking(side) for side in (baseline, candidate)}
-    one, two = lacking[baseline.name], _lacking(candidate)
-    apart = sorted((one | two) - (one & two))
+    one, two = _lacking(baseline), _lacking(candidate)
+    apart = sorted(one ^ two)
     if apart and unequal == "refuse":
         raise UsageError(_unequal(baseline.name, one - two, candidate.name, two - one))
-    tables = [
+    ours, theirs = (
         side.scores.select("query_id", "metric", "value", "why") for side in (baseline, candidate)
-    ]
-    both = tables[0].join(
-        tables[1], on=["query_id", "metric"], how="full", coalesce=True, suffix="_other"
     )
-    dropped = set(apart) if unequal == "drop" else set()
-    excluded = [
-        pl.DataFrame(
-            {
-                "query_id": sorted(dropped),
-                "metric": None,
-                "reason": "only one of the systems ran it",
-            },
-            schema=_EXCLUDED,
-        )
-    ]
-    both = both.filter(~pl.col("query_id").is_in(list(dropped)))
-    hole = both.filter(pl.col("value").is_null() | pl.col("value_other").is_null())
-    excluded.append(
-        hole.select(
-            "query_id",
-            "metric",
-            pl.coalesce("why", "why_other", pl.lit("no value on one side")).alias("reason"),
-        ).sort("metric", "query_id")
-    )
+    both = ours.join(theirs, on=["query_id", "metric"], how="full", coalesce=True, suffix="_other")
+    dropped = apart if unequal == "drop" else []
+    both = both.filter(~pl.col("query_id").is_in(dropped))
     query_ids = both["query_id"].unique().sort().to_list()
     metrics = baseline.metrics
     return Values(
@@ -84,11 +63,24 @@ def values_of(baseline: Side, candidate: Side, unequal: str) -> Values:
         metrics,
         _matrix(both, "value", query_ids, metrics),
         _matrix(both, "value_other", query_ids, metrics),
-        pl.concat(excluded),
+        _excluded(dropped, both),
     )
 
 
 _EXCLUDED = {"query_id": pl.String, "metric": pl.String, "reason": pl.String}
+
+
+def _excluded(dropped: list[str], both: pl.DataFrame) -> pl.DataFrame:
+    """What has no part in the comparison, and why: queries of one side, values of one side."""
+    apart = {"query_id": dropped, "metric": None, "reason": "only one of the systems ran it"}
+    hole = both.filter(pl.col("value").is_null() | pl.col("value_other").is_null())
+    why = pl.coalesce("why", "why_other", pl.lit("no value on one side")).alias("reason")
+    return pl.concat(
+        [
+            pl.DataFrame(apart, schema=_EXCLUDED),
+            hole.select("query_id", "metric", why).sort("metric", "query_id"),
+        ]
+    )
 
 
 def _lacking(side: Side) -> set[str]:
