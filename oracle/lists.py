@@ -14,16 +14,15 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from agreement import Found, note
+from carded import carded
 from table import LIST_PEERS, Peer
 from worlds import COUNT, KINDS, SEED, World, worlds
 
 from environment import environment
-from rankgate.services.scorecard import Beside, scorecard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 HOME = Path(__file__).parent
 WORK = HOME / "work"
@@ -114,32 +113,9 @@ def _compare(cases: list[World], case: World, lines: list[dict[str, Any]], found
             found.left_out[reasons[0]][line["metric"]] += 1
         else:
             wanted.append(line)
-    ours = _ours(case, [line["metric"] for line in wanted], found.peer.convention)
+    ours = carded(case, [line["metric"] for line in wanted], found.peer.convention)
     for line in wanted:
         note(case, line, ours[line["metric"]], found)
-
-
-def _ours(case: World, names: list[str], convention: str) -> Mapping[str, float | None]:
-    """The figures of the scorecard, by the names that the peer has for them."""
-    run = [(user, item, -float(rank)) for user, items in case["lists"].items()
-           for rank, item in enumerate(items)]  # fmt: skip
-    qrels = {user: dict.fromkeys(items, 1) for user, items in case["relevant"].items()}
-    pairs = [(user, item) for user, items in case["train"].items() for item in items]
-    items = [(item, *numbers, _words(numbers)) for item, numbers in case["features"].items()]
-    beside = Beside(
-        train=pl.DataFrame(pairs, schema=["user", "item"], orient="row"),
-        items=pl.DataFrame(items, schema=["item_id", "x", "y", "z", "kind"], orient="row"),
-        features=("x", "y", "z"),
-        category="kind",
-    )
-    frame = pl.DataFrame(run, schema=["query_id", "doc_id", "score"], orient="row")
-    told = scorecard(qrels, frame, names, convention, beside, resamples=1).figures
-    return dict(zip(told["metric"], told["value"], strict=True))
-
-
-def _words(numbers: list[float]) -> str:
-    """An item's categories: the numbers of it that are above 0."""
-    return "|".join(name for name, number in zip("xyz", numbers, strict=True) if number > 0)
 
 
 def _page(found: list[Found]) -> str:

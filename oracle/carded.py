@@ -1,0 +1,37 @@
+"""What rankgate's scorecard has for a world; the tests of the values that are kept ask it too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.services.scorecard import Beside, scorecard
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from worlds import World
+
+
+def carded(case: World, names: list[str], convention: str) -> Mapping[str, float | None]:
+    """The figures of the scorecard, by the names that the peer has for them."""
+    run = [(user, item, -float(rank)) for user, items in case["lists"].items()
+           for rank, item in enumerate(items)]  # fmt: skip
+    qrels = {user: dict.fromkeys(items, 1) for user, items in case["relevant"].items()}
+    pairs = [(user, item) for user, items in case["train"].items() for item in items]
+    items = [(item, *numbers, _words(numbers)) for item, numbers in case["features"].items()]
+    beside = Beside(
+        train=pl.DataFrame(pairs, schema=["user", "item"], orient="row"),
+        items=pl.DataFrame(items, schema=["item_id", "x", "y", "z", "kind"], orient="row"),
+        features=("x", "y", "z"),
+        category="kind",
+    )
+    frame = pl.DataFrame(run, schema=["query_id", "doc_id", "score"], orient="row")
+    told = scorecard(qrels, frame, names, convention, beside, resamples=1).figures
+    return dict(zip(told["metric"], told["value"], strict=True))
+
+
+def _words(numbers: list[float]) -> str:
+    """An item's categories: the numbers of it that are above 0."""
+    return "|".join(name for name, number in zip("xyz", numbers, strict=True) if number > 0)
