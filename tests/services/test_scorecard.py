@@ -16,6 +16,7 @@ from rankgate.data.candidates import sample
 from rankgate.errors import InputError, UsageError
 from rankgate.metrics.lists import NONE
 from rankgate.metrics.lists.coverage import Coverage
+from rankgate.report.evaluation import render
 from rankgate.scoring.world import World, grouped, numbers, one_hot, places
 
 QRELS = {"u": {"a": 1, "b": 1}, "v": {"c": 1}, "w": {"a": 1}, "x": {"d": 1}}
@@ -79,7 +80,9 @@ def test_without_metrics_those_are_told_for_which_all_is_there():
     )  # fmt: skip
     assert {"Novelty@10", "Miscalibration@10", "Serendipity@10", "AWRF@10",
             "TemporalDiversity@10"} <= set(full.metrics)  # fmt: skip
-    with pytest.raises(UsageError, match="Novelty@5 needs how often items were seen before"):
+    with pytest.raises(
+        UsageError, match="Novelty@5 needs how often items were seen before: training; give train"
+    ):
         rankgate.scorecard(QRELS, {"good": GOOD}, ["Novelty@5"])
     with pytest.raises(UsageError, match="did you mean Novelty"):
         rankgate.scorecard(QRELS, {"good": GOOD}, ["Novelt@5"])
@@ -119,6 +122,18 @@ def test_sampled_candidates_mark_every_figure(tmp_path):
     told = rankgate.scorecard(QRELS, {"same": SAME}, ["P@1", "Coverage@1"], candidates=str(place))
     assert told.metrics == ("P@1 sampled(1)", "Coverage@1 sampled(1)")
     assert any("never compare" in line for line in told.warnings)
+    named = rankgate.read_qrels(QRELS, "test.sampled-1.qrels")  # as split calls its file
+    told = rankgate.scorecard(named, {"same": SAME}, ["P@1"])
+    assert (told.metrics, told.candidates) == (("P@1 sampled(1)",), "sampled(1)")
+    assert any("never compare" in line for line in told.warnings)
+    words = "sampled(1) candidates: never compare these figures with exact ones"
+    told = [rankgate.evaluate(each, {"same": SAME}, ["P@1"]) for each in (named, QRELS)]
+    for form in ("table", "markdown", "latex"):
+        assert [words in render(each, form).replace("\\", "") for each in told] == [True, False]
+    assert [words in each._repr_html_() for each in told] == [True, False]
+    told = [rankgate.compare(each, GOOD, SAME, ["P@1"]).warnings for each in (named, QRELS)]
+    words = "sampled(1) candidates: metrics on sampled candidates can put systems"
+    assert [any(line.startswith(words) for line in each) for each in told] == [True, False]
     mixed = tmp_path / "mixed.csv"
     mixed.write_text("user,item,candidates\nu,a,sampled(1)\nu,b,sampled(2)\n")
     with pytest.raises(InputError, match="candidates of several kinds"):
@@ -130,7 +145,7 @@ def test_seen_items_are_told_or_taken_out():
     assert "same: 4 places show what the user had in training" in " ".join(told.warnings)
     dropped = rankgate.scorecard(QRELS, {"same": SAME}, ["Coverage@2"], train=TRAIN, drop_seen=True)
     assert not any("had in training" in line for line in dropped.warnings)
-    assert any("1 of 4 users get no item" in line for line in dropped.warnings)  # u had both
+    assert any("1 of 4 users gets no item" in line for line in dropped.warnings)  # u had both
     with pytest.raises(UsageError, match="give it with train"):
         rankgate.scorecard(QRELS, {"same": SAME}, drop_seen=True)
 

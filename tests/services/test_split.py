@@ -102,6 +102,15 @@ def test_what_leaks_is_counted_and_told():
     assert split(log, Plan("global")).folds[0].leaks.ahead == 0
 
 
+def test_one_of_a_kind_is_told_in_the_singular():
+    rows = [("u", "a", 1), ("u", "a", 1), ("u", "b", 2), ("v", "a", 3), ("w", "c", 4)]
+    log = pl.DataFrame(rows, schema=["user", "item", "at"], orient="row")
+    words = " ".join(rankgate.split(log, "global", share=0.25).report().split())
+    for told in ("1 row equal to another", "1 user only in the test", "1 item only in the test",
+                 "1 item is in the test only"):  # fmt: skip
+        assert told in words, told
+
+
 def test_what_a_user_had_is_no_ground_truth_of_unseen_items():
     log = log_of([("c", "w", 4), ("c", "w", 5), ("d", "x", 6), ("d", "y", 7)])
     assert split(log, Plan("leave-last")).folds[0].judgments.table.rows() == [("d", "y", 1.0)]

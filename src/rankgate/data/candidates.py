@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,25 @@ WARNING = (
     "metrics on sampled candidates can put systems into another order than the exact ones "
     "(Krichene & Rendle, KDD 2020); never compare the two."
 )
+
+
+_SAMPLED = re.compile(r"\.sampled-(\d+)\b")
+
+
+def mark_in(name: str) -> str:
+    """The mark of judgments whose name says that their candidates were sampled, else nothing.
+
+    >>> mark_in("test.sampled-99.qrels"), mark_in("test.qrels")
+    ('sampled(99)', '')
+    """
+    found = _SAMPLED.search(name)
+    return f"sampled({found[1]})" if found else ""
+
+
+def warned(name: str) -> tuple[str, ...]:
+    """What to know of figures by judgments of this name: their candidates may be sampled."""
+    mark = mark_in(name)
+    return (f"{mark} candidates: {WARNING}",) if mark else ()
 
 
 @dataclass(frozen=True)

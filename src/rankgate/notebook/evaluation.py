@@ -10,7 +10,7 @@ import polars as pl
 from rankgate import services
 from rankgate.notebook.picture import Picture, pictured
 from rankgate.report import as_html
-from rankgate.report.evaluation import counts, means, rules
+from rankgate.report.evaluation import counts, means, rules, sampled
 from rankgate.services import DEFAULT_METRICS
 from rankgate.services.card_inputs import Beside
 from rankgate.services.tradeoff import tradeoff
@@ -83,7 +83,7 @@ class Evaluation(services.Evaluation):
         return (
             as_html.table(means(self))
             + as_html.table(counts(self))
-            + as_html.paragraph(rules(self))
+            + "".join(map(as_html.paragraph, (rules(self), *sampled(self))))
         )
 
 

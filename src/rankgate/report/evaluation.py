@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankgate.data.candidates import mark_in
 from rankgate.report import as_csv, as_json, as_latex, as_markdown, as_text
 from rankgate.report.grid import Grid, printable
 from rankgate.report.numbers import column, decimal
@@ -34,7 +35,8 @@ def render(result: Evaluation, form: str, *, per_query: bool = False) -> str:
 
 
 def _text(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001 - as every form takes it
-    parts = [as_text.fitted(means(result)), as_text.fitted(counts(result)), rules(result)]
+    foot = "\n".join([rules(result), *sampled(result)])
+    parts = [as_text.fitted(means(result)), as_text.fitted(counts(result)), foot]
     if per_query:
         named = zip(result.runs, queries(result), strict=True)
         told = [f"{printable(run.run)}\n{as_text.fitted(grid)}" for run, grid in named]
@@ -44,7 +46,7 @@ def _text(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001 - as ever
 
 def _markdown(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
     parts = [as_markdown.table(means(result)), as_markdown.table(counts(result))]
-    parts.append(as_markdown.escaped(rules(result)))
+    parts += [as_markdown.escaped(line) for line in (rules(result), *sampled(result))]
     if per_query:
         for run, grid in zip(result.runs, queries(result), strict=True):
             parts += [f"**{as_markdown.escaped(run.run)}**", as_markdown.table(grid)]
@@ -53,7 +55,7 @@ def _markdown(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
 
 def _latex(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
     counted = counts(result).flat
-    lines = [rules(result)]
+    lines = [rules(result), *sampled(result)]
     for name, *cells in counted.rows:
         named = zip(counted.head[1:], cells, strict=True)
         told = ", ".join(f"{head} {cell}" for head, cell in named)
@@ -142,3 +144,9 @@ def rules(result: Evaluation) -> str:
     """Whose judgments and whose rules stand behind the numbers, in a line."""
     name, digits = result.convention["name"], result.convention["hash"]
     return f"judgments {printable(result.qrels)}, convention {name} ({digits})"
+
+
+def sampled(result: Evaluation) -> list[str]:
+    """That candidates were sampled, in a line, where the name of the judgments says so."""
+    mark = mark_in(result.qrels)
+    return [f"{mark} candidates: never compare these figures with exact ones"] if mark else []

@@ -63,7 +63,7 @@ def _title(told: SplitFigures) -> str:
 def _facts(told: SplitFigures) -> list[tuple[str, str]]:
     rows = [("judgments", _truth(told)), ("candidates", _candidates(told))]
     if told.repeated:
-        rows.append(("left out", f"{told.repeated:,} rows that were equal to another"))
+        rows.append(("left out", _so_many(told.repeated, "rows equal to another")))
     return [*rows, ("shared", _shared(told))]
 
 
@@ -87,7 +87,7 @@ def _candidates(told: SplitFigures) -> str:
     if told.candidates in words:
         return words[told.candidates]
     short = _sum(told, lambda fold: fold.short)
-    fewer = f"; {short:,} users had fewer to draw from" if short else ""
+    fewer = f"; {_so_many(short, 'users had fewer to draw from')}" if short else ""
     return f"{told.candidates}: each user's judged items and negatives that were drawn{fewer}"
 
 
@@ -101,7 +101,12 @@ def _shared(told: SplitFigures) -> str:
         (sum(each.ahead for each in leaks), "rows of training not before the first of the test"),
         (sum(each.same_time for each in leaks), "users with one time on both sides"),
     ]
-    return "; ".join(f"{count:,} {what}" for count, what in sums if count) or "nothing"
+    return "; ".join(_so_many(count, what) for count, what in sums if count) or "nothing"
+
+
+def _so_many(count: int, what: str) -> str:
+    """A number of what stands in the plural, its first word being the noun."""
+    return f"1 {what.replace('s ', ' ', 1)}" if count == 1 else f"{count:,} {what}"
 
 
 def _sum(told: SplitFigures, of: Callable[[FoldFigures], int]) -> int:

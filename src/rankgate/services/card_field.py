@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import read_qrels, read_run
+from rankgate.data.candidates import mark_in
 from rankgate.errors import UsageError
 from rankgate.metrics.facets import FacetMetric
 from rankgate.metrics.lists.declare import ListMetric
@@ -74,6 +75,7 @@ class Field:
         """
         tables = Tables.of(beside)
         topics = read_qrels(qrels, subtopics=True)
+        tables = replace(tables, mark=tables.mark or mark_in(topics.name))
         judgments = topics.by_document()
         if tables.items and beside.category and not topics.by_subtopic:
             topics = by_category(judgments, tables.items.ids, tables.items.words(beside.category))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rankgate.data.items import Described
     from rankgate.data.meetings import Meetings
     from rankgate.metrics.declare import Metric
+    from rankgate.metrics.lists.declare import Need
     from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.index import Index
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
 _PAIR = ["query_id", "doc_id"]
 DEPTH = 10
 """How far lists are looked at where a metric has no cutoff."""
+GIVEN: Mapping[Need, str] = {
+    "seen": "train", "relevant": "judgments", "history": "train", "baseline": "obvious",
+    "earlier": "earlier", "features": "items and features", "categories": "items and category",
+    "groups": "items and group", "alike": "it to Listed",
+}  # fmt: skip
+"""What is given for each need, as the options of the scorecard are called."""
 EVERY = "every system"
 """The name under which earlier lists are those of every system."""
 

@@ -78,7 +78,8 @@ def of_lists(world: World, listed: Listed) -> Iterator[str]:
     """What is odd about one system's lists, a sentence each."""
     empty = int((listed.lengths == 0).sum())
     if empty:
-        yield f"{empty:,} of {len(world.queries):,} users get no item."
+        verb = "gets" if empty == 1 else "get"
+        yield f"{empty:,} of {len(world.queries):,} users {verb} no item."
     if world.seen is not None:
         shown = np.unique(listed.items[listed.shown])
         fresh = int(np.count_nonzero(world.seen[shown] == 0))
@@ -87,7 +88,8 @@ def of_lists(world: World, listed: Listed) -> Iterator[str]:
     if listed.history is not None:
         again = int(among(listed.items, listed.history).sum())
         if again:
-            yield f"{again:,} places show what the user had in training."
+            what = "1 place shows" if again == 1 else f"{again:,} places show"
+            yield f"{what} what the user had in training."
 
 
 def _unknown(run: Run, queries: pl.Series) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.data.candidates import warned
 from rankgate.data.comparison import METRICS, PLANS, Comparison, Identity, Side
 from rankgate.errors import UsageError
 from rankgate.services import compared as parts
@@ -233,7 +234,11 @@ def _comparison(
         slices=slices,
         interactions=interactions,
         judged=judged,
-        warnings=(*parts.uneven(judged, depth), *cautions(pair.figures, values, way)),
+        warnings=(
+            *warned(base.qrels),
+            *parts.uneven(judged, depth),
+            *cautions(pair.figures, values, way),
+        ),
         level=way.level,
         interval=way.interval,
         test=way.test,

@@ -22,7 +22,7 @@ from rankgate.scoring.lists import firsts
 from rankgate.scoring.mean import NOTHING_RETRIEVED
 from rankgate.scoring.sheets import tops_by_number
 from rankgate.scoring.world import World, by_row, places
-from rankgate.services.card_inputs import EVERY, Tables, world_of
+from rankgate.services.card_inputs import EVERY, GIVEN, Tables, world_of
 from rankgate.services.judged import by_ids, rankings_of
 from rankgate.services.training import Train
 
@@ -30,19 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rankgate.data import Scores
-    from rankgate.metrics.lists.declare import ListMetric, Need
+    from rankgate.metrics.lists.declare import ListMetric
     from rankgate.metrics.lists.listed import Codes, Listed
     from rankgate.scoring import Convention
     from rankgate.scoring.lists import Places
     from rankgate.services.card_inputs import Beside
     from rankgate.services.judged import Judged, Rankings
-
-_GIVEN: Mapping[Need, str] = {
-    "seen": "train", "relevant": "judgments", "history": "train", "baseline": "obvious",
-    "earlier": "earlier", "features": "items and features", "categories": "items and category",
-    "groups": "items and group", "alike": "it to Listed",
-}  # fmt: skip
-"""What is given for each need."""
 
 _EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
 
@@ -198,7 +191,7 @@ class Listing:
         found = replace(world.listed(_EMPTY, earlier, drawn), items=top.among(world.items))
         for label, metric in self.metrics.items():
             for need in metric.lacks(found):
-                word, way = NEEDS[need], _GIVEN[need]
+                word, way = NEEDS[need], GIVEN[need]
                 raise UsageError(f"{label} needs {word}; give {way}, or see rankgate scorecard.")
         return found
 

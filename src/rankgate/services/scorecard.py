@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
 from rankgate.metrics.facets import FACET_METRICS
-from rankgate.metrics.lists import LIST_METRICS
+from rankgate.metrics.lists import LIST_METRICS, NEEDS
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.services.card_field import Field
 from rankgate.services.card_figures import dominated, figures
-from rankgate.services.card_inputs import DEPTH, Beside, missing
+from rankgate.services.card_inputs import DEPTH, GIVEN, Beside
 from rankgate.services.card_parts import Sliced
 from rankgate.services.card_slices import parts_of
 from rankgate.services.card_warnings import warnings_of
@@ -175,9 +175,9 @@ def _possible(chosen: dict[str, Metric], listed: Listed, *, asked: bool) -> dict
     """The metrics for which all is there; one that was asked for must be among them."""
     found = {}
     for label, metric in chosen.items():
-        lacks = missing(metric, listed)
+        lacks = metric.lacks(listed) if isinstance(metric, ListMetric) else ()
         if lacks and asked:
-            raise UsageError(f"{label} needs {lacks}.")
+            raise UsageError(f"{label} needs {NEEDS[lacks[0]]}; give {GIVEN[lacks[0]]}.")
         if not lacks:
             found[label] = metric
     return found

@@ -133,7 +133,6 @@ def warnings_of(plan: Plan, candidates: str, folds: Sequence[FoldFigures]) -> tu
         told.append("a random split is good for teaching, not for a claim.")
     unknown = sum(fold.leaks.items_only_test for fold in folds)
     if unknown and not plan.way.startswith("cold"):
-        told.append(
-            f"{unknown:,} items are in the test only: a system that learns ids cannot find them."
-        )
+        what = "1 item is" if unknown == 1 else f"{unknown:,} items are"
+        told.append(f"{what} in the test only: a system that learns ids cannot find new items.")
     return tuple(told)
