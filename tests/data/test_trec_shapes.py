@@ -174,3 +174,22 @@ def test_real_judgments_by_subtopic(shared):
     for year, rows, topics in (("2009", 27_964, 50), ("2010", 9_006, 48)):
         table = contents_of(folder / year / f"{year}.diversity.qrels.gz").qrels.table
         assert (len(table), table["query_id"].n_unique()) == (rows, topics)
+
+
+@pytest.mark.parametrize(
+    "queries", ["1 1 1 2 2 3", "1 2 1 2 3 3", "1 2 3 4 5 6", "a.b a.b b b b b"]
+)
+def test_pieces_of_judgments_are_the_whole(monkeypatch, queries):
+    """Whatever a piece is: whole queries, or everything where a query comes back."""
+    ids = [query.replace(".", " ") for query in queries.split()]
+    table = pl.DataFrame({"query_id": ids, "doc_id": list("abcdef"), "grade": [1.0, 0, 2, 0, 1, 3]})
+    told = set()
+    for piece in (1, 2, 3, 100):
+        monkeypatch.setattr("rankgate.data.trec_write._PIECE", piece)
+        out = io.BytesIO()
+        told.add((named("trec").write(Contents(qrels=Qrels(table)), out), out.getvalue()))
+    grades = (1, 0, 2, 0, 1, 3)
+    lines = zip(queries.replace(".", "_").split(), "abcdef", grades, strict=True)
+    ((losses, data),) = told
+    assert data.decode() == "".join(f"{query} 0 {doc} {grade}\n" for query, doc, grade in lines)
+    assert len(losses) == ("." in queries)

@@ -34,6 +34,13 @@ def pairs_of(frame: pl.DataFrame, starts: NDArray[np.int64] | None = None) -> ND
     return queries
 
 
+def hashed_twice(pairs: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The hashes that stand twice or more; almost surely none where no pair does."""
+    ordered = np.sort(pairs)
+    twice: NDArray[np.uint64] = ordered[1:][ordered[1:] == ordered[:-1]]
+    return twice
+
+
 def refuse_duplicates(
     frame: pl.DataFrame,
     pairs: NDArray[np.uint64],
@@ -57,8 +64,7 @@ def refuse_duplicates(
     Raises:
         DuplicateError: with the pair and both lines.
     """
-    ordered = np.sort(pairs)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    twice = hashed_twice(pairs)
     if not len(twice):
         return
     suspects = (

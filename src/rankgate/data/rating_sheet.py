@@ -13,7 +13,7 @@ from rankgate.data.contents import Contents
 from rankgate.data.repeated import once
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import BinaryIO
 
     from rankgate.data.format import Loss
@@ -44,10 +44,17 @@ def judged(
     rows = found.rows
     single, place, repeated = once(rows.select(*_PAIR, "grade"), found.place, last=last)
     qrels, notes = tables.judgments(single, source.stem, place)
-    documents = rows.filter(pl.col("doc_id").is_not_null()).select(*_PAIR, *found.others)
-    pool = documents.unique(_PAIR, keep="first", maintain_order=True)
-    more = found.others or len(pool) > len(qrels.table)
-    return Contents(qrels=qrels, documents=pool if more else None, notes=(*repeated, *notes))
+    documents = _documents(rows, found.others, len(qrels.table))
+    return Contents(qrels=qrels, documents=documents, notes=(*repeated, *notes))
+
+
+def _documents(rows: pl.DataFrame, others: Sequence[str], graded: int) -> pl.DataFrame | None:
+    """The documents of each query with their fields; None where all are judged and none has any."""
+    named = rows.filter(pl.col("doc_id").is_not_null())
+    if not others and not named["grade"].null_count():
+        return None
+    pool = named.select(*_PAIR, *others).unique(_PAIR, keep="first", maintain_order=True)
+    return pool if others or len(pool) > graded else None
 
 
 def pool_of(contents: Contents) -> pl.DataFrame:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from rankgate.data import tables
 from rankgate.data.format import Loss
+from rankgate.data.run import starts_of
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 _UNHELD = r"^[#\x{FEFF}]|[\x00-\x20\x7F]"  # blanks end a field; a line with # is a comment
 _INSTEAD = "_"
 _EXAMPLES = 3
+_PIECE = 1 << 20  # rows written at one time, or one query that has more
 
 
 def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -71,7 +75,20 @@ def judgments(
 
 def _judged(qrels: Qrels) -> Iterator[pl.DataFrame]:
     grade = tables.whole(qrels.table)
-    yield qrels.table.select("query_id", pl.lit("0").alias("iteration"), "doc_id", grade)
+    for frame in _pieces(qrels.table):
+        yield frame.select("query_id", pl.lit("0").alias("iteration"), "doc_id", grade)
+
+
+def _pieces(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The rows, some whole queries at a time; all at once where the rows of a query stand apart."""
+    starts = starts_of(table["query_id"])
+    if table["query_id"].gather(starts).n_unique() < len(starts):
+        yield table
+        return
+    cuts = starts[np.searchsorted(starts, np.arange(0, len(table), _PIECE))[1:] - 1]
+    ends = [*np.unique(cuts[cuts > 0]).tolist(), len(table)]
+    for begin, end in pairwise([0, *ends]):
+        yield table.slice(begin, end - begin)
 
 
 def _ranked(run: Run) -> Iterator[pl.DataFrame]:
