@@ -52,6 +52,17 @@ def test_each_kind_is_drawn_as_svg_with_its_stamp(each, results):
     assert "undefined" not in drawn
 
 
+@pytest.mark.parametrize("name", ["deltas", "scatter"])
+def test_a_panel_that_is_alone_keeps_its_heading(name, results):
+    full = results["comparison"]
+    first = full.names[0]
+    told = kind(name).draw(replace(full, metrics=full.metrics.filter(metric=first)))
+    words = "".join(_parsed(told.svg()).itertext())
+    row = full.metrics.row(0, named=True)
+    assert f"{first}: " in words
+    assert f"{row['wins']} won, {row['ties']} tied, {row['losses']} lost" in words
+
+
 def test_the_same_figures_give_the_same_bytes(each, results):
     one, two = (each.draw(results[each.needs]) for _ in range(2))
     assert one.svg() == two.svg()

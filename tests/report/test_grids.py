@@ -2,6 +2,8 @@
 
 import csv
 import io
+import shutil
+import subprocess
 
 import pytest
 
@@ -84,6 +86,36 @@ def test_signs_of_latex_are_printed_as_they_are():
     assert as_latex.escaped("50%_&#${}") == r"50\%\_\&\#\$\{\}"
     assert as_latex.escaped("~^\\") == (r"\textasciitilde{}\textasciicircum{}\textbackslash{}")
     assert as_latex.escaped("–") == "--"
+
+
+def test_latex_prints_what_its_font_of_text_has_in_other_places():
+    assert as_latex.escaped("p <0.001 | >1") == "p $<$0.001 $|$ $>$1"
+    assert as_latex.escaped("[-0.05, +0.1]") == "[$-$0.05, +0.1]"
+    assert as_latex.escaped("run-2") == "run-2"
+
+
+def test_a_row_of_latex_is_not_taken_by_the_end_of_the_row_above():
+    rows = as_latex.table(Grid(("[run]", "AP"), (("[2cm]", "0.5"), ("*", "0.4")))).split("\n")
+    assert [rows[2], *rows[4:6]] == [
+        r"{}[run] & AP \\",
+        r"{}[2cm] & 0.5 \\",
+        r"{}* & 0.4 \\",
+    ]
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
+def test_latex_compiles_whatever_names_hold(tmp_path):
+    words = [word for word in NASTY if word.isascii()]
+    words += ["[2cm]", "<0.001", "-0.5", "`'\"", "é – → ✔ ✘ Δ ≥ ρ Φ … ᵃᵇ"]
+    told = as_latex.table(Grid(("[name]", "AP"), tuple((word, "-0.5") for word in words)))
+    (tmp_path / "told.tex").write_text(
+        r"\documentclass{article}\usepackage{booktabs}\begin{document}"
+        f"\n{told}\n" r"\end{document}",
+        encoding="utf-8",
+    )  # fmt: skip
+    words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "told.tex"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout[-1500:].decode(errors="replace")
 
 
 @pytest.mark.parametrize("word", NASTY)

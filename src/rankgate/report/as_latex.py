@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from rankgate.report.grid import Grid, printable
 from rankgate.report.leaderboard import DIGITS, LETTERS
 
+_MINUS = re.compile(r"(?<!\w)-(?=\d)")
 _SIGNS = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{sign: f"${sign}$" for sign in "<>|"},  # the font of text has other signs in their places
+    "`": r"\textasciigrave{}",
     "–": "--",
     "−": "$-$",
     "→": r"$\rightarrow$",
@@ -42,7 +47,7 @@ def table(grid: Grid) -> str:
     """
     grid = grid.flat
     columns = "".join("l" if i in grid.left else "r" for i in range(len(grid.head)))
-    head, *rows = (" & ".join(map(escaped, words)) + r" \\" for words in (grid.head, *grid.rows))
+    head, *rows = (_row(words) for words in (grid.head, *grid.rows))
     return "\n".join(
         [
             rf"\begin{{tabular}}{{{columns}}}",
@@ -56,6 +61,12 @@ def table(grid: Grid) -> str:
     )
 
 
+def _row(words: tuple[str, ...]) -> str:
+    cells = " & ".join(map(escaped, words))
+    kept = "{}" if cells.startswith(("[", "*")) else ""  # the end of the row above would take them
+    return rf"{kept}{cells} \\"
+
+
 def escaped(text: str) -> str:
-    """A word with its special signs printed as they are."""
-    return "".join(_SIGNS.get(sign, sign) for sign in printable(text))
+    """A word with its special signs printed as they are, and the minus of a number as one."""
+    return "".join(_SIGNS.get(sign, sign) for sign in _MINUS.sub("−", printable(text)))

@@ -143,9 +143,10 @@ def signed_axis() -> Any:  # noqa: ANN401 - as above
 
 
 def in_columns(panels: Sequence[Any], columns: int = 2, spacing: int = 28) -> Any:  # noqa: ANN401
-    """Panels beside and below each other, each with scales of its own."""
-    if len(panels) == 1:
-        return panels[0]
+    """Panels beside and below each other, each with scales of its own.
+
+    One panel is put in a frame too: the picture's words take the place of its own heading.
+    """
     joined = altair().concat(*panels, columns=columns, spacing=spacing)
     return joined.resolve_scale(x="independent", y="independent", color="independent")
 
