@@ -70,7 +70,7 @@ def test_several_raters_share_a_file_and_agree_reads_it(run, pool, tmp_path):
     rows = [row["doc_id"] for row in rows_of(out)]
     assert sorted(rows[:6]) == sorted(rows[6:])
     assert rows[:6] != rows[6:]  # each in an order of their own
-    told = agree(out, samples=20)
+    told = agree(out, resamples=20)
     assert told.found.counts["raters"] == 2
     assert told.found.coefficients["raw agreement"].value == pytest.approx(5 / 6)
 

@@ -27,7 +27,7 @@ def test_the_whole_way(tmp_path):
             writer.writerows(rows)
     back = rankgate.collect(paths, pool=told)
     assert "12 grades by 2 raters" in back._repr_html_()
-    agreed = rankgate.agree(back.ratings, samples=20)
+    agreed = rankgate.agree(back.ratings, resamples=20)
     assert agreed.found.coefficients["raw agreement"].value == 5 / 6
     assert "6 of 6 pairs have two grades or more" in agreed._repr_html_()
     judged = rankgate.resolve(back.ratings, "mean")

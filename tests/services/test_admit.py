@@ -86,7 +86,7 @@ def test_the_order_of_systems_under_a_judge_who_turns_grades_round():
 def test_people_and_a_language_model_at_trec(shared):
     place = shared / "rag25-human-vs-llm"
     told = admit(
-        place / "qrels.rag25.test.txt.gz", place / "qrels.rag25.test-umbrela2.txt.gz", samples=200
+        place / "qrels.rag25.test.txt.gz", place / "qrels.rag25.test-umbrela2.txt.gz", resamples=200
     )
     found = told.admission
     assert (found.pairs, found.queries) == (10_284, 22)
@@ -125,7 +125,7 @@ def test_the_order_of_sixteen_systems_under_a_simulated_judge(shared):
     covid = shared / "trec-covid-r1"
     qrels = read_qrels(covid / "qrels.covid-round1.txt")
     runs = sorted((covid / "runs").iterdir())
-    told = admit(qrels, simulated(qrels, confusion, 0), runs, ["nDCG@10"], samples=200)
+    told = admit(qrels, simulated(qrels, confusion, 0), runs, ["nDCG@10"], resamples=200)
     (order,) = told.admission.orders
     assert order.pairs == 120
     assert 0.5 < order.tau < 1  # noise of single grades hardly moves means over thirty topics

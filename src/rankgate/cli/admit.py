@@ -52,7 +52,7 @@ from rankgate.services.admit import DEMANDS, METRICS, admit
     show_default=True,
     help="The least rank correlation of the systems' order under both.",
 )
-@options.samples
+@options.resamples
 @options.seed
 @options.form(*FORMS)
 @options.output
@@ -69,7 +69,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     alpha: float,
     bias: float,
     tau: float,
-    samples: int,
+    resamples: int,
     seed: int,
     form: str,
     output: str | None,
@@ -89,7 +89,7 @@ def command(  # noqa: PLR0917 - click passes them by name
         told = admit(
             people, judge, runs, metrics, convention,
             demands=replace(DEMANDS, pairs=pairs, alpha=alpha, bias=bias, tau=tau),
-            scale=scale, samples=samples, seed=seed,
+            scale=scale, resamples=resamples, seed=seed,
             on_progress=progress,
         )  # fmt: skip
     deliver(styled(render(told, form, width(output)), form, output), output)

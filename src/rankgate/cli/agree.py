@@ -41,7 +41,7 @@ from rankgate.services.rerated import DRAWS, rerated
     help="Sets of raters that are drawn for that.",
 )
 @options.scale
-@options.samples
+@options.resamples
 @options.seed
 @options.from_
 @options.form(*FORMS)
@@ -55,7 +55,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rule: str,
     draws: int,
     scale: str | None,
-    samples: int,
+    resamples: int,
     seed: int,
     from_: str | None,
     form: str,
@@ -74,7 +74,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     if baseline and not candidate:
         raise UsageError("a comparison takes two runs: rankgate agree RATINGS BASELINE CANDIDATE.")
     refuse_clashes((ratings, *(run for run in (baseline, candidate) if run)), output)
-    told = agree(ratings, scale=scale, samples=samples, seed=seed, from_=from_)
+    told = agree(ratings, scale=scale, resamples=resamples, seed=seed, from_=from_)
     if baseline and candidate:
         with Progress(draws) as progress:
             effect = rerated(

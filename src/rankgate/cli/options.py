@@ -60,9 +60,8 @@ setting = click.option(
 seed = click.option(
     "--seed", type=int, default=0, show_default=True, help="Of everything that is drawn at random."
 )
-samples = click.option(
+resamples = click.option(
     "--resamples",
-    "samples",
     type=click.IntRange(min=1),
     default=2000,
     show_default=True,

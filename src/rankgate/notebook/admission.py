@@ -53,7 +53,7 @@ def admit(
     *,
     demands: Demands = service.DEMANDS,
     scale: str | None = None,
-    samples: int = 2000,
+    resamples: int = 2000,
     seed: int = 0,
 ) -> Admitted:
     """Hold a judge's grades, of a language model or of clicks, against people's.
@@ -66,7 +66,7 @@ def admit(
         convention: whose rules the numbers follow.
         demands: what the judge must show.
         scale: the grades that were possible, such as ``"graded"`` or ``"0..4"``.
-        samples: replicates of the intervals of agreement.
+        resamples: replicates of the intervals of agreement.
         seed: of the replicates.
 
     Raises:
@@ -79,6 +79,6 @@ def admit(
     """
     told = service.admit(
         people, judge, runs, metrics, convention,
-        demands=demands, scale=scale, samples=samples, seed=seed,
+        demands=demands, scale=scale, resamples=resamples, seed=seed,
     )  # fmt: skip
     return Admitted(**{each.name: getattr(told, each.name) for each in fields(told)})

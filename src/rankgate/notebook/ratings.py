@@ -112,7 +112,7 @@ def agree(
     ratings: Any,  # noqa: ANN401 - a path, a frame, ratings
     *,
     scale: str | None = None,
-    samples: int = 2000,
+    resamples: int = 2000,
     seed: int = 0,
     from_: str | None = None,
 ) -> Agreed:
@@ -121,7 +121,7 @@ def agree(
     Args:
         ratings: a path, a frame, or ratings.
         scale: the grades that were possible: a name, a range or a list.
-        samples: replicates of the bootstrap over pairs.
+        resamples: replicates of the bootstrap over pairs.
         seed: of the bootstrap.
         from_: the name of the file's format.
 
@@ -129,7 +129,7 @@ def agree(
         InputError: ratings that cannot be read; none has a grade.
         UsageError: no such scale or format.
     """
-    told = agree_service.agree(ratings, scale=scale, samples=samples, seed=seed, from_=from_)
+    told = agree_service.agree(ratings, scale=scale, resamples=resamples, seed=seed, from_=from_)
     return Agreed(**{each.name: getattr(told, each.name) for each in fields(told)})
 
 

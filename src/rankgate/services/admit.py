@@ -56,13 +56,13 @@ class Admitted:
         admission: the verdict, its demands and their figures.
         asked: the demands' bounds.
         convention: that systems were scored by; None without runs.
-        samples, seed: of the intervals of agreement.
+        resamples, seed: of the intervals of agreement.
     """
 
     admission: Admission
     asked: Demands
     convention: Mapping[str, Any] | None
-    samples: int
+    resamples: int
     seed: int
 
     @property
@@ -76,7 +76,7 @@ class Admitted:
             **to_dict(self.admission),
             "asked": vars(self.asked),
             "convention": self.convention,
-            "samples": self.samples,
+            "resamples": self.resamples,
             "seed": self.seed,
         }
 
@@ -90,7 +90,7 @@ def admit(
     *,
     demands: Demands = DEMANDS,
     scale: str | None = None,
-    samples: int = 2000,
+    resamples: int = 2000,
     seed: int = 0,
     on_progress: Callable[[str], None] | None = None,
 ) -> Admitted:
@@ -107,7 +107,7 @@ def admit(
         how: the convention.
         demands: what the judge must show.
         scale: the grades that were possible, as ``scale_of`` reads it.
-        samples: replicates of the intervals of agreement.
+        resamples: replicates of the intervals of agreement.
         seed: of the replicates.
         on_progress: told what is being done.
 
@@ -119,16 +119,15 @@ def admit(
     ours, theirs = read_qrels(people), read_qrels(judge)
     both = overlap(ours, theirs)
     say("agreement")
-    found = agreements(
-        ratings_of(both), scale=scale_of(scale) if scale else ours.scale, samples=samples, seed=seed
-    )
+    graded_on = scale_of(scale) if scale else ours.scale
+    found = agreements(ratings_of(both), scale=graded_on, samples=resamples, seed=seed)
     systems, orders, convention = _systems(both, runs, metrics, how, say)
     told = Admission(
         (ours.name, ours.sha256), (theirs.name, theirs.sha256), len(both),
         both["query_id"].n_unique(), found, bias_of(both), systems, orders,
     )  # fmt: skip
     told = replace(told, demands=demanded(told, demands))
-    return Admitted(told, demands, convention, samples, seed)
+    return Admitted(told, demands, convention, resamples, seed)
 
 
 _SYSTEMS = {"metric": pl.String, "system": pl.String, "people": pl.Float64, "judge": pl.Float64,

@@ -25,14 +25,14 @@ class Agreed:
     Attributes:
         found: every figure.
         alarms: what looks wrong, the gravest first.
-        samples: replicates of each interval.
+        resamples: replicates of each interval.
         seed: of the replicates.
         effect: what raters do to a comparison; None where no runs were given.
     """
 
     found: Agreements
     alarms: tuple[Alarm, ...]
-    samples: int
+    resamples: int
     seed: int
     effect: Rerated | None = None
 
@@ -50,7 +50,7 @@ class Agreed:
                 name: {"value": told.value, "low": told.low, "high": told.high, "level": told.level}
                 for name, told in found.coefficients.items()
             },
-            "samples": self.samples,
+            "resamples": self.resamples,
             "seed": self.seed,
             **{name: _rows(getattr(found, name)) for name in _TABLES},
             "effect": self.effect.to_dict() if self.effect else None,
@@ -64,7 +64,7 @@ def agree(
     ratings: Any,  # noqa: ANN401 - a path, a frame, ratings
     *,
     scale: str | None = None,
-    samples: int = 2000,
+    resamples: int = 2000,
     seed: int = 0,
     from_: str | None = None,
 ) -> Agreed:
@@ -73,7 +73,7 @@ def agree(
     Args:
         ratings: a path (``-`` is standard input), a frame, or ratings.
         scale: the grades that were possible: a name, a range or a list, as ``scale_of`` reads it.
-        samples: replicates of the bootstrap over pairs.
+        resamples: replicates of the bootstrap over pairs.
         seed: of the bootstrap.
         from_: the name of the file's format.
 
@@ -83,8 +83,8 @@ def agree(
     """
     said = read_ratings(ratings, from_=from_)
     grades = scale_of(scale) if scale else None
-    found = agreements(said, scale=grades, samples=samples, seed=seed)
-    return Agreed(found, alarms(found), samples, seed)
+    found = agreements(said, scale=grades, samples=resamples, seed=seed)
+    return Agreed(found, alarms(found), resamples, seed)
 
 
 def _rows(table: pl.DataFrame) -> list[dict[str, Any]]:
