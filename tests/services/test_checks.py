@@ -11,6 +11,7 @@ from rankgate.data.contents import Contents
 from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
 from rankgate.data.told import Note
+from rankgate.errors import InputError
 from rankgate.services.checks import CHECKS
 from rankgate.services.validate import checks, validate
 
@@ -315,3 +316,9 @@ def test_bytes_that_are_no_text_have_no_line_ends(tmp_path):
 def test_gains_beyond_all_numbers(found):
     assert "no number" in found(qrels(0, 2000))["huge-grade"].what
     assert "1.3e+30" in found(qrels(0, 100))["huge-grade"].what
+
+
+def test_a_frame_with_a_grade_that_is_no_number():
+    frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "grade": ["x"]})
+    with pytest.raises(InputError, match=r"qrels: a grade is no number: .*\[\"x\"\]"):
+        validate(frame)

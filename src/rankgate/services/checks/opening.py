@@ -149,7 +149,11 @@ def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  #
         held = formats.read_qrels(given) if part == "qrels" else formats.read_run(given)
         return _in_memory(held, as_, scale)
     number = "grade" if part == "qrels" else "score"
-    table = shaped(frame.lazy(), number, part).collect()
+    try:
+        table = shaped(frame.lazy(), number, part).collect()
+    except pl.exceptions.InvalidOperationError as error:
+        problem = f"a {number} is no number: {str(error).splitlines()[0]}."
+        raise InputError(problem, source=part) from None
     if part == "qrels":
         return Subject(
             "qrels", "memory", "", _NOTHING, judged=Judged(table, scale, (), Place("qrels"))
