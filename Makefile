@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test setup check explore format docs bench oracle validity fuzz clean
+.PHONY: demo test setup check tensors explore format docs bench oracle validity fuzz clean
 
 demo: setup            ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
@@ -20,6 +20,12 @@ check: .venv/.dev      ## format, lint, types, floors, and the quick tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q -m "not slow" tests/laws tests/metrics tests/data tests/scoring tests/stats tests/judging src
+
+tensors:               ## tests of matrices with torch and JAX, in an environment of their own
+	$(PYTHON) -m venv build/tensors
+	build/tensors/bin/python -m pip install -q -e '.[dev]'
+	PIP_CONSTRAINT= build/tensors/bin/python -m pip install -q torch==2.13.0 jax
+	build/tensors/bin/python -m pytest -q tests/notebook/test_matrices.py
 
 explore: .venv/.dev    ## tests of properties, on other inputs every time; an hour
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -m hypothesis tests
