@@ -190,6 +190,8 @@ def test_wrong_plans_are_refused():
     ):
         with pytest.raises(UsageError, match=told):
             Plan(**plan)
+    with pytest.raises(UsageError, match="no unit is called 'hours'; choose s, ms, us, ns, order"):
+        split(pl.DataFrame({"user": ["u"], "item": ["a"], "time": [1]}), unit="hours")
     with pytest.raises(UsageError, match="choose unseen, all, sampled"):
         split(LOG, candidates="none")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data import log_lists, log_tables
+from rankgate.data.clock import UNITS
 from rankgate.data.interactions import Interactions, interactions_of
 from rankgate.data.log_columns import mapped
 from rankgate.data.matrices import is_source, pairs_of, source_of
@@ -130,6 +131,8 @@ def opened(
     Raises:
         InputError, UsageError: as `read_interactions`; what is wrong in rows, when they are read.
     """
+    if unit not in (None, *UNITS):
+        raise UsageError(f"no unit is called '{unit}'; choose {', '.join(UNITS)}.")
     if not isinstance(log, str | Path | Source):
         rows, name, where = _in_memory(log, columns or {})
         return Raw(name, where, iter((rows,)), unit)

@@ -131,11 +131,6 @@ def weighted(table: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
     return mean, np.sqrt(spread * n / max(n - 1, 1)) / total
 
 
-def effective(weights: Floats) -> float:
-    """(Σw)² / Σw²: how many queries of equal weight would say as much (Kish 1965)."""
-    return float(weights.sum() ** 2 / (weights**2).sum())
-
-
 def skewness(delta: Floats) -> Floats:
     """(M,) the third standardised moment; 0 where nothing differs."""
     table = columns(delta)
