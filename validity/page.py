@@ -186,9 +186,9 @@ def _rates(cells: Sequence[Any]) -> str:
         "queries weighs as much as so many judged documents. Beside it the constant of 3 that it "
         "was before. Each judged document of two lists is hidden once, with a fifth of all. Brier "
         "scores of always guessing the share of relevant documents, and of both guesses; then how "
-        "far guesses of a tenth lie from what came of them, on average. The flips of the experiments "
-        "above are predicted as well by either: Brier scores of 0.0754 by the constant and 0.0753 "
-        "learnt.\n\n"
+        "far guesses of a tenth lie from what came of them, on average. The flips of the "
+        "experiments above are predicted as well by either: Brier scores of 0.0754 by the constant "
+        "and 0.0753 learnt.\n\n"
         + _table(("data", "pairs of runs", "documents", "the mean", "constant", "learnt",
                   "off, constant", "off, learnt"), rows)
     )  # fmt: skip
