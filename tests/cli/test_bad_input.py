@@ -226,3 +226,9 @@ def test_a_convention_that_there_is_not(run, good):
     ended = run("eval", *good, "--convention", "trek")
     assert ended.code == 2
     assert "unknown convention 'trek'; did you mean trec?" in ended.err
+
+
+def test_a_seed_below_zero(run, good):
+    ended = run("holes", *good, good[1], "--seed", "-1")
+    assert ended.code == 2
+    assert "'--seed': -1 is not in the range x>=0" in ended.err

@@ -9,7 +9,7 @@ import pytest
 
 from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
-from rankgate.errors import InputError
+from rankgate.errors import InputError, UsageError
 from rankgate.judging.agreement import agreements
 from rankgate.judging.alarms import alarms
 
@@ -174,3 +174,8 @@ def test_nobody_graded():
             Ratings(pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "rater": ["A"],
                                   "grade": [None]}))
         )  # fmt: skip
+
+
+def test_an_interval_takes_resamples():
+    with pytest.raises(UsageError, match="resamples=0: an interval takes 1 or more"):
+        agreements(ratings_of(HAND), samples=0)

@@ -58,7 +58,11 @@ setting = click.option(
     "RR.without_relevant=none; may be given several times (see rankgate conventions axes).",
 )
 seed = click.option(
-    "--seed", type=int, default=0, show_default=True, help="Of everything that is drawn at random."
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of everything that is drawn at random.",
 )
 resamples = click.option(
     "--resamples",

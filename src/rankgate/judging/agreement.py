@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.errors import InputError
+from rankgate.errors import InputError, UsageError
 from rankgate.judging.standing import PAIR, standing
 from rankgate.stats.agreement import Agreement, with_interval
 from rankgate.stats.kappa import (
@@ -102,7 +102,10 @@ def agreements(
 
     Raises:
         InputError: no rating has a grade.
+        UsageError: no replicate.
     """
+    if samples < 1:
+        raise UsageError(f"resamples={samples}: an interval takes 1 or more.")
     stand = standing(ratings)
     given = stand.table.filter(pl.col("grade").is_not_null())
     if given.is_empty():
