@@ -77,6 +77,22 @@ def test_a_failure_is_no_grade():
     ]
 
 
+@pytest.mark.parametrize(
+    ("status", "grade"),
+    [("0", None), (0.0, None), (False, None), ("false", None), ("1", 0.0), (1.0, 0.0), (True, 0.0)],
+)
+def test_a_status_in_other_clothes(status, grade):
+    """A status of text is no success: the 0 beside it would be a grade."""
+    found = read(lines(said(3, 1), said(0, status, "second")))
+    assert found.ratings.table["grade"].to_list() == [3.0, grade]
+
+
+@pytest.mark.parametrize("status", [None, 2, "failed", [0]])
+def test_a_status_that_nobody_knows(status):
+    with pytest.raises(InputError, match=r":2: result_status .* is neither 0 .* nor 1"):
+        read(lines(said(3, 1), said(0, status, "second")))
+
+
 def test_ids_where_there_are_some():
     found = read(lines(said(2, 1, qid="q1", docid="d1")))
     assert found.qrels.table.rows() == [("q1", "d1", 2.0)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import signal
 import subprocess
 import sys
@@ -123,6 +124,19 @@ def test_what_was_beside_the_target_before_is_told(tmp_path, run):
     assert convert(run, tmp_path / "b.csv").notes == ()
     (tmp_path / "q.csv.meta.jsonl").write_text("of a run\n")
     assert convert(read_qrels({"1": {"a": 2}}), tmp_path / "q.csv").notes == ()
+
+
+def test_a_run_goes_before_judgments_that_are_none(tmp_path):
+    """A snapshot of a case that nobody has rated: its table is the run."""
+    docs = {"5": [{"id": "d", "rated_only": False}, {"id": "e", "rated_only": False}]}
+    asked = [{"query_id": 5, "query_text": "red shoes", "ratings": {}}]
+    snapshot = {"id": 1, "name": "n", "time": "2024-04-23T00:00:00Z", "docs": docs}
+    (tmp_path / "a.json").write_text(json.dumps({**snapshot, "queries": asked, "scores": []}))
+    for name in ("a.csv", "a.parquet", "a.jsonl"):
+        told = convert(tmp_path / "a.json", tmp_path / name)
+        assert told.rows == {"runs": 2}
+        assert ("queries without judgments", 1) in [(loss.what, loss.count) for loss in told.losses]
+        assert read_run(tmp_path / name).table["doc_id"].to_list() == ["d", "e"]
 
 
 def test_tables_in_memory(tmp_path):

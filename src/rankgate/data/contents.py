@@ -99,6 +99,8 @@ class Contents:
     def _lost(self, name: str) -> tuple[Loss, ...]:
         part = getattr(self, name)
         table: pl.DataFrame = getattr(part, "table", part)
+        if name == "qrels" and table.is_empty():
+            return Loss.of("queries without judgments", part.unjudged)
         ids = [c for c in ("query_id", "doc_id", "metric") if c in table.columns]
         examples = tuple(" ".join(map(str, row)) for row in table.select(ids).head(3).rows())
         return (Loss(WORDS[name], len(table), examples),)

@@ -217,13 +217,19 @@ def chosen(
     if not parts:
         there = ", ".join(contents.parts) or "nothing"
         raise UsageError(f"the format holds {', '.join(holds)}, and there is {there}.")
-    part = parts[0]
+    part = _first_filled(contents, parts)
     lost = list(contents.losses(part, runs=1))
     if part == "qrels" and contents.qrels:
         lost += qrels_losses(contents.qrels, columns)
     if part == "runs":
         lost += run_losses(contents.runs[0])
     return part, tuple(lost)
+
+
+def _first_filled(contents: Contents, parts: Sequence[str]) -> str:
+    """The first part; judgments that are only names of queries go behind the others."""
+    bare = contents.qrels is not None and contents.qrels.table.is_empty()
+    return next((part for part in parts if not (part == "qrels" and bare)), parts[0])
 
 
 def qrels_losses(qrels: Qrels, kept: Sequence[str] = ()) -> Iterator[Loss]:

@@ -57,7 +57,7 @@ def read(source: Source) -> Contents:
         query, text = _named(value, "query", source, line)
         document, passage = _named(value, "passage", source, line)
         model = a_text(value, "model", where, source.label) or _NAME
-        lacks = value.get("result_status") in (0, False) or value.get("judgment") is None
+        lacks = not _succeeded(value, source, line) or value.get("judgment") is None
         grade, reason = (None, _FAILED) if lacks else (value["judgment"], None)
         comment = a_text(value, "reasoning", where, source.label)
         at = f"the judgment of {where}"
@@ -79,6 +79,21 @@ def read(source: Source) -> Contents:
         extra={_NAME: {"answers": made}},
         notes=Note.of("answers that could not be read, left unrated and not 0", failed),
     )
+
+
+def _succeeded(value: dict[str, Any], source: Source, line: int) -> bool:
+    """Whether the answer could be parsed; the status may have become a string on its way."""
+    status = value.get("result_status", 1)
+    known = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
+    found = known.get(str(status).strip().lower())
+    if found is None:
+        shown = "null" if status is None else repr(status)[:40]
+        problem = (
+            f"result_status {shown} is neither 0 (the answer could not be read, and its judgment "
+            "is none) nor 1; write which it is."
+        )
+        raise InputError(problem, source=source.label, line=line)
+    return found
 
 
 def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:

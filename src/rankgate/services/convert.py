@@ -270,7 +270,7 @@ def _counted(run: Run, counts: dict[str, int]) -> Run:
 def _rows(
     contents: Contents, writer: Format, lost: tuple[Loss, ...], counts: dict[str, int]
 ) -> dict[str, int]:
-    """By part the rows that were written."""
+    """By part the rows that were written; a part without any only where there is no other."""
     whole = {loss.what for loss in lost}
     rows: dict[str, int] = {}
     for part in contents.parts:
@@ -280,4 +280,4 @@ def _rows(
             table = getattr(getattr(contents, part), "table", getattr(contents, part))
             if WORDS[part] not in whole:
                 rows[part] = len(table)
-    return rows
+    return {part: count for part, count in rows.items() if count} or rows
