@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from rankgate.notebook.picture import Picture, pictured
+from rankgate.notebook.reporting import Reported
 from rankgate.report import admission as report
 from rankgate.report import as_html
 from rankgate.services import admit as service
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Admitted(service.Admitted):
+class Admitted(service.Admitted, Reported):
     """Whether a judge may stand beside people, and why; shows itself as tables."""
 
     @property

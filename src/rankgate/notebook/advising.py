@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from rankgate.notebook.reporting import Reported
 from rankgate.report import advice as report
 from rankgate.report import as_html
 from rankgate.report.advice_policy import policy
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Advice(service.Advice):
+class Advice(service.Advice, Reported):
     """Metrics for a task, with reasons and sources; shows itself as tables."""
 
     @property

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from rankgate.notebook.picture import Picture, pictured
+from rankgate.notebook.reporting import Reported
 from rankgate.report import as_html
 from rankgate.report import blindspots as report
 from rankgate.services import blindspots as service
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Blindness(service.Blindness):
+class Blindness(service.Blindness, Reported):
     """What metrics see of a change and of those that rankings undergo; shows itself as tables."""
 
     def plot(self, kind: str = "blindspots") -> Picture:

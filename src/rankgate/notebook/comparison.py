@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.notebook.picture import Picture, pictured
+from rankgate.notebook.reporting import reported
 from rankgate.report import as_html, comparison
+from rankgate.report.changes import WORST
 from rankgate.services import compare as service
 from rankgate.services.evaluate import DEFAULT_METRICS
 from rankgate.services.paired import Way
@@ -16,6 +18,7 @@ from rankgate.services.side import DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     import polars as pl
 
@@ -62,6 +65,18 @@ class Comparisons(service.Comparisons):
             "power": lambda: planned(self.only),
         }  # fmt: skip
         return pictured(kind, ways)
+
+    def report(self, path: str | Path, *, worst: int = WORST) -> None:
+        """Write a report: one HTML page that needs no network, or Markdown, LaTeX, CSV.
+
+        Args:
+            path: the file, which ends in .html, .md, .tex or .csv.
+            worst: how many of the queries that lost are shown, with both lists.
+
+        Raises:
+            UsageError: another ending.
+        """
+        reported(self.to_dict(lists=True), path, worst)
 
     def _repr_html_(self) -> str:
         parts = []

@@ -9,6 +9,7 @@ import polars as pl
 
 from rankgate import services
 from rankgate.notebook.picture import Picture, pictured
+from rankgate.notebook.reporting import Reported
 from rankgate.report import as_html
 from rankgate.report.evaluation import counts, means, rules, sampled
 from rankgate.services import DEFAULT_METRICS
@@ -29,7 +30,7 @@ _TRADEOFFS = ("scorecard", "pareto")
 
 
 @dataclass(frozen=True)
-class Evaluation(services.Evaluation):
+class Evaluation(services.Evaluation, Reported):
     """The values of one or more runs; the means in a table, every value in a frame."""
 
     @property

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate import services
 from rankgate.notebook.picture import Picture, pictured
+from rankgate.notebook.reporting import Reported
 from rankgate.report import as_html, explanation
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Explanation(services.Explanation):
+class Explanation(services.Explanation, Reported):
     """How one value of one query came about; shows itself as tables."""
 
     def plot(self, kind: str = "explain") -> Picture:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.gate.verdict import Verdict as Told
+from rankgate.notebook.reporting import Reported
 from rankgate.report import as_html, verdict, verdict_html
 from rankgate.services.card_inputs import EVERY, Beside
 from rankgate.services.gate import gate as gated
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Verdict(Told):
+class Verdict(Told, Reported):
     """Pass, fail or inconclusive, rule by rule; shows itself as a table."""
 
     @property

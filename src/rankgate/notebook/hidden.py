@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from rankgate.notebook.picture import Picture, pictured
+from rankgate.notebook.reporting import Reported
 from rankgate.report import as_html
 from rankgate.report import holes as report
 from rankgate.services import holes as service
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Hidden(service.Hidden):
+class Hidden(service.Hidden, Reported):
     """What unjudged documents could make of a difference; shows itself as tables."""
 
     def plot(self, kind: str = "holes") -> Picture:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from rankgate.notebook.picture import Picture, pictured
+from rankgate.notebook.reporting import Reported
 from rankgate.report import as_html
 from rankgate.report import stages as report
 from rankgate.services import stages as service
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Pipeline(service.Pipeline):
+class Pipeline(service.Pipeline, Reported):
     """The stages of a ranking; tables are Polars frames, and it shows itself as tables."""
 
     @property

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from rankgate.notebook.picture import Picture, pictured
+from rankgate.notebook.reporting import Reported
 from rankgate.report import agreement, as_html, collected, resolution
 from rankgate.services import agree as agree_service
 from rankgate.services import resolve as resolve_service
@@ -35,7 +36,7 @@ class Resolved(resolve_service.Resolved):
 
 
 @dataclass(frozen=True)
-class Agreed(agree_service.Agreed):
+class Agreed(agree_service.Agreed, Reported):
     """The agreement of raters; shows alarms, then tables."""
 
     def plot(self, kind: str = "agreement") -> Picture:

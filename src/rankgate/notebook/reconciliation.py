@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 from rankgate import services
 from rankgate.errors import UsageError
 from rankgate.notebook.picture import Picture, pictured
+from rankgate.notebook.reporting import Reported
 from rankgate.report import as_html, reconciliation, reconciliation_grids
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reconciliation(services.Reconciliation):
+class Reconciliation(services.Reconciliation, Reported):
     """Conventions by the number they give; shows itself as a table."""
 
     def __str__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -168,13 +168,30 @@ def _is_result(path: Path) -> bool:
         return False
 
 
+def held(raw: bytes, name: str = "") -> Results:
+    """What one result is reported from, whose JSON is at hand.
+
+    Args:
+        raw: its JSON.
+        name: what it is called; without it, as its kind.
+    """
+    told = _result(raw, Path(f"{name}.json"))
+    told = told if name else replace(told, path=Path(f"{told.kind or 'result'}.json"))
+    return Results("", (told,), (), texts_of_queries(None), texts_of_documents(None, []), "")
+
+
 def _read(path: Path) -> Result:
-    label = str(path)
     try:
         raw = path.read_bytes()
-        told = json.loads(raw)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}.", source=label) from None
+        raise InputError(f"cannot be read: {error.strerror}.", source=str(path)) from None
+    return _result(raw, path)
+
+
+def _result(raw: bytes, path: Path) -> Result:
+    label = str(path)
+    try:
+        told = json.loads(raw)
     except (ValueError, RecursionError):
         raise InputError("no whole JSON; write the result anew.", source=label) from None
     if told.get("schema_version") != VERSION:
