@@ -36,6 +36,7 @@ nitpick_ignore_regex = [("py:.*", r".*")]  # types of rooms that are not public,
 
 html_theme = "furo"
 html_title = "rankgate"
+templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["manual.css"]
 html_show_sphinx = False

@@ -154,5 +154,6 @@ def test_it_builds_without_a_warning_and_fetches_nothing(tmp_path):
         links = _Links()
         links.feed(page.read_text())
         assert not [link for link in links.fetched if re.match(r"(https?:)?//", link)], page
+        assert '<aside class="' not in page.read_text(), page  # each has a name to be told by
     for style in (tmp_path / "html").rglob("*.css"):
         assert not re.search(r"url\([\"']?(https?:)?//|@import", style.read_text()), style
