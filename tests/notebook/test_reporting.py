@@ -18,6 +18,7 @@ RESULTS = {
     "blindspots": lambda: rankgate.blindspots(QRELS, OLD, NEW, ["nDCG@3"]),
     "holes": lambda: rankgate.holes(QRELS, OLD, NEW, ["nDCG@10"]),
     "stages": lambda: rankgate.stages(QRELS, RUNS),
+    "scorecard": lambda: rankgate.scorecard(QRELS, RUNS, ["nDCG@3", "Coverage@3"]),
     "advise": lambda: rankgate.advise(QRELS, [OLD, NEW]),
 }
 

@@ -156,9 +156,9 @@ def test_what_is_no_slice_is_told():
 
 def test_every_form_shows_every_part(card):
     for form in ("text", "markdown", "latex", "csv", "html", "json"):
-        text = card.report(form)
+        text = card.render(form)
         for part in ("new", "heavy", "old", "head", "tail", "(none)"):
             assert part in text, (form, part)
-    assert max(map(len, card.report().splitlines())) <= 80
+    assert max(map(len, card.render().splitlines())) <= 80
     assert "<table>" in card._repr_html_()
-    assert "▲" not in card.report("latex")
+    assert "▲" not in card.render("latex")

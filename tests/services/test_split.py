@@ -105,7 +105,7 @@ def test_what_leaks_is_counted_and_told():
 def test_one_of_a_kind_is_told_in_the_singular():
     rows = [("u", "a", 1), ("u", "a", 1), ("u", "b", 2), ("v", "a", 3), ("w", "c", 4)]
     log = pl.DataFrame(rows, schema=["user", "item", "at"], orient="row")
-    words = " ".join(rankgate.split(log, "global", share=0.25).report().split())
+    words = " ".join(rankgate.split(log, "global", share=0.25).render().split())
     for told in ("1 row equal to another", "1 user only in the test", "1 item only in the test",
                  "1 item is in the test only"):  # fmt: skip
         assert told in words, told
@@ -241,5 +241,5 @@ def test_in_python(tmp_path):
     assert told.qrels.table["doc_id"].to_list() == ["p5", "q5", "r5"]
     assert "<table>" in told._repr_html_()
     assert "train.csv" in told.write(tmp_path)
-    assert told.report().startswith("log split by leave-last, 1 of each user")
+    assert told.render().startswith("log split by leave-last, 1 of each user")
     assert told.rule == Truth()

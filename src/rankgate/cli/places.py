@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +9,7 @@ import click
 
 from rankgate.errors import UsageError
 from rankgate.services.formats import without_format
+from rankgate.services.saving import save
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,29 +55,4 @@ def deliver(text: str | bytes, output: str | None = None) -> None:
         for begin in range(0, len(text), _PIECE):
             click.echo(text[begin : begin + _PIECE], nl=False)
         return
-    place = Path(str(output))
-    try:
-        if place.exists() and not place.is_file():  # a device or a pipe keeps being what it is
-            place.write_bytes(_bytes(text))
-        else:
-            _replace(place.resolve(), _bytes(text))
-    except OSError as error:
-        raise UsageError(f"{output}: cannot be written: {error.strerror}.") from None
-
-
-def _bytes(text: str | bytes) -> bytes:
-    return text.encode("utf-8") if isinstance(text, str) else text
-
-
-def _replace(place: Path, text: bytes) -> None:
-    """Write aside in the same folder, then move: a reader sees the old file or the new one."""
-    aside = place.with_name(f".{place.name}.{os.getpid()}")
-    try:
-        aside.write_bytes(text)
-        if place.exists():
-            shutil.copymode(place, aside)
-        aside.replace(place)
-    except BaseException:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
-        raise
+    save(str(output), text)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.notebook.picture import Picture, pictured
+from rankgate.notebook.reporting import Reported
 from rankgate.report import scorecard as report
 from rankgate.services import scorecard as service
 from rankgate.services.tradeoff import tradeoff_of
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Scorecard(service.Scorecard):
+class Scorecard(service.Scorecard, Reported):
     """Several systems by accuracy and by what their lists are like; tables are Polars frames."""
 
-    def report(self, form: str = "text") -> str:
+    def render(self, form: str = "text") -> str:
         """The card as text, Markdown, LaTeX, CSV, JSON, or as a page of HTML."""
         return report.render(self, form)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
@@ -11,9 +10,11 @@ from rankgate.report.charts import picture
 from rankgate.report.charts.forms import form_of, written
 from rankgate.report.charts.kinds import kind
 from rankgate.report.charts.page import page
+from rankgate.services.saving import save
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,7 @@ class Picture(picture.Picture):
             UsageError: another ending.
             MissingExtraError: the converter is not installed.
         """
-        told = written(self, form_of(str(path)), theme, scale)
-        Path(path).write_bytes(told.encode("utf-8") if isinstance(told, str) else told)
+        save(path, written(self, form_of(str(path)), theme, scale))
 
 
 def pictured(name: str, results: Mapping[str, Callable[[], Any]]) -> Picture:

@@ -11,6 +11,7 @@ from rankgate.report.changes import WORST
 from rankgate.report.outline_forms import csv, latex, markdown
 from rankgate.report.page import page
 from rankgate.services.results import held
+from rankgate.services.saving import save
 
 _FORMS = {".html": page, ".md": markdown, ".tex": latex, ".csv": csv}
 
@@ -45,4 +46,4 @@ def reported(told: dict[str, Any], path: str | Path, worst: int = WORST) -> None
     if form is None:
         raise UsageError(f"{path}: the name ends in one of {', '.join(_FORMS)}.")
     outlined = results.outline(held(as_json.dumped(told).encode()), worst)
-    Path(path).write_text(form(outlined), encoding="utf-8")
+    save(path, form(outlined))

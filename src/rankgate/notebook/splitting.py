@@ -46,7 +46,7 @@ class Split(service.Split):
         """
         return written(self, folder, to)
 
-    def report(self, form: str = "text") -> str:
+    def render(self, form: str = "text") -> str:
         """The figures of the parts, and what they share, as text, Markdown or JSON."""
         return report.render(self, form)
 

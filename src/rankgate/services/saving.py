@@ -1,0 +1,20 @@
+"""What was made, into a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.data.target import replacing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def save(path: str | Path, made: str | bytes) -> None:
+    """Write words or bytes into a file that is replaced in one step; a device is written to.
+
+    Raises:
+        UsageError: a folder, or a place where nothing can be written.
+    """
+    with replacing(path) as stream:
+        stream.write(made.encode("utf-8") if isinstance(made, str) else made)
