@@ -7,6 +7,7 @@ from math import log2
 
 import pytest
 
+from rankgate.report.reconciliation import digits_for
 from rankgate.scoring import CONVENTIONS
 
 LINEAR = (3 + 1 / log2(5)) / (3 + 1 / log2(3)) / 4 + 2 / (2 + 1 / log2(3)) / 4
@@ -52,6 +53,12 @@ def test_what_is_printed_adds_up(run, small):
     assert len(means) == 2
     assert len(effects) > 1
     assert means[0] + sum(effects) == pytest.approx(means[1], abs=1e-9)
+
+
+def test_numbers_that_differ_are_printed_so_that_they_do():
+    assert digits_for([0.25, None, 0.5]) == 4
+    assert digits_for([0.3931491, 0.3931492]) == 7
+    assert digits_for([0.39314900001, 0.39314900002]) == 11
 
 
 def test_whose_number_it_is(run, small):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FORMS = ("text", "json")
 """The forms of a reconciliation, by the name that ``--format`` takes."""
 
-_MOST_DIGITS = 6
+_MOST_DIGITS = 12  # what is nearer is one group
 _NUMBER = [7]  # the width of a mean, or of an effect with its sign
 
 

@@ -11,6 +11,7 @@ from rankgate.report.charts.picture import Picture
 from rankgate.report.charts.style import BLUE, RED
 from rankgate.report.charts.words import short
 from rankgate.report.numbers import decimal
+from rankgate.report.reconciliation import digits_for
 
 if TYPE_CHECKING:
     from rankgate.services import Reconciliation
@@ -73,10 +74,11 @@ def _chart(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Al
 
 
 def _numbers(rows: list[dict[str, Any]]) -> list[str]:
-    """Four decimals, or as many as tell the numbers apart."""
+    """Four decimals; or, for numbers that these make one of, as many as tell them apart."""
     told = [decimal(row["value"]) for row in rows]
+    digits = digits_for([row["value"] for row in rows])
     return [
-        word if told.count(word) == 1 else f"{row['value']:.6f}"
+        word if told.count(word) == 1 else f"{row['value']:.{digits}f}"
         for word, row in zip(told, rows, strict=True)
     ]
 
