@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import click
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 _CLEAR = "\r\x1b[K"
 
@@ -34,11 +31,6 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self.watched and self.done:
             click.echo(_CLEAR, err=True, nl=False)
