@@ -9,13 +9,45 @@
 
 Each message is one sentence: what is wrong, where, and how to mend it. The
 command line prints it after ``rankgate:`` and exits with status 2.
+
+Each error carries a `code`, such as ``"unknown-metric"``: programs and tests
+look at the code, and the message is free to be worded better.
 """
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 
 class RankgateError(Exception):
-    """Everything rankgate raises on purpose."""
+    """Everything rankgate raises on purpose.
+
+    Attributes:
+        code: What is wrong, in kebab case; the same problem has the same code everywhere.
+        problem: The message without the place.
+        source: The file or table with the problem; empty where there is none.
+        line: The line of `source`, from 1; None where there is none.
+    """
+
+    default_code: ClassVar[str] = "error"
+
+    def __init__(
+        self, problem: str, *, code: str = "", source: str = "", line: int | None = None
+    ) -> None:
+        """Make the message from the problem and its place.
+
+        Args:
+            problem: What is wrong and how to mend it.
+            code: What is wrong, in kebab case; by default the code of the class.
+            source: The file or table with the problem.
+            line: The line of `source`, from 1.
+        """
+        self.code = code or self.default_code
+        self.problem = problem
+        self.source = source
+        self.line = line
+        where = f"{source}:{line}: " if line else f"{source}: " if source else ""
+        super().__init__(f"{where}{problem}")
 
 
 class InputError(RankgateError):
@@ -24,31 +56,39 @@ class InputError(RankgateError):
     Ends of lines in what is quoted from the data are shown as ``\n``, so that it is one line.
     """
 
-    def __init__(self, problem: str, *, source: str = "", line: int | None = None) -> None:
+    default_code = "input-error"
+
+    def __init__(
+        self, problem: str, *, code: str = "", source: str = "", line: int | None = None
+    ) -> None:
         problem = problem.replace("\n", "\\n").replace("\r", "\\r")
-        self.problem = problem
-        self.source = source
-        self.line = line
-        where = f"{source}:{line}: " if line else f"{source}: " if source else ""
-        super().__init__(f"{where}{problem}")
+        super().__init__(problem, code=code, source=source, line=line)
 
 
 class DuplicateError(InputError):
     """A document that is ranked, or judged, twice for one query."""
 
+    default_code = "duplicate-document"
+
 
 class UsageError(RankgateError, ValueError):
     """Words that name nothing, or do not fit together."""
+
+    default_code = "usage-error"
 
 
 class FunctionError(UsageError):
     """A user's own function that failed, or gave no number; names the metric."""
 
-    def __init__(self, problem: str, row: int | None = None) -> None:
+    default_code = "function-failed"
+
+    def __init__(self, problem: str, row: int | None = None, *, code: str = "") -> None:
+        super().__init__(f"{problem}; mend the function.", code=code)
         self.problem = problem
         self.row = row  # the query's place in its block; None where the function saw all of it
-        super().__init__(f"{problem}; mend the function.")
 
 
 class MissingExtraError(RankgateError, ImportError):
     """A feature whose optional dependency is not installed; names the extra."""
+
+    default_code = "missing-extra"
