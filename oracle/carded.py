@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.services.scorecard import Beside, scorecard
+from rankgate.recommenders.scorecard import Beside, scorecard
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

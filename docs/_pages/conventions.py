@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE, code, label, prose, table, toctree
-from rankgate import services
-from rankgate.report import passports
+from rankgate.evaluation.conventions import axis_facts, conventions
+from rankgate.evaluation.documents import metric_details as passports
+from rankgate.evaluation.metric_details import passport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rankgate.services import AxisFacts, Choice, ConventionFacts
+    from rankgate.evaluation.conventions import AxisFacts, Choice, ConventionFacts
 
 _METRICS = ("nDCG", "DCG", "AP", "RR", "P", "R", "F", "Success", "Rprec", "ERR", "RBP", "Bpref")
 _SAME = "·"
@@ -19,7 +20,7 @@ _SAME = "·"
 
 def pages() -> Iterator[tuple[str, str]]:
     """Every page by its place below ``reference``."""
-    known = services.conventions()
+    known = conventions()
     yield "conventions/index.md", _index(known)
     yield "side-by-side.md", _side_by_side(known)
     for facts in known:
@@ -90,7 +91,7 @@ def _choice(choice: Choice) -> tuple[str, str, str]:
 
 
 def _side_by_side(known: Sequence[ConventionFacts]) -> str:
-    axes = [axis for axis in services.axis_facts() if len(axis.chosen) > 1]
+    axes = [axis for axis in axis_facts() if len(axis.chosen) > 1]
     plain = [axis for axis in axes if "." not in axis.name]
     parts = [
         MADE,
@@ -138,7 +139,7 @@ def _axis_row(name: str, axes: Sequence[AxisFacts]) -> list[str]:
 def _metric_row(name: str) -> list[str]:
     cells = [f"[{name}](conventions/{name}.md)"]
     for metric in _METRICS:
-        how = services.passport(metric).conventions[name]
+        how = passport(metric).conventions[name]
         (bound, relevant, _), *_ = passports.alike({name: how})
         told = [] if bound == passports.USUAL else [code(each) for each in bound.split(", ")]
         told += [] if relevant == "0" else [f"({relevant})"]

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE
-from rankgate.cli.plot import command
-from rankgate.report.charts.forms import written
-from rankgate.report.charts.kinds import KINDS
-from rankgate.services.pictured import Asked, result_for
+from rankgate.present.charts.forms import written
+from rankgate.reports.commands.plot import command
+from rankgate.reports.kinds import KINDS
+from rankgate.reports.pictured import Asked, result_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.report.charts.kind import Kind
+    from rankgate.present.charts.kind import Kind
 
 DATA = Path(__file__).parents[2] / "examples" / "search-stages"
 WORDS = {

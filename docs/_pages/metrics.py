@@ -8,17 +8,17 @@ from _pages.behaviour import panels, shown
 from _pages.drawing import figure
 from _pages.formulas import typeset
 from _pages.words import MADE, code, prose, table, toctree
-from rankgate import services
+from rankgate.evaluation.documents import metric_details as passports
+from rankgate.evaluation.metric_details import passport
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
-from rankgate.report import passports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from rankgate.evaluation.metric_details import Passport
     from rankgate.metrics.declare import Metric
-    from rankgate.services import Passport
 
 _FAMILIES = {
     "Of rankings": (CATALOGUE, "Judgments and a run; one value a query, then their mean."),
@@ -43,7 +43,7 @@ def pages() -> Iterator[tuple[str, str]]:
     known = [metric for family, _ in _FAMILIES.values() for metric in family]
     yield "index.md", _index()
     for metric in known:
-        yield f"{metric.name}.md", _page(metric, services.passport(metric.name))
+        yield f"{metric.name}.md", _page(metric, passport(metric.name))
 
 
 def _index() -> str:

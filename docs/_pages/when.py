@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE, label, prose, table
+from rankgate.advice.advise import choices
+from rankgate.advice.facts import DEPTH, PAGE, STAGES, TASKS, Facts
+from rankgate.advice.rules import CAUTIONS, ROLES, RULES, named, worded
+from rankgate.advice.sources import SOURCES
 from rankgate.metrics.names import parse
-from rankgate.services.advice_facts import DEPTH, PAGE, STAGES, TASKS, Facts
-from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, named, worded
-from rankgate.services.advice_sources import SOURCES
-from rankgate.services.advise import choices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate import services
-from rankgate.cli.terminal import painted
-from rankgate.report import conventions, passports, reconciliation
+from rankgate.console.terminal import painted
+from rankgate.evaluation.conventions import axis_facts, convention_facts, conventions
+from rankgate.evaluation.documents import conventions as convention_pages
+from rankgate.evaluation.documents import metric_details
+from rankgate.evaluation.metric_details import passport, passports
+from rankgate.explanation.documents import reconciliation
+from rankgate.explanation.reconcile import bridge, reconcile
+from rankgate.explanation.reported import reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,19 +37,19 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Every page with what stands in it."""
     data = EXAMPLE / "qrels.txt", EXAMPLE / "bm25.run"
     results = {
-        "reconcile": services.reconcile(*data, "nDCG@10"),
-        "reconcile-from-to": services.bridge(*data, "nDCG@10", "trec", "rre"),
-        "reconcile-value": services.reported(*data, "nDCG@10", "0.52"),
+        "reconcile": reconcile(*data, "nDCG@10"),
+        "reconcile-from-to": bridge(*data, "nDCG@10", "trec", "rre"),
+        "reconcile-value": reported(*data, "nDCG@10", "0.52"),
     }
     for width in WIDTHS:
         texts = {name: reconciliation.render(each, "text", width) for name, each in results.items()}
-        texts["conventions"] = conventions.render_all(services.conventions(), "text", width)
+        texts["conventions"] = convention_pages.render_all(conventions(), "text", width)
         for name in ("trec", "searchtweak"):
-            facts = services.convention_facts(name)
-            texts[f"conventions-show-{name}"] = conventions.render(facts, "text", width)
-        texts["conventions-axes"] = conventions.render_axes(services.axis_facts(), "text", width)
-        texts["metrics-nDCG"] = passports.render(services.passport("nDCG"), "text", width)
-        texts["metrics"] = passports.render_all(services.passports(), "text", width)
+            facts = convention_facts(name)
+            texts[f"conventions-show-{name}"] = convention_pages.render(facts, "text", width)
+        texts["conventions-axes"] = convention_pages.render_axes(axis_facts(), "text", width)
+        texts["metrics-nDCG"] = metric_details.render(passport("nDCG"), "text", width)
+        texts["metrics"] = metric_details.render_all(passports(), "text", width)
         for name, text in texts.items():
             yield HERE / f"{name}.{width}.txt", text
             yield HERE / f"{name}.{width}.ansi", painted(text)

@@ -14,7 +14,7 @@ import polars as pl
 from models import recommended
 
 import rankgate
-from rankgate.gate.policy import parsed
+from rankgate.gating.policy import parsed
 
 HERE = Path(__file__).parent
 METRICS = ["nDCG@10", "R@10", "R@20", "RR@10"]
@@ -56,7 +56,7 @@ def main(words: list[str]) -> int:
         told.qrels, runs, train=told.train, obvious=runs["popular"],
         slices=["activity", "popularity"], **(beside if own else {}),
     )  # fmt: skip
-    verdict = rankgate.gate(
+    verdict = rankgate.gating(
         told.qrels, *(rankgate.read_run(runs[name], name) for name in ("popular", "neighbours")),
         HERE / "gate.toml" if own else parsed(ANY_LOG, "recommend.py"), train=told.train,
     )  # fmt: skip

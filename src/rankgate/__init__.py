@@ -15,72 +15,49 @@ used, so that a command loads only what it needs.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgate.advice.verb import Advice, advise
+    from rankgate.blind_spots.verb import Blindness, blindspots
+    from rankgate.comparison.verb import Comparisons, compare
     from rankgate.data import read_qrels, read_run
     from rankgate.data.arrays import from_arrays
     from rankgate.data.matrices import Lists, Matrix
     from rankgate.errors import InputError, RankgateError, UsageError
-    from rankgate.metrics.custom import metric
-    from rankgate.notebook import (
-        Accumulator,
-        Admitted,
-        Advice,
-        Agreed,
-        Asked,
-        Blindness,
+    from rankgate.evaluation.notebook.accumulation import Accumulator
+    from rankgate.evaluation.notebook.evaluation import Evaluation, evaluate
+    from rankgate.evaluation.notebook.rules import Convention, Conventions, convention, conventions
+    from rankgate.explanation.notebook.explanation import Explanation, explain
+    from rankgate.explanation.notebook.reconciliation import (
         Bridge,
-        Collected,
-        Comparisons,
-        Convention,
-        Conventions,
-        Conversion,
-        Descriptions,
-        Evaluation,
-        Explanation,
         Finding,
-        Hidden,
-        Judge,
-        Pipeline,
-        Pool,
-        Prices,
         Reconciliation,
-        Resolved,
-        Reusability,
-        Scorecard,
-        Split,
-        Validation,
-        Verdict,
-        admit,
-        advise,
-        agree,
-        blindspots,
-        collect,
-        compare,
-        convention,
-        conventions,
-        convert,
-        describe,
-        evaluate,
-        explain,
-        gate,
-        holes,
-        plot,
-        pool,
-        rate,
         reconcile,
-        resolve,
-        reusability,
-        scorecard,
-        sheets,
-        split,
-        stages,
-        validate,
     )
+    from rankgate.files.notebook.conversion import Conversion, convert
+    from rankgate.files.notebook.description import Descriptions, describe
+    from rankgate.files.notebook.validation import Validation, validate
+    from rankgate.gating.verb import Verdict, gate
+    from rankgate.judging.notebook.admission import Admitted, admit
+    from rankgate.judging.notebook.model_rating import Asked, Judge, Prices, rate
+    from rankgate.judging.notebook.pooling import Pool, Reusability, pool, reusability
+    from rankgate.judging.notebook.ratings import (
+        Agreed,
+        Collected,
+        Resolved,
+        agree,
+        collect,
+        resolve,
+        sheets,
+    )
+    from rankgate.metrics.custom import metric
+    from rankgate.pipelines.verb import Pipeline, stages
+    from rankgate.recommenders.notebook.scorecard import Scorecard, scorecard
+    from rankgate.recommenders.notebook.split import Split, split
+    from rankgate.reports.notebook.plotting import plot
+    from rankgate.unjudged.verb import Hidden, holes
 
 __all__ = [
     "Accumulator",
@@ -148,68 +125,68 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Accumulator": "rankgate.notebook",
+    "Accumulator": "rankgate.evaluation.notebook.accumulation",
+    "Admitted": "rankgate.judging.notebook.admission",
+    "Advice": "rankgate.advice.verb",
+    "Agreed": "rankgate.judging.notebook.ratings",
+    "Asked": "rankgate.judging.notebook.model_rating",
+    "Blindness": "rankgate.blind_spots.verb",
+    "Bridge": "rankgate.explanation.notebook.reconciliation",
+    "Collected": "rankgate.judging.notebook.ratings",
+    "Comparisons": "rankgate.comparison.verb",
+    "Convention": "rankgate.evaluation.notebook.rules",
+    "Conventions": "rankgate.evaluation.notebook.rules",
+    "Conversion": "rankgate.files.notebook.conversion",
+    "Descriptions": "rankgate.files.notebook.description",
+    "Evaluation": "rankgate.evaluation.notebook.evaluation",
+    "Explanation": "rankgate.explanation.notebook.explanation",
+    "Finding": "rankgate.explanation.notebook.reconciliation",
+    "Hidden": "rankgate.unjudged.verb",
+    "InputError": "rankgate.errors",
+    "Judge": "rankgate.judging.notebook.model_rating",
     "Lists": "rankgate.data.matrices",
     "Matrix": "rankgate.data.matrices",
-    "Asked": "rankgate.notebook",
-    "Judge": "rankgate.notebook",
-    "Prices": "rankgate.notebook",
-    "rate": "rankgate.notebook",
-    "Agreed": "rankgate.notebook",
-    "Collected": "rankgate.notebook",
-    "Pool": "rankgate.notebook",
-    "Resolved": "rankgate.notebook",
-    "Reusability": "rankgate.notebook",
-    "agree": "rankgate.notebook",
-    "collect": "rankgate.notebook",
-    "plot": "rankgate.notebook",
-    "pool": "rankgate.notebook",
-    "resolve": "rankgate.notebook",
-    "reusability": "rankgate.notebook",
-    "sheets": "rankgate.notebook",
-    "Advice": "rankgate.notebook",
-    "advise": "rankgate.notebook",
-    "Pipeline": "rankgate.notebook",
-    "stages": "rankgate.notebook",
-    "Admitted": "rankgate.notebook",
-    "admit": "rankgate.notebook",
-    "Descriptions": "rankgate.notebook",
-    "Validation": "rankgate.notebook",
-    "describe": "rankgate.notebook",
-    "validate": "rankgate.notebook",
-    "Bridge": "rankgate.notebook",
-    "Finding": "rankgate.notebook",
-    "Reconciliation": "rankgate.notebook",
-    "reconcile": "rankgate.notebook",
-    "Split": "rankgate.notebook",
-    "split": "rankgate.notebook",
-    "Scorecard": "rankgate.notebook",
-    "scorecard": "rankgate.notebook",
-    "Convention": "rankgate.notebook",
-    "Conventions": "rankgate.notebook",
-    "convention": "rankgate.notebook",
-    "conventions": "rankgate.notebook",
-    "holes": "rankgate.notebook",
-    "gate": "rankgate.notebook",
-    "blindspots": "rankgate.notebook",
-    "Verdict": "rankgate.notebook",
-    "Hidden": "rankgate.notebook",
-    "Blindness": "rankgate.notebook",
-    "Comparisons": "rankgate.notebook",
-    "compare": "rankgate.notebook",
-    "Conversion": "rankgate.notebook",
-    "convert": "rankgate.notebook",
-    "Evaluation": "rankgate.notebook",
-    "Explanation": "rankgate.notebook",
-    "evaluate": "rankgate.notebook",
-    "explain": "rankgate.notebook",
-    "metric": "rankgate.metrics.custom",
+    "Pipeline": "rankgate.pipelines.verb",
+    "Pool": "rankgate.judging.notebook.pooling",
+    "Prices": "rankgate.judging.notebook.model_rating",
+    "RankgateError": "rankgate.errors",
+    "Reconciliation": "rankgate.explanation.notebook.reconciliation",
+    "Resolved": "rankgate.judging.notebook.ratings",
+    "Reusability": "rankgate.judging.notebook.pooling",
+    "Scorecard": "rankgate.recommenders.notebook.scorecard",
+    "Split": "rankgate.recommenders.notebook.split",
+    "UsageError": "rankgate.errors",
+    "Validation": "rankgate.files.notebook.validation",
+    "Verdict": "rankgate.gating.verb",
+    "admit": "rankgate.judging.notebook.admission",
+    "advise": "rankgate.advice.verb",
+    "agree": "rankgate.judging.notebook.ratings",
+    "blindspots": "rankgate.blind_spots.verb",
+    "collect": "rankgate.judging.notebook.ratings",
+    "compare": "rankgate.comparison.verb",
+    "convention": "rankgate.evaluation.notebook.rules",
+    "conventions": "rankgate.evaluation.notebook.rules",
+    "convert": "rankgate.files.notebook.conversion",
+    "describe": "rankgate.files.notebook.description",
+    "evaluate": "rankgate.evaluation.notebook.evaluation",
+    "explain": "rankgate.explanation.notebook.explanation",
     "from_arrays": "rankgate.data.arrays",
+    "gate": "rankgate.gating.verb",
+    "holes": "rankgate.unjudged.verb",
+    "metric": "rankgate.metrics.custom",
+    "plot": "rankgate.reports.notebook.plotting",
+    "pool": "rankgate.judging.notebook.pooling",
+    "rate": "rankgate.judging.notebook.model_rating",
     "read_qrels": "rankgate.data",
     "read_run": "rankgate.data",
-    "InputError": "rankgate.errors",
-    "RankgateError": "rankgate.errors",
-    "UsageError": "rankgate.errors",
+    "reconcile": "rankgate.explanation.notebook.reconciliation",
+    "resolve": "rankgate.judging.notebook.ratings",
+    "reusability": "rankgate.judging.notebook.pooling",
+    "scorecard": "rankgate.recommenders.notebook.scorecard",
+    "sheets": "rankgate.judging.notebook.ratings",
+    "split": "rankgate.recommenders.notebook.split",
+    "stages": "rankgate.pipelines.verb",
+    "validate": "rankgate.files.notebook.validation",
 }
 
 
@@ -221,17 +198,3 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name is of
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class _Face(ModuleType):
-    """A verb keeps its name where a room has the same: ``rankgate.gate`` is the verb.
-
-    Python would bind the package ``rankgate.gate`` to that name when it is first imported.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Face

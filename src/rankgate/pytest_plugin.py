@@ -27,7 +27,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rankgate.notebook import Verdict
+    from rankgate.gating.verb import Verdict
 
 _MARK = "rankgate_gate"
 _ENDS = ("fail", "skip", "pass")
@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{_MARK}(qrels, baseline, candidate, policy, tags, noise, record, extra, inconclusive, "
-        "and what else rankgate.gate takes): what the fixture of this name decides about, where "
+        "and what else rankgate.gating takes): what the fixture of this name decides about, where "
         "its call does not say so",
     )
     config.stash[_TOLD] = []
@@ -69,7 +69,7 @@ def pytest_terminal_summary(
 def rankgate_gate(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
     """Decide whether a candidate may replace a baseline, and end the test accordingly.
 
-    Called with what ``rankgate.gate`` takes, and ``inconclusive``; gives the verdict if it lets
+    Called with what ``rankgate.gating`` takes, and ``inconclusive``; gives the verdict if it lets
     the test go on.
     """
     mark = request.node.get_closest_marker(_MARK)
@@ -94,7 +94,7 @@ def rankgate_gate(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
 def _decided(root: Path, told: dict[str, Any]) -> Verdict:
     """The verdict; a wrong input is a failure in a sentence, without a traceback."""
     from rankgate.errors import RankgateError  # noqa: PLC0415 - loaded where a gate is asked
-    from rankgate.notebook import gate  # noqa: PLC0415 - as above
+    from rankgate.gating.verb import gate  # noqa: PLC0415 - as above
 
     lacking = [name for name in _PLACES[:3] if name not in told]
     if lacking:

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from rankgate.services.printed import BROWSERS
+from rankgate.reports.printed import BROWSERS
 
 
 def program():

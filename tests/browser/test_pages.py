@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from made import HARM, NAMES, covid, demo, hostile
 
-from rankgate.services.printed import printed
+from rankgate.reports.printed import printed
 
 pytestmark = pytest.mark.slow
 VIEWS = [(1280, False), (1280, True), (390, False), (390, True)]

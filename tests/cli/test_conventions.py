@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from rankgate.cli import terminal
+from rankgate.console import terminal
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.axes import axes
 

@@ -9,7 +9,7 @@ from math import log2
 import pandas as pd
 import pytest
 
-from rankgate.cli import places
+from rankgate.console import places
 from rankgate.errors import UsageError
 from rankgate.scoring import CONVENTIONS
 

@@ -55,7 +55,7 @@ def test_our_own_fault_is_one_line(run, small, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("of all things")
 
-    monkeypatch.setattr("rankgate.services.evaluate", broken)
+    monkeypatch.setattr("rankgate.evaluation.commands.eval.evaluate", broken)
     ended = run("eval", *small)
     assert ended.code == 70
     assert ended.err.count("\n") == 1

@@ -5,13 +5,13 @@ import re
 
 import pytest
 
+from rankgate.evaluation.documents.metric_details import render
+from rankgate.evaluation.metric_details import passport
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
-from rankgate.report.as_text import wide
-from rankgate.report.passports import render
+from rankgate.present.as_text import wide
 from rankgate.scoring import CONVENTIONS
-from rankgate.services import passport
 
 EVERY = (*CATALOGUE, *FACET_METRICS, *LIST_METRICS)
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from rankgate.cli import rankgate as program
-from rankgate.report.charts.kinds import KINDS
+from rankgate.reports.kinds import KINDS
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

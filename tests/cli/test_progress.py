@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from rankgate.cli.progress import Progress
+from rankgate.console.progress import Progress
 
 
 @pytest.fixture

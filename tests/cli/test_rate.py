@@ -12,8 +12,8 @@ import time
 
 import pytest
 
-from rankgate.services.agree import agree
-from rankgate.services.resolve import resolve
+from rankgate.judging.agree import agree
+from rankgate.judging.resolve import resolve
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from math import log2
 
 import pytest
 
-from rankgate.report.reconciliation import digits_for
+from rankgate.explanation.documents.reconciliation import digits_for
 from rankgate.scoring import CONVENTIONS
 
 LINEAR = (3 + 1 / log2(5)) / (3 + 1 / log2(3)) / 4 + 2 / (2 + 1 / log2(3)) / 4

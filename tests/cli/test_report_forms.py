@@ -10,8 +10,8 @@ import stat
 
 import pytest
 
-from rankgate.report.as_latex import escaped
-from rankgate.report.leaderboard import DIGITS, LETTERS, mark
+from rankgate.evaluation.documents.leaderboard import DIGITS, LETTERS, mark
+from rankgate.present.as_latex import escaped
 
 SYSTEMS = ("base_line", "=1+1", "50%", "a&b{c}")
 
@@ -112,7 +112,7 @@ def test_pdf_needs_a_file_and_a_browser(run, data, monkeypatch, tmp_path):
     told = run("report", *data, "-m", "RR", "--format", "pdf")
     assert (told.code, "name a file with -o" in told.err) == (2, True)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("rankgate.services.printed.BROWSERS", ("chromium", "chrome"))
+    monkeypatch.setattr("rankgate.reports.printed.BROWSERS", ("chromium", "chrome"))
     told = run("report", *data, "-m", "RR", "--format", "pdf", "-o", "r.pdf")
     assert told.code == 2
     assert "apt install chromium" in told.err

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rankgate.services.checks import CHECKS
+from rankgate.files.checks import CHECKS
 
 
 @pytest.fixture

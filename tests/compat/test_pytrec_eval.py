@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rankgate.compat import pytrec_eval
-from rankgate.services import evaluate
+from rankgate.evaluation.evaluate import evaluate
 
 PRINTED = json.loads(Path(__file__).with_name("printed.json").read_text(encoding="utf-8"))
 COUNTS = "runid num_q num_ret num_rel num_rel_ret"

@@ -13,8 +13,8 @@ from rankgate.data.formats import FORMATS, named
 from rankgate.data.qrels import OPTIONAL, Qrels
 from rankgate.data.source import Source
 from rankgate.errors import InputError
-from rankgate.services.convert import convert
-from rankgate.services.validate import validate
+from rankgate.files.convert import convert
+from rankgate.files.validate import validate
 
 TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
 WRITERS = [each.name for each in FORMATS if each.write and "qrels" in each.holds]

@@ -12,7 +12,7 @@ from rankgate.data.formats import detected, named
 from rankgate.data.qrels import Qrels
 from rankgate.data.source import Source
 from rankgate.errors import DuplicateError, InputError
-from rankgate.services import convert
+from rankgate.files.convert import convert
 
 RANKLIB = b"""# made by hand
 3 qid:1 1:0.5 2:12.0 # 1370 star trek

@@ -13,7 +13,7 @@ from rankgate.data.formats import detected, named
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.source import Source
 from rankgate.errors import DuplicateError, InputError
-from rankgate.services import convert
+from rankgate.files.convert import convert
 
 # NTCIR-2's sample page; the fourth field is the binary judgment
 LETTERS = b"0001\tC\tgakkai-0000010176\t0\n0001\tA\tgakkai-0000010187\t1\n0002\tB\tgakkai-1\t0\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rankgate.report.validation import render_checks
-from rankgate.services.validate import checks
+from rankgate.files.documents.validation import render_checks
+from rankgate.files.validate import checks
 
 PAGE = Path(__file__).parents[2] / "docs" / "validate.md"
 

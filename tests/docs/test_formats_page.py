@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rankgate.report.formats import page
-from rankgate.services import format_facts
+from rankgate.files.documents.formats import page
+from rankgate.files.formats import format_facts
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 

@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 import rankgate
+from rankgate.advice.facts import STAGES, TASKS
+from rankgate.advice.rules import RULES
+from rankgate.advice.sources import SOURCES
 from rankgate.cli import COMMANDS
+from rankgate.evaluation.conventions import axis_facts
+from rankgate.evaluation.metric_details import passports
 from rankgate.metrics.catalogue import by_name
-from rankgate.report.charts.kinds import KINDS
+from rankgate.reports.kinds import KINDS
 from rankgate.scoring import CONVENTIONS
-from rankgate.services import axis_facts, passports
-from rankgate.services.advice_facts import STAGES, TASKS
-from rankgate.services.advice_rules import RULES
-from rankgate.services.advice_sources import SOURCES
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDERS = {

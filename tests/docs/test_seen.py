@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.cli.terminal import painted
-from rankgate.report.as_text import wide
+from rankgate.console.terminal import painted
+from rankgate.present.as_text import wide
 
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("seen", ROOT / "docs" / "_seen" / "make.py")

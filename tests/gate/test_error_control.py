@@ -13,8 +13,8 @@ from scipy.stats import beta, skew
 from scipy.stats import t as student
 
 from rankgate.data.comparison import METRICS, Comparison, Identity
-from rankgate.gate.decide import decide
-from rankgate.gate.policy import parsed
+from rankgate.gating.decide import decide
+from rankgate.gating.policy import parsed
 from rankgate.stats.interval import guarded_interval, lean
 
 POLICY = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rankgate.errors import InputError
-from rankgate.gate.policy import parsed
+from rankgate.gating.policy import parsed
 
 GOOD = '[gate]\nalpha = 0.05\n\n[[rules]]\nkind = "noninferiority"\nmetric = "AP"\nmargin = 0.02\n'
 

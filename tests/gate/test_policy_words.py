@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from rankgate.cli import rankgate as program
 from rankgate.errors import InputError
-from rankgate.gate.policy import DEFAULT, parsed
+from rankgate.gating.policy import DEFAULT, parsed
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCHEMA = Draft202012Validator(json.loads((DOCS / "policy.schema.json").read_text()))

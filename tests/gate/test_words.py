@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate.gate.policy import parsed
-from rankgate.gate.words import decimals, limit, measured, percent, signed
-from rankgate.services.gate import gate
+from rankgate.gating.gate import gate
+from rankgate.gating.policy import parsed
+from rankgate.gating.words import decimals, limit, measured, percent, signed
 
 QRELS = {f"q{i:02}": {"good": 1, "bad": 0} for i in range(40)}
 

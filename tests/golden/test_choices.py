@@ -22,10 +22,10 @@ from pathlib import Path
 import pytest
 
 from rankgate.errors import RankgateError
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.scoring import CONVENTIONS, Convention
 from rankgate.scoring.convention import WORDS
-from rankgate.services import evaluate
 
 HERE = Path(__file__).resolve().parent
 TABLE = HERE.parents[2] / "shared" / "golden" / "conventions.csv"

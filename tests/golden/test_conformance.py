@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.services import evaluate
+from rankgate.evaluation.evaluate import evaluate
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data" / "products"
 TABLE = FOLDER / "metric_conformance.json"

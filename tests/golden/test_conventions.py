@@ -19,9 +19,9 @@ import pytest
 
 from rankgate.compat import pytrec_eval
 from rankgate.errors import RankgateError
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.evaluation.trec_eval import trec_eval
 from rankgate.scoring import CONVENTIONS
-from rankgate.services import evaluate
-from rankgate.services.trec_eval import trec_eval
 
 TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"
 CONVENTION_NAMES = ("trec", "trec9", "pytrec_eval")

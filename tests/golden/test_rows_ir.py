@@ -17,10 +17,10 @@ import polars as pl
 import pytest
 
 from rankgate.errors import RankgateError
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.catalogue import by_name
 from rankgate.metrics.names import parse
 from rankgate.scoring import CONVENTIONS
-from rankgate.services import evaluate
 
 TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"
 COUNTS = {

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from rankgate.errors import RankgateError
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.scoring import CONVENTIONS
-from rankgate.services import evaluate
 
 TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"
 COUNTS = {"lenskit": 447, "torchmetrics": 417, "rax": 278, "sklearn": 230, "allrank": 7}

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from rankgate.data import read_run
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.facets.faceted import block
 from rankgate.metrics.facets.novelty import alpha_ndcg
 from rankgate.metrics.lists.coverage import coverage
@@ -23,7 +24,6 @@ from rankgate.metrics.lists.personalization import personalization
 from rankgate.metrics.names import parse
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.lists import listed
-from rankgate.services import evaluate
 from rankgate.stats.paired import student
 
 TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from rankgate.services import evaluate
+from rankgate.evaluation.evaluate import evaluate
 
 TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.scoring import CONVENTIONS
-from rankgate.services import evaluate
 
 TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"
 NAMES = ("recommenders", "recbole", "recmetrics", "rexmex", "elliot", "recpack", "rankeval")

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.cli.trec_eval import command
-from rankgate.services import evaluate
+from rankgate.evaluation.commands.trec_eval import command
+from rankgate.evaluation.evaluate import evaluate
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 QRELS = {

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.cli.trec_eval import command
 from rankgate.errors import DuplicateError, InputError, RankgateError
-from rankgate.services.trec_eval import trec_eval
+from rankgate.evaluation.commands.trec_eval import command
+from rankgate.evaluation.trec_eval import trec_eval
 
 QRELS = "1 0 a 2\n1 0 b 0\n"
 RUN = "1 Q0 b 1 9 t\n1 Q0 a 2 8 t\n"

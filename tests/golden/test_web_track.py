@@ -7,8 +7,8 @@ import gzip
 
 import pytest
 
-from rankgate.cli.trec_eval import command
-from rankgate.services import evaluate
+from rankgate.evaluation.commands.trec_eval import command
+from rankgate.evaluation.evaluate import evaluate
 
 
 @pytest.fixture

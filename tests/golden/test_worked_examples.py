@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from rankgate.demo.build import build
-from rankgate.services import evaluate
-from rankgate.services.scorecard import Beside, scorecard
-from rankgate.services.split import Truth, split
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.recommenders.scorecard import Beside, scorecard
+from rankgate.recommenders.split import Truth, split
 
 HEADPHONES = {"headphones": {"sony": 3, "jbl": 2, "stand": 1, "unseen": 3}}
 SHOWN = {"headphones": {"sony": 3.0, "jbl": 2.0, "stand": 1.0}}

@@ -10,8 +10,8 @@ import pytest
 from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
 from rankgate.errors import InputError, UsageError
-from rankgate.judging.agreement import agreements
-from rankgate.judging.alarms import alarms
+from rankgate.judging.methods.agreement import agreements
+from rankgate.judging.methods.alarms import alarms
 
 
 def ratings_of(grades, raters="ABCDEFGH", **columns):

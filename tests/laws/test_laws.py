@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.services import evaluate
+from rankgate.evaluation.evaluate import evaluate
 
 spec = importlib.util.spec_from_file_location("laws_of", Path(__file__).parent / "collections.py")
 laws_of = importlib.util.module_from_spec(spec)

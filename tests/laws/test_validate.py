@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rankgate.errors import InputError
-from rankgate.report.validation import render
-from rankgate.services.describe import describe
-from rankgate.services.validate import validate
+from rankgate.files.describe import describe
+from rankgate.files.documents.validation import render
+from rankgate.files.validate import validate
 
 HEADS = [
     "query_id,doc_id,grade", "query,docid,rating", "query_id,doc_id,score,rank",

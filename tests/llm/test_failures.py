@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from rankgate.errors import UsageError
-from rankgate.services.resolve import resolve
+from rankgate.judging.resolve import resolve
 
 FAILURES = {
     "429": [("fails", 429, ("Retry-After", "0"))],

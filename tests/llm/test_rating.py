@@ -7,10 +7,10 @@ import pytest
 
 import rankgate
 from rankgate.errors import InputError, MissingExtraError, UsageError
-from rankgate.services.admit import Demands, admit
-from rankgate.services.agree import agree
-from rankgate.services.llm import Judge, LLMRating
-from rankgate.services.resolve import resolve
+from rankgate.judging.admit import Demands, admit
+from rankgate.judging.agree import agree
+from rankgate.judging.model_ratings import Judge, LLMRating
+from rankgate.judging.resolve import resolve
 
 
 @pytest.mark.parametrize("protocol", ["openai", "anthropic"])

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from rankgate.data import read_qrels, read_run
 from rankgate.errors import InputError, UsageError
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics import parse
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.facets.faceted import block, gains, ideal_gains
 from rankgate.metrics.facets.novelty import alpha_dcg, alpha_ndcg
 from rankgate.scoring import CONVENTIONS
-from rankgate.services import evaluate
 
 # d2 {1}, d1 {1, 2}, d5 {}, d3 {3}, d4 {2, 3}
 ANSWERS = {"d1": {0, 1}, "d2": {0}, "d3": {2}, "d4": {1, 2}, "d5": set()}

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from rankgate.errors import InputError
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.catalogue import by_name
 from rankgate.metrics.dcg import nDCG
 from rankgate.metrics.judged import block
 from rankgate.metrics.names import parse
-from rankgate.services import evaluate
 
 GRADES = [0, 1, 2, 3, -1, None]
 TIED = ["DCG", "nDCG", "LRAP", "OPA", "FallOut"]

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rankgate.services.pictured import NEEDS, Asked, result_for
+from rankgate.reports.pictured import NEEDS, Asked, result_for
 
 QUERIES = [f"q{i}" for i in range(12)]
 QRELS = {q: {"a": 3, "b": 1, "c": 0, "d": 2} for q in QUERIES}

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from rankgate.data import read_run
-from rankgate.report.charts.kinds import kind
-from rankgate.services.pictured import Asked, result_for
+from rankgate.reports.kinds import kind
+from rankgate.reports.pictured import Asked, result_for
 
 pytest.importorskip("altair")
 

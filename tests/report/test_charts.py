@@ -12,11 +12,11 @@ import pytest
 
 from rankgate.data import read_run
 from rankgate.errors import MissingExtraError, UsageError
-from rankgate.report.charts.forms import in_text, written
-from rankgate.report.charts.kinds import KINDS, kind
-from rankgate.report.charts.page import page
-from rankgate.report.charts.style import DARK, PAPER, on_dark
-from rankgate.services.pictured import NEEDS, Asked, result_for
+from rankgate.present.charts.forms import in_text, written
+from rankgate.present.charts.page import page
+from rankgate.present.charts.style import DARK, PAPER, on_dark
+from rankgate.reports.kinds import KINDS, kind
+from rankgate.reports.pictured import NEEDS, Asked, result_for
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

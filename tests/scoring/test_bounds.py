@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.scoring import CONVENTIONS
-from rankgate.services import evaluate
 
 # a is best, b and c are judged, u is not; b and u are tied, and u goes first
 QRELS = {"1": {"a": 3.0, "b": 0.0, "c": 1.0}, "2": {"x": 1.0}}

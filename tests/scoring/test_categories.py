@@ -7,8 +7,8 @@ from math import log2
 import polars as pl
 import pytest
 
-from rankgate.services.evaluate import evaluate
-from rankgate.services.scorecard import Beside, scorecard
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.recommenders.scorecard import Beside, scorecard
 
 ITEMS = pl.DataFrame(
     {"item_id": ["a", "b", "c", "d", "e"], "genre": ["jazz|folk", "jazz", " rock ", "", None]}

@@ -5,7 +5,7 @@ from math import log2
 import pytest
 
 from rankgate.errors import InputError
-from rankgate.services import evaluate
+from rankgate.evaluation.evaluate import evaluate
 
 ONE = {"1": {"a": 1, "b": 0}}
 B_RELEVANT = {"1": {"a": 0, "b": 1}}

@@ -6,8 +6,8 @@ from math import log2
 import pytest
 
 from rankgate.errors import InputError
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.scoring import CONVENTIONS
-from rankgate.services import evaluate
 
 EMPTY = {"1": {"a": 1, "b": 0}, "2": {"a": 0, "b": 0}}
 RUN = {"1": {"b": 2.0, "a": 1.0}, "2": {"a": 2.0, "b": 1.0}}

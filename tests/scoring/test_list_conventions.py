@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from rankgate.errors import UsageError
+from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.metrics.list_names import parse_list
 from rankgate.metrics.lists import LIST_METRICS, NONE, Listed
+from rankgate.recommenders.scorecard import Beside, scorecard
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.overrides import overridden
-from rankgate.services.evaluate import chosen_metrics
-from rankgate.services.scorecard import Beside, scorecard
 
 SIX = Listed(np.array([[1, 2, 3], [1, 2, 4], [1, 5, 6]]), 10)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.scoring import CONVENTIONS
-from rankgate.services import evaluate
 
 HERE = Path(__file__).parent
 

@@ -7,13 +7,13 @@ from dataclasses import fields
 import pytest
 
 from rankgate.errors import InputError, UsageError
+from rankgate.evaluation.conventions import chosen_convention as overridden
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.names import parse
 from rankgate.scoring import CONVENTIONS, Convention
 from rankgate.scoring.axes import axes
 from rankgate.scoring.convention import WORDS
 from rankgate.scoring.differences import Choices
-from rankgate.services import chosen_convention as overridden
-from rankgate.services import evaluate
 
 QRELS = {"1": {"a": 3.0, "b": 1.0}, "2": {"z": 0.0}}
 RUN = {"1": {"b": 2.0, "a": 1.0}, "2": {"y": 1.0}}

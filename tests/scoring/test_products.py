@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from rankgate.errors import DuplicateError, InputError
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.presets import documents, products
-from rankgate.services import evaluate
 
 TWO = {"1": {"a": 1}, "2": {"b": 0}}
 FOUND = {"1": {"a": 1}, "2": {"b": 1}}

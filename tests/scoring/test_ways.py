@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.scoring import CONVENTIONS
-from rankgate.services import evaluate
 
 spec = importlib.util.spec_from_file_location(
     "ways_of", Path(__file__).parents[1] / "laws" / "collections.py"

@@ -12,8 +12,8 @@ import pytest
 from rankgate.cli import main
 from rankgate.data import Qrels, read_qrels
 from rankgate.errors import InputError
-from rankgate.services.admit import DEMANDS, admit
-from rankgate.services.gate import gate
+from rankgate.gating.gate import gate
+from rankgate.judging.admit import DEMANDS, admit
 
 
 def made(grades, name="qrels"):

@@ -11,12 +11,12 @@ import pytest
 from statsmodels.stats.power import TTestPower
 
 import rankgate
+from rankgate.advice.facts import STAGES, TASKS, Facts
+from rankgate.advice.rules import CAUTIONS, ROLES, RULES, named, worded
+from rankgate.advice.sources import SOURCES
 from rankgate.errors import UsageError
-from rankgate.gate.policy import parsed
+from rankgate.gating.policy import parsed
 from rankgate.metrics.names import parse
-from rankgate.services.advice_facts import STAGES, TASKS, Facts
-from rankgate.services.advice_rules import CAUTIONS, ROLES, RULES, named, worded
-from rankgate.services.advice_sources import SOURCES
 
 FACTS = Facts(
     task="explore", stage="final", page=10, depth=100, queries=200, judgments=4000,
@@ -231,9 +231,9 @@ def test_the_verdict_of_the_policy_is_what_was_foretold(collection, tmp_path):
     wide = rankgate.advise(qrels, runs, margin=round(margin * 3, 3))
     place = tmp_path / "rankgate.toml"
     place.write_text(wide.policy)
-    assert rankgate.gate(qrels, runs["old"], runs["new"], place).verdict == "pass"
+    assert rankgate.gating(qrels, runs["old"], runs["new"], place).verdict == "pass"
     place.write_text(told.policy)
-    assert rankgate.gate(qrels, runs["new"], runs["old"], place).verdict == "fail"
+    assert rankgate.gating(qrels, runs["new"], runs["old"], place).verdict == "fail"
 
 
 def test_it_shows_itself_with_every_word_escaped(collection):

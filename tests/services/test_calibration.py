@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rankgate.errors import UsageError
-from rankgate.services.calibration import binned, brier, calibration
+from rankgate.unjudged.calibration import binned, brier, calibration
 
 
 def _collection(queries, seed=0):

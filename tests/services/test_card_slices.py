@@ -9,7 +9,7 @@ from scipy import stats
 
 import rankgate
 from rankgate.errors import UsageError
-from rankgate.services import evaluate
+from rankgate.evaluation.evaluate import evaluate
 
 USERS, ITEMS = 40, 30
 RNG = np.random.default_rng(5)

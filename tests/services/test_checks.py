@@ -12,8 +12,8 @@ from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
 from rankgate.data.told import Note
 from rankgate.errors import InputError
-from rankgate.services.checks import CHECKS
-from rankgate.services.validate import checks, validate
+from rankgate.files.checks import CHECKS
+from rankgate.files.validate import checks, validate
 
 CSV = "query_id,doc_id,grade\n"
 RUN = "1 Q0 a 1 9 x\n1 Q0 b 2 8 x\n"

@@ -13,11 +13,11 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 import rankgate
+from rankgate.comparison.compare import Comparisons, Rules, compare, compared
+from rankgate.comparison.documents.comparison import render
+from rankgate.comparison.paired import Way
 from rankgate.errors import InputError, UsageError
-from rankgate.report.comparison import render
-from rankgate.services.compare import Comparisons, Rules, compare, compared
-from rankgate.services.paired import Way
-from rankgate.services.side import Scorer
+from rankgate.evaluation.scored_system import Scorer
 
 
 def made(values):

@@ -17,7 +17,7 @@ import zstandard
 import rankgate
 from rankgate.data import Qrels, contents_of, read_qrels, read_run
 from rankgate.errors import DuplicateError, InputError, UsageError
-from rankgate.services import convert
+from rankgate.files.convert import convert
 
 RUN = "1 Q0 a 1 9 bm25\n1 Q0 b 2 8 bm25\n2 Q0 a 1 3 bm25\n"
 SCATTERED = "1 Q0 a 1 9 bm25\n2 Q0 a 1 3 bm25\n1 Q0 b 2 8 bm25\n"
@@ -196,7 +196,8 @@ def test_a_killed_writer_leaves_the_old_file(tmp_path):
     target = tmp_path / "a.csv"
     target.write_text("old")
     code = (
-        "import sys; from rankgate.services import convert; from rankgate.data.run import Run\n"
+        "import sys; from rankgate.files.convert import convert\n"
+        "from rankgate.data.run import Run\n"
         "import polars as pl, itertools\n"
         "def pieces():\n"
         "    for i in itertools.count():\n"
@@ -226,7 +227,7 @@ def test_a_long_run_needs_no_memory_of_its_size(tmp_path):
 
 
 PEAK = (
-    "import sys; from rankgate.services import convert; convert(*sys.argv[1:])\n"
+    "import sys; from rankgate.files.convert import convert; convert(*sys.argv[1:])\n"
     "print(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
 )
 

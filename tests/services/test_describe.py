@@ -10,7 +10,7 @@ import rankgate
 from rankgate.data import read_qrels, read_run
 from rankgate.data.contents import Contents
 from rankgate.errors import UsageError
-from rankgate.services.describe import describe
+from rankgate.files.describe import describe
 
 QRELS = {"q": {"a": 3, "b": 0, "c": 0}, "r": {"a": 0}}
 RUN = {"q": {"a": 2.0, "x": 2.0, "b": 1.0}, "s": {"a": 1.0}}

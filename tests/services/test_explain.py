@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from rankgate.errors import UsageError
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.explanation.explain import explain
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.scoring import CONVENTIONS
-from rankgate.services import evaluate, explain
 
 TREC = CONVENTIONS["trec"]
 HOW = {

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from rankgate.cli import main
-from rankgate.cli.eval import FROM_RATINGS
 from rankgate.data.ratings import Ratings
 from rankgate.errors import UsageError
-from rankgate.services.from_ratings import WAYS, badge, from_ratings, holds_ratings
+from rankgate.evaluation.commands.eval import FROM_RATINGS
+from rankgate.judging.from_ratings import WAYS, badge, from_ratings, holds_ratings
 
 
 def rated(slots, scale=None):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankgate.services.hole_figures import _together
+from rankgate.unjudged.hole_figures import _together
 
 
 def test_few_sets_of_each_query_spread_as_many_do():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankgate.services.calibration import calibration
-from rankgate.services.hole_model import prior_strength
+from rankgate.unjudged.calibration import calibration
+from rankgate.unjudged.hole_model import prior_strength
 
 
 def drawn(strength, queries=4000, mean=0.4):

@@ -3,10 +3,10 @@
 import pytest
 
 from rankgate.errors import UsageError
+from rankgate.evaluation.metric_details import passport, passports
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
-from rankgate.services import passport, passports
 
 EVERY = (*CATALOGUE, *FACET_METRICS, *LIST_METRICS)
 

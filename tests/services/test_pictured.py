@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from rankgate.comparison.compare import compare
+from rankgate.comparison.planned import planned
 from rankgate.errors import UsageError
-from rankgate.services.compare import compare
-from rankgate.services.pictured import Asked, at_cutoffs, result_for
-from rankgate.services.planned import planned
-from rankgate.services.ranks import ranks, ranks_of
+from rankgate.pipelines.ranks import ranks, ranks_of
+from rankgate.reports.pictured import Asked, at_cutoffs, result_for
 
 QUERIES = [f"q{i}" for i in range(12)]
 QRELS = {q: {"a": 3, "b": 1, "c": 0, "d": 2} for q in QUERIES}

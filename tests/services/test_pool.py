@@ -10,12 +10,12 @@ import pytest
 from rankgate.data import read_qrels
 from rankgate.data.qrels import Qrels
 from rankgate.errors import InputError, UsageError
-from rankgate.services.evaluate import evaluate
-from rankgate.services.holes import holes
-from rankgate.services.pool import pool
-from rankgate.services.resolve import resolve
-from rankgate.services.reusability import reusability
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.judging.pool import pool
+from rankgate.judging.resolve import resolve
+from rankgate.judging.reusability import reusability
 from rankgate.stats.order import tau
+from rankgate.unjudged.holes import holes
 
 A = {"1": {"a": 3.0, "b": 2.0, "c": 1.0}, "2": {"m": 1.0}}
 B = {"1": {"b": 3.0, "d": 2.0, "a": 1.0}}

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from rankgate.services.describe import describe
-from rankgate.services.validate import validate
+from rankgate.files.describe import describe
+from rankgate.files.validate import validate
 
 PACK = "qrels-pack/qrels."
 BROAD = {0: 1853, 1: 238, 2: 105, 3: 1472}

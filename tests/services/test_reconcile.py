@@ -8,10 +8,13 @@ from math import log2
 import pytest
 
 from rankgate.errors import InputError, UsageError
+from rankgate.evaluation.conventions import chosen_convention as overridden
+from rankgate.evaluation.conventions import refuse_mixed
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.explanation.reconcile import bridge, reconcile
+from rankgate.explanation.reported import reported
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.held import Held
-from rankgate.services import bridge, evaluate, reconcile, refuse_mixed, reported
-from rankgate.services import chosen_convention as overridden
 
 # the worked example of the product search benchmark: its text says exponential gain
 QRELS = {"laptop": {"p1": 3, "p2": 2, "p3": 1, "p4": 3}}

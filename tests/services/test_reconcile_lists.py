@@ -7,10 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 import rankgate
-from rankgate.cli.reconcile import command
 from rankgate.errors import UsageError
-from rankgate.services import bridge, reconcile, reported
-from rankgate.services.scorecard import Beside
+from rankgate.explanation.commands.reconcile import command
+from rankgate.explanation.reconcile import bridge, reconcile
+from rankgate.explanation.reported import reported
+from rankgate.recommenders.scorecard import Beside
 
 # the lists [1, 2, 3], [1, 2, 4], [1, 5, 6] and a catalogue of ten
 RUN = {f"u{n}": {str(item): -float(place) for place, item in enumerate(row)}

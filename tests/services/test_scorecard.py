@@ -14,9 +14,9 @@ import rankgate
 from rankgate.cli import rankgate as program
 from rankgate.data.candidates import sample
 from rankgate.errors import InputError, UsageError
+from rankgate.evaluation.documents.evaluation import render
 from rankgate.metrics.lists import NONE
 from rankgate.metrics.lists.coverage import Coverage
-from rankgate.report.evaluation import render
 from rankgate.scoring.world import World, grouped, numbers, one_hot, places
 
 QRELS = {"u": {"a": 1, "b": 1}, "v": {"c": 1}, "w": {"a": 1}, "x": {"d": 1}}

@@ -18,7 +18,7 @@ from rankgate.data.logs import read_interactions
 from rankgate.data.qrels import Qrels
 from rankgate.data.splits import WAYS, Plan, masks_of
 from rankgate.errors import InputError, UsageError
-from rankgate.services.split import Truth, split
+from rankgate.recommenders.split import Truth, split
 
 ROWS = st.lists(
     st.tuples(st.sampled_from("abcd"), st.sampled_from("uvwxyz"), st.integers(1, 40)),

@@ -13,9 +13,9 @@ from rankgate.data.log_stretches import stretched
 from rankgate.data.logs import opened, read_interactions
 from rankgate.data.splits import WAYS, Plan
 from rankgate.errors import InputError, UsageError
-from rankgate.services.split import Truth, split
-from rankgate.services.split_files import written
-from rankgate.services.split_stream import split_into
+from rankgate.recommenders.split import Truth, split
+from rankgate.recommenders.split_files import written
+from rankgate.recommenders.split_stream import split_into
 
 ROWS = st.lists(
     st.tuples(

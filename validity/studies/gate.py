@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rankgate.gate.bounds import held
-from rankgate.gate.declare import Evidence
+from rankgate.gating.bounds import held
+from rankgate.gating.declare import Evidence
 from rankgate.stats.interval import guarded_interval
 
 if TYPE_CHECKING:

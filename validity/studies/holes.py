@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.comparison.values import values_of
 from rankgate.data import read_qrels, read_run
-from rankgate.services.hole_figures import figures, judge_next, status
-from rankgate.services.hole_model import modelled
-from rankgate.services.side import Scorer
-from rankgate.services.supposed import Stage
-from rankgate.services.values import values_of
+from rankgate.evaluation.scored_system import Scorer
+from rankgate.unjudged.hole_figures import figures, judge_next, status
+from rankgate.unjudged.hole_model import modelled
+from rankgate.unjudged.hypothetical_grades import Stage
 from studies.populations import FOLDER
 
 if TYPE_CHECKING:

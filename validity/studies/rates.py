@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import read_qrels
-from rankgate.services import hole_model
-from rankgate.services.calibration import calibration
+from rankgate.unjudged import hole_model
+from rankgate.unjudged.calibration import calibration
 from studies.populations import FOLDER
 
 if TYPE_CHECKING:

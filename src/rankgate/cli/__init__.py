@@ -59,9 +59,44 @@ SECTIONS = {
         "plot": "Draw a picture of a result; SVG, PNG, HTML, or bars of text.",
     },
 }
-"""Every command with its line of help, by what it is for; the file has the command's name."""
+"""Every command with its line of help, by what it is for."""
 
 COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
+
+_HOMES = {
+    "demo": "rankgate.demo.command",
+    "describe": "rankgate.files.commands.describe",
+    "validate": "rankgate.files.commands.validate",
+    "convert": "rankgate.files.commands.convert",
+    "formats": "rankgate.files.commands.formats",
+    "advise": "rankgate.advice.command",
+    "eval": "rankgate.evaluation.commands.eval",
+    "explain": "rankgate.explanation.commands.explain",
+    "reconcile": "rankgate.explanation.commands.reconcile",
+    "conventions": "rankgate.evaluation.commands.conventions",
+    "metrics": "rankgate.evaluation.commands.metrics",
+    "trec_eval": "rankgate.evaluation.commands.trec_eval",
+    "compare": "rankgate.comparison.commands.compare",
+    "blindspots": "rankgate.blind_spots.command",
+    "holes": "rankgate.unjudged.command",
+    "gate": "rankgate.gating.commands.gate",
+    "policy": "rankgate.gating.commands.policy",
+    "baseline": "rankgate.gating.commands.baseline",
+    "pool": "rankgate.judging.commands.pool",
+    "sheet": "rankgate.judging.commands.sheet",
+    "collect": "rankgate.judging.commands.collect",
+    "rate": "rankgate.judging.commands.rate",
+    "resolve": "rankgate.judging.commands.resolve",
+    "agree": "rankgate.judging.commands.agree",
+    "admit": "rankgate.judging.commands.admit",
+    "reusability": "rankgate.judging.commands.reusability",
+    "stages": "rankgate.pipelines.command",
+    "split": "rankgate.recommenders.commands.split",
+    "scorecard": "rankgate.recommenders.commands.scorecard",
+    "report": "rankgate.reports.commands.report",
+    "plot": "rankgate.reports.commands.plot",
+}
+"""The module of each command, which holds it as ``command``."""
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _BARRED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG})
@@ -77,7 +112,7 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"rankgate.cli.{cmd_name}").command
+        command: click.Command = import_module(_HOMES[cmd_name]).command
         return command
 
     def invoke(self, ctx: click.Context) -> object:

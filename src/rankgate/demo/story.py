@@ -8,21 +8,23 @@ from contextlib import closing
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from rankgate import services
 from rankgate.demo.build import build
 from rankgate.demo.engines import ENGINES
 from rankgate.demo.judgments import judgments, queries
-from rankgate.report import as_text, explanation
-from rankgate.report.evaluation import means, rules
-from rankgate.report.grid import Grid
-from rankgate.report.numbers import column, grade
+from rankgate.evaluation.documents.evaluation import means, rules
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.explanation.documents import explanation
+from rankgate.explanation.explain import explain
+from rankgate.present import as_text
+from rankgate.present.grid import Grid
+from rankgate.present.numbers import column, grade
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from rankgate.demo.build import Demo
-    from rankgate.services import Evaluation
+    from rankgate.evaluation.evaluate import Evaluation
 
 METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10", "Judged@10")
 SEEING, BLIND = "nDCG@10", "RR"
@@ -36,7 +38,7 @@ def tell(folder: str | Path, write: Callable[[str], None]) -> None:
         InputError: The folder cannot be written, or Python's SQLite has no FTS5.
     """
     demo = build(folder)
-    result = services.evaluate(demo.qrels, [demo.old, demo.new], METRICS)
+    result = evaluate(demo.qrels, [demo.old, demo.new], METRICS)
     write(_opening(demo))
     write(as_text.fitted(means(result)))
     write(f"{rules(result)}\n{_wins(result)}")
@@ -44,7 +46,7 @@ def tell(folder: str | Path, write: Callable[[str], None]) -> None:
     write(_difference(result, query_id))
     write(as_text.table(_lists(demo, query_id)))
     write(f"How {SEEING} of new comes about, document by document:")
-    told = services.explain(demo.qrels, demo.new, query_id, SEEING, depth=10)
+    told = explain(demo.qrels, demo.new, query_id, SEEING, depth=10)
     write(explanation.render(told, "text").rstrip("\n"))
     write(_next(demo, query_id))
 

@@ -1,1 +1,1 @@
-"""From ratings to judgments: pools, aggregation, raters."""
+"""From ratings to judgments: pools, sheets, raters, agreement, resolution, admission."""

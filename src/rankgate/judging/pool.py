@@ -1,181 +1,247 @@
-"""Pools: the documents that several systems put first, each with the reason why it is there."""
+"""What to judge: pools of several runs, ordered, sampled, in batches."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
-from rankgate.judging.standing import PAIR
+from rankgate.data import read_qrels
+from rankgate.data.tags import tags_from
+from rankgate.errors import UsageError
+from rankgate.evaluation.conventions import chosen_convention
+from rankgate.judging.methods.pool import ORDERS, in_order, pooled, shuffled
+from rankgate.judging.methods.sampling import QUERY_SAMPLINGS, QuerySampling, queries_drawn, sampled
+from rankgate.judging.methods.sampling import strata_of as strata_in
+from rankgate.scoring.ranked import ranked, systems_of
+from rankgate.unjudged.holes import holes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
-    Known = Mapping[tuple[str, str], float]
+    from rankgate.data import Qrels
+    from rankgate.scoring import Convention
 
-RANKS = {"system": pl.String, "query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64}
-"""The columns of ranked lists."""
+SCHEMA_VERSION = 1
+DEPTH = 10
+"""How far each list goes into the pool when nothing is said."""
+
+INFLUENCE = "influence"
+ORDER_NAMES = (*ORDERS, INFLUENCE)
+"""Every order; influence is that of ``holes``, on the comparison of the first two runs."""
+
+__all__ = [
+    "DEPTH",
+    "ORDER_NAMES",
+    "QUERY_SAMPLINGS",
+    "Pool",
+    "QuerySampling",
+    "order_facts",
+    "pool",
+]
+
+_PAIR = ("query_id", "doc_id")
 
 
 @dataclass(frozen=True)
-class Order:
-    """A way to put the documents of a pool in order.
+class Pool:
+    """Documents to judge, in order.
 
     Attributes:
-        name: how it is called.
-        title: what comes first, in words.
-        source: where it comes from.
-        place: from the lists, the pool of `pooled`, the systems in order, known grades and the
-            smallest relevant grade to the pool with a column ``key``, the smaller the earlier.
+        table: ``query_id``, ``doc_id``, ``why``, ``best_rank``, ``systems``, ``stratum``,
+            ``inclusion``, ``query_inclusion`` and ``batch``, in the order in which to judge.
+        rest: ``query_id``, ``doc_id`` of the pool that were not drawn into the sample.
+        systems: the names of the runs.
+        counts: pool (documents of all lists), judged (of them, left out), sampled, queries.
+        made_by: depth, order, strata, seed and whatever else made it.
     """
 
-    name: str
-    title: str
-    source: str
-    place: Callable[[pl.DataFrame, pl.DataFrame, Sequence[str], Known, float], pl.DataFrame]
+    table: pl.DataFrame
+    rest: pl.DataFrame
+    systems: tuple[str, ...]
+    counts: Mapping[str, int]
+    made_by: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "systems": list(self.systems),
+            "counts": dict(self.counts),
+            "made_by": dict(self.made_by),
+            "documents": self.table.to_dicts(),
+            "rest": self.rest.to_dicts(),
+        }
 
 
-def pooled(ranks: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
-    """The documents of all lists, each once a query.
+def order_facts() -> tuple[tuple[str, str], ...]:
+    """Each order with what comes first."""
+    own = [(order.name, order.title) for order in ORDERS.values()]
+    return (*own, (INFLUENCE, "what could move the difference of the first two runs most"))
+
+
+def pool(
+    runs: Sequence[Any],
+    *,
+    depth: int = DEPTH,
+    order: str = "rank",
+    qrels: Any = None,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    metric: str = "nDCG@10",
+    rel: float = 1.0,
+    strata: str | None = None,
+    queries: int | None = None,
+    query_sampling: QuerySampling = "random",
+    sizes: Mapping[str, float] | str | Path | None = None,
+    batch: int | None = None,
+    shuffle: bool = False,
+    seed: int = 0,
+    how: str | Convention = "trec",
+    on_progress: Callable[[str], None] | None = None,
+) -> Pool:
+    """The documents that several systems put first, and that nobody has judged.
 
     Args:
-        ranks: the columns of `RANKS`, cut at the depth of the pool.
-        systems: all systems, also those that found nothing.
+        runs: paths, frames, dicts of dicts.
+        depth: how far each list goes into the pool; with strata, their last rank.
+        order: rank, disagreement, move-to-front or influence.
+        qrels: judgments that there are; their documents are left out, and teach move-to-front and
+            influence what to ask next.
+        metric: whose difference influence is about; the first two runs are compared.
+        rel: the smallest relevant grade, for move-to-front.
+        strata: draw a sample: ``10:1,50:0.3`` takes all of the first ten ranks and 30 % of the
+            others down to rank 50.
+        queries: draw so many queries.
+        query_sampling: random, stratified (by frequency) or pps (in proportion to frequency).
+        sizes: how often each query is asked: a mapping, or a file of ``query_id`` and
+            ``frequency`` (or count, size, weight).
+        batch: how many documents a batch has; one batch without it.
+        shuffle: within each batch in random order, the documents of a query together.
+        seed: of everything that is drawn.
+        how: the convention that breaks ties of scores.
+        on_progress: told the name of each run before it is read.
 
-    Returns:
-        ``query_id``, ``doc_id``, ``best_rank``, ``systems`` (how many have it), ``disagreement``
-        and ``why``, by query and document. The disagreement is the standard deviation, over all
-        systems, of 1/log₂(rank + 1), which is 0 where a system lacks the document.
+    Raises:
+        InputError: a file that cannot be read; nothing left to judge.
+        UsageError: an unknown order, strata or samples that cannot be.
     """
-    worth = 1 / (pl.col("rank") + 1).cast(pl.Float64).log(2)
-    count = max(len(systems), 1)
-    mean = pl.col("total") / count
-    spread = (pl.col("squares") / count - mean**2).clip(lower_bound=0).sqrt()
-    best = pl.col("system").sort_by("rank", "system").first()
-    return (
-        ranks.group_by(PAIR)
-        .agg(
-            pl.col("rank").min().alias("best_rank"),
-            pl.len().cast(pl.Int64).alias("systems"),
-            best.alias("first"),
-            worth.sum().alias("total"),
-            (worth**2).sum().alias("squares"),
-        )
-        .with_columns(
-            spread.alias("disagreement"),
-            pl.format(
-                "rank {} of {}; in {} of {} systems", "best_rank", "first", "systems",
-                pl.lit(count),
-            ).alias("why"),
-        )
-        .select(*PAIR, "best_rank", "systems", "disagreement", "why")
-        .sort(PAIR)
+    if order not in ORDER_NAMES:
+        raise UsageError(f"no order is called {order!r}; the orders are {', '.join(ORDER_NAMES)}.")
+    steps = strata_in(strata) if strata else ()
+    deep = steps[-1][0] if steps else depth
+    systems = systems_of(runs)
+    names = [run.name for run in systems]
+    ranks = ranked(systems, deep, chosen_convention(how), on_progress)
+    judged = read_qrels(qrels) if qrels is not None else None
+    drawn = _queries(ranks, queries, query_sampling, _sizes(sizes), seed)
+    ranks = ranks.join(drawn, on="query_id", how="semi")
+    whole = pooled(ranks, names)
+    kept, rest = sampled(whole, steps, seed) if steps else (whole, whole.select(_PAIR).clear())
+    known = _known(judged)
+    if order == INFLUENCE:
+        placed = _by_influence(kept, systems, judged, metric, how=how, seed=seed)
+    else:
+        placed = ORDERS[order].place(ranks, kept, names, known, rel)
+    done = _judged(kept, judged)
+    left = in_order(placed.join(done, on=_PAIR, how="anti", maintain_order="left"))
+    left = _in_batches(left, batch).join(drawn, on="query_id", how="left", maintain_order="left")
+    told = shuffled(left, seed) if shuffle else left
+    made_by = {
+        "depth": deep, "order": order, "seed": seed, "shuffled": shuffle, "batch": batch,
+        "strata": strata, "convention": chosen_convention(how).name,
+        **({"queries": queries, "query_sampling": query_sampling} if queries else {}),
+        **({"qrels": judged.name, "qrels_sha256": judged.sha256} if judged else {}),
+        **({"metric": metric} if order == INFLUENCE else {}),
+    }  # fmt: skip
+    counts = {
+        "pool": len(whole), "sampled": len(kept), "judged": len(done), "to_judge": len(told),
+        "queries": told["query_id"].n_unique(),
+    }  # fmt: skip
+    return Pool(_columns(told), rest, tuple(names), counts, made_by)
+
+
+def _in_batches(told: pl.DataFrame, size: int | None) -> pl.DataFrame:
+    size = size or max(len(told), 1)
+    return told.with_columns((pl.int_range(pl.len()) // size + 1).alias("batch"))
+
+
+def _columns(told: pl.DataFrame) -> pl.DataFrame:
+    for name, dtype in (("stratum", pl.String), ("inclusion", pl.Float64)):
+        if name not in told.columns:
+            told = told.with_columns(pl.lit(None, dtype=dtype).alias(name))
+    return told.select(
+        *_PAIR, "why", "best_rank", "systems", "stratum", pl.col("inclusion").fill_null(1.0),
+        "query_inclusion", "batch",
     )  # fmt: skip
 
 
-def _by_rank(
-    _ranks: pl.DataFrame, pool: pl.DataFrame, _systems: Sequence[str], _known: Known, _rel: float
+def _queries(
+    ranks: pl.DataFrame,
+    count: int | None,
+    kind: QuerySampling,
+    sizes: Mapping[str, float] | None,
+    seed: int,
 ) -> pl.DataFrame:
-    """Best rank first; of equal ranks the document that more systems have."""
-    return pool.with_columns(
-        (pl.col("best_rank") - pl.col("systems") / (pl.col("systems").max() + 1)).alias("key")
-    )
+    names = ranks["query_id"].unique().sort()
+    if count is None:
+        return pl.DataFrame(
+            {"query_id": names, "query_inclusion": 1.0}, schema_overrides={"query_id": pl.String}
+        )
+    told = queries_drawn(names.to_list(), count, kind, dict(sizes) if sizes else None, seed)
+    return told.select("query_id", "query_inclusion")
 
 
-def _by_disagreement(
-    _ranks: pl.DataFrame, pool: pl.DataFrame, _systems: Sequence[str], _known: Known, _rel: float
+def _sizes(given: Mapping[str, float] | str | Path | None) -> Mapping[str, float] | None:
+    if given is None or isinstance(given, Mapping):
+        return given
+    table = tags_from(given)
+    named = {name.lower(): name for name in table.columns}
+    found = next((named[n] for n in ("frequency", "count", "size", "weight") if n in named), None)
+    if found is None:
+        raise UsageError(f"{given}: no column frequency, count, size or weight; name one so.")
+    numbers = table[found].cast(pl.Float64, strict=False)
+    return {q: n for q, n in zip(table["query_id"], numbers, strict=True) if n is not None}
+
+
+def _known(judged: Qrels | None) -> dict[tuple[str, str], float]:
+    if judged is None:
+        return {}
+    rows = judged.table.filter(pl.col("grade") >= 0).select(*_PAIR, "grade")
+    return {(query, document): grade for query, document, grade in rows.iter_rows()}
+
+
+def _judged(kept: pl.DataFrame, judged: Qrels | None) -> pl.DataFrame:
+    """The documents of the pool that have a grade; −1 says that they have none."""
+    if judged is None:
+        return kept.select(_PAIR).clear()
+    graded = judged.table.filter(pl.col("grade") >= 0)
+    return kept.select(_PAIR).join(graded, on=_PAIR, how="semi")
+
+
+def _by_influence(
+    kept: pl.DataFrame,
+    systems: Sequence[Any],
+    judged: Qrels | None,
+    metric: str,
+    *,
+    how: str | Convention,
+    seed: int,
 ) -> pl.DataFrame:
-    return pool.with_columns((-pl.col("disagreement")).alias("key"))
-
-
-def _move_to_front(
-    ranks: pl.DataFrame, pool: pl.DataFrame, systems: Sequence[str], known: Known, rel: float
-) -> pl.DataFrame:
-    """Query by query, as many steps as there are documents."""
-    place = {system: i for i, system in enumerate(systems)}
-    rows = []
-    ordered = ranks.sort("query_id", "system", "rank")
-    for (query,), part in ordered.group_by("query_id", maintain_order=True):
-        lists: list[list[str]] = [[] for _ in systems]
-        for system, document in part.select("system", "doc_id").iter_rows():
-            lists[place[system]].append(document)
-        grades = {doc: known.get((str(query), doc)) for doc in part["doc_id"].unique()}
-        told = moved_to_front(lists, grades, rel)
-        rows += [(str(query), doc, float(step)) for step, doc in enumerate(told)]
-    schema = {"query_id": pl.String, "doc_id": pl.String, "key": pl.Float64}
-    steps = pl.DataFrame(rows, schema=schema, orient="row")
-    return pool.join(steps, on=PAIR, how="left", maintain_order="left")
-
-
-def moved_to_front(
-    lists: Sequence[Sequence[str]], grades: Mapping[str, float | None], rel: float = 1
-) -> list[str]:
-    """The documents of one query in the order of move-to-front pooling.
-
-    The system of the highest priority gives its next document; it keeps its priority as long as
-    its documents are relevant, and loses 1 for each that is not. Of equal priorities the system
-    that is named first has the turn. A document whose grade is not known yet counts as not
-    relevant, so that the order improves with every batch of ratings.
-
-    Source: Cormack, Palmer and Clarke, SIGIR 1998, doi:10.1145/290941.291009 (local form).
-
-    >>> moved_to_front([["a", "b", "c"], ["x", "y"]], {"a": 1, "b": 0})
-    ['a', 'b', 'x', 'c', 'y']
-    """
-    priority, at, told = [0] * len(lists), [0] * len(lists), dict[str, None]()
-    while open_ := [i for i, each in enumerate(lists) if at[i] < len(each)]:
-        system = max(open_, key=lambda i: (priority[i], -i))
-        document = lists[system][at[system]]
-        at[system] += 1
-        if document in told:
-            continue
-        told[document] = None
-        grade = grades.get(document)
-        if grade is None or grade < rel:
-            priority[system] -= 1
-    return list(told)
-
-
-ORDERS = {
-    order.name: order
-    for order in (
-        Order("rank", "the best rank that any system gives", "depth-k pooling, TREC", _by_rank),
-        Order(
-            "disagreement",
-            "the documents on whose ranks the systems differ most",
-            "standard deviation of 1/log2(rank + 1) over the systems",
-            _by_disagreement,
-        ),
-        Order(
-            "move-to-front",
-            "systems whose documents have proved relevant so far",
-            "Cormack, Palmer and Clarke 1998, one query at a time",
-            _move_to_front,
-        ),
-    )
-}
-"""Every order that needs no comparison, by name; influence comes from the holes of one."""
-
-
-def in_order(pool: pl.DataFrame) -> pl.DataFrame:
-    """Sorted by ``key``: the first of every query, then the second, ties by query and document."""
-    return pool.sort("key", *PAIR, nulls_last=True).drop("key")
-
-
-def shuffled(pool: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Batches as they are; in each the queries, and the documents of a query, in random order.
-
-    The documents of a query stay together, as a rater has to think into each query.
-    """
-    rng = np.random.default_rng(seed)
-    ordered = pool.sort("batch", *PAIR)
-    queries = ordered["query_id"].unique(maintain_order=True).sort()
-    turn = pl.DataFrame({"query_id": queries, "turn": rng.permutation(len(queries))})
-    return (
-        ordered.join(turn, on="query_id", how="left", maintain_order="left")
-        .with_columns(pl.Series("chance", rng.random(len(ordered))))
-        .sort("batch", "turn", "chance")
-        .drop("turn", "chance")
-    )
+    """Holes of the first two runs first, by their influence; then the others by rank."""
+    if judged is None or len(systems) < 2:  # noqa: PLR2004 - a comparison is of two
+        raise UsageError(
+            "the order influence needs the judgments so far and two runs, the baseline first; "
+            "give --qrels, or another order."
+        )
+    told = holes(judged, systems[0], systems[1], [metric], how, seed=seed)
+    found = told.judge_next.select(
+        *_PAIR, pl.int_range(pl.len()).cast(pl.Float64).alias("key"),
+        pl.format("influence {}; {}", pl.col("influence").round(6), "why").alias("reason"),
+    )  # fmt: skip
+    joined = kept.join(found, on=_PAIR, how="left", maintain_order="left")
+    after = pl.lit(float(len(found))) + pl.col("best_rank")
+    return joined.with_columns(
+        pl.coalesce("key", after).alias("key"), pl.coalesce("reason", "why").alias("why")
+    ).drop("reason")

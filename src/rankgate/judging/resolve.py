@@ -1,173 +1,170 @@
-"""From ratings to judgments, by a rule that is recorded in them."""
+"""From ratings to judgments: at most one grade per query and document, by a stated rule."""
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import dataclass
-from difflib import get_close_matches
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.place import Place
-from rankgate.data.qrels import SCHEMA, Qrels
+from rankgate.data import read_qrels
+from rankgate.data.rated import read_ratings
 from rankgate.errors import InputError, UsageError
-from rankgate.judging.rules import NO_GRADE, RULES, Rule
-from rankgate.judging.scales import refuse_outside
-from rankgate.judging.standing import PAIR, standing
+from rankgate.judging.methods.drawing import as_drawn
+from rankgate.judging.methods.resolve import Resolution, judgments
+from rankgate.judging.methods.resolve import resolve as resolved
+from rankgate.judging.methods.rules import RULES
+from rankgate.judging.methods.scales import TRANSFORMERS, Transformer, scale_of
+from rankgate.judging.tasks import pool_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from rankgate.data.qrels import Scale
-    from rankgate.data.ratings import Ratings
-    from rankgate.judging.scales import Transformer
+SCHEMA_VERSION = 1
+
+_UNLIKE = 0.1  # of rates of strata, beyond what rounding leaves
 
 
 @dataclass(frozen=True)
-class Resolution:
-    """Judgments and what became of the ratings.
+class Resolved:
+    """Judgments made of ratings.
 
     Attributes:
-        qrels: the judgments; None where no pair could be resolved.
-        unresolved: ``query_id``, ``doc_id``, ``why``, ``grades`` (as given): pairs without a
-            judgment.
-        made_by: the rule with its parameters, as recorded in the judgments.
-        counts: ratings, corrected, cannot_tell, beyond_slots, pairs, resolved, ties.
+        name: of the ratings.
+        resolution: judgments, unresolved pairs, rule and counts.
     """
 
-    qrels: Qrels | None
-    unresolved: pl.DataFrame
-    made_by: Mapping[str, Any]
-    counts: Mapping[str, int]
+    name: str
+    resolution: Resolution
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What to know before something is estimated from a sample."""
+        if self.resolution.qrels is None:
+            return ()
+        table = self.resolution.qrels.table
+        if not {"stratum", "inclusion"} <= set(table.columns) or not (table["grade"] < 0).any():
+            return ()
+        drawn = table.filter(pl.col("inclusion").is_not_null())
+        rates = drawn.group_by("stratum").agg(pl.col("inclusion").mean()).sort("stratum")
+        low, high = rates["inclusion"].min(), rates["inclusion"].max()
+        if low is None or high - low <= _UNLIKE:  # type: ignore[operator]
+            return ()
+        told = ", ".join(f"{name} {rate:.2f}" for name, rate in rates.iter_rows())
+        words = (
+            f"strata of unlike rates ({told}): infAP takes them for one and is too high; draw one "
+            "stratum for it, or weigh each document by 1/inclusion."
+        )
+        return (words,)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        told = self.resolution
+        judged = told.qrels.table.to_dicts() if told.qrels else []
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "ratings": self.name,
+            "made_by": dict(told.made_by),
+            "counts": dict(told.counts),
+            "cautions": list(self.cautions),
+            "judgments": judged,
+            "unresolved": told.unresolved.to_dicts(),
+        }
+
+
+@dataclass(frozen=True)
+class RuleFacts:
+    """A rule as help and documentation show it."""
+
+    name: str
+    title: str
+    source: str
+    parameters: tuple[tuple[str, str], ...]
+
+
+def rules() -> tuple[RuleFacts, ...]:
+    """The rules that there are."""
+    return tuple(
+        RuleFacts(rule.name, rule.title, rule.source, rule.parameters) for rule in RULES.values()
+    )
 
 
 def resolve(
-    ratings: Ratings,
+    ratings: Any,  # noqa: ANN401 - a path, a frame, ratings
     rule: str = "majority",
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | Sequence[str] = (),
     *,
-    transformer: Transformer | None = None,
-    scale: Scale | None = None,
+    transform: str | Path | Transformer | None = None,
+    scale: str | None = None,
     slots: int | None = None,
-) -> Resolution:
-    """At most one grade per query and document, by a named rule.
-
-    Grades are checked against the scale, carried over by the transformer, one by one, and only
-    then aggregated (the order is SearchTweak's).
+    sample: Any = None,  # noqa: ANN401 - a pool, a path or a frame
+    rest: Any = None,  # noqa: ANN401 - as judgments
+    from_: str | None = None,
+) -> Resolved:
+    """Make judgments of ratings.
 
     Args:
-        ratings: single raters' grades.
-        rule: its name in ``RULES``.
-        parameters: of the rule.
-        transformer: what grades become before they are aggregated.
-        scale: grades outside it are refused; without it, that of the ratings, if they have one,
-            where no transformer says what becomes of every grade.
+        ratings: a path (``-`` is standard input), a frame, or ratings.
+        rule: majority, mean, median, top-three, latest, adjudicated or dawid-skene.
+        parameters: of the rule, as a mapping or as words: ``["adjudicator=ann"]``.
+        transform: what grades become first: the name of a transformer such as
+            ``graded-to-binary``, a file with one ``from: to`` a line, or a transformer.
+        scale: the grades that are possible; others are refused. A name, a range or a list.
         slots: how many grades a pair takes, the first ones.
+        sample: the sampled pool that was rated; its strata and chances go into the judgments.
+        rest: the pool's documents that were not drawn, graded −1; they are added.
+        from_: the name of the file's format.
 
     Raises:
-        UsageError: an unknown rule or parameter, no slots.
-        InputError: a grade that is not on the scale, or that the transformer does not map.
+        InputError: ratings that cannot be read, a grade that is not on the scale, with file and
+            line; a grade of a document that is not in the sample.
+        UsageError: an unknown rule, parameter, transformer or scale.
     """
-    chosen = rule_of(rule)
-    options = _checked(chosen, dict(parameters or {}))
-    if slots is not None and slots < 1:
-        raise UsageError(f"slots={slots}: a pair takes one grade or more.")
-    bounds = scale or (None if transformer else ratings.scale)
-    if bounds is not None:
-        refuse_outside(ratings, bounds)
-    carried = transformer(ratings) if transformer else ratings
-    stand = standing(carried, slots)
-    given = stand.table.filter(pl.col("grade").is_not_null())
-    told = chosen.resolve(given, **options)
-    pairs = stand.table.select(PAIR).unique(maintain_order=True)
-    every = pairs.join(told, on=PAIR, how="left", maintain_order="left")
-    made_by = {
-        "rule": chosen.name,
-        **({"parameters": options} if options else {}),
-        **({"transformer": transformer.name, "maps": transformer.text} if transformer else {}),
-        **({"slots": slots} if slots else {}),
-    }
-    target = (transformer.scale if transformer else None) or (None if transformer else bounds)
-    judged = every.filter(pl.col("grade").is_not_null()).select(*SCHEMA)
-    place = Place(ratings.place.label)
-    qrels = None
-    if len(judged):
-        qrels = Qrels(judged, ratings.name, target, (), made_by, place)
-    return Resolution(qrels, _unresolved(every, given), made_by, _counts(ratings, stand, every))
+    said = read_ratings(ratings, from_=from_)
+    told = resolved(
+        said,
+        rule,
+        _parameters(parameters),
+        transformer=_transformer(transform),
+        scale=scale_of(scale) if scale else None,
+        slots=slots,
+    )
+    if sample is not None or rest is not None:
+        told = _sampled(told, sample, rest, said.name)
+    return Resolved(said.name, told)
 
 
-def rule_of(name: str) -> Rule:
-    """A rule by name.
-
-    Raises:
-        UsageError: no rule has the name; the nearest is told.
-    """
-    if name not in RULES:
-        near = get_close_matches(name, RULES, 1)
-        hint = f"did you mean {near[0]}?" if near else f"the rules are {', '.join(RULES)}."
-        raise UsageError(f"no rule is called {name!r}; {hint}")
-    return RULES[name]
+def _sampled(told: Resolution, sample: Any, rest: Any, label: str) -> Resolution:  # noqa: ANN401
+    if sample is None:
+        raise UsageError("the rest of a pool goes with its sample; give both.")
+    left = None if rest is None else read_qrels(rest)
+    return replace(told, qrels=as_drawn(judgments(told, label), pool_of(sample), left))
 
 
-def judgments(resolution: Resolution, label: str) -> Qrels:
-    """The judgments.
-
-    Raises:
-        InputError: not one pair was resolved.
-    """
-    if resolution.qrels is None:
-        raise InputError("no pair has a judgment; nobody graded, or all ties.", source=label)
-    return resolution.qrels
-
-
-def _checked(rule: Rule, given: dict[str, Any]) -> dict[str, Any]:
-    """Parameters in the types that the rule's defaults have; they may come as words."""
-    known = {
-        name: each.default
-        for name, each in inspect.signature(rule.resolve).parameters.items()
-        if each.kind is each.KEYWORD_ONLY
-    }
-    for name, value in given.items():
-        if name not in known:
-            has = f"it has {', '.join(known)}" if known else "it has none"
-            raise UsageError(f"{rule.name} has no parameter {name!r}; {has}.")
-        given[name] = _typed(rule.name, name, value, known[name])
-    return given
+def _parameters(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
+    if not isinstance(given, list | tuple):
+        return dict(given)  # type: ignore[arg-type]
+    found = {}
+    for word in given:
+        name, equals, value = str(word).partition("=")
+        if not equals:
+            raise UsageError(f"{word!r} sets nothing; write NAME=VALUE, as in adjudicator=ann.")
+        found[name.strip()] = value.strip()
+    return found
 
 
-def _typed(rule: str, name: str, value: Any, default: Any) -> Any:  # noqa: ANN401 - words or values
-    if isinstance(default, bool):
-        if str(value).lower() in {"true", "yes", "1"}:
-            return True
-        if str(value).lower() in {"false", "no", "0"}:
-            return False
-        raise UsageError(f"{rule}: {name}={value} where yes or no is needed.")
-    if isinstance(default, float):
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = -1.0
-        if not 0 <= number < float("inf"):
-            raise UsageError(f"{rule}: {name}={value} where a number of 0 or more is needed.")
-        return number
-    return str(value)
-
-
-def _unresolved(every: pl.DataFrame, given: pl.DataFrame) -> pl.DataFrame:
-    said = given.group_by(PAIR).agg(pl.col("grade").alias("grades"))
-    open_ = every.filter(pl.col("grade").is_null()).select(*PAIR, pl.col("why").fill_null(NO_GRADE))
-    return open_.join(said, on=PAIR, how="left", maintain_order="left")
-
-
-def _counts(ratings: Ratings, stand: Any, every: pl.DataFrame) -> dict[str, int]:  # noqa: ANN401
-    return {
-        "ratings": len(ratings.table),
-        "corrected": stand.corrected,
-        "cannot_tell": stand.table["grade"].null_count(),
-        "beyond_slots": stand.beyond,
-        "raters": stand.table["rater"].n_unique(),
-        "pairs": len(every),
-        "resolved": len(every) - every["grade"].null_count(),
-        "ties": every.filter(pl.col("why") == "tie").height,
-    }
+def _transformer(chosen: str | Path | Transformer | None) -> Transformer | None:
+    if chosen is None or isinstance(chosen, Transformer):
+        return chosen
+    if str(chosen) in TRANSFORMERS:
+        return TRANSFORMERS[str(chosen)]
+    place = Path(chosen)
+    if not place.is_file():
+        known = ", ".join(TRANSFORMERS)
+        raise UsageError(f"{chosen} is neither a file nor one of the transformers {known}.")
+    try:
+        text = place.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read as text: {error}.", source=str(chosen)) from None
+    return Transformer.parse(text, str(chosen))

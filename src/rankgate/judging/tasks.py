@@ -1,100 +1,60 @@
-"""What raters are given: pairs of a query and a document, with their texts."""
+"""What raters see of a pool: its pairs with the texts of queries and documents."""
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.data import contents_of
+from rankgate.data.pool_file import read_pool
 from rankgate.errors import InputError
-from rankgate.judging.standing import PAIR
+from rankgate.judging.methods.tasks import Task, tasks_of
+from rankgate.judging.pool import Pool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from pathlib import Path
 
 
-@dataclass(frozen=True)
-class Task:
-    """One pair to be rated.
-
-    Attributes:
-        query_id: of the pair.
-        doc_id: of the pair.
-        query: what is known of the query by name, its ``text`` first.
-        document: the document's fields by name.
-    """
-
-    query_id: str
-    doc_id: str
-    query: Mapping[str, str]
-    document: Mapping[str, str]
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """Query and document."""
-        return self.query_id, self.doc_id
-
-
-def tasks_of(
-    pool: pl.DataFrame,
-    queries: pl.DataFrame | None = None,
-    documents: pl.DataFrame | None = None,
-    label: str = "documents",
-) -> list[Task]:
-    """The pairs of a pool with the texts that there are.
-
-    Args:
-        pool: ``query_id`` and ``doc_id``, in order.
-        queries: ``query_id`` and texts.
-        documents: ``doc_id`` and fields, or those of each query with ``query_id`` too.
-        label: what errors call the documents.
+def pool_of(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a pool, a path or a frame
+    """``query_id``, ``doc_id`` and ``batch`` of a pool.
 
     Raises:
-        InputError: texts are given, and one of a document of the pool is missing; or stands
-            twice.
+        InputError: a file that is no pool, with its line; an empty one.
     """
-    asked = _by_key(queries, ["query_id"], "queries")
-    by = ["query_id", "doc_id"] if documents is not None and "query_id" in documents.columns else [
-        "doc_id"
-    ]  # fmt: skip
-    shown = _by_key(documents, by, label)
-    told = []
-    for query, document in pool.select(PAIR).iter_rows():
-        key = (query, document) if len(by) > 1 else (document,)
-        if documents is not None and key not in shown:
-            problem = (
-                f"document '{document}' of query '{query}' is in the pool and has no text here; "
-                "add it, or leave it out of the pool."
-            )
-            raise InputError(problem, source=label)
-        told.append(Task(query, document, asked.get((query,), {}), shown.get(key, {})))
-    return told
+    table = read_pool(pool.table if isinstance(pool, Pool) else pool)
+    if table.is_empty():
+        label = str(pool) if isinstance(pool, str) else "pool"
+        raise InputError("there is nothing to rate in it.", source=label)
+    return table
 
 
-def _by_key(
-    table: pl.DataFrame | None, by: list[str], label: str
-) -> dict[tuple[str, ...], dict[str, str]]:
-    if table is None:
-        return {}
-    twice = table.filter(pl.struct(by).is_duplicated())
-    if len(twice):
-        shown = " ".join(str(twice[name][0]) for name in by)
-        raise InputError(f"{shown} stands twice; keep one row.", source=label)
-    fields = [name for name in table.columns if name not in {"query_id", "doc_id"}]
-    return {
-        tuple(str(row[name]) for name in by): {
-            name: str(row[name]) for name in fields if row[name] not in (None, "")
-        }
-        for row in table.iter_rows(named=True)
-    }
+def tasks(
+    table: pl.DataFrame,
+    queries: str | Path | pl.DataFrame | None = None,
+    documents: str | Path | pl.DataFrame | None = None,
+) -> list[Task]:
+    """The pairs of a table with their texts.
 
+    Args:
+        table: of ``pool_of``.
+        queries: a file of any format that holds queries with texts, or a frame of ``query_id``
+            and ``text``.
+        documents: the same of documents: ``doc_id`` and fields.
 
-def check_of(query_id: str, doc_id: str) -> str:
-    """A word that fits only this pair, so that an id that a program changed is noticed.
-
-    >>> check_of("1", "a")
-    'caaa8be88bd'
+    Raises:
+        InputError: files that hold no such texts, or lack a document.
     """
-    return "c" + hashlib.sha256(f"{query_id}\x1f{doc_id}".encode()).hexdigest()[:10]
+    label = "documents" if isinstance(documents, pl.DataFrame) else str(documents)
+    return tasks_of(table, _held(queries, "queries"), _held(documents, "documents"), label)
+
+
+def _held(given: str | Path | pl.DataFrame | None, part: str) -> pl.DataFrame | None:
+    if given is None or isinstance(given, pl.DataFrame):
+        return given
+    held: pl.DataFrame | None = getattr(contents_of(given), part)
+    if held is None:
+        needed = "query_id and text" if part == "queries" else "doc_id and fields such as title"
+        problem = f"it holds no {part}; columns {needed} are needed."
+        raise InputError(problem, source=str(given))
+    return held

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rankgate.data import contents_of, read_qrels, read_run
-from rankgate.services import convert
+from rankgate.files.convert import convert
 
 
 @pytest.fixture

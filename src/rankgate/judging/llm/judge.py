@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rankgate.judging.llm.purse import Prices
-    from rankgate.judging.prompts import Template
-    from rankgate.judging.tasks import Task
+    from rankgate.judging.methods.prompts import Template
+    from rankgate.judging.methods.tasks import Task
 
 PARAMETERS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 512}
 """What requests say where nothing else is said."""

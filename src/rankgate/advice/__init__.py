@@ -1,0 +1,1 @@
+"""Advice: which metrics to decide by, and which policy follows."""

@@ -1,0 +1,139 @@
+"""What a set of queries can carry: by one metric, from the differences of the runs at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.comparison.many import matrix_of
+from rankgate.comparison.values import values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.advice.facts import Answers
+    from rankgate.data.comparison import Side
+
+    Floats = NDArray[np.float64]
+
+_CLOSE = 1e-12
+
+
+@dataclass(frozen=True)
+class Carrying:
+    """What queries show by one metric.
+
+    Attributes:
+        means: of each run, with its name.
+        n: queries on which both runs of the widest pair have a value.
+        sd: the standard deviation of the differences to the first run, that of the run that
+            differs most unevenly; None with fewer than two runs, or where none differs.
+        detectable: the smallest true difference that n queries show, two-sided.
+        margin: the smallest margin at which a candidate that is as good passes with the wanted
+            power, one-sided.
+        needed: queries that the margin asked for takes.
+        carries: whether n queries are as many.
+        unmoved: the share of the lists with another page for which the metric does not move.
+        e_rho2, low, high: how far the queries order these systems as others would; of three runs
+            or more.
+    """
+
+    means: tuple[tuple[str, float | None], ...]
+    n: int
+    sd: float | None
+    detectable: float | None
+    margin: float | None
+    needed: float | None
+    carries: bool | None
+    unmoved: float | None
+    e_rho2: float | None
+    low: float | None
+    high: float | None
+
+
+def carrying(metric: str, sides: Sequence[Side], said: Answers) -> Carrying | None:
+    """Hold the differences of each run to the first against what a gate shall show.
+
+    The sd is that of a paired comparison; n queries detect t-wise what Cohen (1988) and Sakai
+    (2016) have: see ``stats.power``. Reliability as Urbano et al. (2013).
+
+    Args:
+        metric: its label.
+        sides: the runs, all scored by it; the first is the baseline.
+        said: margin, alpha, power, page.
+
+    Returns:
+        None without runs.
+    """
+    if not sides:
+        return None
+    means = tuple((side.name, _mean(side, metric)) for side in sides)
+    deltas = [_delta(metric, sides[0], side) for side in sides[1:]]
+    usable = [delta for delta in deltas if len(delta) > 1 and np.ptp(delta) > _CLOSE]
+    unmoved = _unmoved(metric, sides, said.page)
+    rho = _reliable(metric, sides)
+    if not usable:
+        n = max((len(delta) for delta in deltas), default=0)
+        return Carrying(means, n, None, None, None, None, None, unmoved, *rho)
+    from rankgate.stats.power import detectable, needed  # noqa: PLC0415 - where it is needed
+
+    widest = max(usable, key=lambda delta: float(delta.std(ddof=1)))
+    sd, n = float(widest.std(ddof=1)), len(widest)
+    wanted = needed(said.margin, sd, said.alpha, said.power, sides=1)
+    return Carrying(
+        means, n, sd, float(detectable(sd, n, said.alpha, said.power)),
+        float(detectable(sd, n, said.alpha, said.power, sides=1)), wanted, n >= wanted, unmoved,
+        *rho,
+    )  # fmt: skip
+
+
+def _mean(side: Side, metric: str) -> float | None:
+    mean = side.scores.filter(pl.col("metric") == metric)["value"].mean()
+    return mean if isinstance(mean, float) else None
+
+
+def _delta(metric: str, before: Side, after: Side) -> Floats:
+    told = values_of(before, after, "zero")
+    j = told.metrics.index(metric)
+    delta = told.candidate[:, j] - told.baseline[:, j]
+    return delta[~np.isnan(delta)]
+
+
+def _unmoved(metric: str, sides: Sequence[Side], page: int) -> float | None:
+    """Over all runs against the first: of the queries whose page changed, where it stands still."""
+    changed = still = 0
+    first = _pages(sides[0], page)
+    for side in sides[1:]:
+        both = first.join(_pages(side, page), on="query_id", how="full", coalesce=True)
+        other = both.filter(pl.col("docs").ne_missing(pl.col("docs_right")))["query_id"]
+        told = values_of(sides[0], side, "zero")
+        j, asked = told.metrics.index(metric), set(other.to_list())
+        delta = told.candidate[:, j] - told.baseline[:, j]
+        own = [d for q, d in zip(told.query_ids, delta, strict=True) if q in asked]
+        changed += len(own)
+        still += sum(abs(float(d)) <= _CLOSE for d in own)
+    return still / changed if changed else None
+
+
+def _pages(side: Side, page: int) -> pl.DataFrame:
+    top = side.lists.filter(pl.col("rank") <= page).sort("query_id", "rank")
+    return top.group_by("query_id", maintain_order=True).agg(pl.col("doc_id").alias("docs"))
+
+
+def _reliable(
+    metric: str, sides: Sequence[Side]
+) -> tuple[float | None, float | None, float | None]:
+    """Eρ² with its interval; nothing of fewer than three runs."""
+    if len(sides) < 3:  # noqa: PLR2004 - of two systems no variance is worth estimating
+        return None, None, None
+    from rankgate.stats.reliability import reliability  # noqa: PLC0415 - as above
+
+    told = reliability(matrix_of(sides, metric))
+    ends = (told.e_rho2, told.e_rho2_low, told.e_rho2_high)
+    one, low, high = (None if np.isnan(each) else float(each) for each in ends)
+    return one, low, high

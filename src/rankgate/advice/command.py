@@ -1,0 +1,154 @@
+"""``rankgate advise``: which metrics to report and to gate on, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.advice.advise import advise, deepest
+from rankgate.advice.documents.advice import FORMS, render
+from rankgate.advice.documents.policy import policy
+from rankgate.advice.facts import DEPTH, MARGIN, PAGE, STAGES, TASKS, Answers
+from rankgate.console import options
+from rankgate.console.again import again
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.progress import Progress
+from rankgate.console.terminal import styled, width
+from rankgate.evaluation.conventions import conventions
+from rankgate.evaluation.scored_system import DEPTH as DEPTH_OF_HOLES
+
+if TYPE_CHECKING:
+    from rankgate.advice.advise import Advice
+    from rankgate.scoring import Convention
+
+_POLICY = "rankgate.toml"
+
+
+@click.command("advise")
+@click.argument("qrels", type=click.Path(), required=False)
+@click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN]...")
+@click.option(
+    "--task",
+    type=click.Choice(list(TASKS)),
+    default="explore",
+    show_default=True,
+    help="What people want of a list: " + "; ".join(f"{k}, {v}" for k, v in TASKS.items()) + ".",
+)
+@click.option(
+    "--stage",
+    type=click.Choice(list(STAGES)),
+    default="final",
+    show_default=True,
+    help="What becomes of the list: " + "; ".join(f"{k}, {v}" for k, v in STAGES.items()) + ".",
+)
+@click.option(
+    "--page",
+    type=click.IntRange(min=1),
+    default=PAGE,
+    show_default=True,
+    help="How many documents people see.",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    default=DEPTH,
+    show_default=True,
+    help="How many candidates are handed on, or looked through.",
+)
+@click.option(
+    "--margin",
+    type=float,
+    default=MARGIN,
+    show_default=True,
+    help="The loss that the gate shall allow.",
+)
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Of a false pass.")
+@click.option("--power", type=float, default=0.8, show_default=True, help="Of a right pass.")
+@click.option(
+    "--queries",
+    type=click.IntRange(min=1),
+    help="Without judgments: of how many queries they will be.",
+)
+@click.option(
+    "--grades",
+    type=click.IntRange(min=2),
+    help="Without judgments: how many grades they will have; 2 is yes and no. Else 4.",
+)
+@click.option(
+    "--complete",
+    type=click.FloatRange(0, 1),
+    help="Without judgments: the share of a page that they will cover.",
+)
+@options.convention
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    qrels: str | None,
+    runs: tuple[str, ...],
+    task: str,
+    stage: str,
+    page: int,
+    depth: int,
+    margin: float,
+    alpha: float,
+    power: float,
+    queries: int | None,
+    grades: int | None,
+    complete: float | None,
+    convention: Convention,
+    form: str,
+    output: str | None,
+) -> None:
+    """Advise on metrics: what to decide by, to watch and to report, by your own data.
+
+    RUNs show what the queries can carry: the first is the baseline, the others differ from it as
+    your changes do. Without QRELS say how many queries there will be. Every rule names its source.
+
+    \b
+    rankgate advise qrels.txt old.run new.run --task find-one
+    rankgate advise qrels.txt bm25.run dense.run --stage retrieval --depth 200
+    rankgate advise qrels.txt old.run new.run --format policy -o rankgate.toml
+    rankgate advise --queries 50 --task recommend --grades 2
+    """  # noqa: D301 - click needs the character that \b makes
+    places = (qrels, *runs) if qrels else ()
+    refuse_clashes(places, output)
+    answers = Answers(task, stage, page, depth, margin, alpha, power, queries, grades, complete)
+    with Progress(len(runs) + 1) as progress:
+        told = advise(qrels, list(runs), answers, convention, on_progress=progress)
+    if form == "policy":
+        known = [each.name for each in conventions()]
+        deliver(policy(told, known), output)
+        return
+    commands = _commands(told, places, click.get_current_context())
+    deliver(styled(render(told, form, width(output), commands), form, output), output)
+
+
+def _commands(told: Advice, places: tuple[str, ...], context: click.Context) -> list[list[str]]:
+    """What to run next, as it can be run; nothing without files to name."""
+    if not places or "-" in places:
+        return []
+    rules = again(context, ("convention", "settings"))
+    chosen = [each.metric for each in told.choices if each.role in {"gate", "watch"}]
+    every = [each.metric for each in told.choices]
+    found = []
+    if len(places) == 2:  # noqa: PLR2004 - judgments and one run
+        found.append(["eval", *places, *_metrics(every), *rules])
+    elif len(places) > 2:  # noqa: PLR2004 - as above
+        pair = places[:3]
+        if told.facts.complete != 1 and told.answers.task != "recommend":
+            deep = deepest(chosen)
+            depth = ["--depth", str(deep)] if deep > DEPTH_OF_HOLES else []
+            found.append(["holes", *pair, *_metrics(chosen), *depth, *rules])
+        found += [
+            ["compare", *places, *_metrics(chosen), *rules],
+            ["advise", *again(context), "--format", "policy", "-o", _POLICY],
+            ["gate", *pair, "--policy", _POLICY],
+        ]
+    else:
+        found.append(["advise", *again(context), "--format", "policy", "-o", _POLICY])
+    return [["rankgate", *words] for words in found]
+
+
+def _metrics(names: list[str]) -> list[str]:
+    return [word for name in names for word in ("-m", name)]

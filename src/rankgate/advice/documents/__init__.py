@@ -1,0 +1,1 @@
+"""The results of advice as tables and words."""

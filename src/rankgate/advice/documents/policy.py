@@ -1,0 +1,119 @@
+"""Advice as a policy: TOML that ``rankgate gate`` takes, with the reasons beside each rule."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+from rankgate.present.figures import whole
+from rankgate.present.grid import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rankgate.advice.advise import Advice, Choice
+
+_COMPLETE = 0.8
+_RISE = 1.2
+_WIDTH = 96
+_TIERS = {"gate": "block", "watch": "warn"}
+
+
+def policy(told: Advice, conventions: Iterable[str]) -> str:
+    """The advice as a policy file.
+
+    Args:
+        told: the advice.
+        conventions: the names that a policy may say; another is left to be filled in.
+    """
+    said, facts = told.answers, told.facts
+    about = (
+        f"Advised for task {said.task}, stage {said.stage}, {said.page} documents a page and "
+        f"{said.depth} candidates, by {_judgments(told)} ({facts.queries} queries) and "
+        f"{_runs(told)}."
+    )
+    rules = [_rule(each, told) for each in told.choices if each.role in _TIERS]
+    return "\n".join([_comment(about), *_settings(told, frozenset(conventions)), *rules,
+                      *_beside(told)])  # fmt: skip
+
+
+def _settings(told: Advice, conventions: frozenset[str]) -> list[str]:
+    said, name = told.answers, str(told.convention.get("name", "trec"))
+    lines = ["", "[gate]"]
+    if name in conventions:
+        lines.append(f"convention = {json.dumps(name)}")
+    else:
+        lines.append(
+            _comment(f"numbers here follow {printable(name)}; name its file: convention = …")
+        )
+    reported = [each.metric for each in told.of("report")]
+    lines.append(f"metrics = {json.dumps(reported)}  # reported beside those that rules name")
+    lines += [f"alpha = {said.alpha!r}", f"power = {said.power!r}"]
+    lines.append(f"depth = {max(said.page, 10)}")
+    return lines
+
+
+def _rule(choice: Choice, told: Advice) -> str:
+    said = told.answers
+    lines = ["", *(_comment(f"{r.words} ({told.sources[r.source]})") for r in choice.reasons)]
+    lines.append(_comment(f"blind to {choice.blind_to}"))
+    carried = choice.carrying
+    if carried and carried.needed is not None and carried.margin is not None:
+        enough = "enough" if carried.carries else f"too few: they carry {carried.margin:.3f}"
+        lines.append(
+            _comment(
+                f"this margin takes {whole(carried.needed)} queries, by the runs at hand; "
+                f"{carried.n} are {enough}"
+            )
+        )
+    lines += [
+        "[[rules]]",
+        f'id = "{_slug(choice.metric)}"',
+        'kind = "noninferiority"',
+        f"metric = {json.dumps(choice.metric)}",
+        f"margin = {said.margin!r}",
+        f'tier = "{_TIERS[choice.role]}"',
+    ]
+    return "\n".join(lines)
+
+
+def _beside(told: Advice) -> list[str]:
+    """Rules that any gate wants: holes, blindness, dead ends, latency."""
+    page = told.answers.page
+    rules = [
+        ("sees-the-change", "unseen", "", "what no metric of this gate sees"),
+        ("no-dead-ends", "states", 'state = "zero"\nmore = 0.0\n',
+         "queries that return nothing, beyond the baseline's"),
+    ]  # fmt: skip
+    if told.answers.task != "recommend":  # a log judges what was shown, and no page is covered
+        rules.insert(1, ("judged", "judged", f"at_least = {_COMPLETE}\nk = {page}\n",
+                         "unjudged documents count as worthless"))  # fmt: skip
+    if told.facts.latency and told.answers.stage == "final":
+        rules.append(("latency", "latency", f"max_ratio = {_RISE}\n",
+                      "relevance and latency decide together"))  # fmt: skip
+    return [
+        f'\n{_comment(about)}\n[[rules]]\nid = "{name}"\nkind = "{kind}"\n{own}tier = "warn"'
+        for name, kind, own, about in rules
+    ] + [""]
+
+
+def _judgments(told: Advice) -> str:
+    return f"judgments {printable(told.qrels)}" if told.qrels else "judgments still to be made"
+
+
+def _runs(told: Advice) -> str:
+    names = ", ".join(map(printable, told.runs))
+    return f"runs {names}" if names else "no runs"
+
+
+def _slug(metric: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", metric.lower()).strip("-")
+
+
+def _comment(text: str) -> str:
+    return textwrap.fill(
+        printable(text), _WIDTH, initial_indent="# ", subsequent_indent="#   ",
+        break_on_hyphens=False,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""What the chosen metrics cannot see."""

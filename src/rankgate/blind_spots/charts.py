@@ -1,0 +1,36 @@
+"""What metrics do not see: changes by metrics, the share that does not move."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.present.charts.heat import heat
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.style import SHARES
+from rankgate.present.charts.words import queries, short
+
+if TYPE_CHECKING:
+    from rankgate.blind_spots.blindspots import Blindness
+
+
+def draw(told: Blindness) -> Picture:
+    """A heat map of the profile."""
+    rows: list[dict[str, Any]] = [
+        {"row": row["change"], "column": row["metric"], "value": row["unmoved"],
+         "altered": row["altered"]}
+        for row in told.profile.iter_rows(named=True)
+    ]  # fmt: skip
+    about = (
+        f"Each row is a change to the lists of {short(told.baseline)}; a cell has the share of the "
+        "lists that it alters for which the metric does not move. Deep blue: blind; "
+        "empty: no list could be altered."
+    )
+    return Picture(
+        "blindspots",
+        f"What the metrics do not see (first {told.k} documents)",
+        about,
+        queries(told.queries),
+        told.convention,
+        tuple(rows),
+        heat(rows, (0, 1), SHARES, form="%"),
+    )

@@ -1,0 +1,73 @@
+"""``rankgate blindspots``: what the chosen metrics cannot see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.blind_spots.blindspots import blindspots
+from rankgate.blind_spots.document import FORMS, render
+from rankgate.console import options
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.progress import Progress
+from rankgate.console.terminal import styled, width
+from rankgate.metrics.plugins import from_file
+
+if TYPE_CHECKING:
+    from rankgate.scoring import Convention
+
+
+@click.command("blindspots")
+@options.qrels
+@click.argument("baseline", type=click.Path())
+@click.argument("candidate", type=click.Path(), required=False)
+@options.metrics
+@options.metrics_from
+@options.convention
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="How far the lists of both runs are compared.",
+)
+@click.option(
+    "--page",
+    "k",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="The end of the page, which the changes of the profile go by.",
+)
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    qrels: str,
+    baseline: str,
+    candidate: str | None,
+    metrics: tuple[str, ...],
+    metrics_from: str | None,
+    convention: Convention,
+    depth: int,
+    k: int,
+    form: str,
+    output: str | None,
+) -> None:
+    """Tell what the metrics do not see of the change from BASELINE to CANDIDATE.
+
+    Without CANDIDATE only the profile is made: what the metrics would see if BASELINE changed in
+    the ways that rankings change.
+
+    \b
+    rankgate blindspots qrels.txt old.run new.run -m RR -m nDCG@10
+    rankgate blindspots qrels.txt old.run -m RR@10
+    """  # noqa: D301 - click needs the character that \b makes
+    runs = (baseline, candidate) if candidate else (baseline,)
+    refuse_clashes((qrels, *runs), output)
+    with Progress(3) as progress:
+        told = blindspots(
+            qrels, baseline, candidate, metrics, convention, depth=depth, k=k,
+            extra=from_file(metrics_from), on_progress=progress,
+        )  # fmt: skip
+    deliver(styled(render(told, form, width(output)), form, output), output)

@@ -1,0 +1,86 @@
+"""What a reader should know before trusting a figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.comparison.paired import SECONDARY, TESTS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.comparison.paired import Figures, Way
+    from rankgate.comparison.values import Values
+
+    Floats = NDArray[np.float64]
+
+_FEW = 10
+_SHARE, _FACTOR, _CLEAR = 0.2, 2.0, 0.2
+_HEAVY = 0.01
+"""Σd⁴/(Σd²)² below which the flipped sum is as good as normal: its excess of kurtosis is −2 times
+that, which by Edgeworth's expansion moves no p above 0.001 by more than a tenth."""
+
+
+def cautions(told: Figures, values: Values, way: Way) -> tuple[str, ...]:
+    """One sentence each: a secondary test, blind metrics, skew, one query that makes it all."""
+    found: list[str] = []
+    if way.test in SECONDARY:
+        found.append(f"{TESTS[way.test]}; do not decide by it alone.")
+    for j, metric in enumerate(values.metrics):
+        delta = values.candidate[:, j] - values.baseline[:, j]
+        known = ~np.isnan(delta)
+        own = delta[known]
+        if not len(own):
+            found.append(f"{metric}: no query has a value on both sides.")
+            continue
+        if not own.any():
+            found.append(
+                f"{metric}: no query moved; it may be blind to what changed (see blindspots)."
+            )
+            continue
+        found += [f"{metric}: {words}" for words in told.warnings[j]]
+        found += _influence(metric, own, known, values)
+        found += _disagreement(metric, own, told.p_raw[j], way)
+    return tuple(dict.fromkeys(found))
+
+
+def _influence(metric: str, delta: Floats, known: NDArray[np.bool_], values: Values) -> list[str]:
+    """One query that makes much of a difference that is there."""
+    from rankgate.stats.influence import largest_share  # noqa: PLC0415 - as above
+    from rankgate.stats.paired import standard_error  # noqa: PLC0415 - as above
+
+    row, share = largest_share(delta)
+    few = len(delta) < _FEW or abs(delta.mean()) <= standard_error(delta)[0]
+    if few or not share[0] > _SHARE:
+        return []
+    query = np.array(values.query_ids, dtype=object)[known][int(row[0])]
+    return [f"{metric}: query {query} alone makes {share[0]:.0%} of the difference."]
+
+
+def _disagreement(metric: str, delta: Floats, p: float, way: Way) -> list[str]:
+    """The t-test and the randomization test should say the same."""
+    if way.test not in {"t", "randomization"} or len(delta) < _FEW:
+        return []
+    if (delta**4).sum() < _HEAVY * (delta**2).sum() ** 2:
+        return []
+    from rankgate.stats.paired import student  # noqa: PLC0415 - as above
+    from rankgate.stats.randomization import randomization  # noqa: PLC0415 - as above
+
+    t = float(student(delta).p_value[0])
+    drawn = (
+        p
+        if way.test == "randomization"
+        else float(
+            randomization(delta, samples=min(way.resamples, 10_000), seed=way.seed).p_value[0]
+        )
+    )
+    low, high = sorted((max(t, 1e-3), max(drawn, 1e-3)))
+    if high / low <= _FACTOR or low > _CLEAR:
+        return []
+    words = (
+        f"{metric}: the t-test says p = {t:.3f}, the randomization test {drawn:.3f}; the "
+        "differences are far from normal, so trust neither blindly."
+    )
+    return [words]

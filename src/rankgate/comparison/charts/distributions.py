@@ -1,0 +1,129 @@
+"""How values are spread over queries: what a mean hides."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from rankgate.evaluation.charts.scored import counted
+from rankgate.present.charts.door import altair
+from rankgate.present.charts.parts import in_columns, panel, table
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.style import BLUE, INK, RED
+from rankgate.present.charts.words import short, shorts
+from rankgate.present.numbers import decimal
+
+if TYPE_CHECKING:
+    from rankgate.evaluation.evaluate import Evaluation
+
+_ROW, _WIDTH = 40, 440
+_BINS = 10
+_STROKES = 400
+_CLEAR, _FAINT, _FEW = 0.8, 0.15, 50  # how dense strokes are, of so many or of all
+
+
+def draw(told: Evaluation) -> Picture:
+    """A panel for each metric: a line a run, a stroke a query, quartiles, and the mean."""
+    rows = _rows(told)
+    many = max(len(run.query_ids) for run in told.runs) > _STROKES
+    stroke = f"Strokes are {_STROKES} of the queries" if many else "Each stroke is a query"
+    panels = [_panel(told, [row for row in rows if row["metric"] == label], label)
+              for label in told.metrics]  # fmt: skip
+    return Picture(
+        "distributions",
+        f"Values of {short(told.runs[0].run)}, query by query" if len(told.runs) == 1
+        else f"Values of {len(told.runs)} runs, query by query",
+        f"{stroke}; the box spans the middle half, the line in it is the median; "
+        "the orange diamond is the mean.",
+        counted(told), told.convention, tuple(rows), in_columns(panels, 1),
+    )  # fmt: skip
+
+
+def _rows(told: Evaluation) -> list[dict[str, Any]]:
+    names = shorts([run.run for run in told.runs])
+    return [
+        {"metric": label, "run": name, "query": query, "value": value}
+        for label in told.metrics
+        for name, run in zip(names, told.runs, strict=True)
+        for query, value in run.per_query(label).items()
+        if value is not None
+    ]
+
+
+def _panel(told: Evaluation, rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401
+    alt = altair()
+    names = shorts([run.run for run in told.runs])
+    means = [
+        {"run": name, "value": run.means[metric], "words": f"mean {decimal(run.means[metric])}"}
+        for name, run in zip(names, told.runs, strict=True)
+        if not math.isnan(run.means[metric])
+    ]
+    y = alt.Y("run:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False))
+    x = alt.X("value:Q", title=metric, scale=alt.Scale(nice=True))
+    shown = _thinned(rows, names)
+    dense = max(_FAINT, min(_CLEAR, _CLEAR * _FEW * len(names) / max(len(shown), 1)))
+    base = alt.Chart(table(shown)).encode(y=y)
+    boxes = base.transform_aggregate(
+        low="q1(value)", middle="median(value)", high="q3(value)", groupby=["run"]
+    )
+    layers = [
+        boxes.mark_bar(height=16, color=BLUE, opacity=0.3).encode(x="low:Q", x2="high:Q"),
+        base.mark_tick(color=BLUE, opacity=dense, thickness=1.2, size=18).encode(
+            x=x, tooltip=["run:N", "query:N", "value:Q"]
+        ),
+        boxes.mark_tick(color=INK, thickness=2.5, size=20).encode(x="middle:Q"),
+    ]
+    mean = alt.Chart(table(means)).encode(y=y)
+    layers += [
+        mean.mark_point(shape="diamond", filled=True, size=90, color=RED, opacity=1).encode(x=x),
+        mean.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="words:N"),
+    ]
+    return alt.layer(*layers).properties(
+        width=_WIDTH, height=_ROW * max(len(names), 1), **panel(metric)
+    )
+
+
+def _thinned(rows: list[dict[str, Any]], names: list[str]) -> list[dict[str, Any]]:
+    """At most so many strokes a run, evenly among its sorted values: the picture is the same."""
+    kept = []
+    for name in names:
+        own = sorted((row for row in rows if row["run"] == name), key=lambda row: row["value"])
+        last = len(own) - 1
+        kept += own if last < _STROKES else [own[i * last // _STROKES] for i in range(_STROKES + 1)]
+    return kept
+
+
+def text(told: Evaluation, width: int) -> str:
+    """Histograms of characters, ten steps from the least value to the greatest of a metric."""
+    rows = _rows(told)
+    parts = []
+    for metric in told.metrics:
+        own = [row for row in rows if row["metric"] == metric]
+        for name, run in zip(shorts([run.run for run in told.runs]), told.runs, strict=True):
+            values = [row["value"] for row in own if row["run"] == name]
+            head = (
+                f"{metric} of {name}: mean {decimal(run.means[metric])} over {len(values)} queries"
+            )
+            parts.append("\n".join([head, "", *_histogram(values, _ends(own), width)]) + "\n")
+    return "\n".join(parts)
+
+
+def _ends(rows: list[dict[str, Any]]) -> tuple[float, float]:
+    values = [row["value"] for row in rows] or [0.0]
+    low, high = min(0.0, *values), max(values)
+    return low, 1.0 if 0.5 < high <= 1 else high or 1.0  # noqa: PLR2004 - shares end at 1
+
+
+def _histogram(values: list[float], ends: tuple[float, float], width: int) -> list[str]:
+    low, high = ends
+    step = (high - low) / _BINS
+    counts = [0] * _BINS
+    for value in values:
+        counts[min(int((value - low) / step), _BINS - 1)] += 1
+    top = max(counts) or 1
+    room = width - 24
+    return [
+        f"{low + i * step:6.2f} to {low + (i + 1) * step:5.2f} {count:6}  "
+        f"{'█' * round(room * count / top)}".rstrip()
+        for i, count in enumerate(counts)
+    ]

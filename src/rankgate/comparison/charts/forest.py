@@ -1,0 +1,85 @@
+"""Intervals of many differences below each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.present.charts.door import altair
+from rankgate.present.charts.parts import in_columns, panel, rule, signed_axis, table
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.style import BLUE, GREY, RED
+from rankgate.present.charts.words import queries, short, shorts
+from rankgate.present.figures import interval, p_value, signed
+
+if TYPE_CHECKING:
+    from rankgate.comparison.compare import Comparisons
+
+_ROW, _WIDTH, _AWAY = 22, 360, 10
+
+
+def draw(told: Comparisons) -> Picture:
+    """A panel for each metric, a line for each candidate, the best first."""
+    first = told.comparisons[0]
+    alpha = round(1 - first.level, 10)
+    rows = _rows(told)
+    panels = [
+        _panel([row for row in rows if row["metric"] == metric], metric, first.baseline.name,
+               alpha)
+        for metric in first.names
+    ]  # fmt: skip
+    counts = sorted({row["n"] for row in rows})
+    corrected = "" if first.correction.startswith("none") else f", {first.correction}"
+    about = (
+        f"Mean difference from {short(first.baseline.name)} with its {first.level:.0%} interval "
+        f"({first.interval}), each of its own; p of the {first.test} test{corrected}. "
+        f"Blue and orange: p below {alpha:g}."
+    )
+    several = len(told.comparisons)
+    title = (
+        f"{several} systems against {short(first.baseline.name)}"
+        if several > 1
+        else f"{short(first.candidate.name)} against {short(first.baseline.name)}"
+    )
+    of = queries(*counts)
+    return Picture("forest", title, about, of, first.convention, tuple(rows), in_columns(panels, 1))
+
+
+def _rows(told: Comparisons) -> list[dict[str, Any]]:
+    names = shorts([each.candidate.name for each in told.comparisons])
+    kept = ("metric", "n", "delta", "low", "high", "p_value")
+    return [
+        {"system": name, **{column: row[column] for column in kept}}
+        for name, each in zip(names, told.comparisons, strict=True)
+        for row in each.metrics.iter_rows(named=True)
+        if row["delta"] is not None
+    ]
+
+
+def _panel(rows: list[dict[str, Any]], metric: str, baseline: str, alpha: float) -> Any:  # noqa: ANN401
+    alt = altair()
+    rows = sorted(rows, key=lambda row: (-row["delta"], row["system"]))
+    shown = [
+        row | {"words": f"{signed(row['delta'])}  {interval(row['low'], row['high'], 3)}  "
+               f"p {p_value(row['p_value'])}"}
+        for row in rows
+    ]  # fmt: skip
+    shown_to_be = f"isValid(datum.p_value) && datum.p_value < {alpha:g}"
+    shade = alt.Color(
+        condition=[
+            {"test": f"{shown_to_be} && datum.delta > 0", "value": BLUE},
+            {"test": f"{shown_to_be} && datum.delta < 0", "value": RED},
+        ],
+        value=GREY,
+    )
+    y = alt.Y("system:N", sort=[row["system"] for row in rows], title=None,
+              axis=alt.Axis(domain=False, ticks=False, grid=False))  # fmt: skip
+    base = alt.Chart(table(shown)).encode(y=y)
+    bars = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", title=f"Δ {metric} from {short(baseline)}", axis=signed_axis()),
+        x2="high:Q", color=shade,
+    )  # fmt: skip
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(x="delta:Q", color=shade)
+    words = base.mark_text(align="left").encode(x=alt.value(_WIDTH + _AWAY), text="words:N")
+    return alt.layer(rule("delta", 0, along="x"), bars, points, words).properties(
+        width=_WIDTH, height=max(_ROW * len(rows), 40), **panel(metric)
+    )

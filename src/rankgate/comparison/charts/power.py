@@ -1,0 +1,56 @@
+"""What more queries would show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.present.charts.door import altair
+from rankgate.present.charts.parts import Axis, labelled_lines, table
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.style import PAPER, colour
+from rankgate.present.charts.words import queries, short
+
+if TYPE_CHECKING:
+    from rankgate.comparison.planned import Planned
+    from rankgate.present.charts.parts import Rows
+
+
+def draw(told: Planned) -> Picture:
+    """A curve a metric: the smallest difference shown; a ring for what was measured."""
+    rows = [
+        {"series": row["metric"], "n": row["n"], "detectable": row["detectable"]}
+        for row in told.curves.iter_rows(named=True)
+    ]
+    measured = [
+        {"series": row["metric"], "n": row["n"], "detectable": abs(row["delta"])}
+        for row in told.measured.iter_rows(named=True)
+    ]
+    counts = sorted({row["n"] for row in rows})
+    ticks = tuple(n for n in counts if str(n).rstrip("0") in {"1", "2", "5"})
+    x = Axis("n", "queries", (counts[0], counts[-1]), ticks, log=True)
+    high = max(row["detectable"] for row in (*rows, *measured)) * 1.04
+    y = Axis("detectable", "smallest difference shown", (0, high), form=".2f")
+    return Picture(
+        "power",
+        f"What more queries would show: {short(told.candidate)} against {short(told.baseline)}",
+        f"The smallest true difference that so many queries show with a power of {told.power:.0%} "
+        f"at level {1 - told.level:.2g}. A ring is the difference that was measured; "
+        "above its line it is large enough to be shown.",
+        f"{queries(*(row['n'] for row in measured))} measured",
+        told.convention,
+        (*rows, *({**row, "series": f"{row['series']} measured"} for row in measured)),
+        _chart(rows, measured, x, y),
+    )
+
+
+def _chart(rows: Rows, measured: Rows, x: Axis, y: Axis) -> Any:  # noqa: ANN401 - Altair's
+    alt = altair()
+    names = list(dict.fromkeys(row["series"] for row in rows))
+    shades = alt.Scale(domain=names, range=[colour(i) for i in range(len(names))])
+    rings = (
+        alt.Chart(table(measured))
+        .mark_point(size=120, strokeWidth=2.5, fill=PAPER, opacity=1)
+        .encode(x="n:Q", y="detectable:Q", stroke=alt.Stroke("series:N", scale=shades, legend=None),
+                tooltip=["series:N", "n:Q", "detectable:Q"])
+    )  # fmt: skip
+    return alt.layer(labelled_lines(rows, x, y), rings).properties(width=480, height=300)

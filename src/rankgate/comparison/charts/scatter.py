@@ -1,0 +1,131 @@
+"""Two systems against each other: a point a query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.present.charts.door import altair
+from rankgate.present.charts.parts import in_columns, panel, table
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.side_by_side import spots, written
+from rankgate.present.charts.style import BLUE, DIM, GREY, RED
+from rankgate.present.charts.words import queries, short
+
+if TYPE_CHECKING:
+    from rankgate.data.comparison import Comparison
+
+_SIDE = 340
+_NAMED = 6
+_POINT, _ROOM = 46, 0.03  # the area of a point; what is left free around all of them
+_CROWD = 300  # places; with more, points are small and have no names
+_ALIKE = 8  # queries at one place that get the largest point, or more
+
+_MANY, _FINE, _COARSE = 1500, 6, 2  # points, and decimals of places that count as one
+
+HOW = (
+    "A point is a query, a larger one several; above the diagonal the candidate is better. "
+    "The furthest have names."
+)
+
+
+def draw(told: Comparison) -> Picture:
+    """A square for each metric of a comparison."""
+    rows: list[dict[str, Any]] = []
+    panels = []
+    for metric in told.names:
+        own = [
+            {"metric": metric, "query": row["query_id"], "baseline": row["baseline"],
+             "candidate": row["candidate"], "delta": row["delta"]}
+            for row in told.deltas(metric).iter_rows(named=True)
+        ]  # fmt: skip
+        rows += own
+        panels.append(_panel(told, metric, own))
+    counts = sorted({row["n"] for row in told.metrics.iter_rows(named=True)})
+    return Picture(
+        "scatter",
+        f"{short(told.candidate.name)} against {short(told.baseline.name)}",
+        HOW,
+        queries(*counts),
+        told.convention,
+        tuple(rows),
+        in_columns(panels),
+    )
+
+
+def _panel(told: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401
+    alt = altair()
+    ends = _ends([row[side] for row in rows for side in ("baseline", "candidate")])
+    room = _ROOM * (ends[1] - ends[0])
+    scale = alt.Scale(domain=[ends[0] - room, ends[1] + room], nice=False, zero=False)
+    axes = {
+        "x": alt.X("baseline:Q", title=short(told.baseline.name), scale=scale),
+        "y": alt.Y("candidate:Q", title=short(told.candidate.name), scale=scale),
+    }
+    line = (
+        alt.Chart(table([{"baseline": end, "candidate": end} for end in ends]))
+        .mark_line(color=GREY, strokeDash=[4, 3], strokeWidth=1)
+        .encode(**axes)
+    )
+    places = _places(rows)
+    layers = [line, _points(places, axes)]
+    if len(places) <= _CROWD:
+        layers += _named(places, ends, axes)
+    row = told.metrics.row(told.names.index(metric), named=True)
+    title = f"{metric}: {row['wins']} won, {row['ties']} tied, {row['losses']} lost"
+    return alt.layer(*layers).properties(width=_SIDE, height=_SIDE, **panel(title))
+
+
+def _ends(values: list[float]) -> tuple[float, float]:
+    """From 0, or below it where values are, to the greatest; shares end at 1."""
+    low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
+    return low, 1.0 if 0.5 < high <= 1 else high or 1.0  # noqa: PLR2004 - what may be a share
+
+
+def _points(places: list[dict[str, Any]], axes: dict[str, Any]) -> Any:  # noqa: ANN401 - Altair's
+    alt = altair()
+    least = _POINT if len(places) <= _CROWD else _POINT / 4
+    tied = {"test": "datum.delta == 0", "value": GREY}
+    shade = alt.Color(condition=[tied, {"test": "datum.delta > 0", "value": BLUE}], value=RED)
+    most = max(_ALIKE, *(row["count"] for row in places), 0)
+    size = alt.Size("count:Q", legend=None,
+                    scale=alt.Scale(domain=[1, most], range=[least, least * _ALIKE]))  # fmt: skip
+    return (
+        alt.Chart(table(places))
+        .mark_point(filled=True, opacity=0.7)
+        .encode(**axes, color=shade, size=size,
+                tooltip=["count:Q", "query:N", "baseline:Q", "candidate:Q", "delta:Q"])
+    )  # fmt: skip
+
+
+def _named(
+    places: list[dict[str, Any]], ends: tuple[float, float], axes: dict[str, Any]
+) -> list[Any]:
+    """Names of the queries furthest from the diagonal that have room."""
+    rows = sorted(places, key=lambda row: (-abs(row["delta"]), row["query"]))
+    shown = [row | {"shown": _name(row)} for row in rows]
+    low = ends[0] - _ROOM * (ends[1] - ends[0])
+    scale = _SIDE / ((1 + 2 * _ROOM) * (ends[1] - ends[0]))
+    points = [
+        ((row["baseline"] - low) * scale, _SIDE - (row["candidate"] - low) * scale) for row in rows
+    ]
+    apart = [row["shown"] for row in shown if row["delta"]]
+    found = spots(points, apart, (_SIDE, _SIDE), _NAMED)
+    return written(shown[: len(apart)], found, axes, color=altair().value(DIM))
+
+
+def _places(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Queries that stand at one place as one, with their ``count``."""
+    found: dict[tuple[float, float], dict[str, Any]] = {}
+    for digits in (_FINE, _COARSE):
+        found = {}
+        for row in rows:
+            place = (round(row["baseline"], digits), round(row["candidate"], digits))
+            told = found.setdefault(place, row | {"count": 0})
+            told["count"] += 1
+        if len(found) <= _MANY:
+            break
+    return list(found.values())
+
+
+def _name(row: dict[str, Any]) -> str:
+    return short(row["query"], 18) if row["count"] == 1 else f"{row['count']} queries"

@@ -1,0 +1,138 @@
+"""``rankgate compare``: what lies between systems, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.comparison.commands import options as comparing
+from rankgate.comparison.compare import Rules, compare
+from rankgate.comparison.documents.comparison import FORMS, WORST, query_text, render
+from rankgate.comparison.paired import Way
+from rankgate.console import options
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.progress import Progress
+from rankgate.console.terminal import styled, width
+from rankgate.data.tags import tags_from
+from rankgate.errors import UsageError
+from rankgate.metrics.plugins import from_file
+
+if TYPE_CHECKING:
+    from rankgate.scoring import Convention
+
+
+@click.command("compare")
+@options.qrels
+@click.argument("baseline", type=click.Path())
+@click.argument("candidates", type=click.Path(), nargs=-1, required=True, metavar="CANDIDATE...")
+@options.metrics
+@options.metrics_from
+@options.convention
+@comparing.test
+@comparing.interval
+@comparing.level
+@comparing.correction
+@comparing.resamples
+@options.seed
+@click.option(
+    "--band", type=float, default=0.0, metavar="X", help="A difference of at most X is a tie."
+)
+@click.option(
+    "--wanted",
+    type=float,
+    metavar="X",
+    help="A difference that should be found: how many queries it takes.",
+)
+@click.option(
+    "--power",
+    type=float,
+    default=0.8,
+    show_default=True,
+    help="The chance to find it, and what is called detectable.",
+)
+@comparing.unequal
+@click.option(
+    "--tags",
+    "tags",
+    type=click.Path(),
+    metavar="FILE",
+    help="CSV or JSONL with query_id and columns of tags (head or tail, intent).",
+)
+@click.option(
+    "--slice",
+    "slices",
+    multiple=True,
+    metavar="TAG",
+    help="Every figure for each value of TAG too; may be given several times.",
+)
+@comparing.depth
+@click.option("--query", "query_id", metavar="ID", help="One query: both lists side by side.")
+@click.option(
+    "--worst",
+    type=click.IntRange(min=0),
+    default=WORST,
+    show_default=True,
+    help="How many of the worst queries are shown for each metric.",
+)
+@click.option(
+    "--lists",
+    is_flag=True,
+    help="In JSON: with both lists of every query, as rankgate report shows.",
+)
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    qrels: str,
+    baseline: str,
+    candidates: tuple[str, ...],
+    metrics: tuple[str, ...],
+    metrics_from: str | None,
+    convention: Convention,
+    test: str,
+    interval: str,
+    level: float,
+    correction: str,
+    resamples: int,
+    seed: int,
+    band: float,
+    wanted: float | None,
+    power: float,
+    unequal: str,
+    tags: str | None,
+    slices: tuple[str, ...],
+    depth: int,
+    query_id: str | None,
+    worst: int,
+    lists: bool,  # noqa: FBT001 - a flag of the command line
+    form: str,
+    output: str | None,
+) -> None:
+    """Compare each CANDIDATE run with the BASELINE, query by query.
+
+    \b
+    rankgate compare qrels.txt old.run new.run -m nDCG@10 -m RR
+    rankgate compare qrels.txt old.run new.run --query q17
+    rankgate compare qrels.txt old.run a.run b.run c.run --test randomization --correction maxt
+    rankgate compare qrels.txt old.run new.run --tags tags.csv --slice intent
+    rankgate compare qrels.txt old.run new.run --wanted 0.02 --power 0.9
+    """  # noqa: D301 - click needs the character that \b makes
+    if lists and form != "json":
+        raise UsageError("--lists is for --format json; one query's lists are shown by --query.")
+    inputs = (qrels, baseline, *candidates)
+    refuse_clashes(inputs, output)
+    if query_id is not None and (len(candidates) > 1 or form != "text"):
+        raise UsageError("--query shows one candidate as text; leave out the others and --format.")
+    way = Way(test, interval, level, power, band, resamples, seed, wanted)
+    rules = Rules(way, correction, unequal, slices)
+    extra = from_file(metrics_from)
+    with Progress(len(candidates) + 2) as progress:
+        told = compare(
+            qrels, baseline, list(candidates), metrics, convention, rules=rules, extra=extra,
+            depth=depth, tags=tags_from(tags) if tags else None, on_progress=progress,
+        )  # fmt: skip
+    if query_id is not None:
+        text = query_text(told.comparisons[0], query_id, width(output))
+    else:
+        text = render(told, form, width(output), worst, lists=lists)
+    deliver(styled(text, form, output), output)

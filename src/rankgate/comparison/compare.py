@@ -1,0 +1,286 @@
+"""Compare systems on the same queries: what lies between them, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.comparison import compared as parts
+from rankgate.comparison.cautions import cautions
+from rankgate.comparison.many import Many, many
+from rankgate.comparison.paired import Way, figures, planned
+from rankgate.comparison.slices import max_t, sliced
+from rankgate.comparison.values import Values, values_of
+from rankgate.data.candidates import warned
+from rankgate.data.comparison import METRICS, PLANS, Comparison, Identity, Side
+from rankgate.errors import UsageError
+from rankgate.evaluation.conventions import refuse_mixed
+from rankgate.evaluation.evaluate import DEFAULT_METRICS
+from rankgate.evaluation.scored_system import DEPTH, Scorer
+from rankgate.scoring.run_names import sides_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rankgate.comparison.paired import Figures
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring import Convention
+    from rankgate.scoring.overrides import Overrides
+
+UNEQUAL = ("refuse", "zero", "drop")
+"""What queries are that only one of the systems ran: a reason to stop; as the convention has a
+missing query (0 in most); or left out of both."""
+
+CORRECTIONS = ("holm", "bonferroni", "bh", "maxt", "none")
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """Several candidates against one baseline, corrected together.
+
+    Attributes:
+        comparisons: one a candidate, in the order given.
+        many: what can only be said of three systems or more; None of two.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    many: Many | None = None
+
+    def to_dict(self, *, per_query: bool = True, lists: bool = False) -> dict[str, Any]:
+        """Plain values for JSON: the comparisons, and ``systems`` where there are many."""
+        told: dict[str, Any] = {
+            "schema_version": 1,
+            "comparisons": [
+                each.to_dict(per_query=per_query, lists=lists) for each in self.comparisons
+            ],
+        }
+        return {**told, "systems": self.many.to_dict()} if self.many else told
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How sides are compared.
+
+    Attributes:
+        way: test, interval, level, power, ties, drawing.
+        correction: one of `CORRECTIONS`, over metrics and candidates together.
+        unequal: one of `UNEQUAL`.
+        slices: the tags whose values each get figures of their own.
+    """
+
+    way: Way = field(default_factory=Way)
+    correction: str = "holm"
+    unequal: str = "refuse"
+    slices: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.correction not in CORRECTIONS:
+            raise UsageError(
+                f"no correction is called {self.correction!r}; there are {', '.join(CORRECTIONS)}."
+            )
+        if self.correction == "maxt" and self.way.test != "randomization":
+            raise UsageError("maxt corrects a randomization test; say --test randomization too.")
+        if self.unequal not in UNEQUAL:
+            raise UsageError(f"unequal={self.unequal!r}: say {', '.join(UNEQUAL)}.")
+
+
+def compare(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    baseline: Any,  # noqa: ANN401 - a run, or a side that was scored before
+    candidates: Any,  # noqa: ANN401 - one of those, a list, or {name: run}
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    how: str | Convention = "trec",
+    *,
+    rules: Rules | None = None,
+    overrides: Overrides | Sequence[str] = (),
+    extra: Sequence[Metric] = (),
+    depth: int = DEPTH,
+    tags: pl.DataFrame | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Comparisons:
+    """Compare one candidate or several with a baseline.
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        baseline: a run as ``evaluate`` takes it, or a `Side`.
+        candidates: a run, a list of runs, or ``{name: run}``.
+        metrics: names or metrics.
+        how: a convention, its name, or a TOML file that says one.
+        rules: test, interval, correction, and what unequal query sets are.
+        overrides: axes that are chosen otherwise.
+        extra: metrics that can be named beside those of the house.
+        depth: how far lists are kept.
+        tags: ``query_id`` and columns of tags.
+        on_progress: told what is being done.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: unknown names; sides of different judgments, conventions or queries.
+    """
+    say = on_progress or (lambda _: None)
+    scorer = Scorer.of(
+        qrels, metrics, how, overrides=overrides, extra=extra, depth=depth, tags=tags
+    )
+    chosen = rules or Rules()
+    say("scoring the baseline")
+    base = baseline if isinstance(baseline, Side) else scorer.side(baseline)
+    sides, places = [base], [baseline]
+    for name, run in parts.named(candidates):
+        say(f"scoring {name or 'a candidate'}")
+        sides.append(run if isinstance(run, Side) else scorer.side(run, name))
+        places.append(run)
+    if len(sides) == 1:
+        raise UsageError("no candidate; give one run or more beside the baseline.")
+    say("comparing")
+    sides = sides_apart(sides, places)
+    found = compared(sides[0], sides[1:], chosen)
+    return Comparisons(found, many(sides, chosen.way) if len(sides) > 2 else None)  # noqa: PLR2004
+
+
+def compared(
+    baseline: Side, candidates: Side | Sequence[Side], rules: Rules | None = None
+) -> tuple[Comparison, ...]:
+    """What lies between a baseline and each candidate; p-values are corrected over all of them.
+
+    Raises:
+        UsageError: sides of different judgments, conventions, metrics or depths; queries that
+            only one side ran, unless the rules say what they are.
+    """
+    chosen = rules or Rules()
+    sides = [candidates] if isinstance(candidates, Side) else list(candidates)
+    pairs = [_Pair.of(baseline, side, chosen) for side in sides]
+    p_value = _corrected(pairs, chosen)
+    return tuple(
+        _comparison(pair, own, chosen, pairs) for pair, own in zip(pairs, p_value, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A baseline and a candidate with their values by query, (T, M), and the figures."""
+
+    baseline: Side
+    candidate: Side
+    values: Values
+    figures: Figures
+
+    @classmethod
+    def of(cls, baseline: Side, candidate: Side, rules: Rules) -> _Pair:
+        refuse(baseline, candidate)
+        values = values_of(baseline, candidate, rules.unequal)
+        return cls(
+            baseline, candidate, values, figures(values.baseline, values.candidate, rules.way)
+        )
+
+
+def refuse(baseline: Side, candidate: Side) -> None:
+    """Stop where two sides cannot be compared.
+
+    Raises:
+        UsageError: what differs: judgments, convention (with its axes), metrics.
+    """
+    if baseline.qrels_sha256 != candidate.qrels_sha256:
+        raise UsageError(
+            f"{baseline.name} and {candidate.name} were scored by other judgments "
+            f"({baseline.qrels_sha256[:12]} and {candidate.qrels_sha256[:12]}); score both anew."
+        )
+    refuse_mixed({baseline.name: baseline.convention, f"the candidate {candidate.name}":
+                  candidate.convention})  # fmt: skip
+    if set(baseline.metrics) != set(candidate.metrics):
+        raise UsageError(
+            f"{baseline.name} has {', '.join(baseline.metrics)}, {candidate.name} has "
+            f"{', '.join(candidate.metrics)}; score both by the same metrics."
+        )
+
+
+def _corrected(pairs: list[_Pair], rules: Rules) -> list[np.ndarray[Any, Any]]:
+    """p-values of all metrics and candidates, corrected as one family."""
+    raw = np.concatenate([pair.figures.p_raw for pair in pairs])
+    if rules.correction == "maxt":
+        if len(pairs) == 1:
+            return [pairs[0].figures.p_max]
+        return max_t([pair.values for pair in pairs], rules.way)
+    from rankgate.stats.corrections import correct  # noqa: PLC0415 - statistics where needed
+
+    told = correct(raw, rules.correction)  # type: ignore[arg-type]
+    return np.split(told, len(pairs))
+
+
+def _comparison(
+    pair: _Pair, p_value: np.ndarray[Any, Any], rules: Rules, family: list[_Pair]
+) -> Comparison:
+    base, other, values, way = pair.baseline, pair.candidate, pair.values, rules.way
+    tests = len(family) * len(values.metrics)
+    corrected = rules.correction if tests > 1 else "none"
+    table = _metrics(values.metrics, pair.figures, p_value, way, corrected)
+    slices, interactions = sliced(base, values, rules.slices, way, _metrics)
+    table, slices = (_won(each, other.lower) for each in (table, slices))
+    depth, judged = min(base.depth, other.depth), parts.judged_of(base, other)
+    return Comparison(
+        baseline=Identity(base.name, base.tag, base.sha256),
+        candidate=Identity(other.name, other.tag, other.sha256),
+        qrels=base.qrels,
+        qrels_sha256=base.qrels_sha256,
+        convention=base.convention,
+        metrics=table,
+        queries=parts.queries_of(base, other, values),
+        lists=parts.lists_of(base, other),
+        latency=parts.latency_of(base, other),
+        states=parts.states_of(base, other),
+        excluded=values.excluded,
+        slices=slices,
+        interactions=interactions,
+        judged=judged,
+        warnings=(
+            *warned(base.qrels),
+            *parts.uneven(judged, depth),
+            *cautions(pair.figures, values, way),
+        ),
+        level=way.level,
+        interval=way.interval,
+        test=way.test,
+        correction=f"{corrected} over {tests} test{'s' * (tests > 1)}",
+        power=way.power,
+        depth=depth,
+        seed=way.seed,
+        lower=other.lower,
+        resamples=way.drawn,
+        plans=_plans(values.metrics, pair.figures, way),
+    )
+
+
+def _plans(names: Sequence[str], told: Figures, way: Way) -> pl.DataFrame:
+    queries = planned(told, way)
+    rows = [
+        {"metric": name, "wanted": way.wanted, "queries": each}
+        for name, each in zip(names, queries, strict=False)
+    ]
+    return pl.DataFrame(rows, schema=PLANS).with_columns(pl.col("queries").fill_nan(None))
+
+
+def _metrics(
+    names: Sequence[str], told: Figures, p_value: np.ndarray[Any, Any], way: Way, correction: str
+) -> pl.DataFrame:
+    table = pl.DataFrame(
+        {
+            "metric": names, "n": told.n, "baseline": told.baseline, "candidate": told.candidate,
+            "delta": told.delta, "low": told.low, "high": told.high, "level": way.level,
+            "test": way.test, "p_raw": told.p_raw, "p_value": p_value, "correction": correction,
+            "mc_error": told.mc_error, "effect": told.gz, "wins": told.wins, "ties": told.ties,
+            "losses": told.losses, "sd": told.sd, "mde": told.mde, "needed": told.needed,
+        },
+        schema=METRICS,
+    )  # fmt: skip
+    return table.with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _won(table: pl.DataFrame, lower: tuple[str, ...]) -> pl.DataFrame:
+    """A query is won where its value rose; where less is better, where it fell."""
+    fell = pl.col("metric").is_in(list(lower))
+    return table.with_columns(
+        pl.when(fell).then("losses").otherwise("wins").alias("wins"),
+        pl.when(fell).then("wins").otherwise("losses").alias("losses"),
+    )

@@ -1,0 +1,177 @@
+"""The tables of a comparison, each made of two sides by one function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankgate.comparison.values import Values
+    from rankgate.data.comparison import Side
+
+
+_UNEVEN = 0.05
+
+
+def named(candidates: Any) -> Iterator[tuple[str | None, Any]]:  # noqa: ANN401 - as `compare` takes
+    """Each candidate with its name, if it has one."""
+    if isinstance(candidates, Mapping):
+        first = next(iter(candidates.values()), None)
+        inside = next(iter(first.values()), 0.0) if isinstance(first, Mapping) and first else 0.0
+        if isinstance(first, Mapping) and not isinstance(inside, Mapping):
+            yield None, candidates  # {query: {doc: score}}
+        else:
+            yield from candidates.items()
+    elif isinstance(candidates, list | tuple):
+        yield from ((None, each) for each in candidates)
+    else:
+        yield None, candidates
+
+
+def queries_of(baseline: Side, candidate: Side, values: Values) -> pl.DataFrame:
+    """Every query that is compared: metrics in order, the worst query of each first."""
+    shared = _overlap(baseline, candidate)
+    judged = baseline.queries.select("query_id", pl.col("judged").alias("judged_baseline")).join(
+        candidate.queries.select("query_id", pl.col("judged").alias("judged_candidate")),
+        on="query_id",
+        how="full",
+        coalesce=True,
+    )
+    tags = _tags(baseline, candidate)
+    parts = []
+    for j, metric in enumerate(values.metrics):
+        before, after = values.baseline[:, j], values.candidate[:, j]
+        part = pl.DataFrame(
+            {
+                "query_id": values.query_ids, "metric": metric, "baseline": before,
+                "candidate": after, "delta": after - before,
+            },
+            schema_overrides={"query_id": pl.String},
+        ).drop_nans("delta")  # fmt: skip
+        fell = metric in candidate.lower
+        parts.append(part.sort("delta", "query_id", descending=[fell, False]))
+    table = pl.concat(parts)
+    for beside in (judged, shared, *([tags] if tags is not None else [])):
+        table = table.join(beside, on="query_id", how="left", maintain_order="left")
+    return table
+
+
+def _tags(baseline: Side, candidate: Side) -> pl.DataFrame | None:
+    """Tags that the baseline's queries have, then those that only the candidate's have."""
+    table = None
+    for side in (baseline, candidate):
+        known: set[str] = set() if table is None else set(table.columns)
+        fresh = [name for name in side.tags if name not in known]
+        if fresh:
+            own = side.queries.select("query_id", *fresh)
+            table = own if table is None else table.join(own, on="query_id", how="left")
+    return table
+
+
+def _overlap(baseline: Side, candidate: Side) -> pl.DataFrame:
+    """The share of the first documents that both lists have, of the longer of them."""
+    both = (
+        baseline.lists.join(candidate.lists, on=["query_id", "doc_id"])
+        .group_by("query_id")
+        .len("both")
+    )
+    sizes = [
+        side.lists.group_by("query_id").len(name)
+        for side, name in ((baseline, "one"), (candidate, "two"))
+    ]
+    table = sizes[0].join(sizes[1], on="query_id", how="full", coalesce=True)
+    table = table.join(both, on="query_id", how="left").fill_null(0)
+    longer = pl.max_horizontal("one", "two")
+    return table.select("query_id", (pl.col("both") / longer).alias("overlap"))
+
+
+def lists_of(baseline: Side, candidate: Side) -> pl.DataFrame:
+    """Both lists, each document with how many ranks it gained against the other list."""
+    parts = []
+    for name, side, other in (
+        ("baseline", baseline, candidate), ("candidate", candidate, baseline),
+    ):  # fmt: skip
+        theirs = other.lists.select("query_id", "doc_id", pl.col("rank").alias("there"))
+        moved = pl.col("there") - pl.col("rank")
+        parts.append(
+            side.lists.join(theirs, on=["query_id", "doc_id"], how="left", maintain_order="left")
+            .select(
+                "query_id", pl.lit(name).alias("system"), "rank", "doc_id", "grade",
+                moved.alias("moved"),
+            )
+        )  # fmt: skip
+    return pl.concat(parts)
+
+
+def latency_of(baseline: Side, candidate: Side) -> pl.DataFrame:
+    """Quantiles of the latency of the queries that say theirs; no row for a side without."""
+    latency = pl.col("latency_ms")
+    quantiles = [
+        latency.quantile(q, "linear").alias(f"p{round(q * 100)}") for q in (0.5, 0.9, 0.95, 0.99)
+    ]
+    parts = [
+        side.queries.filter(latency.is_not_null()).select(
+            pl.lit(name).alias("system"), pl.len().cast(pl.Int64).alias("n"),
+            latency.mean().alias("mean"), *quantiles,
+        )
+        for name, side in (("baseline", baseline), ("candidate", candidate))
+    ]  # fmt: skip
+    return pl.concat(parts).filter(pl.col("n") > 0)
+
+
+def states_of(baseline: Side, candidate: Side) -> pl.DataFrame:
+    """How many queries of each side are in each state."""
+    parts = [
+        side.queries.group_by("state")
+        .agg(pl.len().cast(pl.Int64).alias("queries"))
+        .select(pl.lit(name).alias("system"), "state", "queries")
+        .sort("state")
+        for name, side in (("baseline", baseline), ("candidate", candidate))
+    ]
+    return pl.concat(parts)
+
+
+def of_slice(baseline: Side, candidate: Side, slice_: str) -> tuple[Side, Side]:
+    """Both sides with what is known of the queries of a slice, `tag=value`; lists stay whole."""
+    tag, _, value = slice_.partition("=")
+    tags = _tags(baseline, candidate)
+    known = (
+        []
+        if tags is None or tag not in tags.columns
+        else (tags.filter(pl.col(tag).fill_null("") == value)["query_id"].to_list())
+    )
+    own = pl.col("query_id").is_in(known)
+    return (replace(baseline, queries=baseline.queries.filter(own)),
+            replace(candidate, queries=candidate.queries.filter(own)))  # fmt: skip
+
+
+def judged_of(baseline: Side, candidate: Side) -> pl.DataFrame:
+    """The mean share of judged documents among the first k, for k up to the depth kept."""
+    depth = min(baseline.depth, candidate.depth)
+    rows = []
+    for name, side in (("baseline", baseline), ("candidate", candidate)):
+        for k in sorted({k for k in (1, 3, 5, 10, 20, 50, 100) if k < depth} | {depth}):
+            top = side.lists.filter(pl.col("rank") <= k)
+            share = top.group_by("query_id").agg(pl.col("grade").is_not_null().mean())["grade"]
+            rows.append({"system": name, "k": k, "share": share.mean()})
+    schema = {"system": pl.String, "k": pl.Int64, "share": pl.Float64}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def uneven(judged: pl.DataFrame, depth: int) -> list[str]:
+    """A sentence where one side was judged much less far than the other."""
+    at = {row["system"]: row["share"] for row in judged.iter_rows(named=True) if row["k"] == depth}
+    one, two = at.get("baseline"), at.get("candidate")
+    if one is None or two is None or abs(one - two) <= _UNEVEN:
+        return []
+    less = "baseline" if one < two else "candidate"
+    words = (
+        f"judged@{depth} is {one:.2f} of the baseline and {two:.2f} of the candidate: documents "
+        f"without a judgment count as irrelevant, so the {less} may look worse than it is."
+    )
+    return [words]

@@ -1,0 +1,1 @@
+"""The results of comparison as tables and words."""

@@ -1,0 +1,218 @@
+"""The parts of a report that tell of one candidate against the baseline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from rankgate.comparison.documents import comparison
+from rankgate.present.figures import interval, signed
+from rankgate.present.grid import Grid
+from rankgate.present.numbers import decimal
+from rankgate.present.outline import Bars, Lists, Opened, Place, Points, Section, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from rankgate.data.comparison import Comparison
+    from rankgate.present.outline import Block
+
+WORST, GAINED, ROWS = 20, 5, 500
+"""Queries that are shown with both lists: those that lost, those that gained; rows of a table."""
+
+_MOVES = (
+    "Moves are ranks: +2 stands two ranks higher than in the other list. A grade – is unjudged."
+)
+
+_NONE = "The lists were not kept; rankgate compare --format json --lists keeps them."
+
+
+def sentence(told: Comparison) -> str:
+    """What the first metric says, in words."""
+    row = told.metrics.row(0, named=True)
+    name, ends = row["metric"], interval(row["low"], row["high"])
+    if row["delta"] is None:
+        return f"{name} has no value on both sides."
+    count = f"{row['n']:,} {'query' if row['n'] == 1 else 'queries'}"
+    figures = f"{signed(row['delta'])}, {told.level:.0%} interval {ends}, {count}"
+    p = row["p_value"]
+    if p is not None and p <= 1 - told.level:
+        word = "higher" if row["delta"] > 0 else "lower"
+        better = (row["delta"] < 0) == (name in told.lower)
+        return f"{name} is {word} ({figures}): {'better' if better else 'worse'}."
+    return (
+        f"{name} does not tell them apart ({figures}); these queries can show a difference of "
+        f"{decimal(row['mde'])} or more."
+    )
+
+
+def ground(told: Comparison) -> str:
+    """By which judgments and rules."""
+    return f"Judgments {told.qrels}, convention {told.convention['name']}."
+
+
+def sections(
+    told: Comparison,
+    place: int | str,
+    worst: int,
+    texts: Mapping[str, str],
+    documents: pl.DataFrame | None,
+    *,
+    led: bool = False,
+) -> list[Section]:
+    """What changed, and in which queries.
+
+    Args:
+        told: the comparison.
+        place: its place among those of the report, for links.
+        worst: how many of the queries that lost are shown with both lists.
+        texts: words of queries, by id.
+        documents: ``query_id`` (null: for every query), ``doc_id`` and ``text``.
+        led: whether the page begins with the sentence, so that it is not said again.
+    """
+    name = f"{told.candidate.name} against {told.baseline.name}"
+    tables: list[Block] = [
+        Table(heading, grid, spans=_spans(told) if i == 0 else ())
+        for i, (heading, grid) in enumerate(comparison.grids(told, worst=0))
+    ]
+    parts = [Section(f"change-{place}", name, (
+        *([] if led else [sentence(told)]), *tables, *_bars(told), Points(told.warnings),
+    ), "Change")]  # fmt: skip
+    opened = _Queries(told, place, texts, documents)
+    blocks = [*opened.most(worst), *_table(told, texts, opened.anchors)]
+    if blocks:
+        parts.append(Section(f"queries-{place}", f"Queries of {name}", tuple(blocks), "Queries"))
+    return parts
+
+
+class _Queries:
+    """Queries with both lists; keeps the anchors of those that were told."""
+
+    def __init__(
+        self,
+        told: Comparison,
+        place: int | str,
+        texts: Mapping[str, str],
+        documents: pl.DataFrame | None,
+    ) -> None:
+        self.told, self.place, self.texts, self.documents = told, place, texts, documents
+        self.anchors: dict[str, str] = {}
+        best = told.lists["grade"].max() if len(told.lists) else None
+        self.top = best if isinstance(best, float) else 0.0
+
+    def most(self, worst: int) -> list[Block]:
+        """The queries that lost most and gained most."""
+        if not len(self.told.lists):
+            return [_NONE]
+        metric = self.told.names[0]
+        rows = self.told.deltas(metric).drop_nulls("delta").to_dicts()
+        sign = -1 if metric in self.told.lower else 1
+        lost = [row for row in rows if sign * row["delta"] < 0]
+        gained = [row for row in reversed(rows) if sign * row["delta"] > 0]
+        shown = lost[:worst] + gained[:GAINED]
+        lists = self._lists([row["query_id"] for row in shown])
+        blocks: list[Block] = [_MOVES]
+        for word, some, count in (("lost", lost, worst), ("gained", gained, GAINED)):
+            if some and count:
+                several = f"{min(count, len(some))} of {len(some):,}"
+                heading = f"{several} that {word} {metric}, most first"
+                blocks.append(
+                    Opened(heading, tuple(self._query(row, lists) for row in some[:count]))
+                )
+        return blocks
+
+    def _lists(self, asked: list[str]) -> dict[str, list[dict[str, Any]]]:
+        found: dict[str, list[dict[str, Any]]] = {}
+        table = self.told.lists
+        for row in table.filter(table["query_id"].is_in(asked)).iter_rows(named=True):
+            found.setdefault(row["query_id"], []).append(row)
+        return found
+
+    def _query(self, row: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) -> Lists:
+        query = row["query_id"]
+        self.anchors[query] = f"q{self.place}-{quote(query, safe='')}"
+        texts = self._documents(query)
+        sides: dict[str, dict[int, Place]] = {"baseline": {}, "candidate": {}}
+        for each in lists.get(query, ()):
+            sides[each["system"]][each["rank"]] = Place(
+                each["doc_id"], each["grade"], _move(each), texts.get(each["doc_id"], "")
+            )
+        deepest = max((rank for side in sides.values() for rank in side), default=0)
+        ranks = tuple(
+            (rank, sides["baseline"].get(rank), sides["candidate"].get(rank))
+            for rank in range(1, deepest + 1)
+        )
+        change = (
+            f"{decimal(row['baseline'])} → {decimal(row['candidate'])} ({signed(row['delta'])})"
+        )
+        names = (self.told.baseline.name, self.told.candidate.name)
+        return Lists(
+            self.anchors[query], query, self.texts.get(query, ""), change, names, ranks, self.top
+        )
+
+    def _documents(self, query: str) -> dict[str, str]:
+        table = self.documents
+        if table is None or not len(table):
+            return {}
+        own = table["query_id"].is_null() | (table["query_id"] == query)
+        return dict(table.filter(own).select("doc_id", "text").drop_nulls().iter_rows())
+
+
+def _move(row: dict[str, Any]) -> str:
+    """Ranks gained against the other list."""
+    if row["moved"] is None:
+        return "gone" if row["system"] == "baseline" else "new"
+    return "" if row["moved"] == 0 else f"{row['moved']:+d}"
+
+
+def _table(told: Comparison, texts: Mapping[str, str], anchors: Mapping[str, str]) -> list[Block]:
+    """The queries that moved most, to be sorted and filtered."""
+    first, *others = told.names
+    ranked = told.deltas(first).drop_nulls("delta")
+    ranked = ranked.with_columns(ranked["delta"].abs().alias("size"))
+    some = ranked.sort("size", "query_id", descending=[True, False]).head(ROWS)
+    if not len(some):
+        return []
+    queries = some["query_id"].to_list()
+    values = told.queries.filter(told.queries["query_id"].is_in(queries))
+    deltas = {
+        (query, metric): delta
+        for query, metric, delta in values.select("query_id", "metric", "delta").iter_rows()
+    }
+    rows = tuple(
+        (
+            row["query_id"], *([texts.get(row["query_id"], "")] if texts else []),
+            decimal(row["baseline"]), decimal(row["candidate"]), signed(row["delta"]),
+            *(signed(deltas.get((row["query_id"], name))) for name in others),
+            *("" if row[tag] is None else str(row[tag]) for tag in told.tags),
+        )
+        for row in some.iter_rows(named=True)
+    )  # fmt: skip
+    head = ("query", *(["text"] if texts else []), f"{first}\n{told.baseline.name}",
+            f"{first}\n{told.candidate.name}", *(f"Δ {name}" for name in told.names),
+            *told.tags)  # fmt: skip
+    words = [0, *([1] if texts else []), *range(len(head) - len(told.tags), len(head))]
+    heading = f"{len(rows)} of {len(ranked):,} queries, the largest difference of {first} first"
+    links = tuple(anchors.get(query, "") for query in queries)
+    return [Table(heading, Grid(head, rows, frozenset(words)), find=True, links=links)]
+
+
+def _bars(told: Comparison) -> list[Block]:
+    """The differences of all queries, sorted: a picture of who won and who lost."""
+    metric = told.names[0]
+    found = told.deltas(metric)["delta"].drop_nulls().sort(descending=True)
+    if not len(found) or not (found != 0).any():
+        return []
+    words = (
+        f"{metric}, query by query: {int((found > 0).sum()):,} higher, "
+        f"{int((found < 0).sum()):,} lower; differences from {signed(found[-1])} to "
+        f"{signed(found[0])}"
+    )
+    step = max(1, len(found) // ROWS)
+    return [Bars(tuple(found.gather_every(step).to_list()), words)]
+
+
+def _spans(told: Comparison) -> tuple[tuple[float | None, float | None, float | None], ...]:
+    return tuple(told.metrics.select("low", "delta", "high").iter_rows())

@@ -1,0 +1,68 @@
+"""Three systems or more: every pair, their orders, and what the queries can carry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.present.figures import interval, number, p_value, signed, whole
+from rankgate.present.grid import Grid
+from rankgate.present.numbers import decimal
+
+if TYPE_CHECKING:
+    from rankgate.comparison.many import Many
+
+
+def of_many(told: Many) -> list[tuple[str, Grid]]:
+    """Tables of three systems or more."""
+    level = f"{told.level:.0%} interval"
+    pairs = [
+        (row["metric"], row["first"], row["second"], signed(row["delta"]),
+         interval(row["low"], row["high"]), p_value(row["p_tukey"]), p_value(row["p_randomised"]))
+        for row in told.pairs.iter_rows(named=True)
+    ]  # fmt: skip
+    reliable = [
+        (row["metric"], str(row["queries"]),
+         f"{number(row['e_rho2'], 3)} {interval(row['e_rho2_low'], row['e_rho2_high'], 3)}",
+         f"{number(row['phi'], 3)} {interval(row['phi_low'], row['phi_high'], 3)}",
+         whole(row["needed"]), number(row["tau"], 2))
+        for row in told.reliability.iter_rows(named=True)
+    ]  # fmt: skip
+    means = [
+        (row["metric"], row["system"], decimal(row["mean"]), str(row["n"]))
+        for row in told.means.iter_rows(named=True)
+    ]
+    anova = [
+        (row["metric"], number(row["f"], 2), p_value(row["p_value"]))
+        for row in told.anova.iter_rows(named=True)
+    ]
+    orders = [
+        (
+            row["first"],
+            row["second"],
+            number(row["tau"], 2),
+            number(row["tau_ap"], 2),
+            number(row["rbo"], 2),
+        )
+        for row in told.orderings.iter_rows(named=True)
+    ]
+    tables = [
+        ("all systems, best first", Grid(("metric", "system", "mean", "queries"), tuple(means),
+                                         frozenset({0, 1}))),
+        ("do systems differ at all? (two-way ANOVA)", Grid(("metric", "F", "p"), tuple(anova))),
+        (
+            "every pair, first minus second (Tukey's HSD, paired; and randomised)",
+            Grid(("metric", "first", "second", "delta", level, "p Tukey", "p random."),
+                 tuple(pairs), frozenset({0, 1, 2}), keys=3),
+        ),
+        (
+            "how alike metrics order the systems",
+            Grid(("metric", "metric ", "tau", "tau AP", "RBO (.9)"), tuple(orders),
+                 frozenset({0, 1})),
+        ),
+        (
+            f"what these queries can carry (generalizability theory, {level}s)",
+            Grid(("metric", "queries", "Eρ², order", "Φ, values", "queries\nfor Eρ² .95",
+                  "tau with other\nqueries"), tuple(reliable)),
+        ),
+    ]  # fmt: skip
+    return [(heading, grid) for heading, grid in tables if grid.rows]

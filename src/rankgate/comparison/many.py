@@ -1,0 +1,193 @@
+"""Three systems or more on the same queries: every pair, their orders, and the queries' worth."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.comparison.paired import Way
+    from rankgate.data.comparison import Side
+    from rankgate.stats.reliability import Reliability
+
+_TARGET = 0.95
+
+
+@dataclass(frozen=True)
+class Many:
+    """What can only be said of several systems.
+
+    Attributes:
+        systems: their names, the baseline first.
+        means: ``metric``, ``system``, ``mean``, ``n``, best first; over the queries on which all
+            have a value.
+        anova: ``metric``, ``f``, ``p_value``, ``ms_system``, ``ms_query``, ``ms_residual``.
+        pairs: ``metric``, ``first``, ``second``, ``delta`` (first − second), ``low``, ``high``,
+            ``p_tukey``, ``p_randomised``: corrected for all pairs of the metric.
+        orderings: ``first``, ``second`` (metrics), ``tau``, ``tau_ap``, ``rbo`` (p = .9): how
+            alike they order the systems.
+        reliability: ``metric``, the components of variance, Eρ² and Φ with intervals, queries
+            needed for .95 of each, and the tau and tau-AP to expect of another set of queries.
+        level: of the intervals.
+        resamples: of the randomised Tukey test.
+        seed: of the drawing.
+    """
+
+    systems: tuple[str, ...]
+    means: pl.DataFrame
+    anova: pl.DataFrame
+    pairs: pl.DataFrame
+    orderings: pl.DataFrame
+    reliability: pl.DataFrame
+    level: float
+    resamples: int
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "systems": list(self.systems),
+            **{name: getattr(self, name).to_dicts() for name in TABLES},
+            "level": self.level,
+            "resamples": self.resamples,
+            "seed": self.seed,
+        }
+
+
+TABLES = ("means", "anova", "pairs", "orderings", "reliability")
+
+
+def many(sides: Sequence[Side], way: Way) -> Many:
+    """Everything in `Many`, from sides that were scored by the same judgments."""
+    names = tuple(side.name for side in sides)
+    metrics = sides[0].metrics
+    matrices = {metric: matrix_of(sides, metric) for metric in metrics}
+    resamples = min(way.resamples, 10_000)
+    usable = {metric: table for metric, table in matrices.items() if len(table) > 1}
+    means = {metric: table.mean(axis=0) for metric, table in usable.items()}
+    return Many(
+        names,
+        _means(names, usable),
+        _frame([_anova(metric, table) for metric, table in usable.items()], _ANOVA),
+        _frame(
+            [row for metric, table in usable.items()
+             for row in _pairs(metric, names, table, way, resamples)],
+            _PAIRS,
+        ),
+        _frame(_orderings(names, means), _ORDERINGS),
+        _frame([_reliable(metric, each, way.level) for metric, each in usable.items()], _RELIABLE),
+        way.level,
+        resamples,
+        way.seed,
+    )  # fmt: skip
+
+
+_MEANS = {"metric": pl.String, "system": pl.String, "mean": pl.Float64, "n": pl.Int64}
+_ANOVA = {"metric": pl.String, "f": pl.Float64, "p_value": pl.Float64, "ms_system": pl.Float64,
+          "ms_query": pl.Float64, "ms_residual": pl.Float64}  # fmt: skip
+_PAIRS = {"metric": pl.String, "first": pl.String, "second": pl.String, "delta": pl.Float64,
+          "low": pl.Float64, "high": pl.Float64, "p_tukey": pl.Float64,
+          "p_randomised": pl.Float64}  # fmt: skip
+_ORDERINGS = {
+    "first": pl.String,
+    "second": pl.String,
+    "tau": pl.Float64,
+    "tau_ap": pl.Float64,
+    "rbo": pl.Float64,
+}
+_RELIABLE = {
+    "metric": pl.String, "queries": pl.Int64, "var_system": pl.Float64, "var_query": pl.Float64,
+    "var_residual": pl.Float64, "e_rho2": pl.Float64, "e_rho2_low": pl.Float64,
+    "e_rho2_high": pl.Float64, "phi": pl.Float64, "phi_low": pl.Float64, "phi_high": pl.Float64,
+    "needed": pl.Float64, "needed_absolute": pl.Float64, "tau": pl.Float64, "tau_ap": pl.Float64,
+}  # fmt: skip
+
+
+def matrix_of(sides: Sequence[Side], metric: str) -> NDArray[np.float64]:
+    """(n, S) values of the queries on which every system has one."""
+    table = None
+    for i, side in enumerate(sides):
+        own = side.scores.filter((pl.col("metric") == metric) & pl.col("value").is_not_null())
+        column = own.select("query_id", pl.col("value").alias(str(i)))
+        table = column if table is None else table.join(column, on="query_id")
+    if table is None:
+        return np.zeros((0, 0))
+    return table.sort("query_id").drop("query_id").to_numpy().astype(np.float64)
+
+
+def _means(names: Sequence[str], matrices: dict[str, NDArray[np.float64]]) -> pl.DataFrame:
+    rows = [
+        {"metric": metric, "system": name, "mean": float(mean), "n": len(table)}
+        for metric, table in matrices.items()
+        for mean, name in sorted(zip(table.mean(axis=0), names, strict=True), key=_best)
+    ]
+    return _frame(rows, _MEANS)
+
+
+def _best(row: tuple[float, str]) -> tuple[float, str]:
+    return -row[0], row[1]
+
+
+def _anova(metric: str, table: NDArray[np.float64]) -> dict[str, Any]:
+    from rankgate.stats.systems import anova  # noqa: PLC0415 - statistics where needed
+
+    told = asdict(anova(table))
+    return {"metric": metric, **{name: told[name] for name in _ANOVA if name != "metric"}}
+
+
+def _pairs(
+    metric: str, names: Sequence[str], table: NDArray[np.float64], way: Way, resamples: int
+) -> list[dict[str, Any]]:
+    from rankgate.stats.systems import randomised_tukey, tukey  # noqa: PLC0415 - as above
+
+    told = tukey(table, way.level)
+    drawn = randomised_tukey(table, samples=resamples, seed=way.seed)
+    return [
+        {
+            "metric": metric, "first": names[i], "second": names[j],
+            "delta": told.delta[i, j], "low": told.low[i, j], "high": told.high[i, j],
+            "p_tukey": told.p_value[i, j], "p_randomised": drawn.p_value[i, j],
+        }
+        for i, j in combinations(range(len(names)), 2)
+    ]  # fmt: skip
+
+
+def _orderings(names: Sequence[str], means: dict[str, NDArray[np.float64]]) -> list[dict[str, Any]]:
+    from rankgate.stats.order import tau, tau_ap  # noqa: PLC0415 - as above
+    from rankgate.stats.rbo import rbo, tied  # noqa: PLC0415 - as above
+
+    labels = list(means)
+    order = {label: tied(dict(zip(names, means[label], strict=True))) for label in labels}
+    return [
+        {
+            "first": one, "second": two, "tau": tau(means[one], means[two]),
+            "tau_ap": tau_ap(means[one], means[two], "b"),
+            "rbo": rbo(order[one], order[two], ties="b").value,
+        }
+        for i, one in enumerate(labels)
+        for two in labels[i + 1 :]
+    ]  # fmt: skip
+
+
+def _reliable(metric: str, table: NDArray[np.float64], level: float) -> dict[str, Any]:
+    from rankgate.stats.reliability import reliability  # noqa: PLC0415 - as above
+
+    told: Reliability = reliability(table, level)
+    known = {name: getattr(told, name) for name in _RELIABLE if hasattr(told, name)}
+    return {
+        **known, "metric": metric, "needed": told.needed(_TARGET),
+        "needed_absolute": told.needed(_TARGET, absolute=True),
+    }  # fmt: skip
+
+
+def _frame(rows: list[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
+    table = pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema)
+    return table.with_columns(pl.col(pl.Float64).fill_nan(None))

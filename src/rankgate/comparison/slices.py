@@ -1,0 +1,92 @@
+"""Figures of parts of the queries, and p-values corrected by the largest statistic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.comparison.paired import Way, figures
+from rankgate.data.comparison import METRICS
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.comparison.values import Values
+    from rankgate.data.comparison import Side
+
+    Floats = NDArray[np.float64]
+
+
+def sliced(
+    baseline: Side,
+    values: Values,
+    tags: Sequence[str],
+    way: Way,
+    table_of: Callable[..., pl.DataFrame],
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Figures of each value of each tag, corrected by BH over a tag's values; interactions.
+
+    Raises:
+        UsageError: a tag that no query has.
+    """
+    from rankgate.stats.corrections import correct  # noqa: PLC0415 - statistics where needed
+
+    parts, rows = [], []
+    for tag in tags:
+        if tag not in baseline.tags:
+            known = ", ".join(baseline.tags) or "none; give some with --tags FILE"
+            raise UsageError(f"no tag is called {tag!r}; queries have {known}.")
+        own = dict(baseline.queries.select("query_id", tag).iter_rows())
+        belongs = np.array([own.get(query) or "" for query in values.query_ids], dtype=object)
+        groups = sorted(set(belongs))
+        told = [
+            figures(values.baseline[belongs == each], values.candidate[belongs == each], way)
+            for each in groups
+        ]
+        p = correct(np.stack([each.p_raw for each in told]), "bh")
+        for name, each, corrected in zip(groups, told, p, strict=True):
+            table = table_of(values.metrics, each, corrected, way, "bh")
+            parts.append(
+                table.select(pl.lit(tag).alias("tag"), pl.lit(name or "(none)").alias("value"), "*")
+            )
+        rows += _interactions(tag, values, belongs, groups)
+    schema = {"tag": pl.String, "value": pl.String, **METRICS}
+    beside = {"tag": pl.String, "metric": pl.String, "p_value": pl.Float64}
+    empty = pl.DataFrame(schema=schema)
+    return pl.concat([empty, *parts]), pl.DataFrame(rows, schema=beside)
+
+
+def _interactions(
+    tag: str, values: Values, belongs: NDArray[Any], groups: list[str]
+) -> list[dict[str, Any]]:
+    """Do the values of a tag differ in their differences? One-way analysis of variance."""
+    from rankgate.stats.groups import one_way  # noqa: PLC0415 - statistics where needed
+
+    rows = []
+    for j, metric in enumerate(values.metrics):
+        delta = values.candidate[:, j] - values.baseline[:, j]
+        some = [delta[(belongs == each) & ~np.isnan(delta)] for each in groups]
+        rows.append({"tag": tag, "metric": metric, "p_value": one_way(some)})
+    return rows
+
+
+def max_t(pairs: Sequence[Values], way: Way) -> list[Floats]:
+    """Max-T over metrics and candidates, under the same flips: (M,) p-values a candidate."""
+    from rankgate.stats.randomization import randomization  # noqa: PLC0415 - as above
+
+    every = sorted({query for pair in pairs for query in pair.query_ids})
+    place = {query: i for i, query in enumerate(every)}
+    table = np.zeros((len(every), sum(len(pair.metrics) for pair in pairs)))
+    begin = 0
+    for pair in pairs:
+        delta = pair.candidate - pair.baseline
+        rows = [place[query] for query in pair.query_ids]
+        table[rows, begin : begin + len(pair.metrics)] = np.where(np.isnan(delta), 0.0, delta)
+        begin += len(pair.metrics)
+    told = randomization(table, samples=way.resamples, seed=way.seed)
+    return np.split(told.p_max, len(pairs))

@@ -1,0 +1,154 @@
+"""``rankgate.compare``, and comparisons that show themselves in a notebook."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankgate.comparison import compare as service
+from rankgate.comparison.documents import comparison
+from rankgate.comparison.documents.changes import WORST
+from rankgate.comparison.paired import Way
+from rankgate.comparison.planned import planned
+from rankgate.evaluation.evaluate import DEFAULT_METRICS
+from rankgate.evaluation.scored_system import DEPTH
+from rankgate.pipelines.ranks import ranks_of
+from rankgate.present import as_html
+from rankgate.reports.notebook.picture import Picture, pictured
+from rankgate.reports.notebook.reporting import reported
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from rankgate.data.comparison import Comparison
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring.convention import Convention
+    from rankgate.scoring.overrides import Overrides
+
+
+@dataclass(frozen=True)
+class Comparisons(service.Comparisons):
+    """One candidate or several against a baseline; tables are Polars frames."""
+
+    @property
+    def only(self) -> Comparison:
+        """The comparison with the first candidate."""
+        return self.comparisons[0]
+
+    @property
+    def metrics(self) -> pl.DataFrame:
+        """Means, difference, interval, p and power of each metric, for the first candidate."""
+        return self.only.metrics
+
+    @property
+    def queries(self) -> pl.DataFrame:
+        """Every query of every metric, worst first, for the first candidate."""
+        return self.only.queries
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before trusting a figure, for the first candidate."""
+        return self.only.warnings
+
+    def plot(self, kind: str = "deltas") -> Picture:
+        """A picture: of the first candidate deltas, scatter, judged, grades, power; of all forest.
+
+        Raises:
+            UsageError: no such picture of this result, or nothing to draw.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        ways = {
+            "deltas": lambda: self.only, "scatter": lambda: self.only, "forest": lambda: self,
+            "judged": lambda: ranks_of(self.only), "grades": lambda: ranks_of(self.only),
+            "power": lambda: planned(self.only),
+        }  # fmt: skip
+        return pictured(kind, ways)
+
+    def report(self, path: str | Path, *, worst: int = WORST) -> None:
+        """Write a report: one HTML page that needs no network, or Markdown, LaTeX, CSV.
+
+        Args:
+            path: the file, which ends in .html, .md, .tex or .csv.
+            worst: how many of the queries that lost are shown, with both lists.
+
+        Raises:
+            UsageError: another ending.
+        """
+        reported(self.to_dict(lists=True), path, worst)
+
+    def _repr_html_(self) -> str:
+        parts = []
+        for each in self.comparisons:
+            for heading, grid in comparison.grids(each):
+                parts += [as_html.paragraph(heading)] if heading else []
+                parts.append(as_html.table(grid))
+            parts += [as_html.paragraph(words) for words in each.warnings]
+        return "".join(parts)
+
+
+def compare(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    baseline: Any,  # noqa: ANN401 - as above
+    candidates: Any,  # noqa: ANN401 - one of those, a list, or {name: run}
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    convention: str | Convention = "trec",
+    *,
+    test: str = "t",
+    interval: str = "t",
+    level: float = 0.95,
+    correction: str = "holm",
+    resamples: int = 100_000,
+    seed: int = 0,
+    band: float = 0.0,
+    wanted: float | None = None,
+    power: float = 0.8,
+    unequal: str = "refuse",
+    slices: Sequence[str] = (),
+    tags: pl.DataFrame | None = None,
+    depth: int = DEPTH,
+    overrides: Overrides | Sequence[str] = (),
+) -> Comparisons:
+    """Compare one candidate or several with a baseline, query by query.
+
+    Args:
+        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``.
+        baseline: a run: a path, a frame, ``{query: {doc: score}}``.
+        candidates: a run, a list of runs, or ``{name: run}``.
+        metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``.
+        convention: whose rules the numbers follow.
+        test: t, randomization, wilcoxon, sign or bootstrap.
+        interval: t, bca, percentile or basic.
+        level: of the intervals.
+        correction: holm, bonferroni, bh, maxt or none, over metrics and candidates.
+        resamples: of tests and intervals that draw.
+        seed: of the drawing.
+        band: a difference of at most this size is a tie.
+        wanted: a difference that should be found; ``plans`` says how many queries it takes.
+        power: the chance to find it, and what is called detectable.
+        unequal: what queries are that only one system ran: refuse, zero or drop.
+        slices: tags whose values get figures of their own.
+        tags: ``query_id`` and a column for each tag.
+        depth: how far lists are looked at.
+        overrides: axes of the convention that are chosen otherwise.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: unknown names, query sets that differ.
+
+    >>> qrels = {f"q{i}": {"a": 1} for i in range(20)}
+    >>> old = {query: {"b": 2.0, "a": 1.0} for query in qrels}
+    >>> new = {query: {"a": 2.0, "b": 1.0} for query in qrels}
+    >>> told = compare(qrels, old, new, ["RR"])
+    >>> told.metrics.select("n", "baseline", "candidate", "delta").row(0)
+    (20, 0.5, 1.0, 0.5)
+    """
+    way = Way(test, interval, level, power, band, resamples, seed, wanted)
+    rules = service.Rules(way, correction, unequal, tuple(slices))
+    told = service.compare(
+        qrels, baseline, candidates, metrics, convention,
+        rules=rules, overrides=overrides, depth=depth, tags=tags,
+    )  # fmt: skip
+    return Comparisons(told.comparisons, told.many)

@@ -1,0 +1,1 @@
+"""Shared parts of the command line: options, progress, output. Knows no capability."""

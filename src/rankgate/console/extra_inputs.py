@@ -1,0 +1,58 @@
+"""The options of commands that look at whole lists: training, items, an obvious system."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.recommenders.scorecard import Beside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def beside(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--train``, ``--items`` and what says how items are described, as one `Beside`."""
+
+    @functools.wraps(function)
+    def told(
+        *args: Any,  # noqa: ANN401 - as given
+        train: str | None,
+        items: str | None,
+        features: tuple[str, ...],
+        category: str | None,
+        group: str | None,
+        obvious: str | None,
+        **rest: Any,  # noqa: ANN401 - as given
+    ) -> Any:  # noqa: ANN401 - of the command
+        given = Beside(train, items, features, category, group, obvious)
+        return function(*args, beside=given, **rest)
+
+    for option in reversed(_OPTIONS):
+        told = option(told)
+    return told
+
+
+_OPTIONS = (
+    click.option("--train", type=click.Path(), help="The log that systems learned from."),
+    click.option("--items", type=click.Path(), help="A table of items: item_id and columns."),
+    click.option(
+        "--feature", "features", multiple=True, metavar="COLUMN", help="Of items, with numbers."
+    ),
+    click.option(
+        "--category", metavar="COLUMN", help="Of items, with categories; several between bars."
+    ),
+    click.option(
+        "--group", metavar="COLUMN", help="Of items, with the group whose exposure counts."
+    ),
+    click.option(
+        "--obvious", type=click.Path(), metavar="RUN", help="What an obvious system shows."
+    ),
+)
+
+
+def paths(given: Beside) -> tuple[str, ...]:
+    """The files that were named."""
+    return tuple(each for each in (given.train, given.items, given.baseline) if each)

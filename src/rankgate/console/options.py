@@ -1,0 +1,159 @@
+"""The arguments and options that commands share, so that each means the same everywhere."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.evaluation.conventions import chosen_convention
+from rankgate.evaluation.evaluate import DEFAULT_METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+qrels = click.argument("qrels", type=click.Path())
+runs = click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="RUN...")
+run = click.argument("run", type=click.Path())
+
+
+def metrics_told(told: str, default: tuple[str, ...] = (), *, shown: bool = False) -> Decorator:
+    """``-m`` that may be given several times, where a command says its own of it."""
+    return click.option(
+        "-m",
+        "--metric",
+        "metrics",
+        multiple=True,
+        metavar="METRIC",
+        default=default,
+        show_default=shown,
+        help=told,
+    )
+
+
+metrics = metrics_told(
+    "A metric such as nDCG@10, AP(rel=2) or P.5,10; may be given several times. "
+    f"Without it: {', '.join(DEFAULT_METRICS)}.",
+    DEFAULT_METRICS,
+)
+metric = click.option(
+    "-m", "--metric", required=True, metavar="METRIC", help="The metric, such as nDCG@10."
+)
+metrics_from = click.option(
+    "--metrics-from",
+    metavar="FILE.py",
+    type=click.Path(),
+    help="Know the metrics that FILE.py declares with @rankgate.metric too. This runs the file: "
+    "name only one that you trust.",
+)
+setting = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="AXIS=VALUE",
+    help="Choose otherwise on one axis, as in ties=doc_id_asc, nDCG.gain=exp or "
+    "RR.without_relevant=none; may be given several times (see rankgate conventions axes).",
+)
+seed = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of everything that is drawn at random.",
+)
+resamples = click.option(
+    "--resamples",
+    type=click.IntRange(min=1),
+    default=2000,
+    show_default=True,
+    help="How many resamples an interval takes.",
+)
+scale = click.option(
+    "--scale",
+    metavar="SCALE",
+    help="The grades that are possible: binary, graded (0 to 3), detail (1 to 10), a range such "
+    "as 0..4, or a list such as 0,1,10,100.",
+)
+rating_scale = click.option(
+    "--scale",
+    metavar="SCALE",
+    default="graded",
+    show_default=True,
+    help="The grades that are possible: binary, graded (0 to 3), detail (1 to 10), a range such "
+    "as 0..4, or a list such as 0,1,10,100.",
+)
+guideline = click.option(
+    "--guideline",
+    metavar="VERSION",
+    default="",
+    help="The version of the guideline that raters follow; kept with each rating.",
+)
+from_ = click.option(
+    "--from",
+    "from_",
+    metavar="FORMAT",
+    help="The format of the input, if it should not be found by looking (see rankgate formats).",
+)
+as_either = click.option(
+    "--as",
+    "as_",
+    type=click.Choice(["qrels", "run"]),
+    help="What the input is, where it could be either.",
+)
+output = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(),
+    help="Write to FILE, all of it or nothing, instead of to standard output.",
+)
+
+
+def form(*forms: str) -> Decorator:
+    """``--format`` with the forms a command has; the first is what it prints unasked."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        default=forms[0],
+        show_default=True,
+        help="The form of the result.",
+    )
+
+
+def convention(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--convention`` and ``--set``; the command gets the convention that both make."""
+
+    @functools.wraps(function)
+    def chosen(*args: Any, convention: str, settings: tuple[str, ...], **rest: Any) -> Any:  # noqa: ANN401
+        how = chosen_convention(convention, settings)
+        return function(*args, convention=how, **rest)
+
+    named = click.option(
+        "--convention",
+        metavar="NAME",
+        default="trec",
+        show_default=True,
+        help="The tool whose rules the numbers follow, such as trec9, or FILE.toml with one's own.",
+    )
+    return named(setting(chosen))
+
+
+def texts(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--queries`` and ``--documents``: what raters read."""
+    queries = click.option(
+        "--queries",
+        type=click.Path(),
+        metavar="FILE",
+        help="Texts of the queries: query_id and text, in any format.",
+    )
+    documents = click.option(
+        "--documents",
+        type=click.Path(),
+        metavar="FILE",
+        help="Fields of the documents: doc_id, title and whatever raters need, in any format.",
+    )
+    return queries(documents(function))

@@ -1,0 +1,58 @@
+"""Where a command reads and writes: ``-`` once, and files whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.errors import UsageError
+from rankgate.files.formats import without_format
+from rankgate.present.saving import save
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PIECE = 1 << 15
+
+
+def refuse_clashes(inputs: Sequence[str], output: str | None = None) -> None:
+    """Check that standard input is read once, and that the output can be and hits no input.
+
+    An input may be ``NAME:PATH``, where the name is of a format.
+
+    Raises:
+        UsageError: what clashes, and how to say it otherwise.
+    """
+    places = [without_format(each) for each in inputs]
+    if places.count("-") > 1:
+        raise UsageError("'-' stands for two inputs, and standard input is read once; name a file.")
+    if output in (None, "-"):
+        return
+    place = Path(str(output))
+    if place.is_dir():
+        raise UsageError(f"{output}: a folder, where a file is to be written.")
+    if not place.parent.is_dir():
+        raise UsageError(f"{output}: there is no folder {place.parent}; make it first.")
+    for each in places:
+        if place.exists() and Path(each).exists() and place.samefile(each):
+            raise UsageError(f"{output}: would replace an input; name another file.")
+
+
+def deliver(text: str | bytes, output: str | None = None) -> None:
+    """Write a result to standard output, or to a file that is replaced in one step.
+
+    Args:
+        text: words; or the bytes of a picture.
+        output: a file; None and ``-`` are standard output.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    if output in (None, "-"):
+        # in pieces, as an unbuffered stream tells only the next write that nobody reads any more
+        for begin in range(0, len(text), _PIECE):
+            click.echo(text[begin : begin + _PIECE], nl=False)
+        return
+    save(str(output), text)

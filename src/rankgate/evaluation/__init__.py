@@ -1,0 +1,1 @@
+"""Score runs against judgments; metrics, conventions, trec_eval, accumulation over batches."""

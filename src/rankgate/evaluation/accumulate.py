@@ -1,0 +1,234 @@
+"""Evaluation of what comes in batches, or on several machines: parts that add up in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data.columns import renamed
+from rankgate.data.digest import digest
+from rankgate.data.scores import Counts
+from rankgate.errors import InputError, UsageError
+from rankgate.evaluation.conventions import chosen_convention
+from rankgate.evaluation.evaluate import DEFAULT_METRICS, is_of_lists, known_metrics
+from rankgate.evaluation.judged import Judged, by_ids, rankings_of
+from rankgate.evaluation.list_inputs import Beside
+from rankgate.evaluation.listing import Listing
+from rankgate.metrics.facets import FACET_METRICS, FacetMetric
+from rankgate.metrics.lists import NONE, Sums
+from rankgate.metrics.lists import Accumulator as OfLists
+from rankgate.scoring.facets import with_facets
+from rankgate.scoring.mean import of_parts
+from rankgate.scoring.tally import Job
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rankgate.data import Scores
+    from rankgate.evaluation.judged import Rankings
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring import Convention
+    from rankgate.scoring.overrides import Overrides
+    from rankgate.scoring.world import World
+
+_COUNTED = ("queries", "missing", "zero_result", "without_relevant", "unknown_queries",
+            "ties_broken")  # fmt: skip
+SCHEMA_VERSION = 1
+
+
+@dataclass
+class Seen:
+    """What all batches so far add up to.
+
+    Attributes:
+        counts: by name, as of `Counts`.
+        means: by metric of rankings what its mean is made of.
+        judged_at: by cutoff the sum of the shares of judged documents, and how many they are.
+        lists: by metric of lists, in their order; None before the first batch.
+    """
+
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTED, 0))
+    means: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    judged_at: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    lists: list[Any] | None = None
+
+    def added(self, other: Seen) -> Seen:
+        """Both together."""
+        lists = self.lists if other.lists is None else other.lists
+        if self.lists is not None and other.lists is not None:
+            lists = [one + two for one, two in zip(self.lists, other.lists, strict=True)]
+        return Seen(
+            {name: self.counts[name] + other.counts[name] for name in _COUNTED},
+            _added(self.means, other.means),
+            _added(self.judged_at, other.judged_at),
+            lists,
+        )
+
+
+class Accumulator:
+    """Metrics over batches of users; what several of these have seen adds up, in any order.
+
+    A batch is judgments and rankings of some whole users, in any form that `evaluate` takes.
+    Nothing of a batch is kept but sums: a user who comes in two batches counts as two, and rows
+    of matrices that go by their places are users of this batch alone. Counts are exact, sums so
+    to rounding.
+    """
+
+    def __init__(
+        self,
+        metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+        convention: str | Convention = "trec",
+        *,
+        overrides: Overrides | Sequence[str] = (),
+        extra: Sequence[Metric] = (),
+        beside: Beside | None = None,
+        catalogue: int | Iterable[object] | None = None,
+        columns: Mapping[str, str] | None = None,
+    ) -> None:
+        self._how = chosen_convention(convention, overrides)
+        self._metrics = known_metrics(metrics, self._how, (*extra, *FACET_METRICS))
+        self._columns = columns
+        whole = {label: each for label, each in self._metrics if is_of_lists(each)}
+        self._listing = Listing.of(whole, self._how, beside or Beside(), catalogue, columns)
+        self._world = self._listing.base() if whole else None
+        if self._world is not None and not len(self._world.items):
+            told = "metrics of lists need all items beforehand; give catalogue, train or items."
+            raise UsageError(told)
+        read = self._listing.tables
+        self._listing.tables = replace(read, items=None, users=None)  # all of it is in the world
+        self._seen = Seen()
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics, as they were written."""
+        return tuple(label for label, _ in self._metrics)
+
+    @property
+    def counts(self) -> Counts:
+        """What stands behind the numbers so far."""
+        judged = {k: _over(part) for k, part in sorted(self._seen.judged_at.items())}
+        return Counts(**self._seen.counts, judged_at=judged)
+
+    def update(self, qrels: Any, run: Any) -> None:  # noqa: ANN401 - as of `evaluate`
+        """Add a batch; if it is refused, nothing of it is added.
+
+        Args:
+            qrels: the judgments of its users.
+            run: their rankings.
+
+        Raises:
+            InputError: data that cannot be read; an item that is not in the catalogue.
+            UsageError: a metric of lists needs what was not given.
+        """
+        of_rankings = [pair for pair in self._metrics if not is_of_lists(pair[1])]
+        faceted = [(label, each) for label, each in of_rankings if isinstance(each, FacetMetric)]
+        plain = [(label, each) for label, each in of_rankings if not isinstance(each, FacetMetric)]
+        judged = Judged.of(renamed(qrels, self._columns), subtopics=bool(faceted))
+        found = rankings_of(renamed(run, self._columns), "run")
+        train = self._listing.leaving
+        scores = judged.score(found, plain, self._how, train, strict=False)
+        if faceted:
+            by_id = by_ids(found, train)
+            scores = with_facets(scores, judged.by_subtopic, by_id, faceted, self._how)
+        fresh = _seen(scores)
+        if self._world is not None:
+            fresh.lists = self._parts(self._world, judged, found)
+        self._seen = self._seen.added(fresh)
+
+    def merge(self, other: Accumulator | Mapping[str, Any]) -> None:
+        """Add what another has seen.
+
+        Args:
+            other: an accumulator of the same metrics, convention and catalogue, or its `state`.
+
+        Raises:
+            UsageError: it has others.
+        """
+        told = other.state() if isinstance(other, Accumulator) else other
+        mine = self._kind()
+        for name, what in mine.items():
+            if told.get(name) != what:
+                word = name.replace("_", " ")
+                raise UsageError(f"an accumulator with another {word}; merge those of one kind.")
+        lists = told["lists"]
+        if lists is not None:
+            lists = [Sums(**part) if isinstance(part, Mapping) else part for part in lists]
+        fresh = Seen(dict(told["counts"]), dict(told["means"]), dict(told["judged_at"]), lists)
+        self._seen = self._seen.added(fresh)
+
+    def state(self) -> dict[str, Any]:
+        """What was seen as plain values: words, whole numbers and arrays, to be sent and merged."""
+        lists = self._seen.lists
+        if lists is not None:
+            lists = [_plain(part) for part in lists]
+        return {
+            **self._kind(),
+            "counts": dict(self._seen.counts),
+            "means": dict(self._seen.means),
+            "judged_at": dict(self._seen.judged_at),
+            "lists": lists,
+        }
+
+    def result(self) -> dict[str, float]:
+        """The number of each metric; NaN where nothing was seen that has one."""
+        of_lists = [each for _, each in self._metrics if is_of_lists(each)]
+        lists = list(OfLists(of_lists, self._seen.lists).result().values())  # type: ignore[arg-type]
+        found = {}
+        for label, metric in self._metrics:
+            if is_of_lists(metric):
+                found[label] = lists.pop(0)
+                continue
+            part = self._seen.means.get(label)
+            job = Job.of(label, metric, self._how)
+            unknown = self._seen.counts["unknown_queries"]
+            found[label] = float("nan") if part is None else of_parts(part, job, unknown)
+        return found
+
+    def _kind(self) -> dict[str, Any]:
+        """What accumulators that are merged have in common."""
+        items = "" if self._world is None else digest(self._world.items.to_frame("doc_id"))
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "metrics": [f"{label}: {metric}" for label, metric in self._metrics],
+            "convention": self._how.hash,
+            "catalogue": items,
+        }
+
+    def _parts(self, base: World, judged: Judged, run: Rankings) -> list[Any]:
+        """What the lists of a batch add to each metric."""
+        top = self._listing.top(judged, run)
+        world = self._listing.of_batch(base, judged)
+        listed = self._listing.listed(world, judged, run, top)
+        outside = (listed.items == NONE) & (top.codes != NONE)
+        if outside.any():
+            item = top.names[int(top.codes[outside][0])]
+            problem = f"item '{item}' is not in the catalogue; give all items there are."
+            raise InputError(problem, source=run.name)
+        told = OfLists(tuple(self._listing.metrics.values()))
+        told.update(listed)
+        assert told.parts is not None  # noqa: S101 - as just made
+        return list(told.parts)
+
+
+def _seen(scores: Scores) -> Seen:
+    counts = {name: getattr(scores.counts, name) for name in _COUNTED}
+    return Seen(counts, dict(scores.parts.means), dict(scores.parts.judged_at))
+
+
+def _added(one: Mapping[Any, Any], two: Mapping[Any, Any]) -> dict[Any, Any]:
+    both = {name: one[name] + two[name] for name in one if name in two}
+    return {**one, **two, **both}
+
+
+def _over(part: NDArray[np.float64]) -> float:
+    return float(part[0] / part[1]) if part[1] else float("nan")
+
+
+def _plain(part: Any) -> Any:  # noqa: ANN401 - of a metric of lists
+    if isinstance(part, Sums):
+        return {each.name: getattr(part, each.name) for each in fields(part)}
+    return part

@@ -1,0 +1,73 @@
+"""What the unjudged documents could make of a difference: a picture of ``holes``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.errors import UsageError
+from rankgate.present.charts.door import altair
+from rankgate.present.charts.parts import rule, signed_axis, table
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.style import BLUE, GREY, INK
+from rankgate.present.charts.words import queries, short
+from rankgate.present.figures import signed
+
+if TYPE_CHECKING:
+    from rankgate.unjudged.holes import Hidden
+
+_ROW, _WIDTH = 34, 420
+_FIGURES = ("metric", "n", "delta", "worst", "best", "expected", "low", "high", "flip")
+
+
+def draw(told: Hidden) -> Picture:
+    """A line for each metric: as measured, as estimated, and the two ends.
+
+    Raises:
+        UsageError: no query has a value on both sides.
+    """
+    rows = [
+        {name: row[name] for name in _FIGURES}
+        for row in told.metrics.iter_rows(named=True)
+        if row["n"]
+    ]
+    if not rows:
+        raise UsageError("no query has a value on both sides; there is no difference to draw.")
+    return Picture(
+        "holes",
+        f"What unjudged documents could hide: {short(told.candidate)} against "
+        f"{short(told.baseline)}",
+        f"Mean differences. Thin: from all unjudged of the first {told.depth} documents against "
+        "the candidate to all for it. Thick: where the estimate has it 95 times of 100, the ring "
+        "its middle. Mark: as measured. Flip: the chance that judging them changes what the "
+        "interval says.",
+        queries(*(row["n"] for row in rows)),
+        told.convention,
+        tuple(rows),
+        _chart(rows),
+    )
+
+
+def _chart(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - Altair's
+    alt = altair()
+    shown = [row | {"words": _words(row)} for row in rows]
+    y = alt.Y("metric:N", sort=[row["metric"] for row in rows], title=None,
+              axis=alt.Axis(domain=False, ticks=False, grid=False, labelPadding=8))  # fmt: skip
+    base = alt.Chart(table(shown)).encode(y=y)
+    x = alt.X("worst:Q", title="mean difference", axis=signed_axis())
+    layers = [
+        rule("worst", 0, along="x"),
+        base.mark_rule(color=GREY, strokeWidth=1.5).encode(x=x, x2="best:Q"),
+        base.mark_rule(color=BLUE, strokeWidth=7, opacity=0.55).encode(x="low:Q", x2="high:Q"),
+        base.mark_point(size=70, strokeWidth=2, color=BLUE, opacity=1).encode(
+            x="expected:Q", tooltip=[f"{name}:{'N' if name == 'metric' else 'Q'}"
+                                     for name in _FIGURES]
+        ),
+        base.mark_tick(color=INK, thickness=2.5, size=20).encode(x="delta:Q"),
+        base.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="words:N"),
+    ]  # fmt: skip
+    return alt.layer(*layers).properties(width=_WIDTH, height=max(_ROW * len(rows), 50))
+
+
+def _words(row: dict[str, Any]) -> str:
+    flip = "" if row["flip"] is None else f"  flip {row['flip']:.0%}"
+    return f"{signed(row['delta'])}{flip}"

@@ -1,0 +1,107 @@
+"""What each document adds to one value: a picture of ``explain``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.errors import UsageError
+from rankgate.present.charts.door import altair
+from rankgate.present.charts.parts import table
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.style import BLUE, INK, LINE, RED
+from rankgate.present.charts.words import short
+from rankgate.present.numbers import decimal, grade
+
+if TYPE_CHECKING:
+    from rankgate.explanation.explanation import Explanation
+
+_MOST, _ROW, _WIDTH = 30, 20, 380
+
+
+def draw(told: Explanation) -> Picture:
+    """The list from the top: a bar for what a document adds, a mark for the ideal list's.
+
+    Raises:
+        UsageError: the run has nothing for the query, or no document adds anything.
+    """
+    rows = _rows(told)
+    if not any(row["contribution"] for row in rows) and not any(row["ideal"] for row in rows):
+        raise UsageError(f"{told.metric} of query {told.query_id}: no document adds anything.")
+    sum_, norm = (each.name if each else "" for each in (told.summed, told.norm))
+    sum_ = "the sum" if sum_ == "sum" else sum_
+    adds = f"to {sum_}, which is divided by {norm}" if sum_ and norm else "to the value"
+    value = decimal(told.value)
+    about = (
+        f"Each bar is what the document at the rank adds {adds}; the mark is what the ideal list "
+        "has at that rank. Grade – is unjudged."
+    )
+    left = told.retrieved - max((row["rank"] for row in rows), default=0)
+    return Picture(
+        "explain",
+        f"{told.metric} = {value} for query {short(told.query_id)} of {short(told.run)}",
+        about + (f" {left} documents behind these are not drawn." if left > 0 else ""),
+        f"1 of {told.queries:,} queries, whose mean is {decimal(told.mean)}",
+        told.convention,
+        tuple(rows),
+        _chart(rows, told.retrieved, sum_ if norm else told.metric),
+    )
+
+
+def _rows(told: Explanation) -> list[dict[str, Any]]:
+    """Rank by rank: the document of the run, and what the ideal list has there."""
+    ideal = {row.rank: row.contribution for row in told.ideal}
+    own = {row.rank: row for row in told.rows}
+    adding = [rank for rank, adds in ideal.items() if adds]
+    adding += [rank for rank, row in own.items() if row.contribution]
+    last = min(max(adding, default=0), _MOST)
+    rows = []
+    for rank in sorted({*own, *ideal}):
+        if rank > last:
+            break
+        row = own.get(rank)
+        rows.append({
+            "rank": rank, "document": row.doc_id if row else None,
+            "grade": row.grade if row else None,
+            "contribution": row.contribution if row else None, "ideal": ideal.get(rank),
+        })  # fmt: skip
+    return rows
+
+
+def _chart(rows: list[dict[str, Any]], retrieved: int, target: str) -> Any:  # noqa: ANN401
+    alt = altair()
+    shown = [
+        row | {
+            "label": f"{row['rank']}. {_document(row, retrieved)}",
+            "words": _words(row), "bar": row["contribution"] or 0.0,
+        }
+        for row in rows
+    ]  # fmt: skip
+    y = alt.Y("label:N", sort=[row["label"] for row in shown], title=None,
+              axis=alt.Axis(domain=False, ticks=False, grid=False))  # fmt: skip
+    sign = alt.condition("datum.bar >= 0", alt.value(BLUE), alt.value(RED))
+    base = alt.Chart(table(shown)).encode(y=y)
+    bars = base.mark_bar(height={"band": 0.7}).encode(
+        x=alt.X("bar:Q", title=f"adds to {target}"), color=sign,
+        tooltip=["rank:O", "document:N", "grade:Q", "contribution:Q", "ideal:Q"],
+    )  # fmt: skip
+    marks = base.transform_filter("isValid(datum.ideal)").mark_tick(
+        color=INK, thickness=2, size=16
+    ).encode(x="ideal:Q")  # fmt: skip
+    words = base.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="words:N")
+    zero = alt.Chart(table([{"bar": 0}])).mark_rule(color=LINE).encode(x="bar:Q")
+    return alt.layer(zero, bars, marks, words).properties(
+        width=_WIDTH, height=max(_ROW * len(rows), 40)
+    )
+
+
+def _document(row: dict[str, Any], retrieved: int) -> str:
+    if row["document"] is not None:
+        return short(row["document"], 28)
+    return "…" if row["rank"] <= retrieved else "(nothing retrieved)"
+
+
+def _words(row: dict[str, Any]) -> str:
+    if row["document"] is None:
+        return ""
+    adds = row["contribution"]
+    return f"grade {grade(row['grade'])}{f'  {adds:+z.4f}' if adds else ''}"

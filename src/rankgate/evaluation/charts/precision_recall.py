@@ -1,0 +1,49 @@
+"""Precision against recall, interpolated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.errors import UsageError
+from rankgate.evaluation.charts.scored import counted, rows_at
+from rankgate.present.charts.parts import Axis, labelled_lines
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.words import short
+
+if TYPE_CHECKING:
+    from rankgate.evaluation.evaluate import Evaluation
+
+_NAMES = ("IPrec", "iprec_at_recall")
+
+
+def draw(told: Evaluation) -> Picture:
+    """A line for each run.
+
+    Raises:
+        UsageError: no metric is IPrec.
+    """
+    rows = [
+        {"series": row["run"], "recall": row["at"], "precision": row["value"]}
+        for row in rows_at(told)
+        if row["metric"].partition("(")[0] in _NAMES
+    ]
+    if not rows:
+        raise UsageError(
+            "no IPrec has a value; a precision-recall curve is made of IPrec@0.0 to IPrec@1.0."
+        )
+    x = Axis("recall", "recall", (0, 1), (0, 0.2, 0.4, 0.6, 0.8, 1), form=".1f")
+    y = Axis("precision", "interpolated precision", (0, 1), form=".1f")
+    title = (
+        f"Precision and recall of {short(told.runs[0].run)}"
+        if len(told.runs) == 1
+        else f"Precision and recall of {len(told.runs)} runs"
+    )
+    return Picture(
+        "precision-recall",
+        title,
+        "At each level of recall the greatest precision from there on, mean over queries.",
+        counted(told),
+        told.convention,
+        tuple(rows),
+        labelled_lines(rows, x, y, size=(420, 380)),
+    )

@@ -1,0 +1,55 @@
+"""Rows of an evaluation as charts take them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from rankgate.present.charts.words import queries, shorts
+
+if TYPE_CHECKING:
+    from rankgate.evaluation.evaluate import Evaluation
+
+
+def counted(told: Evaluation) -> str:
+    """How many queries the means are over."""
+    return queries(*(run.counts.queries for run in told.runs))
+
+
+def rows_at(told: Evaluation) -> list[dict[str, Any]]:
+    """The means of metrics with a number behind @, by run, metric and that number."""
+    names = shorts([run.run for run in told.runs])
+    rows: list[dict[str, Any]] = []
+    for name, run in zip(names, told.runs, strict=True):
+        found = [
+            (float(at), stem_of(label), float(run.means[label]))
+            for label in told.metrics
+            if (at := number(label)) is not None and not math.isnan(run.means[label])
+        ]
+        rows += [
+            {"run": name, "metric": stem, "at": at, "value": value}
+            for at, stem, value in sorted(found, key=lambda each: each[0])
+        ]
+    return rows
+
+
+def number(label: str) -> float | None:
+    """What stands behind @ or, in trec_eval's names, behind the dot.
+
+    >>> number("nDCG@10"), number("P.5"), number("IPrec@0.1"), number("AP")
+    (10.0, 5.0, 0.1, None)
+    """
+    _, mark, tail = label.rpartition("@") if "@" in label else label.partition(".")
+    try:
+        return float(tail) if mark else None
+    except ValueError:
+        return None
+
+
+def stem_of(label: str) -> str:
+    """The metric without that.
+
+    >>> stem_of("nDCG(gain='exp')@10"), stem_of("P.5")
+    ("nDCG(gain='exp')", 'P')
+    """
+    return label.rpartition("@")[0] if "@" in label else label.partition(".")[0]

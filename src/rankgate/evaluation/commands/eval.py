@@ -1,0 +1,96 @@
+"""``rankgate eval``: score runs against judgments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.console import options
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.progress import Progress
+from rankgate.evaluation.documents.evaluation import FORMS, render
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.metrics.plugins import from_file
+
+if TYPE_CHECKING:
+    from rankgate.scoring import Convention
+
+FROM_RATINGS = ("searchtweak", "quepid")
+"""The tools that go all the way from single ratings to values."""
+
+
+@click.command("eval")
+@options.qrels
+@options.runs
+@options.metrics
+@options.metrics_from
+@options.convention
+@click.option("--per-query", is_flag=True, help="Every query too, not only the means.")
+@click.option(
+    "--bounds",
+    is_flag=True,
+    help="Beside each value what it would be if all unjudged documents were irrelevant, and if "
+    "all were best.",
+)
+@options.scale
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    qrels: str,
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    metrics_from: str | None,
+    convention: Convention,
+    per_query: bool,  # noqa: FBT001 - a flag of the command line
+    bounds: bool,  # noqa: FBT001 - as above
+    scale: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Score each RUN against the judgments in QRELS; `-` is standard input.
+
+    Where QRELS has the grades of single raters and the convention's tool has a way from them to
+    values (searchtweak, quepid), that way is gone: carry grades to the metric's scale, make one of
+    several, score.
+
+    \b
+    rankgate eval qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes((qrels, *runs), output)
+    extra = from_file(metrics_from)
+    if convention.name in FROM_RATINGS and not bounds:
+        told = _from_ratings(qrels, runs, metrics, metrics_from, convention, scale, form, per_query)
+        if told is not None:
+            deliver(told, output)
+            return
+    with Progress(len(runs)) as progress:
+        result = evaluate(
+            qrels, runs, metrics, convention, bounds=bounds, extra=extra, on_progress=progress
+        )
+    deliver(render(result, form, per_query=per_query), output)
+
+
+def _from_ratings(  # noqa: PLR0917 - as the command has them
+    ratings: str,
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    metrics_from: str | None,
+    convention: Convention,
+    scale: str | None,
+    form: str,
+    per_query: bool,  # noqa: FBT001 - as above
+) -> str | None:
+    """What the tool makes of single ratings; None where there are none."""
+    # loaded only where a tool has a way from ratings to values
+    from rankgate.evaluation.documents.rated import render_parts  # noqa: PLC0415
+    from rankgate.judging.from_ratings import from_ratings, holds_ratings  # noqa: PLC0415
+
+    if not holds_ratings(ratings, convention):
+        return None
+    with Progress(len(runs)) as progress:
+        parts = from_ratings(
+            ratings, runs, metrics, convention, scale=scale,
+            extra=from_file(metrics_from), on_progress=progress,
+        )  # fmt: skip
+    return render_parts(parts, form, per_query=per_query)

@@ -1,0 +1,155 @@
+"""``rankgate trec_eval``: trec_eval's options, trec_eval's output."""
+
+from __future__ import annotations
+
+import getopt
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.errors import UsageError
+from rankgate.evaluation.documents import metric_details as passports
+from rankgate.evaluation.documents.trec_eval import render
+from rankgate.evaluation.metric_details import passport
+from rankgate.evaluation.trec_columns import atol, columns
+from rankgate.evaluation.trec_eval import trec_eval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HELP = """\
+Usage: rankgate trec_eval [--te9] [OPTIONS] QRELS RUN
+
+Evaluate RUN (- is standard input) against QRELS and print what trec_eval prints.
+
+  -h, --help                         Show this; with -m, also what the metrics are.
+  -v, --version                      Show the version.
+  -q, --query_eval_wanted            Print the block of each query, then the summary.
+  -n, --nosummary                    Leave the summary out.
+  -m, --measure NAME[.PARAMETERS]    Compute this metric, such as ndcg_cut.5,10, or these:
+                                     official (without -m), set, all_trec. Can be repeated.
+  -c, --complete_rel_info_wanted     Queries that RUN lacks count, with 0.
+  -l, --level_for_rel LEVEL          The smallest grade that counts as relevant; 1 without it.
+  -J, --Judged_docs_only             Take unjudged documents out of the rankings first.
+  -M, --Max_retrieved_per_topic MAX  Count only the first MAX documents of each query.
+  -N, --Number_docs_in_coll COUNT    Documents in the collection, for the metric utility.
+  -R, --Rel_info_format qrels        The format of QRELS; no other is read.
+  -T, --Results_format trec_results  The format of RUN; no other is read.
+      --te9                          Compute as trec_eval 9 does: scores as 32-bit floats,
+                                     its recall points; no rbp, rbp_resid, unj.
+"""
+
+_TE10, _TE9 = "10.0-rc3, as rankgate computes it", "9.0.8, as rankgate computes it"
+_SHORT = "hvqm:cl:nJN:M:R:T:"
+_LONG = {
+    "help": "h",
+    "version": "v",
+    "query_eval_wanted": "q",
+    "measure=": "m",
+    "complete_rel_info_wanted": "c",
+    "level_for_rel=": "l",
+    "nosummary": "n",
+    "Judged_docs_only": "J",
+    "Number_docs_in_coll=": "N",
+    "Max_retrieved_per_topic=": "M",
+    "Rel_info_format=": "R",
+    "Results_format=": "T",
+    "te9": "te9",
+}
+_NUMBERS = {"l": "level", "M": "depth", "N": "documents"}
+_SWITCHES = {"c": "complete", "J": "judged_only", "te9": "te9"}
+_FORMATS = {"R": "qrels", "T": "trec_results"}
+
+
+@dataclass
+class _Words:
+    """The words of a call, sorted."""
+
+    flags: set[str] = field(default_factory=set)
+    metrics: list[str] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+
+
+class _Verbatim(click.Command):
+    """A command that is handed its words as they are, as trec_eval's rules are not click's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.params["words"] = list(args)
+        return []
+
+    def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002 - click's signature
+        return _HELP.rstrip()
+
+
+@click.command("trec_eval", cls=_Verbatim, add_help_option=False)
+def command(words: Sequence[str]) -> None:
+    """Print what trec_eval prints, byte for byte.
+
+    \b
+    rankgate trec_eval -q -c -m ndcg_cut.5,10 qrels.txt bm25.run
+    """  # noqa: D301 - click needs the character that \b makes
+    said = _read(words)
+    if "v" in said.flags:
+        click.echo(f"trec_eval version {_TE9 if 'te9' in said.options else _TE10}", err=True)
+    elif "h" in said.flags:
+        _explain(said)
+    else:
+        qrels, run = _files(said)
+        result = trec_eval(qrels, run, said.metrics or ["official"], **said.options)
+        for piece in render(result, per_query="q" in said.flags, summary="n" not in said.flags):
+            sys.stdout.write(piece)
+
+
+def _read(words: Sequence[str]) -> _Words:
+    """Sort the words of a call, by the rules of GNU's getopt.
+
+    Raises:
+        UsageError: an option that trec_eval does not have, or one that is not offered here.
+    """
+    try:
+        pairs, files = getopt.gnu_getopt(list(words), _SHORT, list(_LONG))
+    except getopt.GetoptError as error:
+        raise UsageError(f"trec_eval: {error.msg}; -h lists the options.") from None
+    said = _Words(files=files)
+    long = {f"--{name.rstrip('=')}": letter for name, letter in _LONG.items()}
+    for option, value in pairs:
+        letter = long.get(option, option.lstrip("-"))
+        if letter == "m":
+            said.metrics.append(value)
+        elif letter in _FORMATS:
+            if value != _FORMATS[letter]:
+                raise UsageError(f"trec_eval: -{letter} {value}: only {_FORMATS[letter]} is read.")
+        elif letter in _NUMBERS:
+            said.options[_NUMBERS[letter]] = _number(letter, value)
+        elif letter in _SWITCHES:
+            said.options[_SWITCHES[letter]] = True
+        else:
+            said.flags.add(letter)
+    return said
+
+
+def _number(letter: str, value: str) -> int:
+    number = atol(value)
+    if number < 0:
+        raise UsageError(f"trec_eval: -{letter} {value}: a whole number of 0 or more is needed.")
+    return number
+
+
+def _files(said: _Words) -> tuple[str, str]:
+    if len(said.files) != len(("QRELS", "RUN")):
+        found = f"{len(said.files)} file{'s' * (len(said.files) != 1)}"
+        raise UsageError(f"trec_eval: {found}, expected QRELS and RUN; -h lists the options.")
+    qrels, run = said.files
+    return qrels, run
+
+
+def _explain(said: _Words) -> None:
+    """Print the help, and the passports of the metrics named."""
+    click.echo(_HELP, nl=False)
+    named = columns(said.metrics, te9="te9" in said.options)
+    for name in dict.fromkeys(column.name for column in named if column.metrics):
+        if name != "relstring":
+            click.echo("\n" + passports.render(passport(name), "text"), nl=False)

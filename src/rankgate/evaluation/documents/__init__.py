@@ -1,0 +1,1 @@
+"""The results of evaluation as tables and words."""

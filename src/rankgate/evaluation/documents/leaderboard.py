@@ -1,0 +1,82 @@
+"""All systems by all metrics, with marks where one is higher than another beyond chance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.present.grid import Grid, printable
+from rankgate.present.numbers import decimal
+
+if TYPE_CHECKING:
+    from rankgate.comparison.compare import Comparisons
+
+LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
+"""Of the systems, in order; a number follows where there are more systems than letters."""
+
+DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+
+
+def leaderboard(told: Comparisons) -> tuple[Grid, str]:
+    """A row a system in the order given, and what the marks say.
+
+    Of two systems the comparison's own test marks; of more Tukey's HSD over all pairs, paired.
+    """
+    first = told.comparisons[0]
+    systems = [first.baseline.name, *(each.candidate.name for each in told.comparisons)]
+    level = first.level
+    means, higher, test = _of_many(told) if told.many else _of_two(told)
+    rows = tuple(
+        (
+            f"{mark(i)} {printable(name)}",
+            *(
+                decimal(means.get((metric, i)))
+                + "".join(map(mark, sorted(higher.get((metric, i), ()))))
+                for metric in first.names
+            ),
+        )
+        for i, name in enumerate(systems)
+    )
+    words = f"A mark beside a value names a system below it (p < {1 - level:.2g}, {test})."
+    return Grid(("system", *first.names), rows), words
+
+
+def mark(place: int) -> str:
+    """The mark of the system at a place.
+
+    >>> mark(0), mark(24), mark(25)
+    ('ᵃ', 'ᶻ', 'ᵃ²')
+    """
+    turn, letter = divmod(place, len(LETTERS))
+    return LETTERS[letter] + (
+        "".join(DIGITS[int(digit)] for digit in str(turn + 1)) if turn else ""
+    )
+
+
+_Told = tuple[dict[tuple[str, int], float], dict[tuple[str, int], list[int]], str]
+
+
+def _of_two(told: Comparisons) -> _Told:
+    (only,) = told.comparisons
+    means: dict[tuple[str, int], float] = {}
+    higher: dict[tuple[str, int], list[int]] = {}
+    for row in only.metrics.iter_rows(named=True):
+        metric, delta, p = row["metric"], row["delta"], row["p_value"]
+        means |= {(metric, 0): row["baseline"], (metric, 1): row["candidate"]}
+        if p is not None and p < 1 - only.level and delta:
+            higher[metric, int(delta > 0)] = [int(delta < 0)]
+    return means, higher, f"paired {only.test} test, corrected by {only.correction}"
+
+
+def _of_many(told: Comparisons) -> _Told:
+    many = told.many
+    assert many is not None  # noqa: S101 - as the caller asked
+    place = {name: i for i, name in enumerate(many.systems)}
+    means = {(row["metric"], place[row["system"]]): row["mean"]
+             for row in many.means.iter_rows(named=True)}  # fmt: skip
+    higher: dict[tuple[str, int], list[int]] = {}
+    for row in many.pairs.iter_rows(named=True):
+        if row["p_tukey"] is not None and row["p_tukey"] < 1 - many.level and row["delta"]:
+            pair = (place[row["first"]], place[row["second"]])
+            best, other = pair if row["delta"] > 0 else pair[::-1]
+            higher.setdefault((row["metric"], best), []).append(other)
+    return means, higher, "Tukey's HSD, paired, corrected for all pairs of a metric"

@@ -1,0 +1,279 @@
+"""Score runs against judgments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Number
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data import read_run
+from rankgate.data.columns import renamed
+from rankgate.errors import UsageError
+from rankgate.evaluation.conventions import chosen_convention, refuse_mixed
+from rankgate.evaluation.judged import Judged, by_ids, rankings_of
+from rankgate.metrics.declare import Metric
+from rankgate.metrics.facets import FACET_METRICS, FacetMetric
+from rankgate.metrics.names import parse, parse_all
+from rankgate.scoring.bounds import bounded
+from rankgate.scoring.facets import by_category, with_facets
+from rankgate.scoring.run_names import apart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from rankgate.data import Qrels, Run, Scores
+    from rankgate.evaluation.judged import Rankings
+    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.evaluation.listing import Listing
+    from rankgate.scoring import Convention
+    from rankgate.scoring.overrides import Overrides
+
+SCHEMA_VERSION = 1
+
+DEFAULT_METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
+"""What is computed when nothing is asked for."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The values of one or more runs under one convention.
+
+    Attributes:
+        qrels: the name of the judgments.
+        convention: name, hash and axes.
+        metrics: the metrics as they were written.
+        runs: the scores of each run, in the order given.
+    """
+
+    qrels: str
+    convention: Mapping[str, Any]
+    metrics: tuple[str, ...]
+    runs: tuple[Scores, ...]
+
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+        """Plain values for JSON: undefined is None, numbers keep full precision."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "convention": dict(self.convention),
+            "runs": [self._run(scores, per_query=per_query) for scores in self.runs],
+        }
+
+    def _run(self, scores: Scores, *, per_query: bool) -> dict[str, Any]:
+        told: dict[str, Any] = {
+            "name": scores.run,
+            "tag": scores.tag,
+            "mean": {label: _plain(scores.means[label]) for label in self.metrics},
+            "counts": scores.counts.to_dict(),
+        }
+        if per_query:
+            told["per_query"] = {label: scores.per_query(label) for label in self.metrics}
+        for name, ends in (("low", scores.low), ("high", scores.high)):
+            if ends is not None:
+                told[name] = {each: _plain(ends.means.get(each, math.nan)) for each in self.metrics}
+                if per_query:
+                    told[f"per_query_{name}"] = {each: ends.per_query(each) for each in ends.values}
+        return told
+
+    def joined(self, other: Evaluation) -> Evaluation:
+        """Both evaluations as one, to be compared.
+
+        Raises:
+            UsageError: they follow different conventions; the axes that differ are named. Or they
+                have different judgments or metrics.
+        """
+        mine, theirs = (each.runs[0].run for each in (self, other))
+        second = theirs if theirs != mine else f"the other {theirs}"
+        refuse_mixed({mine: self.convention, second: other.convention})
+        if (self.qrels, self.metrics) != (other.qrels, other.metrics):
+            raise UsageError(
+                f"{mine} and {second} have other judgments or metrics; score both by the same."
+            )
+        return replace(self, runs=(*self.runs, *other.runs))
+
+
+def evaluate(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    runs: Any,  # noqa: ANN401 - one of those, or several
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    how: str | Convention = "trec",
+    *,
+    overrides: Overrides | Sequence[str] = (),
+    bounds: bool = False,
+    extra: Sequence[Metric] = (),
+    beside: Beside | None = None,
+    catalogue: int | Iterable[object] | None = None,
+    columns: Mapping[str, str] | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Evaluation:
+    """Score one run or several.
+
+    Args:
+        qrels: judgments: a path (``-`` is standard input), a frame, an array, a ``Matrix``,
+            ``Lists``, ``{query: {doc: grade}}``, ``{query: {doc, …}}``.
+        runs: a run: a path, a frame, an array, a ``Matrix``, ``Lists``,
+            ``{query: {doc: score}}``, ``{query: [doc, …]}``; or a list of runs, or
+            ``{name: run}``.
+        metrics: names or metrics, those of lists too.
+        how: a convention, its name, or a TOML file that says one.
+        overrides: axes that are chosen otherwise: ``{"ties": "doc_id_asc", "nDCG.gain": "exp"}``,
+            or as words, ``["nDCG.gain=exp"]``.
+        bounds: also what each value would be if the unjudged documents were all irrelevant, and
+            if they were all best.
+        extra: metrics that can be named beside those of the house.
+        beside: what metrics of lists need: training, items, an obvious system, earlier lists;
+            and whether items of training leave the lists.
+        catalogue: how many items there are, numbered from 0, or their ids; those that are known
+            otherwise are of the catalogue too.
+        columns: our column -> that of frames, where it has no usual name.
+        on_progress: told the name of each run before it is scored.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: an unknown metric or convention, or no run at all; a metric of lists that
+            needs what was not given.
+    """
+    rules = chosen_convention(how, overrides)
+    every = known_metrics(metrics, rules, (*extra, *FACET_METRICS))
+    faceted = [(label, each) for label, each in every if isinstance(each, FacetMetric)]
+    together = [(label, each) for label, each in every if is_of_lists(each)]
+    apart = dict(faceted + together)
+    chosen = [(label, each) for label, each in every if label not in apart]
+    readable = named_rankings(renamed(runs, columns))
+    if not readable:
+        raise UsageError("no run to score; give at least one.")
+    judged = Judged.of(renamed(qrels, columns), subtopics=bool(faceted))
+    lists = _lists(together, rules, beside, catalogue, columns)
+    train = lists.leaving if lists else None
+    topics = _topics(judged, beside) if faceted else None
+    scored = []
+    for run in readable:
+        if on_progress:
+            on_progress(run.name)
+        scores = judged.score(run, chosen, rules, train)
+        if bounds:
+            found = by_ids(run, train)
+            scores = bounded(judged.qrels, found, chosen, rules, scores, index=judged.index)
+        if topics is not None:
+            scores = with_facets(scores, topics, by_ids(run, train), faceted, rules)
+        scored.append(scores)
+    if lists and together:
+        scored = lists.beside_scores(judged, readable, scored)
+    labels = tuple(label for label, _ in every)
+    return Evaluation(judged.name, rules.to_dict(), labels, tuple(scored))
+
+
+def _lists(
+    together: Sequence[tuple[str, Metric]],
+    how: Convention,
+    beside: Beside | None,
+    catalogue: int | Iterable[object] | None,
+    columns: Mapping[str, str] | None,
+) -> Listing | None:
+    """What metrics of lists are computed with; None where nothing asks for it."""
+    if not together and not (beside and beside.drop_seen):
+        return None
+    from rankgate.evaluation.list_inputs import Beside  # noqa: PLC0415 - of metrics of lists only
+    from rankgate.evaluation.listing import Listing  # noqa: PLC0415 - as above
+
+    return Listing.of(dict(together), how, beside or Beside(), catalogue, columns)
+
+
+def _topics(judged: Judged, beside: Beside | None) -> Qrels:
+    """The judgments by subtopic: as they are judged, or by the categories of items."""
+    topics = judged.by_subtopic
+    if topics.by_subtopic or beside is None or beside.items is None or not beside.category:
+        return topics
+    from rankgate.data.items import read_described  # noqa: PLC0415 - only where items are told
+
+    items = read_described(beside.items)
+    return by_category(judged.qrels, items.ids, items.words(beside.category))
+
+
+def is_of_lists(metric: Metric) -> bool:
+    """Whether a metric says what lists are like; it says how their parts merge."""
+    return hasattr(metric, "merge")
+
+
+def known_metrics(
+    metrics: str | Metric | Sequence[str | Metric],
+    how: Convention | None = None,
+    extra: Sequence[Metric] = (),
+) -> list[tuple[str, Metric]]:
+    """As `chosen_metrics`, those of lists too.
+
+    Raises:
+        UsageError: as `chosen_metrics`.
+    """
+    try:
+        return chosen_metrics(metrics, how, extra)
+    except UsageError:
+        from rankgate.metrics.lists import LIST_METRICS  # noqa: PLC0415 - few ask for them
+
+        return chosen_metrics(metrics, how, (*extra, *LIST_METRICS))
+
+
+def chosen_metrics(
+    metrics: str | Metric | Sequence[str | Metric],
+    how: Convention | None = None,
+    extra: Sequence[Metric] = (),
+) -> list[tuple[str, Metric]]:
+    """Each metric with its label, as written; the same one twice counts once.
+
+    A name that the convention's tool has for a metric is that metric; `extra` metrics are known
+    by name beside those of the house.
+
+    Raises:
+        UsageError: a name that nothing has, a parameter that does not fit, no metric.
+    """
+    listed = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    found: dict[str, Metric] = {}
+    for each in listed:
+        if isinstance(each, Metric):
+            found[str(each)] = each
+        elif how is not None and (ours := how.spelled(each)):
+            found[each] = parse(ours, extra)
+        else:
+            found.update(parse_all(each, extra))
+    if not found:
+        raise UsageError("no metric; give one such as nDCG@10.")
+    for metric in found.values():
+        if metric.missing:
+            raise UsageError(metric.incomplete())
+    if how is not None:
+        found = {each: m.under(how.parameters.get(m.name, {})) for each, m in found.items()}
+    return list(found.items())
+
+
+def named_runs(runs: Any) -> list[Run]:  # noqa: ANN401
+    """One run, several, or ``{name: run}``, each under a name of its own."""
+    return [read_run(run) for run in named_rankings(runs)]
+
+
+def named_rankings(runs: Any) -> list[Rankings]:  # noqa: ANN401
+    """As `named_runs`, but what is a matrix stays so."""
+    if isinstance(runs, Mapping) and not _is_ranking(runs):
+        return [replace(rankings_of(run, name), name=name) for name, run in runs.items()]
+    several = list(runs) if isinstance(runs, list | tuple) else [runs]
+    named = [rankings_of(run, f"run{i}") for i, run in enumerate(several, 1)]
+    names = apart([run.name for run in named], several)
+    return [replace(run, name=name) for run, name in zip(named, names, strict=True)]
+
+
+def _is_ranking(table: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is ``{query: {doc: score}}`` and not ``{name: run}``."""
+    first = next(iter(table.values()), None)
+    if not isinstance(first, Mapping):
+        return first is None or _is_plain(first)
+    return not isinstance(next(iter(first.values()), 0.0), Mapping | list | tuple | set)
+
+
+def _is_plain(items: object) -> bool:
+    """Whether something is a list of ids, and no list of runs or rows of an array."""
+    first = next(iter(items), None) if isinstance(items, list | tuple | set | frozenset) else ()
+    return first is None or isinstance(first, str | Number)
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None

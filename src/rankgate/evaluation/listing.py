@@ -1,0 +1,283 @@
+"""What lists are like as a whole, beside the values of rankings: metrics on lists in `evaluate`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.columns import renamed
+from rankgate.data.ids import present
+from rankgate.data.matrices import Dense, Padded, Source
+from rankgate.data.qrels import SCHEMA, Qrels
+from rankgate.errors import UsageError
+from rankgate.evaluation.judged import by_ids, rankings_of
+from rankgate.evaluation.list_inputs import EVERY, GIVEN, Tables, world_of
+from rankgate.evaluation.training import Train
+from rankgate.metrics.judged import PAD
+from rankgate.metrics.lists import NEEDS, NONE
+from rankgate.metrics.lists.together import together
+from rankgate.scoring.index import Index
+from rankgate.scoring.lists import firsts
+from rankgate.scoring.mean import NOTHING_RETRIEVED
+from rankgate.scoring.sheets import tops_by_number
+from rankgate.scoring.world import World, by_row, places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rankgate.data import Scores
+    from rankgate.evaluation.judged import Judged, Rankings
+    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.metrics.lists.declare import ListMetric
+    from rankgate.metrics.lists.listed import Codes, Listed
+    from rankgate.scoring import Convention
+    from rankgate.scoring.lists import Places
+
+_EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
+
+
+@dataclass(frozen=True)
+class Top:
+    """The first items of every judged query's list.
+
+    Attributes:
+        names: items, each once.
+        codes: ``(T, K)``, their places, padded behind; whole numbers of any size.
+        every: whether the names are all items there are, and not only those that are shown.
+    """
+
+    names: pl.Series
+    codes: Places
+    every: bool
+
+    @property
+    def shown(self) -> pl.Series:
+        """The items there are, as far as these lists say."""
+        if self.every:
+            return self.names
+        there = np.zeros(len(self.names) + 1, bool)  # the last is where NONE points
+        there[self.codes.ravel()] = True
+        return self.names.filter(pl.Series(there[:-1]))
+
+    def among(self, items: pl.Series) -> Codes:
+        """The same by the places of items in a catalogue; `NONE` for those that are not in it."""
+        place = np.append(places(self.names, items), NONE)  # so that NONE stays what it is
+        found: Codes = place[self.codes]
+        return found
+
+
+@dataclass
+class Listing:
+    """What the lists of a judged user are to be read with.
+
+    Attributes:
+        metrics: on lists, by label.
+        how: the convention, which says how ties are broken.
+        beside: what is given beside judgments and runs.
+        tables: the same, read.
+        catalogue: items that could be shown, beside those that are known otherwise.
+    """
+
+    metrics: Mapping[str, ListMetric]
+    how: Convention
+    beside: Beside
+    tables: Tables
+    catalogue: pl.Series
+
+    @classmethod
+    def of(
+        cls,
+        metrics: Mapping[str, Any],
+        how: Convention,
+        beside: Beside,
+        catalogue: int | Iterable[object] | None,
+        columns: Mapping[str, str] | None = None,
+    ) -> Listing:
+        """Read what is given beside judgments and runs, frames by the names of their columns.
+
+        Raises:
+            InputError: a table that cannot be read.
+        """
+        frames = ("train", "baseline", "earlier")
+        beside = replace(beside, **{name: renamed(getattr(beside, name), columns)
+                                    for name in frames})  # fmt: skip
+        drawn = {name: renamed([*each], columns) for name, each in (beside.drawn or {}).items()}
+        beside = replace(beside, drawn=drawn)
+        told = cls(metrics, how, beside, Tables.of(beside, train=False), named(catalogue))
+        if told.train is not None:
+            told.train.read()
+        return told
+
+    @property
+    def depth(self) -> int | None:
+        """How far lists are looked at; None where a metric looks to their end."""
+        cuts = [each.cutoff for each in self.metrics.values()]
+        known = [cut for cut in cuts if cut is not None]
+        return max(known) if len(known) == len(cuts) else None
+
+    @cached_property
+    def train(self) -> Train | None:
+        """Training, if it is given."""
+        return None if self.beside.train is None else Train(self.beside.train)
+
+    @property
+    def leaving(self) -> Train | None:
+        """Training, where its items leave the lists."""
+        return self.train if self.beside.drop_seen else None
+
+    def world(self, judged: Judged, tops: Sequence[Top]) -> World:
+        """Items and users: the catalogue is what is given, judged, or shown."""
+        return self.of_batch(self.base(_named_by(judged), *(top.shown for top in tops)), judged)
+
+    def base(self, *names: pl.Series) -> World:
+        """Items without users: the catalogue is what is given, and some names more."""
+        nobody = Qrels(pl.DataFrame(schema=SCHEMA), unjudged=("",))
+        own = () if self.train is None else (self.train.met.shown,)
+        items = [each.to_frame("doc_id") for each in (self.catalogue, *own, *names)]
+        beside = replace(self.beside, baseline=None)
+        world = world_of(nobody, self.tables, beside, items, lambda _: _EMPTY)
+        return world if self.train is None else world.learned(self.train.met, history=False)
+
+    def of_batch(self, base: World, judged: Judged) -> World:
+        """The items with the users of some judgments, and what is known of these."""
+        world = replace(base, queries=judged.query_ids)
+        found: dict[str, Any] = {"relevant": relevant(judged, world.items), "history": None}
+        wanted = {need for metric in self.metrics.values() for need in metric.wanted}
+        if self.train is not None and "history" in wanted:
+            found["history"] = world.learned(self.train.met).history
+        if self.beside.baseline is not None:
+            found["baseline"] = world.matrix(self.frame(judged, self.beside.baseline))
+        return replace(world, **found)
+
+    def top(self, judged: Judged, run: Rankings) -> Top:
+        """The first items of every list.
+
+        Raises:
+            InputError, DuplicateError: what is wrong with the run.
+            UsageError: whole lists are asked for of a matrix that holds a score for every item.
+        """
+        if isinstance(run, Source):
+            if self.depth is None and isinstance(run, Dense):
+                label = next(name for name, each in self.metrics.items() if each.cutoff is None)
+                told = (
+                    f"{label} is of whole lists, and {run.name} ranks every item; say {label}@10."
+                )
+                raise UsageError(told)
+            seen = self.leaving.seen(run) if self.leaving else None
+            codes = tops_by_number(run, judged.coded, self.how.alignment, self.depth, seen)
+            return Top(run.items.names, codes, _says_all(run))
+        found = firsts(by_ids(run, self.leaving), self.how, self.depth or PAD, judged.query_ids)
+        return Top(*found, every=False)
+
+    def listed(self, world: World, judged: Judged, run: Rankings, top: Top) -> Listed:
+        """What metrics see of one run.
+
+        Raises:
+            UsageError: a metric needs what is not there.
+        """
+        earlier = None
+        if self.beside.earlier is not None:
+            name = run.name if run.name in self.beside.earlier else EVERY
+            if name not in self.beside.earlier:
+                known = ", ".join(self.beside.earlier)
+                told = f"earlier lists of {run.name} are missing; there are those of {known}."
+                raise UsageError(told)
+            earlier = self.frame(judged, self.beside.earlier[name])
+        drawn = [self.frame(judged, each) for each in self.beside.drawn_of(run.name)]
+        found = replace(world.listed(_EMPTY, earlier, drawn), items=top.among(world.items))
+        for label, metric in self.metrics.items():
+            for need in metric.lacks(found):
+                word, way = NEEDS[need], GIVEN[need]
+                raise UsageError(f"{label} needs {word}; give {way}, or see rankgate scorecard.")
+        return found
+
+    def beside_scores(
+        self, judged: Judged, runs: Sequence[Rankings], scores: Sequence[Scores]
+    ) -> list[Scores]:
+        """The scores of all runs with what metrics say of their lists.
+
+        Raises:
+            InputError: what is wrong with a run.
+            UsageError: a metric needs what is not there.
+        """
+        self.beside.refuse_strange([run.name for run in runs])
+        found = [self.top(judged, run) for run in runs]
+        world = self.world(judged, found)
+        told = []
+        for run, own in zip(runs, scores, strict=True):
+            listed = self.listed(world, judged, run, found.pop(0))  # nobody holds it any more
+            told.append(with_lists(own, listed, self.metrics, world.queries))
+        return told
+
+    def frame(self, judged: Judged, run: Any) -> pl.DataFrame:  # noqa: ANN401 - as above
+        """``query_id`` and ``doc_id`` of the first items of every list, the best first."""
+        top = self.top(judged, rankings_of(run, "run"))
+        row, place = np.nonzero(top.codes != NONE)
+        users = judged.query_ids.gather(row).alias("query_id")
+        return pl.DataFrame([users, top.names.gather(top.codes[row, place]).alias("doc_id")])
+
+
+def _named_by(judged: Judged) -> pl.Series:
+    """The items that judgments name; of a matrix all of its columns."""
+    if not isinstance(judged.given, Source):
+        return judged.qrels.table["doc_id"].unique()
+    if _says_all(judged.given):
+        return judged.given.items.names
+    return judged.coded.ids.names.gather(present(judged.coded.items))
+
+
+def _says_all(source: Source) -> bool:
+    """Whether a source names all items there are, and not only those that are in it."""
+    if not isinstance(source, Padded):
+        return True
+    return source.items.given is not None and source.vocabulary is None
+
+
+def relevant(judged: Judged, items: pl.Series) -> Codes:
+    """The places in a catalogue of what has a grade of 1 or more, ``(T, ·)``."""
+    laid = judged.coded if isinstance(judged.given, Source) else judged.index
+    held = laid.grades >= 1
+    owner = np.repeat(np.arange(len(laid.query_ids)), np.diff(laid.offsets))[held]
+    if isinstance(laid, Index):
+        place = places(laid.doc_ids.filter(pl.Series(held)), items)
+    else:
+        place = places(laid.ids.names, items)[laid.items[held]]
+    return by_row(owner, place, len(laid.query_ids))
+
+
+def named(catalogue: int | Iterable[object] | None) -> pl.Series:
+    """The items of a catalogue: so many, called 0, 1, …, or those that are named."""
+    if catalogue is None:
+        return pl.Series([], dtype=pl.String)
+    if isinstance(catalogue, int):
+        return pl.int_range(catalogue, eager=True).cast(pl.String)
+    return pl.Series([str(each) for each in catalogue], dtype=pl.String)
+
+
+def with_lists(
+    scores: Scores, listed: Listed, metrics: Mapping[str, ListMetric], queries: pl.Series
+) -> Scores:
+    """The same scores with what metrics say of the lists.
+
+    A metric that is about all lists together has a mean and no values of single users.
+
+    Args:
+        scores: of the rankings.
+        listed: the lists of all judged users.
+        metrics: by label.
+        queries: whose lists they are.
+    """
+    rows = places(scores.query_ids, queries)
+    values, why, means = dict(scores.values), dict(scores.why), dict(scores.means)
+    numbers, own = together(metrics, listed)
+    means |= numbers
+    nothing = listed.lengths[rows] == 0
+    for label, found in own.items():
+        values[label] = found[rows]
+        empty = np.isnan(values[label]) & nothing
+        why[label] = np.where(empty, NOTHING_RETRIEVED, 0).astype(np.int8)
+    return replace(scores, values=values, why=why, means=means)

@@ -1,0 +1,71 @@
+"""``rankgate.Accumulator``: metrics over batches, and over machines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.evaluation import accumulate
+from rankgate.evaluation.evaluate import DEFAULT_METRICS
+from rankgate.evaluation.list_inputs import Beside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring.convention import Convention
+    from rankgate.scoring.overrides import Overrides
+
+
+class Accumulator(accumulate.Accumulator):
+    """Metrics over batches of users, of which nothing is kept but what adds up.
+
+    A batch is judgments and rankings of some whole users, in any form that `evaluate` takes. In
+    whatever order batches come and accumulators are merged, the numbers are those of one pass:
+    counts exactly, others to rounding. A user who comes in two batches counts as two; rows of
+    matrices without names are users of their own batch.
+
+    >>> told = Accumulator(["RR", "Coverage@1"], catalogue=4)
+    >>> told.update({"u": ["0"]}, {"u": ["1", "0"]})
+    >>> other = Accumulator(["RR", "Coverage@1"], catalogue=4)
+    >>> other.update({"v": ["3"]}, {"v": ["3", "2"]})
+    >>> told.merge(other)
+    >>> told.result()
+    {'RR': 0.75, 'Coverage@1': 0.5}
+    >>> told.counts.queries
+    2
+    """
+
+    def __init__(
+        self,
+        metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+        convention: str | Convention = "trec",
+        *,
+        overrides: Overrides | Sequence[str] = (),
+        extra: Sequence[Metric] = (),
+        catalogue: int | Iterable[object] | None = None,
+        train: Any = None,  # noqa: ANN401 - a path, a frame or a matrix
+        items: Any = None,  # noqa: ANN401 - a path or a frame
+        features: Sequence[str] = (),
+        category: str | None = None,
+        group: str | None = None,
+        obvious: Any = None,  # noqa: ANN401 - a run
+        drop_seen: bool = False,
+        columns: Mapping[str, str] | None = None,
+    ) -> None:
+        """Say what is computed; arguments as of `evaluate`.
+
+        Metrics of lists need all items beforehand: from the catalogue, training or the table of
+        items.
+
+        Raises:
+            InputError: a table that cannot be read.
+            UsageError: an unknown metric or convention; metrics of lists without their items.
+        """
+        beside = Beside(
+            train=train, items=items, features=tuple(features), category=category, group=group,
+            baseline=obvious, drop_seen=drop_seen,
+        )  # fmt: skip
+        super().__init__(
+            metrics, convention, overrides=overrides, extra=extra, beside=beside,
+            catalogue=catalogue, columns=columns,
+        )  # fmt: skip

@@ -1,0 +1,61 @@
+"""What systems learned from, by ids or by numbers: it leaves lists, and says what was known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data.matrices import Source, is_source, pairs_of, source_of
+from rankgate.data.meetings import Meetings, packed, read_meetings
+from rankgate.evaluation.list_inputs import kept
+from rankgate.scoring.sheets import Seen
+
+if TYPE_CHECKING:
+    from rankgate.data import Run
+
+
+@dataclass
+class Train:
+    """Training: what systems learned from, by ids or by numbers.
+
+    Attributes:
+        given: a path, a frame, or a matrix in which what is not 0 was met.
+    """
+
+    given: Any
+
+    @cached_property
+    def source(self) -> Source | None:
+        """The matrix, if it is one."""
+        return source_of(self.given, "train") if is_source(self.given) else None
+
+    @cached_property
+    def met(self) -> Meetings:
+        """Who met which item.
+
+        Raises:
+            InputError: a log that cannot be read.
+        """
+        if self.source is None:
+            return read_meetings(self.given)
+        owner, item = pairs_of(self.source)
+        users, items = self.source.users.names, self.source.items.names
+        return Meetings.of(users, items, packed(owner, item))
+
+    def read(self) -> None:
+        """Read it now, so that what is wrong with it is told before anything is computed.
+
+        Raises:
+            InputError: as `met`.
+        """
+        if self.source is None:
+            self.met  # noqa: B018 - kept from here on
+
+    def seen(self, run: Source) -> Seen:
+        """The same by the numbers of a run."""
+        return Seen.of(self.source or self.met, run)
+
+    def without(self, run: Run) -> Run:
+        """A run by ids without it."""
+        return kept(run, self.met, inside=False)

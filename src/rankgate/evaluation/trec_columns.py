@@ -1,0 +1,224 @@
+"""The columns of trec_eval: what each name after ``-m`` prints, in which order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from rankgate.errors import UsageError
+from rankgate.evaluation.trec_relstring import pieces
+from rankgate.metrics.interpolated import IPrec
+from rankgate.metrics.trec import CUTS, NAMED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rankgate.metrics.declare import Metric
+
+Kind = Literal["number", "count", "relstring", "runid"]
+
+ORDER = (
+    "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref",
+    "recip_rank", "iprec_at_recall", "P", "relstring", "recall", "infAP", "gm_bpref", "Rprec_mult",
+    "utility", "11pt_avg", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut",
+    "relative_P", "success", "set_P", "set_relative_P", "set_recall", "set_map", "set_F",
+    "num_nonrel_judged_ret", "yaap", "rbp", "rbp_resid", "unj",
+)  # fmt: skip
+"""Every name, in the order of the output."""
+
+SINCE_10 = frozenset({"rbp", "rbp_resid", "unj"})
+"""The names that trec_eval 9 does not have."""
+
+NICKNAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "official": ORDER[: ORDER.index("P") + 1],
+        "set": (
+            *("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "utility"),
+            *("set_P", "set_relative_P", "set_recall", "set_map", "set_F"),
+        ),
+        "all_trec": tuple(name for name in ORDER if name != "yaap"),
+    }
+)
+"""Names that stand for several."""
+
+CUT_NAMES = frozenset(CUTS)
+"""The names that print a line for each cutoff."""
+
+_OTHER_FORMATS = ("prefs", "all_prefs", "qrels_jg")
+_SUMMARY_ONLY = frozenset({"runid", "num_q", "gm_map", "gm_bpref"})
+_COUNTS = frozenset({"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret"})
+_SHARES = frozenset({"iprec_at_recall", "Rprec_mult"})
+_GAINS = frozenset({"ndcg", "ndcg_rel", "Rndcg", "G"})
+_UTILITY = ("found", "noise", "missed", "avoided")
+_LONGEST = 10_000  # documents in a relstring
+
+
+@dataclass(frozen=True)
+class Column:
+    """One line of each query's block, or of the summary, or of both.
+
+    Attributes:
+        name: trec_eval's name of the metric, without parameters.
+        label: what is printed, with parameters.
+        kind: how the value is printed.
+        metrics: what is computed: nothing for ``runid``, the pieces of a ``relstring``, and
+            several where their mean is the value.
+        length: documents of a ``relstring``.
+    """
+
+    name: str
+    label: str
+    kind: Kind = "number"
+    metrics: tuple[Metric, ...] = ()
+    length: int = 0
+
+    @property
+    def per_query(self) -> bool:
+        """Whether the blocks of queries have this line."""
+        return self.name not in _SUMMARY_ONLY
+
+    @property
+    def in_summary(self) -> bool:
+        """Whether the summary has this line."""
+        return self.kind != "relstring"
+
+
+def columns(
+    words: Sequence[str], *, level: int = 1, documents: int = 0, te9: bool = False
+) -> tuple[Column, ...]:
+    """The columns that the words after ``-m`` ask for, in trec_eval's order.
+
+    Parameters stand after a dot, as in ``P.5,10``; where one name is given parameters twice,
+    the first count, as in trec_eval.
+
+    Args:
+        words: names and nicknames.
+        level: the smallest grade that counts as relevant.
+        documents: documents in the collection, for ``utility``.
+        te9: only names that trec_eval 9 has.
+
+    Raises:
+        UsageError: a name that trec_eval does not have, parameters that cannot be read.
+    """
+    wanted: dict[str, str] = {}
+    for word in words:
+        name, dot, parameters = word.partition(".")
+        if dot and not parameters:
+            raise UsageError(f"-m {word}: nothing follows the dot; give parameters or no dot.")
+        for each in NICKNAMES.get(name, (name,)):
+            if not (te9 and each in SINCE_10):
+                wanted[each] = wanted.get(each, "") or (parameters if each == name else "")
+            elif each == name:
+                raise UsageError(f"-m {word}: trec_eval 9 has no {name}; leave out --te9.")
+    unknown = next((name for name in wanted if name not in ORDER), None)
+    if unknown is not None:
+        raise UsageError(_unknown(unknown))
+    found: list[Column] = []
+    for name in ORDER:
+        if name in wanted:
+            bind = partial(_bound, level=level, documents=documents)
+            found += _columns(name, wanted[name], bind)
+    return tuple(found)
+
+
+def _unknown(name: str) -> str:
+    if name in _OTHER_FORMATS or name.startswith("prefs") or name.endswith("_avgjg"):
+        return f"-m {name}: needs preferences or several judges, and only qrels are read here."
+    near = get_close_matches(name, (*NICKNAMES, *ORDER), n=1, cutoff=0.6)
+    several = ", ".join(NICKNAMES)
+    hint = (
+        f"did you mean {near[0]}?" if near else f"there are {several}, map, P, ndcg_cut and more."
+    )
+    return f"-m {name}: trec_eval has no metric of that name; {hint}"
+
+
+def _bound(metric: Metric, *, level: int, documents: int) -> Metric:
+    """The metric with what options say, where it takes that."""
+    said = {"rel": level, "documents": documents}
+    return metric(**{word: value for word, value in said.items() if word in metric.parameters})
+
+
+def _columns(name: str, written: str, bind: Callable[[Metric], Metric]) -> list[Column]:
+    """The columns of one name with the parameters written after its dot."""
+    if name == "runid":
+        return [Column(name, name, "runid")]
+    if name == "relstring":
+        return [_relstring(written)]
+    kind: Kind = "count" if name in _COUNTS else "number"
+    metric = bind(NAMED[name])
+    if name in CUTS:
+        cuts = _cuts(name, written or ",".join(CUTS[name]))
+        place = "{}_{:.2f}" if name in _SHARES else "{}_{}"
+        return [Column(name, place.format(name, cut), kind, (metric @ cut,)) for cut in cuts]
+    special = _special(name, written, metric) if written else None
+    if special is None:  # other names take parameters and do nothing with them
+        return [Column(name, name, kind, (metric,))]
+    return [Column(name, f"{name}_{written}", kind, special)]
+
+
+def _special(name: str, written: str, metric: Metric) -> tuple[Metric, ...] | None:
+    """What a name with parameters of its own computes; None for one without."""
+    if name in _GAINS:
+        pairs = _pairs(name, written)
+        gain = {atol(level): atof(value) for level, value in pairs}
+        return (metric(gain=gain, levels="truncated"),)
+    if name in ("rbp", "rbp_resid"):
+        given = dict(_pairs(name, written))
+        if set(given) - {"p"}:
+            raise UsageError(f"-m {name}.{written}: only p can be set, as in {name}.p=0.5.")
+        return (metric(p=atof(given["p"])),)
+    values = [atof(part) for part in written.split(",")]
+    if name == "set_F":  # its parameter is the square of beta
+        if values[0] < 0:
+            raise UsageError(f"-m set_F.{written}: the parameter, beta squared, is below 0.")
+        return (metric(beta=values[0] ** 0.5),)
+    if name == "utility":
+        if len(values) != len(_UTILITY):
+            raise UsageError(f"-m utility.{written}: give four numbers, as in utility.1,-1,0,0.")
+        return (metric(**dict(zip(_UTILITY, values, strict=True))),)
+    if name == "11pt_avg":
+        rel = dict(metric.given)["rel"]
+        return tuple(IPrec(rel=rel) @ point for point in _cuts("iprec_at_recall", written))
+    return None
+
+
+def _cuts(name: str, written: str) -> list[float]:
+    read: Callable[[str], float] = atof if name in _SHARES else atol
+    cuts = sorted(read(part) for part in written.split(","))
+    if name not in _SHARES and cuts[0] <= 0:
+        raise UsageError(f"-m {name}.{written}: a cutoff is a whole number of 1 or more.")
+    if len(set(cuts)) < len(cuts):
+        raise UsageError(f"-m {name}.{written}: a cutoff stands there twice.")
+    return cuts
+
+
+def _pairs(name: str, written: str) -> list[tuple[str, str]]:
+    parts = [part.split("=") for part in written.split(",")]
+    if any(len(part) != 2 for part in parts):  # noqa: PLR2004 - a pair
+        example = "p=0.5" if name.startswith("rbp") else "1=3,2=9"
+        raise UsageError(f"-m {name}.{written}: give pairs, as in {name}.{example}.")
+    return [(left, right) for left, right in parts]
+
+
+def atol(text: str) -> int:
+    """The whole number that a text begins with, or 0, as C reads it."""
+    match = re.match(r"\s*[+-]?\d+", text)
+    return int(match[0]) if match else 0
+
+
+def atof(text: str) -> float:
+    """The number that a text begins with, or 0, as C reads it."""
+    match = re.match(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text)
+    return float(match[0]) if match else 0.0
+
+
+def _relstring(written: str) -> Column:
+    length = int(atof(written.partition(",")[0])) if written else 10
+    if length > _LONGEST:
+        raise UsageError(f"-m relstring.{written}: at most {_LONGEST} documents can be shown.")
+    label = f"relstring_{written}" if written else "relstring"
+    return Column("relstring", label, "relstring", pieces(length), max(length, 0))

@@ -1,0 +1,188 @@
+"""Evaluate a run as trec_eval does: its metrics, its options, its ways with what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.errors import DuplicateError, UsageError
+from rankgate.evaluation import trec_files
+from rankgate.evaluation.trec_columns import Column, columns
+from rankgate.evaluation.trec_relstring import strings
+from rankgate.metrics.trec import NAMED
+from rankgate.scoring import CONVENTIONS, score
+from rankgate.scoring.index import Index
+from rankgate.scoring.mean import MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.data import Run, Scores
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring import Convention
+
+_LEAST = 0.00001  # the floor of a geometric mean
+_RETRIEVED, _RELEVANT = "retrieved", "relevant"
+
+
+@dataclass(frozen=True)
+class TrecEvaluation:
+    """What trec_eval would print, before it is rounded.
+
+    Attributes:
+        columns: the lines of a query's block and of the summary, in order.
+        query_ids: the queries that have a block, in byte order.
+        values: for each column its values, ``(T,)``, or strings; empty for ``runid``.
+        summary: for each column its summary; None for ``relstring``.
+    """
+
+    columns: tuple[Column, ...]
+    query_ids: tuple[str, ...]
+    values: tuple[NDArray[np.float64] | Sequence[str], ...]
+    summary: tuple[float | str | None, ...]
+
+    def mean(self, label: str) -> float | str | None:
+        """The summary of the column that is printed with this label."""
+        return self.summary[[column.label for column in self.columns].index(label)]
+
+
+def trec_eval(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    run: Any,  # noqa: ANN401 - likewise
+    metrics: Sequence[str] = ("official",),
+    *,
+    complete: bool = False,
+    level: int = 1,
+    judged_only: bool = False,
+    documents: int = 0,
+    depth: int | None = None,
+    te9: bool = False,
+) -> TrecEvaluation:
+    """Evaluate a run as trec_eval 10 does, or as trec_eval 9.
+
+    Args:
+        qrels: judgments; a file is read as trec_eval reads it.
+        run: the run; ``-`` is standard input.
+        metrics: trec_eval's names and nicknames, with parameters after a dot.
+        complete: queries that the run lacks count, with 0 (its ``-c``).
+        level: the smallest grade that counts as relevant (``-l``).
+        judged_only: documents without a judgment leave the ranking (``-J``).
+        documents: documents in the collection, for ``utility`` (``-N``).
+        depth: documents of each ranking that count; None is all (``-M``).
+        te9: as trec_eval 9: scores as 32-bit floats, its recall points, its metrics.
+
+    Raises:
+        InputError: a file that trec_eval would not read, or no query in common.
+        DuplicateError: a document twice for a query that is evaluated.
+        UsageError: an unknown metric, or a query that the run lacks without ``complete``
+            (trec_eval 10 ends there too; trec_eval 9 leaves such queries out).
+    """
+    asked = columns(metrics, level=level, documents=documents, te9=te9)
+    how = replace(
+        CONVENTIONS["trec9" if te9 else "trec"],
+        missing="leave_out" if te9 else "zero",
+        depth=depth,
+        judged_only=judged_only,
+    )
+    index = Index.of(trec_files.judgments(qrels, te9=te9))
+    tagged = any(column.kind == "runid" for column in asked)
+    ranking = trec_files.ranking(run, te9=te9, tagged=tagged)
+    scores = _scored(index, ranking, [*_keyed(asked), *_known(level)], how)
+    absent = scores.why[_RETRIEVED] == MISSING
+    if absent.any() and not complete:
+        query = scores.query_ids.filter(pl.Series(absent))[0]
+        raise UsageError(f"query '{query}' is not in the run; with -c such queries count as 0.")
+    empty = judged_only or depth == 0
+    values = tuple(_values(i, column, scores, empty=empty) for i, column in enumerate(asked))
+    lacking = len(index.query_ids) - len(scores.query_ids) if complete else 0
+    summary = [_summary(*each, lacking) for each in zip(asked, values, strict=True)]
+    for i, column in enumerate(asked):
+        if column.kind == "runid":
+            summary[i] = ranking.tag or ranking.name
+        elif column.name == "num_rel" and complete:  # whatever the level
+            summary[i] = float(np.count_nonzero(index.grades > 0))
+    return TrecEvaluation(asked, tuple(scores.query_ids.to_list()), values, tuple(summary))
+
+
+def _keyed(asked: Sequence[Column]) -> list[tuple[str, Metric]]:
+    """Every metric to compute, with a key of its own."""
+    return [
+        (f"{i}.{j}", metric)
+        for i, column in enumerate(asked)
+        for j, metric in enumerate(column.metrics)
+    ]
+
+
+def _known(level: int) -> list[tuple[str, Metric]]:
+    """What has to be known of each query in any case."""
+    return [(_RETRIEVED, NAMED["num_ret"]), (_RELEVANT, NAMED["num_rel"](rel=level))]
+
+
+def _scored(
+    index: Index, run: Run, metrics: Sequence[tuple[str, Metric]], how: Convention
+) -> Scores:
+    """Scores; a document twice is a fault only in a query that is evaluated."""
+    try:
+        return score(index, run, metrics, how)
+    except DuplicateError as error:
+        judged = index.query_ids.implode()
+
+        def pieces() -> Iterator[pl.DataFrame]:
+            for frame in run.pieces():
+                yield frame.filter(pl.col("query_id").is_in(judged))
+
+        try:
+            return score(index, replace(run, pieces=pieces), metrics, how)
+        except DuplicateError:
+            raise error from None  # the line numbers of the whole file
+
+
+def _values(
+    i: int, column: Column, scores: Scores, *, empty: bool
+) -> NDArray[np.float64] | list[str]:
+    """The values of a column, with what trec_eval 10 has for a query that the run lacks.
+
+    There it evaluates a ranking of one unjudged document, which judged-only evaluation empties,
+    and then sets what would show that document to 0, but only under names without parameters.
+    """
+    found = [scores.values[f"{i}.{j}"] for j in range(len(column.metrics))]
+    absent = scores.why[_RETRIEVED] == MISSING
+    written = column.label != column.name
+    if column.kind == "relstring":
+        lengths = np.minimum(scores.values[_RETRIEVED], column.length)
+        lengths[absent] = min(column.length, written and not empty)
+        return strings(found, lengths.astype(int).tolist())
+    if not found:
+        return []
+    value = np.sum(found, axis=0) / len(found) if len(found) > 1 else found[0].copy()
+    given = dict(column.metrics[0].given)
+    if empty and column.name in ("iprec_at_recall", "11pt_avg"):
+        none_needed = given.get("recall", 0) * scores.values[_RELEVANT] < 0.5  # noqa: PLR2004 - rounds to 0
+        value[absent & none_needed] = np.nan
+    elif not empty and written and column.name == "utility":
+        value[absent] += given["noise"] - given["avoided"]
+    elif not empty and written and column.name == "rbp_resid":
+        value[absent] = 1
+    return value
+
+
+def _summary(
+    column: Column, values: NDArray[np.float64] | Sequence[str], lacking: int
+) -> float | str | None:
+    """The summary of a column; queries that have no block but count have the value 0."""
+    if not column.metrics or column.kind == "relstring":
+        return None
+    how = column.metrics[0].aggregate
+    queries = len(values) + lacking
+    if column.name == "num_q":
+        return float(queries)
+    if how == "geometric":
+        logs = np.cumsum(np.log(np.maximum(values, _LEAST)))
+        return float(np.exp((logs[-1] + lacking * np.log(_LEAST)) / queries))
+    added = float(np.cumsum(values)[-1])
+    return added if how == "sum" else added / queries

@@ -1,0 +1,1 @@
+"""How one value came about, and why two tools give different numbers."""

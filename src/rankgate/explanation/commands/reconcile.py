@@ -1,0 +1,63 @@
+"""``rankgate reconcile``: the same data under all conventions, and what separates the numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.console import options
+from rankgate.console.extra_inputs import beside, paths
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.terminal import styled, width
+from rankgate.errors import UsageError
+from rankgate.explanation.documents.reconciliation import FORMS, render
+from rankgate.explanation.reconcile import Bridge, Reconciliation, bridge, reconcile
+from rankgate.explanation.reported import Finding, reported
+
+if TYPE_CHECKING:
+    from rankgate.recommenders.scorecard import Beside
+
+
+@click.command("reconcile")
+@options.qrels
+@options.run
+@options.metric
+@click.option("--from", "begin", metavar="NAME", help="The convention to start from.")
+@click.option("--to", "end", metavar="NAME", help="The convention to arrive at, axis by axis.")
+@click.option("--value", metavar="NUMBER", help="Find who gives this number, as it was reported.")
+@beside
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    qrels: str,
+    run: str,
+    metric: str,
+    begin: str | None,
+    end: str | None,
+    value: str | None,
+    beside: Beside,
+    form: str,
+    output: str | None,
+) -> None:
+    """Score RUN under every convention and tell what separates the numbers.
+
+    \b
+    rankgate reconcile qrels.txt bm25.run -m nDCG@10
+    rankgate reconcile qrels.txt bm25.run -m nDCG@10 --from trec --to esci
+    rankgate reconcile qrels.txt bm25.run -m nDCG@10 --value 0.4326
+    rankgate reconcile test.qrels.csv knn.run -m Gini@10 --items books.csv
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes((qrels, run, *paths(beside)), output)
+    if (begin is None) != (end is None):
+        raise UsageError("--from and --to go together; name both conventions.")
+    if begin is not None and value is not None:
+        raise UsageError("--value looks through all conventions; leave out --from and --to.")
+    result: Bridge | Finding | Reconciliation
+    if begin is not None and end is not None:
+        result = bridge(qrels, run, metric, begin, end, beside=beside)
+    elif value is not None:
+        result = reported(qrels, run, metric, value, beside=beside)
+    else:
+        result = reconcile(qrels, run, metric, beside=beside)
+    deliver(styled(render(result, form, width(output)), form, output), output)

@@ -1,0 +1,1 @@
+"""The results of explanation as tables and words."""

@@ -1,0 +1,63 @@
+"""The lists of a run, to be measured under one convention after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from rankgate.errors import RankgateError
+from rankgate.metrics.lists.declare import ListMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rankgate.data import Run, Scores
+    from rankgate.evaluation.judged import Judged
+    from rankgate.evaluation.listing import Listing
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring import Convention
+    from rankgate.scoring.convention import Alignment
+
+
+@dataclass
+class HeldLists:
+    """As `Held` for metrics on lists, which see how rankings are formed and their own parameters.
+
+    Attributes:
+        run: the rankings; they are read for every way to form them.
+        judged: the judgments.
+        listing: what is given beside them.
+    """
+
+    run: Run
+    judged: Judged
+    listing: Listing
+    _known: dict[object, Scores | RankgateError] = field(default_factory=dict)
+
+    def score(
+        self, metrics: Sequence[tuple[str, Metric]], hows: Sequence[Convention]
+    ) -> list[Scores | RankgateError]:
+        """The scores under each convention, or why it cannot take these data."""
+        lists = {label: metric for label, metric in metrics if isinstance(metric, ListMetric)}
+        return [self._once(lists, how) for how in hows]
+
+    def read(self, ways: Iterable[Alignment]) -> None:
+        """Nothing: a list is short, and what a way costs is the reading of the run."""
+
+    def _once(self, metrics: dict[str, ListMetric], how: Convention) -> Scores | RankgateError:
+        bound = {
+            label: metric.under(how.parameters.get(metric.name, {}))
+            for label, metric in metrics.items()
+        }
+        key = (how.alignment, how.duplicates, tuple(bound.items()))
+        if key not in self._known:
+            try:
+                self._known[key] = self._measured(bound, how)
+            except RankgateError as error:
+                self._known[key] = error
+        return self._known[key]
+
+    def _measured(self, metrics: dict[str, ListMetric], how: Convention) -> Scores:
+        scores = self.judged.score(self.run, [], how, None)
+        listing = replace(self.listing, metrics=metrics, how=how)
+        return listing.beside_scores(self.judged, [self.run], [scores])[0]

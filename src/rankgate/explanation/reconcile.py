@@ -1,0 +1,259 @@
+"""The same data under every convention: who agrees, what separates the others, whose number."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data import read_qrels, read_run
+from rankgate.data.scores import Scores
+from rankgate.errors import RankgateError, UsageError
+from rankgate.evaluation.evaluate import is_of_lists, known_metrics
+from rankgate.explanation.convention_path import Known, Step, effective, known, walk
+from rankgate.scoring import CONVENTIONS, Convention, convention
+from rankgate.scoring.differences import Choices
+from rankgate.scoring.held import Held
+from rankgate.scoring.index import Index
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.explanation.held_lists import HeldLists
+    from rankgate.metrics.declare import Metric
+
+SCHEMA_VERSION = 1
+
+CLOSE = 1e-12
+"""Means that differ by no more are the same number, added up in another order."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Conventions that give one number.
+
+    Attributes:
+        value: the mean; None where it is undefined.
+        conventions: their names.
+        queries: how many queries the mean is over, by convention.
+        nearest: the convention of the first group that differs from one here in least; with
+            ``member``, that one, it tells the two between which the steps go.
+        member: the convention of this group that the steps arrive at.
+        steps: what changes the number on the way from ``nearest`` to ``member``.
+    """
+
+    value: Known
+    conventions: tuple[str, ...]
+    queries: tuple[int, ...]
+    nearest: str | None = None
+    member: str | None = None
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A convention that cannot take the data, or does not define the metric there."""
+
+    convention: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Reconciliation:
+    """One metric on one run under all conventions.
+
+    Attributes:
+        qrels: the name of the judgments.
+        run: the name of the run.
+        metric: the metric as it was written.
+        groups: conventions by the number they give, the largest group first.
+        refusals: conventions that give none, and why.
+    """
+
+    qrels: str
+    run: str
+    metric: str
+    groups: tuple[Group, ...]
+    refusals: tuple[Refusal, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        groups = [
+            {**asdict(each), "steps": [step.to_dict() for step in each.steps]}
+            for each in self.groups
+        ]
+        return {"schema_version": SCHEMA_VERSION, **asdict(self), "groups": groups}
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """The way from one convention's number to another's.
+
+    Attributes:
+        qrels: the name of the judgments.
+        run: the name of the run.
+        metric: the metric as it was written.
+        begin: name, hash and axes of the convention at the start.
+        end: those of the convention at the end.
+        before: the mean under ``begin``.
+        after: the mean under ``end``.
+        steps: one axis after the other; their effects add up to ``after`` less ``before``.
+    """
+
+    qrels: str
+    run: str
+    metric: str
+    begin: dict[str, Any]
+    end: dict[str, Any]
+    before: Known
+    after: Known
+    steps: tuple[Step, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        steps = [each.to_dict() for each in self.steps]
+        return {"schema_version": SCHEMA_VERSION, **asdict(self), "steps": steps}
+
+
+def reconcile(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    run: Any,  # noqa: ANN401 - as above
+    metric: str | Metric,
+    conventions: Sequence[str | Convention] | None = None,
+    *,
+    beside: Beside | None = None,
+) -> Reconciliation:
+    """Score one metric under all conventions and tell what separates their numbers.
+
+    The run is read once (once more for each way to treat duplicates, if there are any).
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        run: one run, as ``evaluate`` takes it.
+        metric: one metric or its name.
+        conventions: conventions or their names; None is all that have a name, of a metric on
+            lists those of the tools that have it, beside our own.
+        beside: what a metric on lists needs: training, items, an obvious system.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: several metrics, an unknown name.
+    """
+    label, one = one_metric(metric)
+    names = usual(one) if conventions is None else list(conventions)
+    hows = {how.name: how for how in map(convention, names)}
+    held, name = hold(qrels, run, one, beside)
+    found = dict(zip(hows, held.score([(label, one)], list(hows.values())), strict=True))
+    refusals = {name: str(each) for name, each in found.items() if isinstance(each, RankgateError)}
+    scores = {name: each for name, each in found.items() if isinstance(each, Scores)}
+    if not scores:
+        raise next(each for each in found.values() if isinstance(each, RankgateError))
+    groups = _grouped(label, scores)
+    told = [groups[0], *(_separated(each, groups[0], one, hows, held) for each in groups[1:])]
+    refused = tuple(Refusal(each, reason) for each, reason in refusals.items())
+    return Reconciliation(name, held.run.name, label, tuple(told), refused)
+
+
+def bridge(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    run: Any,  # noqa: ANN401 - as above
+    metric: str | Metric,
+    begin: str | Convention,
+    end: str | Convention,
+    *,
+    beside: Beside | None = None,
+) -> Bridge:
+    """Go from one convention to another, one axis at a time, what moves the mean most first.
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        run: one run, as ``evaluate`` takes it.
+        metric: one metric or its name.
+        begin: a convention or its name.
+        end: another.
+        beside: as of `reconcile`.
+
+    Raises:
+        InputError: data that cannot be read, or that one of the two cannot take.
+        UsageError: several metrics, an unknown name.
+    """
+    label, one = one_metric(metric)
+    first, last = convention(begin), convention(end)
+    held, name = hold(qrels, run, one, beside)
+    steps = walk(held, one, first, last)
+    ends = held.score([(label, one)], [first, last])
+    before, after = (known(each.means[label]) for each in ends if isinstance(each, Scores))
+    return Bridge(name, held.run.name, label, first.to_dict(), last.to_dict(), before, after, steps)
+
+
+def one_metric(metric: str | Metric) -> tuple[str, Metric]:
+    """One metric with its label.
+
+    Raises:
+        UsageError: several metrics, or none of that name.
+    """
+    chosen = known_metrics(metric)
+    if len(chosen) > 1:
+        raise UsageError(f"{metric} names {len(chosen)} metrics; say one, such as {chosen[0][0]}.")
+    return chosen[0]
+
+
+def usual(metric: Metric) -> list[str | Convention]:
+    """The conventions to look through: of a metric on lists those of the tools that have it."""
+    if not is_of_lists(metric):
+        return list(CONVENTIONS)
+    return [n for n, how in CONVENTIONS.items() if n == "trec" or how.has(metric.name)]
+
+
+def hold(
+    qrels: Any,  # noqa: ANN401 - as `reconcile` takes them
+    run: Any,  # noqa: ANN401 - as above
+    metric: Metric,
+    beside: Beside | None = None,
+) -> tuple[Held | HeldLists, str]:
+    """A run ready to be scored again and again, and the name of the judgments."""
+    judgments = read_qrels(qrels)
+    if not is_of_lists(metric):
+        return Held(read_run(run), Index.of(judgments)), judgments.name
+    # what metrics on lists need is loaded where one is asked for
+    from rankgate.evaluation.judged import Judged  # noqa: PLC0415
+    from rankgate.evaluation.list_inputs import Beside as Given  # noqa: PLC0415
+    from rankgate.evaluation.listing import Listing  # noqa: PLC0415
+    from rankgate.explanation.held_lists import HeldLists as Lists  # noqa: PLC0415
+
+    listing = Listing.of({}, CONVENTIONS["trec"], beside or Given(), None)
+    return Lists(read_run(run), Judged(judgments), listing), judgments.name
+
+
+def _grouped(label: str, scores: dict[str, Scores]) -> list[Group]:
+    """Conventions by equal mean, the largest group first."""
+    groups: list[tuple[Known, list[str]]] = []
+    for name, each in scores.items():
+        mean = known(each.means[label])
+        mine = next((names for value, names in groups if _equal(value, mean)), None)
+        if mine is None:
+            groups.append((mean, [name]))
+        else:
+            mine.append(name)
+    groups.sort(key=lambda group: -len(group[1]))
+    return [
+        Group(value, tuple(names), tuple(scores[name].counts.queries for name in names))
+        for value, names in groups
+    ]
+
+
+def _equal(one: Known, other: Known) -> bool:
+    if one is None or other is None:
+        return one is other
+    return abs(one - other) <= CLOSE
+
+
+def _separated(
+    group: Group, first: Group, metric: Metric, hows: dict[str, Convention], held: Held | HeldLists
+) -> Group:
+    """The group with what leads to it from the first one, between the two that differ least."""
+    pairs = [(near, mine) for near in first.conventions for mine in group.conventions]
+    flat = {name: Choices.of(hows[name], metric) for name in {*sum(pairs, ())}}
+    near, mine = min(pairs, key=lambda pair: len(flat[pair[0]].differing(flat[pair[1]])))
+    steps = effective(walk(held, metric, hows[near], hows[mine]))
+    return Group(group.value, group.conventions, group.queries, near, mine, steps)

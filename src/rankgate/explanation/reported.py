@@ -1,0 +1,179 @@
+"""Whose number is it: which conventions and cutoffs give a value that somebody reported."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data.scores import Scores
+from rankgate.errors import UsageError
+from rankgate.explanation.convention_path import known
+from rankgate.explanation.reconcile import CLOSE, hold, one_metric, usual
+from rankgate.scoring import Convention, convention
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.metrics.declare import Metric
+
+SCHEMA_VERSION = 1
+
+CUTOFFS = (1, 3, 5, 10, 20, 50, 100, 1000)
+"""The cutoffs that are tried beside the one asked for; the whole list too."""
+
+_NEAREST = 3
+_NUMBER = re.compile(r"[+-]?(\d+)(?:\.(\d*))?|[+-]?\.(\d+)")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One number with everything that gives it.
+
+    Attributes:
+        metric: the metric with its cutoff.
+        mean: what it comes to.
+        conventions: those under which it does.
+    """
+
+    metric: str
+    mean: float
+    conventions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Where a reported value comes from.
+
+    Attributes:
+        qrels: the name of the judgments.
+        run: the name of the run.
+        metric: the metric as it was written.
+        reported: the value as it was written.
+        value: the mean that was looked for; of a percentage the hundredth part.
+        tolerance: half a unit of the last digit written.
+        percent: whether the value was taken as a percentage.
+        fits: what gives it, the metric as asked for first, then by cutoff.
+        nearest: what comes closest, where nothing fits.
+        tried: the metrics tried.
+        conventions: how many conventions were tried.
+    """
+
+    qrels: str
+    run: str
+    metric: str
+    reported: str
+    value: float
+    tolerance: float
+    percent: bool
+    fits: tuple[Fit, ...]
+    nearest: tuple[Fit, ...]
+    tried: tuple[str, ...]
+    conventions: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+
+def reported(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    run: Any,  # noqa: ANN401 - as above
+    metric: str | Metric,
+    value: str | float,
+    conventions: Sequence[str | Convention] | None = None,
+    *,
+    beside: Beside | None = None,
+) -> Finding:
+    """Find the conventions and cutoffs under which a metric has a reported value on these data.
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        run: one run, as ``evaluate`` takes it.
+        metric: one metric or its name; it is tried at its usual cutoffs too.
+        value: the value as it was written, whose last digit says how exact it is; more than 1
+            for a metric that ends there is a percentage.
+        conventions: conventions or their names; None is as of `reconcile`.
+        beside: as of `reconcile`.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: several metrics, an unknown name, a value that is no number.
+    """
+    _, one = one_metric(metric)
+    wanted, tolerance = exactness(str(value))
+    percent = one.high == 1 and one.aggregate != "sum" and wanted > 1 + tolerance
+    scale = 100.0 if percent else 1.0
+    metrics = [(str(each), each) for each in _family(one)]
+    names = usual(one) if conventions is None else list(conventions)
+    hows = list(map(convention, names))
+    held, name = hold(qrels, run, one, beside)
+    scored = zip(hows, held.score(metrics, hows), strict=True)
+    taken = [(how.name, each) for how, each in scored if isinstance(each, Scores)]
+    fits = _by_number([(label, _means(label, taken)) for label, _ in metrics])
+    goal, room = wanted / scale, tolerance / scale
+    chosen = tuple(fit for fit in fits if abs(fit.mean - goal) <= room + CLOSE)
+    near = () if chosen else tuple(sorted(fits, key=lambda fit: abs(fit.mean - goal))[:_NEAREST])
+    return Finding(
+        qrels=name,
+        run=held.run.name,
+        metric=str(one),
+        reported=str(value),
+        value=goal,
+        tolerance=room,
+        percent=percent,
+        fits=chosen,
+        nearest=near,
+        tried=tuple(label for label, _ in metrics),
+        conventions=len(hows),
+    )
+
+
+def exactness(word: str) -> tuple[float, float]:
+    """A number and half a unit of the last digit written.
+
+    Raises:
+        UsageError: the word is no decimal number.
+
+    >>> exactness("0.4326")
+    (0.4326, 5e-05)
+    """
+    match = _NUMBER.fullmatch(word.strip())
+    if match is None:
+        raise UsageError(f"'{word}' is no number; write it as it was reported, such as 0.4326.")
+    return float(word), float(f"5e-{len(match[2] or match[3] or '') + 1}")
+
+
+def _family(metric: Metric) -> list[Metric]:
+    """The metric as asked for, then at the usual cutoffs and without one."""
+    if metric.at != "cutoff":
+        return [metric]
+    plain = [pair for pair in metric.given if pair[0] != "cutoff"]
+    uncut = [] if metric.parameters["cutoff"].required else [_with(metric, plain)]
+    return list(dict.fromkeys([metric, *(_with(metric, plain) @ k for k in CUTOFFS), *uncut]))
+
+
+def _with(metric: Metric, given: list[tuple[str, Any]]) -> Metric:
+    return replace(metric, given=tuple(given))
+
+
+def _means(label: str, taken: list[tuple[str, Scores]]) -> list[tuple[str, float]]:
+    """The defined means of a metric by convention."""
+    means = [(name, known(each.means[label])) for name, each in taken]
+    return [(name, mean) for name, mean in means if mean is not None]
+
+
+def _by_number(several: list[tuple[str, list[tuple[str, float]]]]) -> list[Fit]:
+    """For each metric, conventions of one number together."""
+    found: list[Fit] = []
+    for label, means in several:
+        mine: list[tuple[float, list[str]]] = []
+        for name, mean in means:
+            same = next((names for value, names in mine if abs(value - mean) <= CLOSE), None)
+            if same is None:
+                mine.append((mean, [name]))
+            else:
+                same.append(name)
+        found += [Fit(label, mean, tuple(names)) for mean, names in mine]
+    return found

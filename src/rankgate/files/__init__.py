@@ -1,0 +1,1 @@
+"""Convert, validate and describe files of judgments and runs."""

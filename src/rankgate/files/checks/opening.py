@@ -1,0 +1,169 @@
+"""Open a file so that checks can look at it, however wrong it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.data import delimited, formats
+from rankgate.data.ahead import ahead
+from rankgate.data.columns import graded, shaped
+from rankgate.data.contents import Contents
+from rankgate.data.place import Place
+from rankgate.data.qrels import Qrels
+from rankgate.data.run import SCHEMA, Run
+from rankgate.data.unchecked import Unchecked, unchecked
+from rankgate.errors import InputError, UsageError
+from rankgate.files.checks.subject import Bytes, Judged, Ranked, Subject
+
+if TYPE_CHECKING:
+    from rankgate.data.format import Format
+    from rankgate.data.formats import Part
+    from rankgate.data.qrels import Scale
+    from rankgate.data.source import Source
+
+_PLAIN = frozenset({"trec", "csv", "tsv", "jsonl", "parquet", "arrow"})
+_LOOKED_AT = 1 << 24  # bytes: guards and line ends are looked for in these
+_NOTHING = Bytes(b"")
+_CONTROL = rb"[\x00-\x08\x0e-\x1f]"
+
+
+def part_of(as_: str | None) -> Part | None:
+    """What a file is to be read as.
+
+    Raises:
+        UsageError: neither judgments nor a run.
+    """
+    if as_ not in {None, "qrels", "run"}:
+        raise UsageError(f"a file is read as 'qrels' or as 'run', not as '{as_}'.")
+    return "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
+
+
+def subject(
+    given: Any,  # noqa: ANN401 - a path, contents, judgments, a run, a frame
+    from_: str | None = None,
+    as_: Part | None = None,
+    scale: Scale | None = None,
+) -> tuple[Subject, InputError | None]:
+    """What checks look at, and why nothing more could be read, if so.
+
+    Args:
+        given: a file, or a table in memory.
+        from_: the format of the file; found by looking into it if not given.
+        as_: read it as this, where it could be either.
+        scale: the grades that are possible, if the file does not say.
+
+    Raises:
+        UsageError: no such format; a dict of dicts that could be either.
+    """
+    if not isinstance(given, str | Path):
+        return _in_memory(given, as_, scale), None
+    told = Subject(str(given), "?", "", _NOTHING)
+    try:
+        place, found = formats.opened(given, from_)
+        told = replace(told, label=place.label, bytes=_text(place))
+        reason = "it was named"
+        if found is None:
+            found, reason = formats.detected(place)
+        begins = replace(
+            told.bytes, separator=_separator(told.bytes.head), guarded=found.name not in _PLAIN
+        )
+        told = replace(told, format=found.name, reason=reason, bytes=begins)
+        return _read(told, place, found, as_, scale)
+    except InputError as problem:
+        return told, problem
+
+
+def _text(place: Source) -> Bytes:
+    """The beginning of a file of text; nothing of a folder, or of bytes that no text has."""
+    if place.path is not None and place.path.is_dir():
+        return _NOTHING
+    head = place.head(_LOOKED_AT)
+    return _NOTHING if re.search(_CONTROL, head[: 1 << 16]) else Bytes(head)
+
+
+def _separator(head: bytes) -> str | None:
+    """What separates the fields of a table with a header; None for anything else."""
+    text = head[: 1 << 16]
+    return None if text.lstrip()[:1] in {b"{", b"["} else delimited.separator_of(text)
+
+
+def _read(
+    told: Subject, place: Source, found: Format, as_: Part | None, scale: Scale | None
+) -> tuple[Subject, InputError | None]:
+    """With the rows as they stand where the format has such, else as its reader reads it."""
+    plain = unchecked(place, found) if found.name in _PLAIN and as_ is None else None
+    if plain:
+        return _of_rows(told, place, plain, scale), None
+    try:
+        return _holding(told, formats.contents_of(place, found.name, as_), scale), None
+    except InputError as problem:
+        plain = unchecked(place, found) if found.name == "trec" or told.bytes.separator else None
+        if plain is None or (as_ and plain.part != as_):
+            raise
+        return _of_rows(told, place, plain, scale), problem
+
+
+def _holding(told: Subject, contents: Contents, scale: Scale | None) -> Subject:
+    """With everything that a reader made of the file."""
+    judged = _judged(contents.qrels, scale) if contents.qrels else None
+    ranked = tuple(_ranked(run) for run in contents.runs)
+    return replace(told, contents=contents, judged=judged, ranked=ranked)
+
+
+def _of_rows(told: Subject, place: Source, plain: Unchecked, scale: Scale | None) -> Subject:
+    if plain.table.is_empty():
+        raise InputError("there is nothing in it but its head.", source=place.label)
+    if plain.part == "qrels":
+        return replace(told, judged=Judged(plain.table, scale, (), plain.place))
+    return replace(told, ranked=(Ranked(place.stem, plain.table, plain.place),))
+
+
+def _judged(qrels: Qrels, scale: Scale | None) -> Judged:
+    return Judged(qrels.table, scale or qrels.scale, qrels.unjudged, qrels.place)
+
+
+def _ranked(run: Run) -> Ranked:
+    """All rows of a run, whatever stands twice among them."""
+    table = pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(run.pieces())], rechunk=False)
+    return Ranked(run.name or run.place.label, table, run.place)
+
+
+def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  # noqa: ANN401
+    """Tables in memory; frames with anybody's names for columns."""
+    if isinstance(given, Contents):
+        return _holding(Subject("in memory", "memory", "", _NOTHING), given, scale)
+    if isinstance(given, Qrels):
+        return Subject(given.name, "memory", "", _NOTHING, judged=_judged(given, scale))
+    if isinstance(given, Run):
+        return Subject(given.name, "memory", "", _NOTHING, ranked=(_ranked(given),))
+    frame = _frame(given)
+    if as_ is None and frame is None:
+        raise UsageError("a dict could be judgments or a run; say as_='qrels' or as_='run'.")
+    part = as_ or ("qrels" if graded(frame.columns) else "run")  # type: ignore[union-attr]
+    if frame is None:
+        held = formats.read_qrels(given) if part == "qrels" else formats.read_run(given)
+        return _in_memory(held, as_, scale)
+    number = "grade" if part == "qrels" else "score"
+    try:
+        table = shaped(frame.lazy(), number, part).collect()
+    except pl.exceptions.InvalidOperationError as error:
+        problem = f"a {number} is no number: {str(error).splitlines()[0]}."
+        raise InputError(problem, source=part) from None
+    if part == "qrels":
+        return Subject(
+            "qrels", "memory", "", _NOTHING, judged=Judged(table, scale, (), Place("qrels"))
+        )
+    return Subject("run", "memory", "", _NOTHING, ranked=(Ranked("run", table, Place("run")),))
+
+
+def _frame(given: Any) -> pl.DataFrame | None:  # noqa: ANN401 - whatever holds a table
+    if isinstance(given, pl.DataFrame):
+        return given
+    if isinstance(given, pl.LazyFrame):
+        return given.collect()
+    return pl.DataFrame(given) if hasattr(given, "__arrow_c_stream__") else None

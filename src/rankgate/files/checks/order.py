@@ -1,0 +1,187 @@
+"""Checks of the order of a run: scores against ranks, against the file, and ties."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.files.checks.declare import Check, Found, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from rankgate.files.checks.subject import Ranked
+
+_MOST = 0.9
+
+
+def _by_rank(found: Ranked) -> Iterator[Found]:
+    """Scores that rise where ranks fall, and ranks that stand twice."""
+    rank = found.rank
+    if rank is None or not len(rank):
+        return
+    rows, score = found.rows, found.score
+    if ((rank[1:] <= rank[:-1]) & found.follows).any():
+        owner = np.repeat(np.arange(len(found.starts)), found.lengths)
+        order = np.lexsort((-score, rank, owner))
+        rows, rank, score = rows[order], rank[order], score[order]
+    rises = np.zeros(len(rank), bool)
+    rises[1:] = (score[1:] > score[:-1]) & (rank[1:] > rank[:-1]) & found.follows
+    count = int(rises.sum())
+    if count:
+        queries = int(np.count_nonzero(found.by_query(rises)))
+        at = int(rises.argmax())
+        yield Found(
+            f"{counted(count, 'document')} in {counted(queries, 'query', 'queries')} with a higher "
+            "score than the rank above: metrics follow the score, and pass over the rank",
+            count,
+            "write scores that fall with the rank, such as 1/rank, if the rank is what was meant",
+            _beside(found, rows[at - 1], rows[at]),
+            row=int(rows[at]),
+        )
+    again = np.zeros(len(rank), bool)
+    again[1:] = (rank[1:] == rank[:-1]) & found.follows
+    if again.any():
+        yield Found(
+            f"{counted(int(again.sum()), 'row')} whose rank another document of the query has",
+            int(again.sum()),
+            "nothing needs to be done, as the score decides; but see how the ranks came about",
+            row=int(rows[int(again.argmax())]),
+            severity="note",
+        )
+
+
+def _by_file(found: Ranked) -> Iterator[Found]:
+    """Rows that do not stand best first."""
+    rises, falls = found.steps(up=True), found.steps(up=False)
+    count = int(rises.sum())
+    if not count or _distances(found, rises, falls):
+        return
+    queries = int(np.count_nonzero(found.by_query(rises)))
+    at = int(rises.argmax())
+    yield Found(
+        f"{counted(count, 'row')} in {counted(queries, 'query', 'queries')} with a higher score "
+        "than the row before: the file is not in the order of its scores, which decide",
+        count,
+        "nothing needs to be done if the scores are right; sort the file for tools that take its "
+        "order",
+        _beside(found, found.rows[at - 1], found.rows[at]),
+        row=int(found.rows[at]),
+    )
+
+
+def _upside_down(found: Ranked) -> Iterator[Found]:
+    """Scores that rise down every list: distances, or ranks taken for scores."""
+    rises, falls = found.steps(up=True), found.steps(up=False)
+    if not _distances(found, rises, falls):
+        return
+    lists = int(np.count_nonzero(found.lengths > 1))
+    at = int(rises.argmax())
+    yield Found(
+        f"the scores rise down the lists of {counted(lists, 'query', 'queries')}: they look like "
+        "distances, of which the smallest is best, and the highest score counts as best",
+        int(rises.sum()),
+        "write them with the other sign",
+        _beside(found, found.rows[at - 1], found.rows[at]),
+        row=int(found.rows[at]),
+    )
+
+
+def _distances(found: Ranked, rises: NDArray[np.bool_], falls: NDArray[np.bool_]) -> bool:
+    """Whether scores rise down nearly all lists and fall nearly nowhere."""
+    up, down = found.by_query(rises), found.by_query(falls)
+    lists = found.lengths > 1
+    rising = np.count_nonzero(lists & (up > 0) & (down == 0))
+    return bool(rising and rising >= _MOST * np.count_nonzero(lists))
+
+
+def _all_tied(found: Ranked) -> Iterator[Found]:
+    """Queries all of whose documents have one score; what is no number is no score."""
+    apart = found.steps(up=True) | found.steps(up=False) | ~np.isfinite(found.score)
+    tied = (found.by_query(apart) == 0) & (found.lengths > 1)
+    count, lists = int(tied.sum()), int(np.count_nonzero(found.lengths > 1))
+    if count:
+        first = int(tied.argmax())
+        yield Found(
+            f"in {count:,} of {counted(lists, 'query', 'queries')} all documents have the same "
+            "score: the ids of documents decide the order",
+            count,
+            "write the scores, or 1/rank, before anything is measured",
+            f"query {found.query_ids[first]}",
+            row=int(found.rows[found.starts[first]]),
+            severity="warning" if count == lists else "note",
+        )
+
+
+def _ties(found: Ranked) -> Iterator[Found]:
+    """Scores that are equal."""
+    equal = found.tied
+    count = int(equal.sum())
+    if count:
+        queries = int(np.count_nonzero(found.by_query(equal)))
+        first, second = _two(found, int(equal.argmax()))
+        yield Found(
+            f"{counted(count, 'document')} in {counted(queries, 'query', 'queries')} with the "
+            "score of the document before: tools order them differently",
+            count,
+            "see ties in rankgate conventions axes; break them in the system if they are many",
+            _beside(found, first, second),
+            row=int(second),
+        )
+
+
+def _single(found: Ranked) -> Iterator[Found]:
+    """Scores that are equal in single precision only."""
+    score = found.score[found.best_first]
+    with np.errstate(over="ignore", invalid="ignore"):
+        single = score.astype(np.float32)
+    near = np.zeros(len(single), bool)
+    near[1:] = (single[1:] == single[:-1]) & (score[1:] != score[:-1]) & found.follows
+    near &= np.isfinite(single)
+    if near.any():
+        first, second = _two(found, int(near.argmax()))
+        yield Found(
+            f"{counted(int(near.sum()), 'score')} different from the one before only beyond "
+            "single precision: trec_eval up to 9.0.8 takes them for ties",
+            int(near.sum()),
+            "nothing needs to be done here; --convention trec9 gives what those versions give",
+            _beside(found, first, second),
+            row=int(second),
+        )
+
+
+def _two(found: Ranked, place: int) -> tuple[np.int64, np.int64]:
+    """The rows at a place of the order by score and before it."""
+    rows = found.rows[found.best_first[place - 1 : place + 1]]
+    return rows[0], rows[1]
+
+
+def _beside(found: Ranked, first: np.int64, second: np.int64) -> str:
+    query, document, score = found.table.row(int(first))[:1] + _named(found, int(first))
+    other, value = _named(found, int(second))
+    return f"query {query}: {document} {score!r}, then {other} {value!r}"
+
+
+def _named(found: Ranked, row: int) -> tuple[str, float]:
+    return found.table["doc_id"][row], found.table["score"][row]
+
+
+CHECKS = (
+    Check(
+        "rank-order", "warning", "run", "Scores disagree with the rank column.", _by_rank,
+    ),
+    Check("file-order", "note", "run", "Rows do not stand in the order of scores.", _by_file),
+    Check(
+        "rising-scores", "warning", "run", "Scores rise down the lists, as distances do.",
+        _upside_down,
+    ),
+    Check("all-tied", "warning", "run", "All documents of a query have one score.", _all_tied),
+    Check("ties", "note", "run", "Documents of a query have equal scores.", _ties),
+    Check(
+        "single-precision", "note", "run", "Scores are equal in single precision only.", _single,
+    ),
+)  # fmt: skip
+"""Checks of order."""

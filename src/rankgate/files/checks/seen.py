@@ -1,0 +1,55 @@
+"""What the reader of a format saw, and why it could not go on, as findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.files.checks.declare import Check, Found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankgate.data.contents import Contents
+    from rankgate.data.told import Note
+    from rankgate.errors import InputError
+
+_RATED_ONLY = "rated only"
+_TOLD_ELSEWHERE = "without judgments"  # by the checks of judgments
+
+
+def _unreadable(found: InputError) -> Iterator[Found]:
+    yield Found(found.problem.rstrip("."), 1, "", line=found.line)
+
+
+def _only_rated(found: Contents) -> Iterator[Found]:
+    for note in found.notes:
+        if _RATED_ONLY in note.what:
+            yield _told(
+                note,
+                "nothing needs to be done: they are not part of the run here, nor should they be "
+                "elsewhere",
+            )
+
+
+def _seen(found: Contents) -> Iterator[Found]:
+    for note in found.notes:
+        if _RATED_ONLY not in note.what and not note.what.endswith(_TOLD_ELSEWHERE):
+            yield _told(note, "nothing needs to be done if this is as it should be")
+
+
+def _told(note: Note, mend: str) -> Found:
+    return Found(
+        f"{note.count:,} {note.what}", note.count, mend, note.examples[0] if note.examples else ""
+    )
+
+
+CHECKS = (
+    Check("unreadable", "error", "failure", "The file cannot be read as what it is.", _unreadable),
+    Check(
+        "rated-only", "note", "contents",
+        "Documents stand in a snapshot only as they were rated; they were not retrieved.",
+        _only_rated,
+    ),
+    Check("seen", "note", "contents", "The reader saw or did something worth a note.", _seen),
+)  # fmt: skip
+"""Checks of what the reader saw."""

@@ -1,0 +1,61 @@
+"""``rankgate convert``: read a file in one format, write it in another."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from rankgate.console import options
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.terminal import width
+from rankgate.errors import UsageError
+from rankgate.files.convert import PARTS as CONVERT_PARTS
+from rankgate.files.convert import convert
+from rankgate.files.documents.conversion import FORMS, render
+
+
+@click.command("convert")
+@click.argument("source", type=click.Path(), metavar="IN")
+@click.argument("target", type=click.Path(readable=False), metavar="OUT")
+@click.option("--from", "from_", metavar="NAME", help="The format of IN; found without it.")
+@click.option("--to", metavar="NAME", help="The format of OUT; by its suffix without it.")
+@click.option(
+    "--as",
+    "as_",
+    type=click.Choice(list(CONVERT_PARTS)),
+    help="Carry this part only; it also tells what a table is that could be either.",
+)
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    source: str,
+    target: str,
+    from_: str | None,
+    to: str | None,
+    as_: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Write what IN holds to OUT in another format; tell what could not be carried.
+
+    OUT is replaced when all of it is written; `.gz` and `.zst` compress it. The report goes to
+    standard error, as JSON to standard output; -o FILE takes either. `-` as IN is standard
+    input, as OUT standard output.
+
+    \b
+    rankgate convert ratings.csv judgments.qrels
+    rankgate convert bm25.run bm25.parquet
+    rankgate convert case.json - --to csv --as qrels
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes((source,), output)
+    refuse_clashes((source,), target)
+    if target == "-" and form == "json" and output in (None, "-"):
+        raise UsageError("OUT is standard output, where the report would go; give it a file by -o.")
+    stream = sys.stdout.buffer if target == "-" else target
+    result = convert(source, stream, from_=from_, to=to, as_=as_)
+    told = render(result, form, width(output))
+    if form == "text" and output is None:
+        click.echo(told, nl=False, err=True)
+    else:
+        deliver(told, output)

@@ -1,0 +1,68 @@
+"""``rankgate validate``: everything that is wrong with files of judgments and runs."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate.console import options
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.progress import Progress
+from rankgate.console.terminal import width
+from rankgate.errors import UsageError
+from rankgate.files.documents.validation import FORMS, render, render_checks
+from rankgate.files.validate import checks, validate
+
+_INVALID = 2
+
+
+@click.command("validate")
+@click.argument("files", type=click.Path(), nargs=-1, metavar="FILE...")
+@click.option(
+    "--against",
+    type=click.Path(),
+    metavar="QRELS",
+    help="The judgments that runs are to be scored by: do queries and documents match?",
+)
+@options.from_
+@options.as_either
+@options.scale
+@click.option("--list", "listed", is_flag=True, help="List everything that is looked for.")
+@options.form(*FORMS)
+@options.output
+@click.pass_context
+def command(  # noqa: PLR0917 - click passes them by name
+    ctx: click.Context,
+    files: tuple[str, ...],
+    against: str | None,
+    from_: str | None,
+    as_: str | None,
+    scale: str | None,
+    listed: bool,  # noqa: FBT001 - a flag of the command line
+    form: str,
+    output: str | None,
+) -> None:
+    """Look for everything that is wrong, or strange, with each FILE.
+
+    An error stops rankgate from reading or scoring, a warning moves numbers, a note is good to
+    know. Each comes with its line, an example and how to mend it. Exits with 2 if there are
+    errors, with 0 otherwise.
+
+    \b
+    rankgate validate qrels.txt
+    rankgate validate bm25.run dense.run --against qrels.txt
+    rankgate validate ratings.csv --scale 0..3 --format json
+    rankgate validate --list
+    """  # noqa: D301 - click needs the character that \b makes
+    if listed:
+        deliver(render_checks(checks(), form, width(output)), output)
+        return
+    if not files:
+        raise UsageError("no file to look at; give at least one, or --list.")
+    inputs = (*files, *([against] if against else []))
+    refuse_clashes(inputs, output)
+    with Progress(len(inputs)) as progress:
+        told = validate(
+            list(files), against, from_=from_, as_=as_, scale=scale, on_progress=progress
+        )
+    deliver(render(told, form, width(output)), output)
+    ctx.exit(0 if told.valid else _INVALID)

@@ -1,0 +1,253 @@
+"""Tell what files are: their format, what they hold, how they overlap, what is judged."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.data import formats
+from rankgate.data.contents import Contents
+from rankgate.data.qrels import Qrels
+from rankgate.data.run import Run
+from rankgate.errors import UsageError
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.files.checks.opening import part_of
+from rankgate.files.described import Judgments, Ranking, Rated, judgments_of, ranking_of, rated_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rankgate.data.formats import Part
+    from rankgate.data.source import Source
+    from rankgate.data.told import Note
+
+SCHEMA_VERSION = 1
+CUTOFF = 10
+"""How deep lists are looked at for unjudged documents."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """One file.
+
+    Attributes:
+        file: its name.
+        format: what it was read as, and why in ``reason``.
+        bytes: its size as it is stored.
+        sha256: of its bytes as they are stored; empty for what is in memory.
+        judgments, runs, ratings: what it holds.
+        queries, documents, values: how many rows of these it holds, None where it has no such.
+        notes: what the reader did or saw.
+    """
+
+    file: str
+    format: str
+    reason: str
+    bytes: int
+    sha256: str
+    judgments: Judgments | None
+    runs: tuple[Ranking, ...]
+    ratings: Rated | None
+    queries: int | None
+    documents: int | None
+    values: int | None
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What two files have in common, and how many each has.
+
+    Attributes:
+        first, second: the files.
+        queries: of the first, of the second, of both.
+        documents: likewise.
+    """
+
+    first: str
+    second: str
+    queries: tuple[int, int, int]
+    documents: tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Holes:
+    """How much of the tops of a run is judged.
+
+    Attributes:
+        qrels, run: the names.
+        cutoff: how deep was looked.
+        judged: the mean share of judged documents among the first ``cutoff``; None where no
+            query is in both.
+        queries: those that are in both.
+    """
+
+    qrels: str
+    run: str
+    cutoff: int
+    judged: float | None
+    queries: int
+
+
+@dataclass(frozen=True)
+class Descriptions:
+    """Some files, and how they go together."""
+
+    files: tuple[Description, ...]
+    overlaps: tuple[Overlap, ...]
+    holes: tuple[Holes, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+
+def describe(
+    files: Any,  # noqa: ANN401 - a path, judgments, a run, or a list of these
+    *,
+    from_: str | None = None,
+    as_: str | None = None,
+    cutoff: int = CUTOFF,
+    on_progress: Callable[[str], None] | None = None,
+) -> Descriptions:
+    """Tell what some files are.
+
+    Args:
+        files: a path (``-`` is standard input, ``NAME:PATH`` names the format), judgments, a run,
+            contents; or a list of these.
+        from_: the format of the files; found by looking into them if not given.
+        as_: ``qrels`` or ``run``, where a file could be either.
+        cutoff: how deep runs are looked at for documents without judgments.
+        on_progress: told the name of each file before it is read.
+
+    Raises:
+        InputError: a file that cannot be read, with its line; ``validate`` tells all that is wrong.
+        UsageError: no file, no such format or part.
+    """
+    several = list(files) if isinstance(files, list | tuple) else [files]
+    if not several:
+        raise UsageError("no file to describe; give at least one.")
+    part = part_of(as_)
+    say = on_progress or (lambda _: None)
+    read = []
+    for each in several:
+        say(str(each) if isinstance(each, str | Path) else "a table")
+        read.append(_read(each, from_, part))
+    held = [contents for _, contents in read]
+    labels = [told.file for told, _ in read]
+    return Descriptions(
+        tuple(told for told, _ in read), _overlaps(labels, held), _holes(held, cutoff)
+    )
+
+
+def _read(given: Any, from_: str | None, as_: Part | None) -> tuple[Description, Contents]:  # noqa: ANN401
+    """A description of one file, and what it holds."""
+    if not isinstance(given, str | Path):
+        contents = _in_memory(given, as_)
+        return _described("in memory", ("memory", "it is in memory"), (0, ""), contents), contents
+    place, found = formats.opened(given, from_)
+    reason = "it was named"
+    if found is None:
+        found, reason = formats.detected(place)
+    contents = formats.contents_of(place, found.name, as_)
+    told = _described(place.label, (found.name, reason), _stored(place), contents)
+    return told, contents
+
+
+def _in_memory(given: Any, as_: Part | None) -> Contents:  # noqa: ANN401 - as of describe
+    if isinstance(given, Contents):
+        return given
+    if isinstance(given, Qrels) or as_ == "qrels":
+        return Contents(qrels=formats.read_qrels(given))
+    if isinstance(given, Run) or as_ == "run":
+        return Contents(runs=(formats.read_run(given),))
+    raise UsageError("a table could be judgments or a run; say as_='qrels' or as_='run'.")
+
+
+def _stored(place: Source) -> tuple[int, str]:
+    """Size and hash of the bytes as they are stored; a folder has neither."""
+    if place.path is not None and place.path.is_dir():
+        return 0, ""
+    total, size = hashlib.sha256(), 0
+    with place.raw() as stream:
+        while piece := stream.read(1 << 20):
+            total.update(piece)
+            size += len(piece)
+    return size, total.hexdigest()
+
+
+def _described(
+    label: str, known: tuple[str, str], stored: tuple[int, str], contents: Contents
+) -> Description:
+    parts = (contents.queries, contents.documents, contents.values)
+    queries, documents, values = (None if part is None else len(part) for part in parts)
+    return Description(
+        label,
+        *known,
+        *stored,
+        judgments_of(contents.qrels) if contents.qrels else None,
+        tuple(map(ranking_of, contents.runs)),
+        rated_of(contents.ratings) if contents.ratings else None,
+        queries,
+        documents,
+        values,
+        contents.notes,
+    )
+
+
+def _overlaps(labels: list[str], held: list[Contents]) -> tuple[Overlap, ...]:
+    """What each two files have in common."""
+    if len(held) < 2:  # noqa: PLR2004 - one file has nothing in common with another
+        return ()
+    queries = [_ids(contents, "query_id") for contents in held]
+    documents = [_ids(contents, "doc_id") for contents in held]
+    return tuple(
+        Overlap(
+            labels[i],
+            labels[j],
+            _common(queries[i], queries[j]),
+            _common(documents[i], documents[j]),
+        )
+        for i, j in combinations(range(len(held)), 2)
+    )
+
+
+def _ids(contents: Contents, column: str) -> pl.Series:
+    """The ids that a file has: those of judgments, runs, ratings; else of queries, documents."""
+    tables = [
+        *([contents.qrels.table] if contents.qrels else []),
+        *(run.table for run in contents.runs),
+        *([contents.ratings.table] if contents.ratings else []),
+    ]
+    others = [contents.queries, contents.documents]
+    found = tables or [each for each in others if each is not None and column in each.columns]
+    return pl.concat([pl.Series(column, [], pl.String), *(each[column] for each in found)]).unique()
+
+
+def _common(first: pl.Series, second: pl.Series) -> tuple[int, int, int]:
+    both = int(first.is_in(second.implode()).sum()) if len(first) and len(second) else 0
+    return len(first), len(second), both
+
+
+def _holes(held: list[Contents], cutoff: int) -> tuple[Holes, ...]:
+    """How much of each run each set of judgments knows."""
+    sets = [contents.qrels for contents in held if contents.qrels]
+    runs = [run for contents in held for run in contents.runs]
+    label = f"Judged@{cutoff}"
+    told = []
+    for qrels in sets:
+        known = set(qrels.table["query_id"].unique())
+        for run in runs:
+            both = known & set(run.table["query_id"].unique())
+            share = None
+            if both:
+                values = evaluate(qrels, run, label).runs[0].per_query(label)
+                share = fmean(values[query] or 0.0 for query in sorted(both))
+            told.append(Holes(qrels.name, run.name, cutoff, share, len(both)))
+    return tuple(told)

@@ -1,0 +1,1 @@
+"""The results of files as tables and words."""

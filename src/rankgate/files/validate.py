@@ -1,0 +1,241 @@
+"""Find everything that is wrong, or strange, with files of judgments and runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.errors import InputError, UsageError
+from rankgate.files.checks import CHECKS, SEVERITIES
+from rankgate.files.checks.opening import part_of, subject
+from rankgate.files.checks.subject import Asked, Both
+from rankgate.judging.methods.scales import scale_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rankgate.data.formats import Part
+    from rankgate.data.place import Place
+    from rankgate.data.qrels import Scale
+    from rankgate.files.checks import Check, Found, Needs, Severity
+    from rankgate.files.checks.subject import Judged, Outline, Subject
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that was found.
+
+    Attributes:
+        check: the name of the check; `checks` has them all.
+        severity: ``error``, ``warning`` or ``note``.
+        file: where.
+        line: of the first place; None where there is no such line.
+        what: what it is, in a sentence with the figures.
+        count: how many rows, queries or ids it is about.
+        example: one of them.
+        mend: what to do about it.
+    """
+
+    check: str
+    severity: Severity
+    file: str
+    line: int | None
+    what: str
+    count: int
+    example: str
+    mend: str
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A file that was looked at.
+
+    Attributes:
+        file: its name.
+        format: what it was read as; ``?`` if that is unknown.
+        reason: why.
+        judgments: how many rows of judgments it has.
+        ranked: how many rows of runs.
+    """
+
+    file: str
+    format: str
+    reason: str
+    judgments: int
+    ranked: int
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What was found in some files.
+
+    Attributes:
+        files: those that were looked at, the judgments that they were held against last.
+        problems: what was found, file by file, errors first.
+    """
+
+    files: tuple[Looked, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is no error."""
+        return not self.counts["error"]
+
+    @property
+    def counts(self) -> dict[Severity, int]:
+        """How many problems of each severity."""
+        found = [each.severity for each in self.problems]
+        return {severity: found.count(severity) for severity in SEVERITIES}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "valid": self.valid,
+            "counts": dict(self.counts),
+            "files": [asdict(each) for each in self.files],
+            "problems": [asdict(each) for each in self.problems],
+        }
+
+
+@dataclass(frozen=True)
+class CheckFacts:
+    """A check as help and documentation show it."""
+
+    name: str
+    severity: Severity
+    needs: Needs
+    title: str
+
+
+def checks() -> tuple[CheckFacts, ...]:
+    """Every check that there is."""
+    return tuple(CheckFacts(each.name, each.severity, each.needs, each.title) for each in CHECKS)
+
+
+def validate(
+    files: Any,  # noqa: ANN401 - a path, judgments, a run, a frame, or a list of these
+    against: Any = None,  # noqa: ANN401 - as one of the files
+    *,
+    from_: str | None = None,
+    as_: str | None = None,
+    scale: str | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Validation:
+    """Look for everything that is wrong with some files.
+
+    Args:
+        files: a path (``-`` is standard input, ``NAME:PATH`` names the format), judgments, a run,
+            a frame; or a list of these.
+        against: judgments that the runs are to be scored by, or that belong to files of queries.
+        from_: the format of the files; found by looking into them if not given.
+        as_: ``qrels`` or ``run``, where a file could be either.
+        scale: the grades that are possible: ``0..3``, ``0,1,10,100``, or a name.
+        on_progress: told the name of each file before it is looked at.
+
+    Raises:
+        UsageError: no file, no such format, part or scale.
+    """
+    several = list(files) if isinstance(files, list | tuple) else [files]
+    if not several:
+        raise UsageError("no file to look at; give at least one.")
+    part = part_of(as_)
+    say = on_progress or (lambda _: None)
+    grades = scale_of(scale) if scale else None
+    base = [] if against is None else [_held_against(against, grades, say)]
+    judged = base[0].judged if base else None
+    seen = [_seen(each, (from_, part, grades), judged, say) for each in several]
+    files_ = (*seen, *base)
+    runs = [run for each in seen for run in each.runs]
+    across = _tried("runs", runs, "the runs", None) if len(runs) > 1 else []
+    problems = [problem for each in seen for problem in each.problems]
+    return Validation(
+        tuple(each.looked for each in files_),
+        (*problems, *across, *(problem for each in base for problem in each.problems)),
+    )
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One file, with what of it other files are held against."""
+
+    looked: Looked
+    problems: tuple[Problem, ...]
+    judged: Judged | None
+    runs: tuple[Outline, ...]
+
+
+def _held_against(given: Any, scale: Scale | None, say: Callable[[str], None]) -> _Seen:  # noqa: ANN401
+    """The judgments that others are held against; that there are none is an error."""
+    seen = _seen(given, (None, "qrels" if isinstance(given, dict) else None, scale), None, say)
+    if seen.judged is not None or any(each.check == "unreadable" for each in seen.problems):
+        return seen
+    lack = InputError("no judgments in it to hold the others against; give judgments.")
+    told = _tried("failure", lack, seen.looked.file, None)
+    return replace(seen, problems=(*told, *seen.problems))
+
+
+def _seen(
+    given: Any,  # noqa: ANN401 - as of `validate`
+    how: tuple[str | None, Part | None, Scale | None],
+    against: Judged | None,
+    say: Callable[[str], None],
+) -> _Seen:
+    """Look at one file."""
+    say(str(given) if isinstance(given, str | Path) else "a table")
+    found, failure = subject(given, *how)
+    problems = list(_checked(found, against))
+    if failure and not any(each.severity == "error" for each in problems):
+        problems += _tried("failure", failure, found.label, None)
+    judgments = len(found.judged.table) if found.judged else 0
+    ranked = sum(len(run.table) for run in found.ranked)
+    return _Seen(
+        Looked(found.label, found.format, found.reason, judgments, ranked),
+        tuple(sorted(problems, key=lambda each: SEVERITIES.index(each.severity))),
+        found.judged,
+        tuple(run.outline for run in found.ranked),
+    )
+
+
+def _checked(found: Subject, against: Judged | None) -> Iterator[Problem]:
+    """What all checks find in one file."""
+    label, judged, contents = found.label, found.judged, found.contents
+    yield from _tried("bytes", found.bytes, label, None)
+    if contents:
+        yield from _tried("contents", contents, label, None)
+    if judged:
+        yield from _tried("qrels", judged, label, judged.place)
+    if contents and contents.ratings:
+        yield from _tried("ratings", contents.ratings, label, contents.ratings.place)
+    beside = against or judged
+    for run in found.ranked:
+        yield from _tried("run", run, label, run.place)
+        if beside and len(run.table) and len(beside.graded):
+            yield from _tried("both", Both(beside, run), label, run.place)
+    if contents and contents.queries is not None and against and not found.ranked:
+        asked = Asked(against, contents.queries["query_id"])
+        yield from _tried("queries", asked, label, None)
+
+
+def _tried(needs: Needs, given: Any, label: str, place: Place | None) -> list[Problem]:  # noqa: ANN401
+    """What the checks that need this find in it."""
+    found = []
+    for check in CHECKS:
+        if check.needs == needs:
+            found += [_problem(check, each, label, place) for each in check.find(given)]
+    return found
+
+
+def _problem(check: Check, found: Found, label: str, place: Place | None) -> Problem:
+    """What was found, with its line; where a file has no lines the example has the row."""
+    line, example = found.line, found.example
+    if place and found.row is not None:
+        line = place.line(found.row)
+        if line is None:
+            example = f"{example} (row {found.row + 1:,})".lstrip()
+    severity = found.severity or check.severity
+    return Problem(check.name, severity, label, line, found.what, found.count, example, found.mend)

@@ -1,1 +1,0 @@
-"""Policy and Comparison to Verdict."""

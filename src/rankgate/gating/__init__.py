@@ -1,0 +1,1 @@
+"""The gate: policies, rules, baselines and verdicts."""

@@ -1,0 +1,37 @@
+"""Admissions of judges that a policy asks for, from the files that it names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.data.json_text import parsed
+from rankgate.errors import InputError
+from rankgate.gating.declare import Admission
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rankgate.gating.policy import Policy
+
+
+def admissions(policy: Policy) -> dict[str, Admission]:
+    """Every admission that a rule of the policy names, by its file.
+
+    Raises:
+        InputError: the file cannot be read, or is no admission.
+    """
+    files = [rule["file"] for rule in policy.rules if rule.kind == "admitted"]
+    return {file: _read(policy.folder / file) for file in files}
+
+
+def _read(path: Path) -> Admission:
+    try:
+        told = parsed(path.read_bytes(), str(path))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}.", source=str(path)) from None
+    try:
+        return Admission(str(told["verdict"]), str(told["judge"]["name"]),
+                         str(told["judge"]["sha256"]))  # fmt: skip
+    except (KeyError, TypeError):
+        problem = "no admission; write one: rankgate admit PEOPLE JUDGE --format json -o FILE."
+        raise InputError(problem, source=str(path)) from None

@@ -1,0 +1,218 @@
+"""Save, show and list baselines; measure their noise; log looks at them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.data.target import replacing
+from rankgate.errors import UsageError
+from rankgate.evaluation.conventions import chosen_convention, refuse_mixed
+from rankgate.evaluation.evaluate import DEFAULT_METRICS
+from rankgate.evaluation.scored_system import Scorer
+from rankgate.gating import looks
+from rankgate.gating.baseline import Baseline, dumped, is_baseline, loaded
+from rankgate.gating.list_rules import apart
+from rankgate.gating.policy import default, found, read
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rankgate.data.comparison import Side
+    from rankgate.scoring import Convention
+
+FOLDER = Path("rankgate/baselines")
+"""Where baselines are kept, below the folder that a command runs in."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A baseline and the file that it is in."""
+
+    path: Path
+    baseline: Baseline
+
+    @property
+    def looks(self) -> tuple[Mapping[str, str], ...]:
+        """Every look at it that was logged.
+
+        Raises:
+            InputError: a log that was damaged, with its line.
+        """
+        return looks.logged(looks.beside(self.path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a reader wants to know of it, without its queries."""
+        told = self.baseline
+        means = {
+            metric: float(mean)
+            for metric, mean in told.side.scores.group_by("metric")
+            .agg(pl.col("value").mean())
+            .iter_rows()
+            if mean is not None
+        }
+        return {
+            "schema_version": 1,
+            "name": told.name,
+            "file": str(self.path),
+            "run": {"name": told.side.name, "sha256": told.side.sha256},
+            "qrels": {"name": told.side.qrels, "sha256": told.side.qrels_sha256},
+            "convention": {name: told.side.convention[name] for name in ("name", "hash")},
+            "queries": len(told.side.queries),
+            "depth": told.side.depth,
+            "means": {metric: means.get(metric) for metric in told.side.metrics},
+            "noise": dict(told.noise),
+            "looks": [dict(look) for look in self.looks],
+        }
+
+
+def save(
+    name: str,
+    qrels: str,
+    run: str,
+    metrics: Sequence[str] = (),
+    how: str | Convention = "trec",
+    *,
+    depth: int | None = None,
+    tags: Any = None,  # noqa: ANN401 - a frame
+    folder: Path = FOLDER,
+    force: bool = False,
+) -> Saved:
+    """Score a run and save it as a baseline.
+
+    Metrics and depth that are not said are those that the policy needs, which is the one that a
+    gate finds here, and the usual metrics.
+
+    Raises:
+        InputError: data that cannot be read.
+        UsageError: a name that is no file's name; a baseline of that name, unless forced.
+    """
+    path = path_of(name, folder)
+    if path.exists() and not force:
+        raise UsageError(f"{path} is there already; say --force to replace it, and commit that.")
+    place = found(Path())
+    policy = read(place) if place else default()
+    asked, _ = apart(policy.metrics, chosen_convention(how))
+    wanted = metrics or tuple(dict.fromkeys((*asked, *DEFAULT_METRICS)))
+    scorer = Scorer.of(qrels, wanted, how, depth=depth or policy.depth, tags=tags)
+    return write(Baseline(name, scorer.side(run)), path)
+
+
+def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> Saved:
+    """Measure how far runs of the same system differ, and record it in a baseline.
+
+    The floor of a metric is the largest difference of means between any two of the runs, the
+    baseline's own among them.
+
+    Raises:
+        InputError, UsageError: as ``save``; runs that were judged otherwise.
+    """
+    saved = show(name, folder)
+    base = saved.baseline.side
+    scorer = Scorer.of(qrels, list(base.metrics), base.convention["name"], depth=base.depth)
+    sides = [base, *(scorer.side(run) for run in runs)]
+    if any(side.qrels_sha256 != base.qrels_sha256 for side in sides):
+        raise UsageError(f"{name} was scored by other judgments; save it anew first.")
+    refuse_mixed({f"the baseline {name}": base.convention, sides[-1].name: sides[-1].convention})
+    floor = {metric: spread(metric, sides) for metric in base.metrics}
+    told = Baseline(saved.baseline.name, base, floor)
+    return write(told, saved.path)
+
+
+def show(name: str, folder: Path = FOLDER) -> Saved:
+    """A baseline by name, or by the path of its file.
+
+    Raises:
+        UsageError: there is none.
+        InputError: its file is damaged.
+    """
+    place = Path(name)
+    path = place if place.is_file() else path_of(name, folder)
+    if not path.is_file():
+        known = ", ".join(each.stem for each in sorted(folder.glob("*.json"))) or "none"
+        raise UsageError(f"no baseline is called {name!r} in {folder}; there are {known}.")
+    return Saved(path, loaded(path))
+
+
+def listed(folder: Path = FOLDER) -> list[Saved]:
+    """Every baseline of a folder, by name.
+
+    Raises:
+        InputError: one of the files is damaged.
+    """
+    return [Saved(path, loaded(path)) for path in sorted(folder.glob("*.json"))]
+
+
+def pinned(place: str | Path, folder: Path = FOLDER) -> Saved | None:
+    """The saved baseline that a word means: a file of one, or a name; None if it is a run.
+
+    Raises:
+        InputError: a baseline that is damaged.
+        UsageError: neither a file nor the name of a baseline.
+    """
+    path, place = Path(place), str(place)
+    if path.is_file():
+        with path.open("rb") as stream:
+            return Saved(path, loaded(path)) if is_baseline(stream.read(200)) else None
+    named = folder / f"{place}.json"
+    if os.sep not in place and named.is_file():
+        return Saved(named, loaded(named))
+    if place == "-" or path.exists():
+        return None
+    known = ", ".join(each.stem for each in sorted(folder.glob("*.json"))) or "none"
+    raise UsageError(
+        f"{place}: neither a run nor a saved baseline; check the path. Baselines in {folder}: "
+        f"{known}."
+    )
+
+
+def write(baseline: Baseline, path: Path) -> Saved:
+    """Write a baseline in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as stream:
+        stream.write(dumped(baseline).encode())
+    return Saved(path, baseline)
+
+
+def record(saved: Saved, candidate: Side, policy: str, verdict: str) -> None:
+    """Log a look: when, at what, and how it ended.
+
+    Raises:
+        OSError: the log cannot be written.
+    """
+    look = {
+        "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "candidate": candidate.name,
+        "sha256": candidate.sha256,
+        "qrels_sha256": candidate.qrels_sha256,
+        "policy": policy,
+        "verdict": verdict,
+    }
+    looks.add(looks.beside(saved.path), look)
+
+
+def path_of(name: str, folder: Path = FOLDER) -> Path:
+    """The file of a baseline.
+
+    Raises:
+        UsageError: the name is none of a file.
+    """
+    plain = name.replace("-", "").replace("_", "").replace(".", "")
+    if not plain.isalnum() or name.startswith("."):
+        raise UsageError(f"{name!r} is no name of a baseline; take letters, digits, '-' and '_'.")
+    return folder / f"{name}.json"
+
+
+def spread(metric: str, sides: Sequence[Side]) -> float:
+    """The largest difference of a metric's means between any two sides."""
+    means = []
+    for side in sides:
+        own = side.scores.filter(side.scores["metric"] == metric)["value"].mean()
+        means.append(own if isinstance(own, float) else 0.0)
+    return max((abs(one - two) for one, two in combinations(means, 2)), default=0.0)

@@ -1,0 +1,82 @@
+"""``rankgate baseline``: save a system's results, so that a gate needs no old engine."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate.console import options
+from rankgate.console.places import deliver
+from rankgate.data.tags import tags_from
+from rankgate.evaluation.evaluate import DEFAULT_METRICS
+from rankgate.gating import baselines as service
+from rankgate.gating.documents.baseline import FORMS, render
+from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
+
+
+@click.group("baseline", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Keep baselines as plain files in rankgate/baselines, to be committed.
+
+    \b
+    rankgate baseline save main qrels.txt main.run -m nDCG@10 -m RR@10
+    rankgate baseline noise main qrels.txt main-again.run
+    rankgate baseline list
+    """  # noqa: D301 - click needs the character that \b makes
+
+
+@command.command("save")
+@click.argument("name")
+@options.qrels
+@options.run
+@options.metrics_told(
+    "A metric to keep; may be given several times. Without it: those of the policy, and "
+    f"{', '.join(DEFAULT_METRICS)}."
+)
+@options.convention
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    help="How far the list of each query is kept; as the policy needs it, if not said.",
+)
+@click.option("--tags", type=click.Path(), metavar="FILE", help="Tags of queries to keep.")
+@click.option("--force", is_flag=True, help="Replace a baseline of that name.")
+def save(  # noqa: PLR0917 - click passes them by name
+    name: str,
+    qrels: str,
+    run: str,
+    metrics: tuple[str, ...],
+    convention: Convention,
+    depth: int | None,
+    tags: str | None,
+    force: bool,  # noqa: FBT001 - a flag of the command line
+) -> None:
+    """Score RUN and save it as the baseline NAME."""
+    told = service.save(
+        name, qrels, run, metrics, convention, depth=depth,
+        tags=tags_from(tags) if tags else None, force=force,
+    )  # fmt: skip
+    deliver(render([told], "text"))
+
+
+@command.command("noise")
+@click.argument("name")
+@options.qrels
+@options.runs
+def noise(name: str, qrels: str, runs: tuple[str, ...]) -> None:
+    """Measure how far further runs of the same system differ from the baseline NAME."""
+    deliver(render([service.noise(name, qrels, runs)], "text"))
+
+
+@command.command("show")
+@click.argument("name")
+@options.form(*FORMS)
+def show(name: str, form: str) -> None:
+    """What the baseline NAME holds, and who looked at it."""
+    deliver(render([service.show(name)], form))
+
+
+@command.command("list")
+@options.form(*FORMS)
+def listed(form: str) -> None:
+    """Every baseline there is."""
+    deliver(render(service.listed(), form, short=True))

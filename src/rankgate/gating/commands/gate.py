@@ -1,0 +1,123 @@
+"""``rankgate gate``: may the candidate replace the baseline?"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.console import options
+from rankgate.console.extra_inputs import beside, paths
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.progress import Progress
+from rankgate.console.terminal import styled, width
+from rankgate.errors import UsageError
+from rankgate.evaluation.list_inputs import EVERY
+from rankgate.gating.documents.verdict import FORMS, render
+from rankgate.gating.gate import gate
+from rankgate.metrics.plugins import from_file
+
+if TYPE_CHECKING:
+    from rankgate.evaluation.list_inputs import Beside
+
+
+@click.command("gate")
+@options.qrels
+@click.argument("baseline", type=click.Path())
+@click.argument("candidate", type=click.Path())
+@click.option(
+    "--policy",
+    type=click.Path(),
+    metavar="FILE",
+    help="What is demanded, in TOML. Without it: rankgate.toml, or [tool.rankgate] of "
+    "pyproject.toml; else nDCG@10 may lose no more than 0.02.",
+)
+@click.option(
+    "--tags",
+    type=click.Path(),
+    metavar="FILE",
+    help="CSV or JSONL with query_id and columns of tags, for rules on slices.",
+)
+@click.option(
+    "--noise",
+    multiple=True,
+    type=click.Path(),
+    metavar="RUN",
+    help="A further run of the baseline's own system: what differs is noise, and a "
+    "margin below it is refused. May be given several times.",
+)
+@beside
+@click.option(
+    "--earlier",
+    type=click.Path(),
+    metavar="RUN",
+    help="What users were shown at an earlier time.",
+)
+@click.option(
+    "--record/--no-record",
+    default=True,
+    show_default=True,
+    help="Log this look beside the saved baseline.",
+)
+@options.metrics_from
+@options.form(*FORMS)
+@options.output
+@click.option(
+    "--also",
+    multiple=True,
+    metavar="FORM=FILE",
+    help="Write another form to a file too, as in junit=gate.xml; may be given several times.",
+)
+@click.pass_context
+def command(  # noqa: PLR0917 - click passes them by name
+    ctx: click.Context,
+    qrels: str,
+    baseline: str,
+    candidate: str,
+    policy: str | None,
+    tags: str | None,
+    noise: tuple[str, ...],
+    beside: Beside,
+    earlier: str | None,
+    record: bool,  # noqa: FBT001 - a flag of the command line
+    metrics_from: str | None,
+    form: str,
+    output: str | None,
+    also: tuple[str, ...],
+) -> None:
+    """Decide whether CANDIDATE may replace BASELINE, a run or a saved baseline.
+
+    Exits with 0 if it passes, 1 if it fails, 3 if these queries and judgments cannot tell, 2 if
+    something is wrong with the input.
+
+    \b
+    rankgate gate qrels.txt old.run new.run
+    rankgate gate qrels.txt main new.run --policy rankgate.toml --format markdown
+    rankgate gate qrels.txt main new.run --also junit=gate.xml --also html=gate.html
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes((qrels, baseline, candidate, *paths(beside)), output)
+    if earlier:
+        beside = replace(beside, earlier={EVERY: earlier})
+    more = [_also(each) for each in also]
+    with Progress(3) as progress:
+        told = gate(
+            qrels, baseline, candidate, policy, tags=tags, noise=noise, beside=beside,
+            record=record, extra=from_file(metrics_from), on_progress=progress,
+        )  # fmt: skip
+    deliver(styled(render(told, form, width(output)), form, output), output)
+    for name, place in more:
+        deliver(render(told, name), place)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if form == "github" and summary:
+        with open(summary, "a", encoding="utf-8") as page:  # noqa: PTH123 - it is added to
+            page.write(render(told, "markdown"))
+    ctx.exit(told.status)
+
+
+def _also(words: str) -> tuple[str, str]:
+    form, equals, place = words.partition("=")
+    if form not in FORMS or not equals or not place:
+        raise UsageError(f"--also {words}: say FORM=FILE, the form one of {', '.join(FORMS)}.")
+    return form, place

@@ -1,0 +1,198 @@
+"""Rules and a comparison to a verdict."""
+
+from __future__ import annotations
+
+from math import pi
+from typing import TYPE_CHECKING, cast
+
+from rankgate.errors import UsageError
+from rankgate.gating.declare import Evidence, Outcome
+from rankgate.gating.rules import RULES
+from rankgate.gating.verdict import Ended, Verdict
+from rankgate.gating.whole import Drawn, Whole
+from rankgate.stats.interval import SKEWED, skewness
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from rankgate.data.comparison import Comparison
+    from rankgate.gating.declare import Admission, Counted, Drift, Hole, Status
+    from rankgate.gating.policy import Policy
+
+MANY_LOOKS = 20
+"""Looks at one pinned set of queries after which a reader is warned."""
+
+
+def decide(
+    comparison: Comparison,
+    policy: Policy,
+    *,
+    holes: Mapping[str, Hole] | None = None,
+    noise: Mapping[str, float] | None = None,
+    looks: int = 0,
+    today: str = "",
+    drift: Drift | None = None,
+    admissions: Mapping[str, Admission] | None = None,
+    wholes: Mapping[tuple[str, str | None], Whole] | None = None,
+    aside: pl.DataFrame | None = None,
+    slices: Mapping[str, Counted] | None = None,
+) -> Verdict:
+    """How every rule ends, and what that makes of the whole.
+
+    Fail if a rule that blocks failed; else inconclusive if one is; else pass. A false pass of any
+    rule that must not pass has at most the chance alpha (intersection-union); a false fail of any
+    of them alpha in all (Bonferroni).
+
+    Args:
+        comparison: the candidate against the baseline.
+        policy: what is demanded.
+        holes: by metric, what unjudged documents could hide.
+        noise: by metric, the difference that the system shows against itself.
+        looks: how often these queries were looked at, this time included; 0 where they are not
+            pinned.
+        today: the day, for exceptions that expire.
+        drift: what changed since the baseline was saved; None where it was not saved.
+        admissions: by file, how the judges ended that it tells of.
+        wholes: by metric and slice, the numbers about all lists together.
+        aside: the candidate's lists for queries that rules name and nobody judged.
+        slices: by slice, states and latencies of its queries, where a rule counts them.
+
+    Raises:
+        UsageError: a margin below the noise floor; a slice that no query has; a rule about single
+            queries on a metric that has none.
+    """
+    corrected = policy["looks"] == "correct" and looks > 0  # Σ 6 / (π·look)² is 1, from the first
+    alpha = policy["alpha"] * (6 / (pi * looks) ** 2 if corrected else 1.0)
+    inferring = [
+        rule for rule in policy.rules if rule.tier == "block" and RULES[rule.kind].statistical
+    ]
+    evidence = Evidence(
+        comparison, alpha, max(1, len(inferring)), policy["power"], policy["interval"],
+        noise or {}, holes or {}, policy["flip"], today, drift,
+        admissions or {}, wholes or {}, aside, slices or {},
+    )  # fmt: skip
+    _refuse(policy, evidence)
+    ended = tuple(Ended(rule, RULES[rule.kind].decide(rule, evidence)) for rule in policy.rules)
+    notes = (*_notes(policy, evidence, looks), *comparison.warnings)
+    return Verdict(
+        verdict(ended),
+        ended,
+        comparison,
+        {
+            "qrels": comparison.qrels_sha256,
+            "baseline": comparison.baseline.sha256,
+            "candidate": comparison.candidate.sha256,
+            "policy": policy.sha256,
+        },
+        comparison.convention,
+        policy.source,
+        looks,
+        notes,
+        policy["inconclusive"],
+        (comparison.baseline.name, comparison.candidate.name),
+    )
+
+
+def verdict(ended: tuple[Ended, ...]) -> Status:
+    """What rules that block make together."""
+    blocking = {each.outcome.status for each in ended if each.rule.tier == "block"}
+    if "fail" in blocking:
+        return "fail"
+    return "inconclusive" if "inconclusive" in blocking else "pass"
+
+
+def _refuse(policy: Policy, evidence: Evidence) -> None:
+    for rule in policy.rules:
+        if rule.slice and (tag := rule.slice.partition("=")[0]) not in evidence.comparison.tags:
+            known = ", ".join(evidence.comparison.tags) or "none"
+            raise UsageError(
+                f"rule {rule.id}: no query has the tag {tag!r}; there are {known}; name a file of "
+                "tags in the policy or with --tags."
+            )
+        if rule.kind == "per_query" and (rule["metric"], rule.slice) in evidence.wholes:
+            raise UsageError(
+                f"rule {rule.id}: {rule['metric']} is one number for all lists, no query has one; "
+                "say noninferiority, improvement or floor."
+            )
+        floor = evidence.noise.get(rule.get("metric") or "")
+        margin = rule.get("margin")
+        if floor is not None and margin is not None and margin < floor:
+            raise UsageError(
+                f"rule {rule.id}: the margin {margin:g} is below the noise floor {floor:.4f} that "
+                f"the same system shows against itself in {rule['metric']}; raise the margin."
+            )
+
+
+def _notes(policy: Policy, evidence: Evidence, looks: int) -> list[str]:
+    share = evidence.alpha
+    told = [*_control(policy, evidence), *_skewed(policy, evidence)]
+    if looks and policy["looks"] == "correct":
+        told.append(f"look {looks} at these queries: alpha is {share:.2g} instead of "
+                    f"{policy['alpha']:g}, so that all looks together keep it")  # fmt: skip
+    elif looks >= MANY_LOOKS:
+        told.append(
+            f"look {looks} at these queries: whoever tunes against one set long enough passes by "
+            'chance; draw fresh queries, or say looks = "correct" in the policy'
+        )
+    return told
+
+
+def _control(policy: Policy, evidence: Evidence) -> list[str]:
+    """What is promised of errors, and what stands in brackets; nothing where no rule infers."""
+    if not any(RULES[rule.kind].statistical for rule in policy.rules):
+        return []
+    share, tests = evidence.alpha, evidence.tests
+    most = f"{100 * share:.2g}%"
+    together = f" over the {tests} blocking rules that infer" if tests > 1 else ""
+    errors = (
+        f"a false pass, of a candidate worse than a rule allows, has a chance of at most {most}, "
+        f"as every blocking rule must pass; a false fail one of at most {most}{together}"
+    )
+    level = f"{100 * (1 - share):.3g}% one-sided"
+    ends = f"the ends that a pass and a fail need, each at {level}"
+    if tests > 1:
+        other = f"{100 * (1 - share / tests):.3g}%"
+        ends = f"the end that a pass needs, at {level}, and the end that a fail needs, at {other}"
+    return [errors, f"in brackets: {ends}"]
+
+
+def _skewed(policy: Policy, evidence: Evidence) -> list[str]:
+    """Where the promise of alpha does not hold: a few great losses that a sample may miss."""
+    told = []
+    for metric in dict.fromkeys(rule.get("metric") for rule in policy.rules):
+        if metric is None:
+            continue
+        delta = evidence.gains(metric, None)
+        if isinstance(delta, Drawn):
+            continue
+        if len(delta) > 1 and float(skewness(delta)[0]) < -SKEWED:
+            told.append(
+                f"{metric}: a few queries lose much more than the others gain (skewness "
+                f"{float(skewness(delta)[0]):.1f}); where such losses are rare a sample may miss "
+                "them, and a false pass is more frequent than said; add a per_query rule"
+            )
+    return told
+
+
+def stale(  # noqa: PLR0917 - a verdict of so much
+    policy: Policy,
+    names: tuple[str, str],
+    drift: Drift,
+    reason: str,
+    after: str,
+    hashes: Mapping[str, str | None],
+) -> Verdict:
+    """The verdict where a baseline cannot be compared any more.
+
+    A drift rule of the policy ends as it demands; every other rule is inconclusive.
+    """
+    evidence = Evidence(cast("Comparison", None), drift=drift)
+    open_ = Outcome("inconclusive", reason, after)
+    ended = tuple(
+        Ended(rule, RULES[rule.kind].decide(rule, evidence) if rule.kind == "drift" else open_)
+        for rule in policy.rules
+    )
+    return Verdict(verdict(ended), ended, None, hashes, {}, policy.source,
+                   exit=policy["inconclusive"], names=names)  # fmt: skip

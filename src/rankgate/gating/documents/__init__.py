@@ -1,0 +1,1 @@
+"""The results of gating as tables and words."""

@@ -1,0 +1,183 @@
+"""Policies: what they may say, as text, Markdown or JSON schema; and what one demands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.present import as_json, as_markdown
+from rankgate.present.as_text import WIDTH
+from rankgate.present.grid import Grid, printable
+from rankgate.present.paragraphs import beside, indented
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rankgate.gating.declare import Kind, Parameter
+    from rankgate.gating.policies import Vocabulary
+    from rankgate.gating.policy import Policy
+
+FORMS = ("text", "json", "markdown", "schema")
+"""The forms of what policies may say, by the name that ``--format`` takes."""
+
+_TYPES = {"number": "number", "whole": "integer", "text": "string", "flag": "boolean",
+          "list": "array"}  # fmt: skip
+_ABOUT = {
+    "[gate]": "What holds for the gate as a whole; every line may be left out.",
+    "[lists]": "What metrics of lists need beside judgments and runs.",
+    "[[rules]]": "What every rule may say; then what its kind may say.",
+}
+
+
+def render_all(told: Vocabulary, form: str, width: int = WIDTH) -> str:
+    """All that a policy may say, in one of `FORMS`."""
+    if form in {"schema", "json"}:
+        return as_json.dumped(schema(told))
+    sections = [
+        ("[gate]", _ABOUT["[gate]"], told.settings),
+        ("[lists]", _ABOUT["[lists]"], told.lists),
+        ("[[rules]]", _ABOUT["[[rules]]"], told.common),
+        *((f'kind = "{kind.name}"', _title(kind), kind.parameters) for kind in told.kinds),
+    ]
+    if form == "markdown":
+        return "\n".join(_markdown(*each) for each in sections)
+    return "\n".join(_text(*each, width) for each in sections)
+
+
+def render(told: Policy, form: str, width: int = WIDTH) -> str:
+    """What one policy demands: text or JSON."""
+    if form != "text":
+        return as_json.dumped(_dict(told))
+    lines = [f"{printable(told.source)}: {len(told.rules)} rules\n"]
+    if any(told.lists[name] for name in ("train", "items", "obvious", "earlier")):
+        lines.append(beside(["[lists]"], [_said(told.lists)], [14], width))
+    for rule in told.rules:
+        place = f" where {rule.slice}" if rule.slice else ""
+        says = _said(rule.values)
+        head = f"{rule.id} ({rule.tier})"
+        lines.append(beside([rule.kind], [head + place, *([says] if says else [])], [14], width))
+    return "".join(lines)
+
+
+def schema(told: Vocabulary) -> dict[str, Any]:
+    """The JSON schema (2020-12) of a policy; editors check and complete TOML by it."""
+    rules = [
+        {
+            "title": kind.name,
+            "description": _title(kind),
+            "type": "object",
+            "properties": _properties((*_common(told, kind), *kind.parameters))
+            | {"kind": {"const": kind.name}},
+            "required": ["kind", *(p.name for p in kind.parameters if p.default == "required")],
+            "additionalProperties": False,
+        }
+        for kind in told.kinds
+    ]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "rankgate policy",
+        "type": "object",
+        "properties": {
+            "gate": _section("[gate]", told.settings),
+            "lists": _section("[lists]", told.lists),
+            "rules": {"type": "array", "minItems": 1, "items": {"oneOf": rules}},
+        },
+        "required": ["rules"],
+        "additionalProperties": False,
+    }
+
+
+def _common(told: Vocabulary, kind: Kind) -> list[Parameter]:
+    """What every rule may say, without the slice where the kind looks at none."""
+    return [each for each in told.common if kind.sliced or each.name != "slice"]
+
+
+def _section(name: str, parameters: Iterable[Parameter]) -> dict[str, Any]:
+    return {
+        "description": _ABOUT[name],
+        "type": "object",
+        "properties": _properties(parameters),
+        "additionalProperties": False,
+    }
+
+
+def _properties(parameters: Iterable[Parameter]) -> dict[str, Any]:
+    return {each.name: _property(each) for each in parameters}
+
+
+def _property(each: Parameter) -> dict[str, Any]:
+    told: dict[str, Any] = {"type": _TYPES[each.type], "description": each.about}
+    if each.choices:
+        told["enum"] = list(each.choices)
+    if each.low is not None:
+        told["minimum"] = each.low
+    if each.high is not None:
+        told["maximum"] = each.high
+    if each.default is not None and each.default != "required":
+        told["default"] = list(each.default) if each.type == "list" else each.default
+    return told
+
+
+def _title(kind: Kind) -> str:
+    infers = "infers from a sample of queries" if kind.statistical else "counts"
+    return f"{kind.title[0].upper()}{kind.title[1:]}; it {infers}."
+
+
+def _text(head: str, about: str, parameters: Iterable[Parameter], width: int) -> str:
+    rows = [
+        beside([each.name, _default(each)], [_about(each)], [12, 14], width - 2)
+        for each in parameters
+    ]
+    return beside([head], [about], [22], width) + indented("".join(rows))
+
+
+def _markdown(head: str, about: str, parameters: Iterable[Parameter]) -> str:
+    rows = tuple((p.name, _default(p), _about(p)) for p in parameters)
+    table = as_markdown.table(Grid(("key", "default", "what it says"), rows, frozenset(range(3))))
+    return f"### `{head}`\n\n{about}\n" + (f"\n{table}\n" if rows else "")
+
+
+def _default(each: Parameter) -> str:
+    if each.default == "required":
+        return "required"
+    return "" if each.default is None or each.default == () else _word(each.default)
+
+
+def _about(each: Parameter) -> str:
+    parts = [each.about]
+    lacking = [choice for choice in each.choices if choice not in each.about]
+    if lacking:
+        parts.append(f"one of {', '.join(each.choices)}")
+    if each.low is not None and each.high is not None:
+        parts.append(f"{each.low:g} to {each.high:g}")
+    elif each.low is not None:
+        parts.append(f"{each.low:g} or more")
+    return "; ".join(parts)
+
+
+def _said(values: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name} {_word(value)}"
+        for name, value in values.items()
+        if value is not None and value not in ((), [])
+    )
+
+
+def _word(value: Any) -> str:  # noqa: ANN401 - what TOML holds
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else printable(str(value))
+
+
+def _dict(told: Policy) -> dict[str, Any]:
+    return {
+        "schema_version": 1,
+        "source": told.source,
+        "sha256": told.sha256,
+        "gate": dict(told.settings),
+        "lists": dict(told.lists),
+        "rules": [
+            {"id": rule.id, "kind": rule.kind, "tier": rule.tier, "slice": rule.slice,
+             **rule.values}
+            for rule in told.rules
+        ],
+    }  # fmt: skip

@@ -1,0 +1,264 @@
+"""The gate: a policy, a baseline and a candidate to a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.comparison.compare import Rules, compared
+from rankgate.comparison.compared import latency_of, of_slice, states_of
+from rankgate.comparison.paired import Way
+from rankgate.data import read_run
+from rankgate.data.tags import tags_from
+from rankgate.errors import UsageError
+from rankgate.evaluation.conventions import chosen_convention
+from rankgate.evaluation.evaluate import DEFAULT_METRICS
+from rankgate.evaluation.list_inputs import Beside, Tables
+from rankgate.evaluation.scored_system import Scorer
+from rankgate.gating import baselines
+from rankgate.gating.admissions import admissions
+from rankgate.gating.decide import decide, stale
+from rankgate.gating.declare import Counted, Drift
+from rankgate.gating.impossible import refuse_impossible
+from rankgate.gating.list_rules import Beyond, apart, deepest, with_wholes
+from rankgate.gating.looks import place
+from rankgate.gating.policy import default, found, read
+from rankgate.recommenders.scorecard_slices import ACTIVITY, active
+from rankgate.scoring.ranked import ranked_of
+from rankgate.scoring.run_names import sides_apart
+from rankgate.unjudged.holes import holes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rankgate.data import Run
+    from rankgate.data.comparison import Side
+    from rankgate.gating.baselines import Saved
+    from rankgate.gating.declare import Hole
+    from rankgate.gating.policy import Policy
+    from rankgate.gating.verdict import Verdict
+    from rankgate.metrics.declare import Metric
+
+
+def gate(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    baseline: Any,  # noqa: ANN401 - a run, or the name or file of a saved baseline
+    candidate: Any,  # noqa: ANN401 - a run
+    policy: str | Path | Policy | None = None,
+    *,
+    tags: str | Path | pl.DataFrame | None = None,
+    noise: Sequence[Any] = (),
+    beside: Beside | None = None,
+    record: bool = True,
+    extra: Sequence[Metric] = (),
+    folder: Path = Path(),
+    today: str | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Verdict:
+    """Decide whether a candidate may replace a baseline.
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        baseline: a run as ``evaluate`` takes it; or the name of a saved baseline, or its file.
+        candidate: a run.
+        policy: a TOML file, a policy; without it ``rankgate.toml`` or ``[tool.rankgate]`` of
+            ``pyproject.toml`` in the folder, else the default policy.
+        tags: a file or a frame of tags; without it the policy's.
+        noise: further runs of the baseline's system, from which the noise floor is measured.
+        beside: what metrics of lists need: training, items, an obvious system, earlier lists;
+            what is not given is the policy's.
+        record: log this look beside the saved baseline; where that cannot be written, the verdict
+            says so.
+        extra: metrics that can be named beside those of the house.
+        folder: where the project is; saved baselines are below it.
+        today: the day, for exceptions that expire; as 2026-01-31.
+        on_progress: told what is being done.
+
+    Raises:
+        InputError: data or a policy that cannot be read, with file and line.
+        UsageError: unknown names, query sets that differ, a margin below the noise floor or as
+            wide as the metric's range.
+    """
+    say = on_progress or (lambda _: None)
+    rules, kept = _policy(policy, folder), folder / baselines.FOLDER
+    saved = baselines.pinned(str(baseline), kept) if isinstance(baseline, str | Path) else None
+    rankings, lists = apart(rules.metrics, chosen_convention(rules["convention"]), extra)
+    metrics = rankings or (saved.baseline.side.metrics if saved else DEFAULT_METRICS)
+    say("scoring the candidate")
+    scorer = Scorer.of(
+        qrels, metrics, rules["convention"], extra=extra, depth=max(rules.depth, deepest(lists)),
+        tags=_tags(tags, rules),
+    )  # fmt: skip
+    refuse_impossible(rules.rules, (*scorer.metrics, *lists.items()))
+    given = (beside or Beside()).filled(rules.lists, rules.folder)
+    tables = Tables.of(given) if lists or ACTIVITY in rules.slices else None
+    scorer = _with_activity(scorer, rules, tables)
+    run = read_run(candidate)
+    other = scorer.side(run)
+    if saved is not None and saved.baseline.side.qrels_sha256 != scorer.qrels.sha256:
+        return _stale(saved, other, rules)
+    say("scoring the baseline")
+    base = _chosen(saved, metrics, rules) if saved else scorer.side(baseline)
+    base, other = sides_apart([base, other], [None if saved else baseline, candidate])
+    way = Way(interval=_interval(rules), level=1 - rules["alpha"], power=rules["power"],
+              seed=rules["seed"])  # fmt: skip
+    again = [scorer.side(run) for run in noise]
+    beyond = Beyond.of(lists, scorer, [base, other, *again], given, tables)
+    (told,) = compared(beyond.scored(0, base), beyond.scored(1, other),
+                       Rules(way, unequal=rules["unequal"], slices=()))  # fmt: skip
+    wholes = beyond.wholes(told, rules, rules.lists["resamples"])
+    looks = place(saved.looks, other.sha256, other.qrels_sha256) if saved else 0
+    verdict = decide(
+        with_wholes(told, wholes, beyond.warnings), rules,
+        holes=_holes(scorer, base, other, rules),
+        noise=_noise(saved, [base, *again], rankings) | beyond.noise(len(again)),
+        wholes=wholes,
+        aside=_aside(rules, scorer, run),
+        slices=_slices(rules, base, other),
+        looks=looks,
+        today=today or datetime.now(UTC).strftime("%Y-%m-%d"),
+        drift=_drift(base, other) if saved else None,
+        admissions=admissions(rules),
+    )  # fmt: skip
+    return _logged(verdict, saved, other, record=record) if saved else verdict
+
+
+def _logged(verdict: Verdict, saved: Saved, candidate: Side, *, record: bool) -> Verdict:
+    """The verdict, its look on disk; or with a note that it is not."""
+    why = "as it was asked"
+    if record:
+        try:
+            baselines.record(saved, candidate, verdict.policy, verdict.verdict)
+        except OSError as error:
+            why = f"{error.strerror}: {error.filename}"
+        else:
+            return verdict
+    return replace(verdict, notes=(*verdict.notes, f"this look was not logged ({why})"))
+
+
+def _policy(policy: str | Path | Policy | None, folder: Path) -> Policy:
+    if isinstance(policy, str | Path):
+        return read(policy)
+    if policy is not None:
+        return policy
+    place = found(folder)
+    return read(place) if place else default()
+
+
+def _tags(tags: str | Path | pl.DataFrame | None, rules: Policy) -> pl.DataFrame | None:
+    if isinstance(tags, pl.DataFrame):
+        return tags
+    if tags is not None:
+        return tags_from(tags)
+    return tags_from(rules.folder / rules["tags"]) if rules["tags"] else None
+
+
+def _with_activity(scorer: Scorer, rules: Policy, tables: Tables | None) -> Scorer:
+    """Tags that say who is new, light and heavy, where a rule asks for it and training is there."""
+    if ACTIVITY not in rules.slices or tables is None or tables.train is None:
+        return scorer
+    users = scorer.qrels.table["query_id"].unique().sort()
+    told = pl.DataFrame({"query_id": users, ACTIVITY: active(users, tables.train)})
+    if scorer.tags is not None and ACTIVITY not in scorer.tags.columns:
+        told = scorer.tags.join(told, on="query_id", how="full", coalesce=True)
+    elif scorer.tags is not None:
+        told = scorer.tags
+    return replace(scorer, tags=told)
+
+
+def _interval(rules: Policy) -> str:
+    return str(rules["interval"])
+
+
+def _chosen(saved: Saved, metrics: Sequence[str], rules: Policy) -> Side:
+    """The saved side with the metrics of the policy.
+
+    Raises:
+        UsageError: it was saved without one of them, or with shorter lists.
+    """
+    side = saved.baseline.side
+    lacking = [metric for metric in metrics if metric not in side.metrics]
+    if lacking:
+        raise UsageError(
+            f"the baseline {saved.baseline.name} was saved without {', '.join(lacking)}; save it "
+            f"anew: rankgate baseline save {saved.baseline.name} QRELS RUN --force, with "
+            f"{' '.join(f'-m {metric}' for metric in metrics)}."
+        )
+    if side.depth < rules.depth:
+        raise UsageError(
+            f"the baseline {saved.baseline.name} has lists of {side.depth} documents, and the "
+            f"policy looks at {rules.depth}; save it anew: rankgate baseline save "
+            f"{saved.baseline.name} QRELS RUN --force --depth {rules.depth}."
+        )
+    scores = side.scores.filter(pl.col("metric").is_in(list(metrics)))
+    return replace(side, metrics=tuple(metrics), scores=scores)
+
+
+def _stale(saved: Saved, candidate: Side, rules: Policy) -> Verdict:
+    """Other judgments than the baseline was scored by: what changed is not the system alone."""
+    side, drift = saved.baseline.side, _drift(saved.baseline.side, candidate)
+    reason = (
+        f"the baseline {saved.baseline.name} was scored by other judgments "
+        f"({side.qrels_sha256[:12]}) than the candidate ({candidate.qrels_sha256[:12]}): "
+        f"{drift.words}"
+    )
+    after = (
+        f"save it anew by these judgments: rankgate baseline save {saved.baseline.name} QRELS RUN "
+        "--force"
+    )
+    hashes = {
+        "qrels": candidate.qrels_sha256, "baseline": side.sha256, "candidate": candidate.sha256,
+        "policy": rules.sha256,
+    }  # fmt: skip
+    return stale(rules, (saved.baseline.name, candidate.name), drift, reason, after, hashes)
+
+
+def _drift(saved: Side, now: Side) -> Drift:
+    """What changed between the judgments that a side was saved by and those of today."""
+    then, today = (set(side.queries["query_id"].to_list()) for side in (saved, now))
+    both = saved.lists.join(now.lists, on=["query_id", "doc_id"], how="inner")
+    other = both.filter(pl.col("grade").ne_missing(pl.col("grade_right")))
+    return Drift(
+        len(then), tuple(sorted(then - today)), tuple(sorted(today - then)),
+        saved.qrels_sha256 != now.qrels_sha256, len(other),
+    )  # fmt: skip
+
+
+def _noise(saved: Saved | None, sides: Sequence[Side], metrics: Sequence[str]) -> dict[str, float]:
+    """The floor that the baseline has recorded, or that further runs of its system show."""
+    floor = dict(saved.baseline.noise) if saved else {}
+    if len(sides) > 1:
+        floor |= {metric: baselines.spread(metric, sides) for metric in metrics}
+    return floor
+
+
+def _aside(rules: Policy, scorer: Scorer, run: Run) -> pl.DataFrame | None:
+    """The run's lists for queries that rules name and nobody judged."""
+    named = {str(rule["query"]) for rule in rules.rules if rule.get("query")}
+    left = sorted(named - set(scorer.index.query_ids))
+    return ranked_of(run, pl.Series(left), rules.depth, scorer.how) if left else None
+
+
+def _slices(rules: Policy, base: Side, other: Side) -> dict[str, Counted]:
+    """States and latencies of the slices that rules count them of."""
+    named = {rule.slice for rule in rules.rules if rule.kind in {"states", "latency"}}
+    told = {}
+    for slice_ in sorted(named - {None}, key=str):
+        sides = of_slice(base, other, str(slice_))
+        told[str(slice_)] = Counted(states_of(*sides), latency_of(*sides))
+    return told
+
+
+def _holes(scorer: Scorer, base: Side, other: Side, rules: Policy) -> dict[str, Hole]:
+    if rules["holes"] == "ignore":
+        return {}
+    margins = {
+        rule["metric"]: rule["margin"] or 0.0
+        for rule in rules.rules
+        if rule.kind == "noninferiority"
+    }
+    return holes_of(scorer, base, other, margins, seed=rules["seed"])

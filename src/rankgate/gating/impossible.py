@@ -1,0 +1,41 @@
+"""What rules demand that no value of their metric can meet, or every value meets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rankgate.gating.declare import Rule
+    from rankgate.metrics.declare import Metric
+
+_DIFFERENCES = {"noninferiority": "margin", "improvement": "by", "per_query": "max_drop"}
+"""Of each kind of rule the parameter that a difference is held against."""
+
+
+def refuse_impossible(rules: Iterable[Rule], metrics: Iterable[tuple[str, Metric]]) -> None:
+    """Stop where a rule could only end one way, whatever the systems do.
+
+    Raises:
+        UsageError: a margin as wide as the metric's range, a floor outside of it.
+    """
+    bounds = {label: (each.low, each.high) for label, each in metrics}
+    for rule in rules:
+        low, high = bounds.get(rule.get("metric") or "", (0.0, None))
+        if high is None:
+            continue
+        reach = f"{rule['metric']} lies between {low:g} and {high:g}"
+        name = _DIFFERENCES.get(rule.kind, "")
+        if name and (rule.get(name) or 0.0) >= high - low:
+            raise UsageError(
+                f"rule {rule.id}: {name} = {rule[name]:g} is impossible; {reach}, and no "
+                "difference is larger."
+            )
+        if rule.kind == "floor":
+            for name in ("at_least", "at_most"):
+                bound = rule.get(name)
+                if bound is not None and not low <= bound <= high:
+                    raise UsageError(f"rule {rule.id}: {name} = {bound:g} is impossible; {reach}.")

@@ -1,0 +1,42 @@
+"""The judge that made the judgments was held against people, and admitted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.gating.declare import REQUIRED, Kind, Outcome, Parameter
+
+if TYPE_CHECKING:
+    from rankgate.gating.declare import Evidence, Rule
+
+_SAVE = "hold the judge against people: rankgate admit PEOPLE JUDGE --format json -o {}"
+
+
+def decide(rule: Rule, evidence: Evidence) -> Outcome:
+    """As the admission ended, if it is of these judgments."""
+    told = evidence.admissions[rule["file"]]
+    after = _SAVE.format(rule["file"])
+    if told.sha256 != evidence.comparison.qrels_sha256:
+        reason = (
+            f"{rule['file']} tells of other judgments of {told.judge} ({told.sha256[:12]}) than "
+            f"these ({evidence.comparison.qrels_sha256[:12]})"
+        )
+        return Outcome("inconclusive", reason, after)
+    if told.verdict == "pass":
+        return Outcome("pass", f"{told.judge} was held against people and admitted")
+    if told.verdict == "fail":
+        return Outcome("fail", f"{told.judge} was held against people and refused",
+                       "gate on judgments by people, or mend the judge")  # fmt: skip
+    return Outcome("inconclusive", f"{told.judge} was held against people, who could not tell",
+                   "let people judge more of the same pairs")  # fmt: skip
+
+
+KIND = Kind(
+    "admitted",
+    "the judge behind the judgments was held against people and admitted",
+    (
+        Parameter("file", "text", "what rankgate admit --format json wrote, beside the policy",
+                  REQUIRED),
+    ),
+    decide,
+)  # fmt: skip

@@ -1,0 +1,97 @@
+"""Assertions about single queries, as a behavioural test makes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.gating.declare import REQUIRED, Kind, Outcome, Parameter
+
+if TYPE_CHECKING:
+    from rankgate.gating.declare import Evidence, Rule
+
+_QUERY = Parameter("query", "text", "the id of the query, judged or not", REQUIRED)
+_DOC = Parameter("doc", "text", "the id of the document", REQUIRED)
+_DEEPER = "say a larger depth in [gate], or see whether the ids are right"
+
+
+def must_have(rule: Rule, evidence: Evidence) -> Outcome:
+    """The document is among the first."""
+    rank = _rank(rule["query"], rule["doc"], evidence)
+    good = rank is not None and rank <= rule["within"]
+    where = f"at rank {rank}" if rank else f"not among the first {evidence.comparison.depth}"
+    reason = f"{rule['doc']} is {where} for {rule['query']}; it must be within {rule['within']}"
+    return _ended(rule, evidence, reason, good=good)
+
+
+def must_not_have(rule: Rule, evidence: Evidence) -> Outcome:
+    """The document is not among the first."""
+    rank = _rank(rule["query"], rule["doc"], evidence)
+    good = rank is None or rank > rule["within"]
+    where = f"at rank {rank}" if rank else f"not among the first {evidence.comparison.depth}"
+    reason = f"{rule['doc']} is {where} for {rule['query']}; it must not be within {rule['within']}"
+    return _ended(rule, evidence, reason, good=good)
+
+
+def order(rule: Rule, evidence: Evidence) -> Outcome:
+    """One document stands above another; beyond the depth of the lists nobody can tell."""
+    first, then = (_rank(rule["query"], rule[name], evidence) for name in ("above", "below"))
+    deep = f"not among the first {evidence.comparison.depth}"
+    told = [f"{rule[name]} is {f'at rank {rank}' if rank else deep}" for name, rank in
+            (("above", first), ("below", then))]  # fmt: skip
+    reason = f"for {rule['query']} {' and '.join(told)}; {rule['above']} must stand above"
+    ended = _ended(rule, evidence, reason, good=first is not None and (not then or first < then))
+    if first is None and then is None and ended.n:
+        return replace(ended, status="inconclusive", next=_DEEPER)
+    return ended
+
+
+def _rank(query: str, doc: str, evidence: Evidence) -> int | None:
+    own = evidence.comparison.lists.filter(pl.col("system") == "candidate")
+    for table in (own, evidence.aside):
+        if table is not None:
+            found = table.filter((pl.col("query_id") == query) & (pl.col("doc_id") == doc))["rank"]
+            if len(found):
+                return int(found[0])
+    return None
+
+
+def _ended(rule: Rule, evidence: Evidence, reason: str, *, good: bool) -> Outcome:
+    told = evidence.comparison
+    tables = (told.queries, told.lists, evidence.aside)
+    if not any(table is not None and rule["query"] in table["query_id"] for table in tables):
+        reason = f"query {rule['query']} is neither judged nor in the candidate's run"
+        return Outcome("inconclusive", reason, "see whether its id is right", n=0)
+    look = f"look at it side by side (rankgate compare --query {rule['query']})"
+    return Outcome("pass" if good else "fail", reason, "" if good else look, n=1,
+                   queries=(rule["query"],))  # fmt: skip
+
+
+def _within(about: str) -> Parameter:
+    return Parameter("within", "whole", about, 10, 1)
+
+
+MUST_HAVE = Kind(
+    "must_have",
+    "a document is among the first of a query",
+    (_QUERY, _DOC, _within("the last rank at which it may stand")),
+    must_have,
+)
+MUST_NOT_HAVE = Kind(
+    "must_not_have",
+    "a document is not among the first of a query",
+    (_QUERY, _DOC, _within("the last rank at which it must not stand")),
+    must_not_have,
+)
+ORDER = Kind(
+    "order",
+    "one document stands above another",
+    (
+        _QUERY,
+        Parameter("above", "text", "the document that must stand above", REQUIRED),
+        Parameter("below", "text", "the document that must stand below, or not at all", REQUIRED),
+    ),
+    order,
+)

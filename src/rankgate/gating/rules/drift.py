@@ -1,0 +1,37 @@
+"""The queries and judgments are those that a saved baseline was scored by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.gating.declare import Kind, Outcome, Parameter
+
+if TYPE_CHECKING:
+    from rankgate.gating.declare import Evidence, Rule
+
+
+def decide(rule: Rule, evidence: Evidence) -> Outcome:
+    """Fail where judgments changed, or where more queries came or went than may."""
+    drift = evidence.drift
+    if drift is None:
+        return Outcome("pass", "both systems are scored now, by the same judgments")
+    if not drift.queries and not drift.judgments:
+        return Outcome("pass", f"{drift.then} queries and their judgments are as they were saved")
+    over = drift.share > rule["queries"] or (drift.judgments and rule["judgments"])
+    ends = f"since the baseline was saved {drift.words}"
+    if not over:
+        return Outcome("pass", f"{ends}; the policy allows it", queries=drift.queries)
+    return Outcome("fail", ends, "save the baseline anew by these judgments", queries=drift.queries)
+
+
+KIND = Kind(
+    "drift",
+    "queries and judgments are those that the saved baseline was scored by",
+    (
+        Parameter("queries", "number", "the largest share of queries that may have come or gone",
+                  0.0, 0.0, 1.0),
+        Parameter("judgments", "flag", "whether other judgments of the same queries fail it",
+                  default=True),
+    ),
+    decide,
+)  # fmt: skip

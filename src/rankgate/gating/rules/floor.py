@@ -1,0 +1,86 @@
+"""An absolute floor under the candidate's value, or a ceiling above it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.gating.bounds import SLACK, held
+from rankgate.gating.declare import REQUIRED, Kind, Outcome, Parameter
+from rankgate.gating.whole import Drawn
+from rankgate.gating.words import measured, number
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rankgate.gating.bounds import Held
+    from rankgate.gating.declare import Evidence, Rule
+
+
+def decide(rule: Rule, evidence: Evidence) -> Outcome:
+    """By the interval of the candidate's value, or by the value alone."""
+    metric, least = rule["metric"], rule["at_least"]
+    ceiling = least is None
+    bound, kind = (rule["at_most"], "ceiling") if ceiling else (least, "floor")
+    values = evidence.own(metric, rule.slice)
+    where = f" for {rule.slice}" if rule.slice else ""
+    if not isinstance(values, Drawn) and not len(values):
+        return Outcome("inconclusive", f"no query{where} has a value of {metric}",
+                       "judge some queries", n=0)  # fmt: skip
+    told = _held(values, bound, evidence, ceiling=ceiling)
+    figures: dict[str, Any] = {"n": told.n, "low": told.low, "high": told.high, "mde": told.mde}
+    mend = "lower it" if ceiling else "raise it"
+    good, bad = ("below", "above") if ceiling else ("above", "below")
+    if rule["by"] == "mean" and told.mean is not None:
+        kept = told.mean <= bound + SLACK if ceiling else told.mean >= bound - SLACK
+        reason = (
+            f"{metric} {measured(told.mean, bound)}{where}: {'not ' * kept}{bad} the {kind} "
+            f"{number(bound)}, by the mean alone"
+        )
+        return Outcome("pass" if kept else "fail", reason, "" if kept else mend, **figures)
+    units = "users" if isinstance(values, Drawn) else "queries"
+    if told.why:
+        return Outcome(
+            "inconclusive",
+            f"{rule.slice}: {told.why}" if rule.slice else told.why,
+            f"add {units}",
+            **figures,
+        )
+    says = {"pass": f": {good}", "fail": f": {bad}",
+            "inconclusive": f" does not tell whether it is {good}"}[told.status]  # fmt: skip
+    ends = f"[{measured(told.low, bound)}, {measured(told.high, bound)}]"
+    reason = f"{metric} {measured(told.mean)} {ends}{where}{says} the {kind} {number(bound)}"
+    wrong = "low" if ceiling else "high"
+    more = f"add about {told.more:,} {units} like these" if told.more else f"add {units}"
+    after = {"pass": "", "fail": f"{mend}, or the {kind} was too {wrong}", "inconclusive": more}
+    return Outcome(told.status, reason, after[told.status], **figures)
+
+
+def _held(
+    values: NDArray[np.float64] | Drawn, bound: float, evidence: Evidence, *, ceiling: bool
+) -> Held:
+    """Held against a floor, or turned against a ceiling."""
+    if not ceiling:
+        return held(values, bound, evidence)
+    return held(-values, -bound, evidence).turned
+
+
+KIND = Kind(
+    "floor",
+    "the candidate's value is at least so high, or at most",
+    (
+        Parameter("metric", "text", "the metric, such as nDCG@10", REQUIRED),
+        Parameter("at_least", "number", "the floor"),
+        Parameter("at_most", "number", "the ceiling, for what is better when lower"),
+        Parameter(
+            "by",
+            "text",
+            "interval: for queries like these; mean: for these queries alone",
+            "interval",
+            choices=("interval", "mean"),
+        ),
+    ),
+    decide,
+    statistical=True,
+    sliced=True,
+)

@@ -1,0 +1,53 @@
+"""How long queries take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.gating.bounds import SLACK
+from rankgate.gating.declare import Kind, Outcome, Parameter
+from rankgate.gating.words import decimals
+
+if TYPE_CHECKING:
+    from rankgate.gating.declare import Evidence, Rule
+
+_MISSING = "say latency_ms in RUN.meta.jsonl beside the run, or in a column of a CSV or Parquet run"
+
+
+def decide(rule: Rule, evidence: Evidence) -> Outcome:
+    """Compare a quantile with a ceiling in milliseconds, and with the baseline's."""
+    rows = {row["system"]: row for row in evidence.counted(rule.slice).latency.to_dicts()}
+    where = f" for {rule.slice}" if rule.slice else ""
+    name, most, ratio = rule["quantile"], rule["max_ms"], rule["max_ratio"]
+    if "candidate" not in rows:
+        return Outcome("inconclusive", f"the candidate's run says no latencies{where}", _MISSING)
+    own = rows["candidate"][name]
+    bounds = [most] * (most is not None)
+    told, over = f"{name}{where} is {own:.{decimals(own, bounds, 1)}f} ms", []
+    if most is not None and own > most + SLACK:
+        over.append(f"at most {most:g} ms are allowed")
+    if ratio is not None:
+        if "baseline" not in rows:
+            return Outcome("inconclusive", f"the baseline says no latencies{where}", _MISSING)
+        base = rows["baseline"][name]
+        told += f", the baseline's {base:.1f} ms"
+        if own > ratio * base + SLACK:
+            over.append(f"at most {ratio:g} times the baseline's is allowed")
+    if over:
+        return Outcome("fail", f"{told}; {' and '.join(over)}", "find what made it slower",
+                       n=rows["candidate"]["n"])  # fmt: skip
+    return Outcome("pass", told, n=rows["candidate"]["n"])
+
+
+KIND = Kind(
+    "latency",
+    "queries do not take too long, where runs say how long they took",
+    (
+        Parameter("quantile", "text", "p50, p90, p95 or p99", "p95",
+                  choices=("p50", "p90", "p95", "p99")),
+        Parameter("max_ms", "number", "the largest quantile in milliseconds", None, 0.0),
+        Parameter("max_ratio", "number", "the largest quantile over the baseline's", None, 0.0),
+    ),
+    decide,
+    sliced=True,
+)  # fmt: skip

@@ -1,0 +1,89 @@
+"""No single query, or only few, may drop far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.gating.bounds import SLACK
+from rankgate.gating.declare import REQUIRED, Kind, Outcome, Parameter
+from rankgate.gating.words import number
+
+if TYPE_CHECKING:
+    from rankgate.gating.declare import Evidence, Rule
+
+_SHOWN = 5
+
+
+def decide(rule: Rule, evidence: Evidence) -> Outcome:
+    """Count the queries that drop too far; exceptions count until their day is over."""
+    table = evidence.queries(rule["metric"], rule.slice)
+    excused, expired = _allowed(rule["allow"] or [], evidence.today)
+    lower = evidence.lower(rule["metric"])
+    gain = -pl.col("delta") if lower else pl.col("delta")
+    dropped = table.filter(gain < -rule["max_drop"] - SLACK)
+    counted = dropped.filter(~pl.col("query_id").is_in(list(excused)))
+    queries = tuple(counted["query_id"].to_list())
+    most, n = rule["at_most"], len(table)
+    if not n:
+        where = f" with {rule.slice}" if rule.slice else ""
+        return Outcome("inconclusive", f"no query{where} has a value on both sides",
+                       "see whether the tags are right", n=0)  # fmt: skip
+    shown = ", ".join(
+        f"{row['query_id']} ({row['delta']:+.3f})" for row in counted.head(_SHOWN).to_dicts()
+    )
+    more = ", …" if len(counted) > _SHOWN else ""
+    reason = (
+        f"{len(counted)} of {n} queries {_falls(lower, len(counted))} by more than "
+        f"{number(rule['max_drop'])} in {rule['metric']}, at most {most} may"
+        + (f": {shown}{more}" if len(counted) else "")
+    )
+    if len(dropped) > len(counted):
+        reason += f"; {len(dropped) - len(counted)} excused"
+    if expired:
+        reason += f"; the exception for {', '.join(expired)} is over"
+    good = len(counted) <= most
+    after = "" if good else "look at these queries side by side (rankgate compare --query ID)"
+    return Outcome("pass" if good else "fail", reason, after, n=n, queries=queries)
+
+
+def _falls(lower: bool, count: int) -> str:  # noqa: FBT001 - of the metric
+    word = "rise" if lower else "drop"
+    return f"{word}s" if count == 1 else word
+
+
+def _allowed(allow: list[Any], today: str) -> tuple[set[str], list[str]]:
+    """Excused queries, and those whose exception is over."""
+    excused, expired = set(), []
+    for each in allow:
+        query, until = (each, "") if isinstance(each, str) else (each["query"], str(each["until"]))
+        if until and today > until:
+            expired.append(query)
+        else:
+            excused.add(query)
+    return excused, expired
+
+
+KIND = Kind(
+    "per_query",
+    "no query, or at most so many, drops by more than so much",
+    (
+        Parameter("metric", "text", "the metric, such as nDCG@10", REQUIRED),
+        Parameter(
+            "max_drop",
+            "number",
+            "the largest loss of one query; a rise where less is better",
+            REQUIRED,
+            0.0,
+        ),
+        Parameter("at_most", "whole", "how many queries may lose more", 0, 0),
+        Parameter(
+            "allow",
+            "list",
+            'excused queries, each with its last day: {query = "q7", until = "2026-12-31"}',
+        ),
+    ),
+    decide,
+    sliced=True,
+)

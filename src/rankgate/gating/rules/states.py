@@ -1,0 +1,65 @@
+"""How many queries return nothing, or fail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.gating.bounds import SLACK
+from rankgate.gating.declare import Kind, Outcome, Parameter
+from rankgate.gating.words import limit, percent
+
+if TYPE_CHECKING:
+    from rankgate.gating.declare import Evidence, Rule
+
+_WORDS = {"zero": "return nothing", "failed": "fail", "not_run": "were not run"}
+_SYSTEMS = ("baseline", "candidate")
+
+
+def decide(rule: Rule, evidence: Evidence) -> Outcome:
+    """Compare the share of queries in a state with a ceiling, and with the baseline's share."""
+    states = evidence.counted(rule.slice).states
+    where = f" for {rule.slice}" if rule.slice else ""
+    most, more = rule["at_most"], rule["more"]
+    share, counted, n = {}, {}, 0
+    for system in _SYSTEMS:
+        own = states.filter(pl.col("system") == system)
+        some = int(own.filter(pl.col("state") == rule["state"])["queries"].sum())
+        total = int(own["queries"].sum())
+        if not total:
+            return Outcome("inconclusive", f"the {system} was asked no query{where}",
+                           "see whether the tags are right" if where else "ask some queries",
+                           n=0)  # fmt: skip
+        share[system], n = some / total, total
+        bounds = [most] * (most is not None)
+        counted[system] = f"{some} of the {system}'s {total}", percent(share[system], *bounds)
+    (now, part), (then, before) = counted["candidate"], counted["baseline"]
+    asked = "query" if n == 1 else "queries"
+    told = f"{now} {asked}{where} ({part}) {_WORDS[rule['state']]}, {then} ({before})"
+    limits = (
+        {} if most is None else {f"at most {limit(most)} may": share["candidate"] <= most + SLACK}
+    )
+    if more is not None:
+        rise = share["candidate"] - share["baseline"]
+        limits[f"at most {limit(more)} more than of the baseline may"] = rise <= more + SLACK
+    over = [words for words, kept in limits.items() if not kept]
+    if over:
+        reason = f"{told}; {' and '.join(over)}"
+        return Outcome("fail", reason, "see why these queries changed", n=n)
+    return Outcome("pass", f"{told}; {' and '.join(limits)}", n=n)
+
+
+KIND = Kind(
+    "states",
+    "few queries return nothing or fail",
+    (
+        Parameter("state", "text", "zero (nothing returned), failed or not_run", "zero",
+                  choices=("zero", "failed", "not_run")),
+        Parameter("at_most", "number", "the largest share of queries", None, 0.0, 1.0),
+        Parameter("more", "number", "the largest rise of the share over the baseline's", None, 0.0,
+                  1.0),
+    ),
+    decide,
+    sliced=True,
+)  # fmt: skip

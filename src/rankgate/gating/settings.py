@@ -1,0 +1,52 @@
+"""What a policy may say outside of its rules' own parameters."""
+
+from __future__ import annotations
+
+from rankgate.gating.declare import REQUIRED, TIERS, Parameter
+from rankgate.gating.rules import RULES
+
+SETTINGS = (
+    Parameter("convention", "text", "whose rules the numbers follow", "trec"),
+    Parameter("metrics", "list", "metrics to report beside those that rules name", ()),
+    Parameter("alpha", "number", "the chance of a false pass that is allowed", 0.05, 0.0001, 0.5),
+    Parameter("power", "number", "that detectable differences are for", 0.8, 0.01, 0.9999),
+    Parameter("interval", "text", "how intervals are made", "t",
+              choices=("t", "bca", "percentile")),
+    Parameter("depth", "whole", "how far lists are looked at", 10, 1),
+    Parameter("seed", "whole", "of everything that is drawn", 0, 0),
+    Parameter("unequal", "text", "what queries are that only one system ran", "refuse",
+              choices=("refuse", "zero", "drop")),
+    Parameter("tags", "text", "a file of tags, beside the policy: CSV or JSONL with query_id"),
+    Parameter("inconclusive", "text", "what an inconclusive gate exits as", "inconclusive",
+              choices=("inconclusive", "pass", "fail")),
+    Parameter("looks", "text", "what repeated looks at pinned queries do: warn, or correct alpha "
+              "by 6/(pi * look)^2", "warn", choices=("warn", "correct")),
+    Parameter("holes", "text", "whether unjudged documents may leave a rule open: estimate asks "
+              "how probably they turn it; ignore does not", "estimate",
+              choices=("estimate", "ignore")),
+    Parameter("flip", "number", "the probability of such a turn above which nothing is decided",
+              0.1, 0.0, 1.0),
+)  # fmt: skip
+"""What ``[gate]`` may say."""
+
+LISTS = (
+    Parameter("train", "text", "the log that systems learned from, beside the policy"),
+    Parameter("items", "text", "a table of items, beside the policy: item_id and columns"),
+    Parameter("features", "list", "columns of items with numbers", ()),
+    Parameter("category", "text", "a column of items with categories, several between bars"),
+    Parameter("group", "text", "a column of items with the group whose exposure counts"),
+    Parameter("obvious", "text", "the run of an obvious system, beside the policy"),
+    Parameter("earlier", "text", "what users were shown at an earlier time, a run beside the "
+              "policy"),
+    Parameter("resamples", "whole", "of users, for numbers about all lists together", 1000, 100),
+)  # fmt: skip
+"""What ``[lists]`` may say: what metrics of lists need beside judgments and runs."""
+
+COMMON = (
+    Parameter("id", "text", "the rule's name, unique", None),
+    Parameter("kind", "text", "what it demands", REQUIRED, choices=tuple(RULES)),
+    Parameter("tier", "text", "whether it blocks, warns or informs", "block", choices=TIERS),
+    Parameter("slice", "text", "the queries it looks at, as tag=value; not for rules on one query, "
+              "drift and admitted"),
+)  # fmt: skip
+"""What every ``[[rules]]`` may say."""

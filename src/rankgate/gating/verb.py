@@ -1,0 +1,112 @@
+"""The verb ``gate``, whose verdict shows itself in a notebook."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.evaluation.list_inputs import EVERY, Beside
+from rankgate.gating.documents import verdict, verdict_html
+from rankgate.gating.gate import gate as gated
+from rankgate.gating.verdict import Verdict as Told
+from rankgate.present import as_html
+from rankgate.reports.notebook.reporting import Reported
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from rankgate.gating.policy import Policy
+    from rankgate.metrics.declare import Metric
+
+
+@dataclass(frozen=True)
+class Verdict(Told, Reported):
+    """Pass, fail or inconclusive, rule by rule; shows itself as a table."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the verdict is pass; an inconclusive one is not."""
+        return self.verdict == "pass"
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a line."""
+        return verdict.headline(self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a verdict is not yes or no, it may be inconclusive; ask .passed.")
+
+    def __str__(self) -> str:
+        return verdict.render(self, "text")
+
+    def html(self) -> str:
+        """The whole page, self-contained, as ``rankgate gate --format html`` writes it."""
+        return verdict_html.page(self)
+
+    def _repr_html_(self) -> str:
+        parts = [as_html.paragraph(verdict.headline(self)), as_html.table(verdict.rules(self))]
+        if self.queries:
+            parts.append(as_html.table(verdict.worst(self)))
+        return "".join(parts) + "".join(map(as_html.paragraph, self.notes))
+
+
+def gate(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    baseline: Any,  # noqa: ANN401 - a run, or the name or file of a saved baseline
+    candidate: Any,  # noqa: ANN401 - a run
+    policy: str | Path | Policy | None = None,
+    *,
+    tags: str | Path | pl.DataFrame | None = None,
+    noise: Sequence[Any] = (),
+    train: Any = None,  # noqa: ANN401 - a path or a frame
+    items: Any = None,  # noqa: ANN401 - as above
+    features: Sequence[str] = (),
+    category: str | None = None,
+    group: str | None = None,
+    obvious: Any = None,  # noqa: ANN401 - a run
+    earlier: Any = None,  # noqa: ANN401 - a run
+    record: bool = True,
+    extra: Sequence[Metric] = (),
+    folder: str | Path = ".",
+) -> Verdict:
+    """Decide whether a candidate may replace a baseline.
+
+    Args:
+        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``.
+        baseline: a run: a path, a frame, ``{query: {doc: score}}``; or the name of a saved
+            baseline, or its file.
+        candidate: a run.
+        policy: a TOML file, or what ``rankgate.gating.policy.parsed`` made of a text; without it
+            ``rankgate.toml`` or ``[tool.rankgate]`` of ``pyproject.toml`` in the folder, else
+            nDCG@10 may lose no more than 0.02.
+        tags: a file or a frame with ``query_id`` and a column for each tag.
+        noise: further runs of the baseline's system, from which the noise floor is measured.
+        train: the log that systems learned from; it and what follows are for metrics of lists,
+            and what is not given is the policy's.
+        items: a table of items.
+        features: its columns of numbers.
+        category: its column of categories, several between bars.
+        group: its column of groups.
+        obvious: the run of an obvious system, such as the most popular items.
+        earlier: what users were shown at an earlier time.
+        record: log this look beside the saved baseline.
+        extra: metrics of one's own that the policy names.
+        folder: where the project is, its policy, and its saved baselines below it.
+
+    Raises:
+        InputError: data or a policy that cannot be read, with file and line.
+        UsageError: unknown names, query sets that differ, a margin below the noise floor.
+
+    >>> qrels = {f"q{i}": {"a": 1} for i in range(20)}
+    >>> run = {query: {"a": 2.0, "b": 1.0} for query in qrels}
+    >>> gate(qrels, run, run).verdict
+    'pass'
+    """
+    shown = None if earlier is None else {EVERY: earlier}
+    beside = Beside(train, items, tuple(features), category, group, obvious, shown)
+    told = gated(qrels, baseline, candidate, policy, tags=tags, noise=noise, beside=beside,
+                 record=record, extra=extra, folder=Path(folder))  # fmt: skip
+    return Verdict(**{each.name: getattr(told, each.name) for each in fields(told)})

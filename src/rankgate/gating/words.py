@@ -1,0 +1,186 @@
+"""The sentences in which rules say how they ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.gating.bounds import SLACK
+from rankgate.gating.declare import Outcome
+from rankgate.gating.whole import Drawn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rankgate.gating.bounds import Held
+    from rankgate.gating.declare import Evidence, Rule
+
+_MOST = 9  # decimals
+
+
+def number(value: float | None) -> str:
+    """What a policy says, as short as it can be said; four decimals at most.
+
+    >>> number(0.01), number(0.123456), number(None)
+    ('0.01', '0.1235', 'unknown')
+    """
+    return "unknown" if value is None else f"{value:.4f}".rstrip("0").rstrip(".") or "0"
+
+
+def measured(value: float | None, *bounds: float) -> str:
+    """What was measured: four decimals, more where it would look like a bound that it is not at.
+
+    >>> measured(0.25), measured(0.69996, 0.7), measured(None)
+    ('0.2500', '0.69996', 'unknown')
+    """
+    return "unknown" if value is None else f"{value:.{decimals(value, bounds)}f}"
+
+
+def signed(value: float | None, *bounds: float) -> str:
+    """The same with a sign.
+
+    >>> signed(-0.25), signed(0.00001), signed(-0.04998, -0.05)
+    ('-0.2500', '0.0000', '-0.04998')
+    """
+    if value is None:
+        return "unknown"
+    told = f"{value:+.{decimals(value, bounds)}f}"
+    return told if float(told) else told[1:]
+
+
+def limit(share: float) -> str:
+    """A share that a policy says.
+
+    >>> limit(0.05), limit(0.125)
+    ('5%', '12.5%')
+    """
+    return f"{100 * share:.6g}%"
+
+
+def percent(share: float, *bounds: float) -> str:
+    """A share; one decimal, more where it would look like a bound that it is not at.
+
+    >>> percent(0.25), percent(0.05004, 0.05)
+    ('25.0%', '5.004%')
+    """
+    return f"{100 * share:.{decimals(share, bounds, 3) - 2}f}%"
+
+
+def decimals(value: float, bounds: Iterable[float], least: int = 4) -> int:
+    """As many as tell a value from bounds that it is not at, and `least` of them anyway."""
+    apart = [bound for bound in bounds if abs(bound - value) > SLACK]
+    return next(
+        (n for n in range(least, _MOST) if all(round(value, n) != round(b, n) for b in apart)),
+        _MOST,
+    )
+
+
+def unmoved(
+    rule: Rule, evidence: Evidence, margin: float, *, passes: bool = True
+) -> Outcome | None:
+    """How a rule ends where nothing moved; None where something did.
+
+    Where the lists are the same, nothing can be worse. Where they are not, the metric is blind
+    to the change, and its silence says nothing.
+    """
+    metric, gains = rule["metric"], evidence.gains(rule["metric"], rule.slice)
+    whole = isinstance(gains, Drawn)
+    if _moved(gains):
+        return None
+    table = evidence.queries(None if whole else metric, rule.slice)
+    queries = table["query_id"].unique()
+    lists = evidence.comparison.lists.filter(pl.col("query_id").is_in(queries.implode()))
+    changed = lists.filter(pl.col("moved").is_null() | (pl.col("moved") != 0))["query_id"]
+    n, depth = len(queries), evidence.comparison.depth
+    figures: dict[str, Any] = {"n": n, "delta": 0.0, "low": 0.0, "high": 0.0, "margin": margin}
+    if not len(changed):
+        reason = f"no list changed in its first {depth} documents, so nothing differs"
+        if passes:
+            return Outcome("pass", reason, "", **figures)
+        return Outcome("fail", reason, "there is no improvement to be shown", **figures)
+    reason = (
+        f"{metric} {'did not move' if whole else f'moved for none of {n} queries'}, though the "
+        f"first {depth} documents of {changed.n_unique()} changed: it does not see this change"
+    )
+    return Outcome("inconclusive", reason, "add a metric that sees it (rankgate blindspots)",
+                   **figures)  # fmt: skip
+
+
+def _moved(gains: NDArray[np.float64] | Drawn) -> bool:
+    """Whether anything did, or there is nothing to be told at all."""
+    if isinstance(gains, Drawn):
+        return bool(gains.value) or gains.redrawn.error != 0
+    return not gains.size or bool(gains.any())
+
+
+def settled(rule: Rule, evidence: Evidence, told: Held, margin: float) -> Outcome:
+    """The outcome of a gain that was held against a bound; told as a difference."""
+    metric = rule["metric"]
+    lower, whole = evidence.lower(metric), (metric, rule.slice) in evidence.wholes
+    shown = told.turned if lower else told
+    worst = tuple(evidence.losses(metric, rule.slice)["query_id"].to_list())
+    figures: dict[str, Any] = {
+        "n": told.n, "delta": shown.mean, "low": shown.low, "high": shown.high, "margin": margin,
+        "mde": told.mde, "queries": worst,
+    }  # fmt: skip
+    where = f" for {rule.slice}" if rule.slice else ""
+    if told.why:
+        more = "add users" if whole else "add queries"
+        return Outcome(
+            "inconclusive", f"{rule.slice}: {told.why}" if rule.slice else told.why, more, **figures
+        )
+    loss = rule.kind == "noninferiority"
+    bound = -margin if loss != lower else margin
+    ends = f"[{signed(shown.low, bound)}, {signed(shown.high, bound)}]"
+    less = " (less is better)" if lower else ""
+    interval = f"{metric} {signed(shown.mean)} {ends}{less}{where}"
+    claim = _claim(margin, loss=loss)
+    if told.status == "inconclusive":
+        reason = f"{interval} does not tell whether it is {claim}"
+        return Outcome("inconclusive", reason, _next(told, margin, loss=loss, whole=whole),
+                       **figures)  # fmt: skip
+    reason = f"{interval}: {'not ' * ((told.status == 'pass') == loss)}{claim}"
+    if hidden := _hidden(metric, evidence):
+        return Outcome("inconclusive", f"{reason}, but {hidden[0]}", hidden[1], **figures)
+    look = "look at what the lists show" if whole else "look at the worst queries"
+    return Outcome(told.status, reason, "" if told.status == "pass" else look, **figures)
+
+
+def _claim(margin: float, *, loss: bool) -> str:
+    """What the interval confirms or rules out."""
+    if loss:
+        return f"worse by more than the margin {number(margin)}" if margin else "worse"
+    return f"better by more than {number(margin)}" if margin else "better"
+
+
+def _next(told: Held, margin: float, *, loss: bool, whole: bool) -> str:
+    steps, these = [], "users" if whole else "queries"
+    if told.mde is not None and loss and margin and told.mde > margin:
+        steps.append(
+            f"the margin {number(margin)} is smaller than these {these} can detect "
+            f"({measured(told.mde)})"
+        )
+    elif told.mde is not None and not loss:
+        steps.append(
+            f"these {these} can show a gain of about {measured(margin + told.mde)} or more"
+        )
+    if told.more:
+        steps.append(f"add about {told.more:,} {these} like these, if the difference stays")
+    return "; ".join(steps) or f"add {these}, or ask for less"
+
+
+def _hidden(metric: str, evidence: Evidence) -> tuple[str, str] | None:
+    """Whether the holes in the judgments could turn what was decided."""
+    hole = evidence.holes.get(metric)
+    if hole is None or hole.flip is None or hole.flip <= evidence.flip:
+        return None
+    words = (
+        f"judging the unjudged documents would change that with a probability of {hole.flip:.0%} "
+        f"(the difference could be from {signed(hole.worst)} to {signed(hole.best)})"
+    )
+    step = f"rankgate holes --judge-next {hole.judge}"
+    return words, f"judge the {hole.judge:,} unjudged documents, those that matter first ({step})"

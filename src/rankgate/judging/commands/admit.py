@@ -1,0 +1,96 @@
+"""``rankgate admit``: may a judge's grades stand beside people's?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from rankgate.console import options
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.progress import Progress
+from rankgate.console.terminal import styled, width
+from rankgate.judging.admit import DEMANDS, METRICS, admit
+from rankgate.judging.documents.admission import FORMS, render
+from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
+
+
+@click.command("admit")
+@click.argument("people", type=click.Path())
+@click.argument("judge", type=click.Path())
+@click.argument("runs", nargs=-1, type=click.Path())
+@options.metrics_told(
+    "Under which the order of RUNS is looked at; may be given several times.", METRICS, shown=True
+)
+@options.convention
+@options.scale
+@click.option(
+    "--pairs",
+    type=click.IntRange(min=1),
+    default=DEMANDS.pairs,
+    show_default=True,
+    help="How many pairs both must have judged.",
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(-1, 1),
+    default=DEMANDS.alpha,
+    show_default=True,
+    help="The least ordinal alpha of Krippendorff.",
+)
+@click.option(
+    "--bias",
+    type=click.FloatRange(min=0),
+    default=DEMANDS.bias,
+    show_default=True,
+    help="The largest mean difference from people's grades, either way.",
+)
+@click.option(
+    "--tau",
+    type=click.FloatRange(-1, 1),
+    default=DEMANDS.tau,
+    show_default=True,
+    help="The least rank correlation of the systems' order under both.",
+)
+@options.resamples
+@options.seed
+@options.form(*FORMS)
+@options.output
+@click.pass_context
+def command(  # noqa: PLR0917 - click passes them by name
+    ctx: click.Context,
+    people: str,
+    judge: str,
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    convention: Convention,
+    scale: str | None,
+    pairs: int,
+    alpha: float,
+    bias: float,
+    tau: float,
+    resamples: int,
+    seed: int,
+    form: str,
+    output: str | None,
+) -> None:
+    """Hold the grades of JUDGE, a language model or clicks, against those of PEOPLE.
+
+    With three RUNS or more the order of these systems under both is looked at too. Exits with 0
+    if the judge is admitted, 1 if it is refused, 3 if these pairs cannot tell.
+
+    \b
+    rankgate admit people.txt llm.txt
+    rankgate admit people.txt llm.txt a.run b.run c.run -m nDCG@10 --tau 0.9
+    rankgate admit people.txt llm.txt --format json -o admission.json
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes((people, judge, *runs), output)
+    with Progress(len(runs) + 1) as progress:
+        told = admit(
+            people, judge, runs, metrics, convention,
+            demands=replace(DEMANDS, pairs=pairs, alpha=alpha, bias=bias, tau=tau),
+            scale=scale, resamples=resamples, seed=seed,
+            on_progress=progress,
+        )  # fmt: skip
+    deliver(styled(render(told, form, width(output)), form, output), output)
+    ctx.exit(told.status)

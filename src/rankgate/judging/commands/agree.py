@@ -1,0 +1,85 @@
+"""``rankgate agree``: how far raters agree, and what looks wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from rankgate.console import options
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.progress import Progress
+from rankgate.console.terminal import styled, width
+from rankgate.errors import UsageError
+from rankgate.judging.agree import agree
+from rankgate.judging.documents.agreement import FORMS, render
+from rankgate.judging.rater_resampling import DRAWS, rerated
+from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
+
+
+@click.command("agree")
+@click.argument("ratings", type=click.Path())
+@click.argument("baseline", type=click.Path(), required=False)
+@click.argument("candidate", type=click.Path(), required=False)
+@options.metrics_told(
+    "Under which BASELINE and CANDIDATE are compared; may be given several times.",
+    ("nDCG@10",),
+    shown=True,
+)
+@options.convention
+@click.option(
+    "--rule",
+    default="majority",
+    show_default=True,
+    help="How several grades become one for that (see rankgate resolve).",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(min=1),
+    default=DRAWS,
+    show_default=True,
+    help="Sets of raters that are drawn for that.",
+)
+@options.scale
+@options.resamples
+@options.seed
+@options.from_
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    ratings: str,
+    baseline: str | None,
+    candidate: str | None,
+    metrics: tuple[str, ...],
+    convention: Convention,
+    rule: str,
+    draws: int,
+    scale: str | None,
+    resamples: int,
+    seed: int,
+    from_: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Measure how far the raters in RATINGS agree; say what looks wrong first.
+
+    RATINGS has a row a rating: query, document, rater, grade. Corrections are later rows. With
+    two runs it also tells how often another set of raters would have reversed their comparison.
+
+    \b
+    rankgate agree ratings.csv
+    rankgate agree book.json --scale 0..3 --format json
+    rankgate agree ratings.csv old.run new.run -m nDCG@10
+    """  # noqa: D301 - click needs the character that \b makes
+    if baseline and not candidate:
+        raise UsageError("a comparison takes two runs: rankgate agree RATINGS BASELINE CANDIDATE.")
+    refuse_clashes((ratings, *(run for run in (baseline, candidate) if run)), output)
+    told = agree(ratings, scale=scale, resamples=resamples, seed=seed, from_=from_)
+    if baseline and candidate:
+        with Progress(draws) as progress:
+            effect = rerated(
+                ratings, baseline, candidate, metrics, convention, rule=rule, draws=draws,
+                seed=seed, from_=from_, on_progress=progress,
+            )  # fmt: skip
+        told = replace(told, effect=effect)
+    deliver(styled(render(told, form, width(output)), form, output), output)

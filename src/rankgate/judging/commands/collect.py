@@ -1,0 +1,57 @@
+"""``rankgate collect``: the ratings in sheets that came back."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate.console import options
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.judging.documents.collected import FORMS, render, summary
+from rankgate.judging.sheets import collect
+
+
+@click.command("collect")
+@click.argument("sheets", type=click.Path(), nargs=-1, required=True, metavar="SHEET...")
+@click.option(
+    "--pool",
+    type=click.Path(),
+    metavar="POOL",
+    help="What was given out: other documents are refused, missing ones told.",
+)
+@options.scale
+@click.option("--rater", metavar="NAME", help="Who filled them, where they do not say so.")
+@options.form(*FORMS)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write to FILE instead of to standard output; a file of ratings (jsonl) is only added "
+    "to, what the sheets said before is not added again.",
+)
+def command(  # noqa: PLR0917 - click passes them by name
+    sheets: tuple[str, ...],
+    pool: str | None,
+    scale: str | None,
+    rater: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Read the ratings in SHEETs that people filled; find all that came back wrong.
+
+    Rows without a grade are unrated. Nothing is guessed: ids that became dates or lost their
+    zeros, grades that are not on the scale, rows that were added, a rater who rates a document
+    twice, end the command with the line.
+
+    \b
+    rankgate collect sheets/*.csv --pool pool.csv -o ratings.jsonl
+    rankgate agree ratings.jsonl
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes((*sheets, *((pool,) if pool else ())), output)
+    told = collect(sheets, pool=pool, scale=scale, rater=rater)
+    added = None
+    if form == "jsonl" and output not in {None, "-"}:
+        added = told.add_to(output)
+    else:
+        deliver(render(told, form), output)
+    click.echo(summary(told, added), err=True, nl=False)

@@ -1,0 +1,159 @@
+"""The options that make a language model the rater."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from rankgate.console.pairs import pairs
+from rankgate.errors import UsageError
+from rankgate.judging.model_ratings import PARAMETERS, PROTOCOLS, STRUCTURES, Judge, Prices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_DEFAULT = Judge("default")
+_SAID = ", ".join(f"{name}={value}" for name, value in PARAMETERS.items())
+
+_OPTIONS = (
+    click.option(
+        "--llm",
+        metavar="MODEL",
+        help="Have this language model rate; all options below are for it.",
+    ),
+    click.option(
+        "--protocol",
+        type=click.Choice(PROTOCOLS),
+        default=_DEFAULT.protocol,
+        show_default=True,
+        help="How the endpoint is spoken to; most servers of models speak openai.",
+    ),
+    click.option(
+        "--url",
+        default="",
+        metavar="URL",
+        help="The endpoint, such as http://localhost:11434/v1; without it the protocol's own.",
+    ),
+    click.option(
+        "--key-from",
+        metavar="VARIABLE",
+        help="The environment variable that holds the key; it is written nowhere.",
+    ),
+    click.option(
+        "--template",
+        type=click.Path(),
+        metavar="FILE",
+        help="The prompt, with {{query}} and {{document}}; without it rankgate's own for grades 0 "
+        "to 3, or for 0 and 1.",
+    ),
+    click.option(
+        "--structure",
+        type=click.Choice(STRUCTURES),
+        default=_DEFAULT.structure,
+        show_default=True,
+        help="How far the endpoint sees to it that answers are JSON.",
+    ),
+    click.option(
+        "--parameter",
+        "parameters",
+        multiple=True,
+        metavar="NAME=JSON",
+        help=f"A parameter of requests; null takes it away. Unasked: {_SAID}.",
+    ),
+    click.option(
+        "--concurrency",
+        "threads",
+        type=click.IntRange(1, 256),
+        default=_DEFAULT.threads,
+        show_default=True,
+        help="Requests at a time, at most.",
+    ),
+    click.option(
+        "--retries",
+        type=click.IntRange(min=0),
+        default=_DEFAULT.retries,
+        show_default=True,
+        help="How often a request is tried again.",
+    ),
+    click.option(
+        "--backoff",
+        "first_wait",
+        type=click.FloatRange(min=0),
+        default=_DEFAULT.first_wait,
+        show_default=True,
+        help="Seconds before the first of them, doubled each time.",
+    ),
+    click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        default=_DEFAULT.timeout,
+        show_default=True,
+        help="Seconds that a request may take.",
+    ),
+    click.option(
+        "--prices",
+        type=(float, float),
+        default=None,
+        metavar="INPUT OUTPUT",
+        help="What a million tokens of input and of output cost.",
+    ),
+    click.option(
+        "--ceiling",
+        type=click.FloatRange(min=0),
+        metavar="MONEY",
+        help="The most that all requests for this file of ratings may cost; needs --prices.",
+    ),
+    click.option(
+        "--longest",
+        type=click.IntRange(min=1),
+        metavar="CHARACTERS",
+        help="How much of each field of a document is shown; all of it without this.",
+    ),
+    click.option(
+        "--again", is_flag=True, help="Ask again where an answer was there and had no grade."
+    ),
+)
+_NAMES = ("protocol", "url", "key_from", "template", "structure", "parameters", "threads",
+          "retries", "first_wait", "timeout", "prices", "ceiling", "longest", "again")  # fmt: skip
+
+
+def judge(function: Callable[..., Any]) -> Callable[..., Any]:
+    """All of them; the command gets the ``judge`` that they make, None without ``--llm``."""
+
+    @functools.wraps(function)
+    def chosen(*args: Any, llm: str | None, **rest: Any) -> Any:  # noqa: ANN401
+        given = {name: rest.pop(name) for name in _NAMES}
+        return function(*args, judge=_judge(llm, given), **rest)
+
+    for option in reversed(_OPTIONS):
+        chosen = option(chosen)
+    return chosen
+
+
+def _judge(model: str | None, given: dict[str, Any]) -> Judge | None:
+    if model is None:
+        ctx = click.get_current_context()
+        for name in given:
+            if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                option = next(each.opts[0] for each in ctx.command.params if each.name == name)
+                raise UsageError(f"{option} is for language models; name one with --llm.")
+        return None
+    prices = given["prices"]
+    if prices is not None:
+        if not all(math.isfinite(price) and price >= 0 for price in prices):
+            raise UsageError("--prices: a price is a number of 0 or more.")
+        given["prices"] = Prices(*prices)
+    given["parameters"] = pairs(given["parameters"], "--parameter", _value)
+    return Judge(model, **given)
+
+
+def _value(word: str) -> Any:  # noqa: ANN401 - what JSON holds
+    try:
+        return json.loads(word)
+    except ValueError:
+        return word

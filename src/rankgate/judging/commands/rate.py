@@ -1,0 +1,90 @@
+"""``rankgate rate``: a person at the terminal, or a language model, rates a pool."""
+
+from __future__ import annotations
+
+import getpass
+
+import click
+
+from rankgate.console import options
+from rankgate.console.places import refuse_clashes
+from rankgate.console.progress import Progress
+from rankgate.errors import UsageError
+from rankgate.judging.collected_ratings import Rating
+from rankgate.judging.commands import llm_options
+from rankgate.judging.commands.rating_keys import rated
+from rankgate.judging.model_ratings import Judge, LLMRating
+from rankgate.reports.documents.asked import render
+
+_CUT = "an unfinished line at the end of the file was cut off"
+
+
+@click.command("rate")
+@click.argument("pool", type=click.Path())
+@click.option("--rater", metavar="NAME", help="Who rates; without it, the user or the model.")
+@options.rating_scale
+@options.texts
+@options.guideline
+@click.option("--batch", type=click.IntRange(min=1), metavar="N", help="Only this batch.")
+@options.seed
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE.jsonl",
+    type=click.Path(),
+    help="The ratings; they are only added to, and work goes on where the file ends.",
+)
+@llm_options.judge
+@click.pass_context
+def command(  # noqa: PLR0917 - click passes them by name
+    ctx: click.Context,
+    pool: str,
+    rater: str | None,
+    scale: str,
+    queries: str | None,
+    documents: str | None,
+    guideline: str,
+    batch: int | None,
+    seed: int,
+    output: str,
+    judge: Judge | None,
+) -> None:
+    """Rate POOL here, one document after another, a key a grade.
+
+    Every rating is on disk before the next document is shown. c: can't tell, s: skip, u: undo,
+    q: quit; the same command goes on later. With --llm a language model rates: no pair that was
+    answered is ever asked again, a failure is no grade, and 3 is the exit code if pairs are left.
+
+    \b
+    rankgate rate pool.csv --queries queries.csv --documents docs.csv -o ann.jsonl --rater ann
+    rankgate rate pool.csv --queries queries.csv --documents docs.csv -o llm.jsonl \\
+        --llm MODEL --key-from API_KEY --prices 0.5 1.5 --ceiling 20
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes(tuple(each for each in (pool, queries, documents) if each), output)
+    if judge is not None:
+        if not (queries and documents):
+            raise UsageError("a language model needs texts; name --queries and --documents.")
+        with LLMRating(
+            pool, output, judge, queries=queries, documents=documents, rater=rater or "",
+            scale=scale, guideline=guideline, batch=batch,
+        ) as asking:  # fmt: skip
+            ctx.exit(_asked(asking))
+    with Rating(
+        pool, output, rater or getpass.getuser(), scale=scale, queries=queries,
+        documents=documents, guideline=guideline, batch=batch, seed=seed,
+    ) as work:  # fmt: skip
+        if work.cut:
+            click.echo(_CUT, err=True)
+        rated(work)
+        click.echo(f"rated {work.done} of {work.total}; the ratings are in {output}", err=True)
+
+
+def _asked(work: LLMRating) -> int:
+    """Have the model rate; the exit code."""
+    if work.cut:
+        click.echo(_CUT, err=True)
+    with Progress(work.left) as progress:
+        told = work.run(progress)
+    click.echo(render(told), err=True, nl=False)
+    return told.status

@@ -1,0 +1,95 @@
+"""``rankgate resolve``: judgments of the ratings of several raters."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate.console import options
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.judging.documents.resolution import FORMS, render, summary
+from rankgate.judging.resolve import resolve, rules
+
+
+def _rules() -> str:
+    return "  ".join(f"{rule.name}: {rule.title};" for rule in rules()).rstrip(";") + "."
+
+
+@click.command("resolve", epilog=f"Rules. {_rules()}")
+@click.argument("ratings", type=click.Path())
+@click.option(
+    "--rule",
+    type=click.Choice([rule.name for rule in rules()]),
+    default="majority",
+    show_default=True,
+    help="How several grades become one.",
+)
+@click.option(
+    "--set",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the rule, as in adjudicator=ann or expected=yes.",
+)
+@click.option(
+    "--transform",
+    metavar="NAME|FILE",
+    help="What each grade becomes before grades are put together: graded-to-binary and its like, "
+    "or a file with one 'from: to' a line.",
+)
+@options.scale
+@click.option(
+    "--slots",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Only the first N grades of a pair count.",
+)
+@click.option(
+    "--sample",
+    type=click.Path(),
+    metavar="POOL",
+    help="The sampled pool that was rated; its strata and chances go into the judgments (csv, "
+    "json).",
+)
+@click.option(
+    "--rest",
+    type=click.Path(),
+    metavar="FILE",
+    help="The pool's documents that were not drawn, graded -1; they are added, as infAP needs.",
+)
+@options.from_
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    ratings: str,
+    rule: str,
+    parameters: tuple[str, ...],
+    transform: str | None,
+    scale: str | None,
+    slots: int | None,
+    sample: str | None,
+    rest: str | None,
+    from_: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Make judgments of RATINGS: at most one grade per query and document, by a stated rule.
+
+    RATINGS has a row a rating: query, document, rater, grade; an empty grade says that the rater
+    could not tell. The judgments go to standard output or to -o FILE, with FILE.meta.json beside
+    it that says how they were made; what became of the ratings is told on standard error.
+
+    \b
+    rankgate resolve ratings.csv -o qrels.txt
+    rankgate resolve ratings.csv --rule mean --transform graded-to-detail -o qrels.csv
+    rankgate resolve ratings.csv --sample sample.csv --rest rest.qrels -o qrels.txt
+    rankgate resolve book.json --rule adjudicated --set adjudicator=ann -o qrels.txt
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes(tuple(each for each in (ratings, sample, rest) if each), output)
+    told = resolve(
+        ratings, rule, parameters, transform=transform, scale=scale, slots=slots, sample=sample,
+        rest=rest, from_=from_,
+    )  # fmt: skip
+    deliver(render(told, form), output)
+    if output not in (None, "-"):
+        deliver(render(told, "meta"), f"{output}.meta.json")
+    click.echo(summary(told), err=True, nl=False)

@@ -1,0 +1,50 @@
+"""``rankgate reusability``: what runs lose when they are left out of the pool."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate.console import options
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.progress import Progress
+from rankgate.console.terminal import styled, width
+from rankgate.judging.documents.reusability import FORMS, render
+from rankgate.judging.pool import DEPTH
+from rankgate.judging.reusability import reusability
+from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
+
+
+@click.command("reusability")
+@options.qrels
+@options.runs
+@options.metrics
+@options.convention
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    default=DEPTH,
+    show_default=True,
+    help="How far each run was judged.",
+)
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    qrels: str,
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    convention: Convention,
+    depth: int,
+    form: str,
+    output: str | None,
+) -> None:
+    """Leave each RUN out of the pool: how much would it have lost if it had not been judged?
+
+    Large losses say that the judgments are unfair to systems that come later.
+
+    \b
+    rankgate reusability qrels.txt *.run -m nDCG@10 --depth 10
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes((qrels, *runs), output)
+    with Progress(len(runs)) as progress:
+        told = reusability(qrels, runs, metrics, convention, depth=depth, on_progress=progress)
+    deliver(styled(render(told, form, width(output)), form, output), output)

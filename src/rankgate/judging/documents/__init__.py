@@ -1,0 +1,1 @@
+"""The results of judging as tables and words."""

@@ -1,0 +1,1 @@
+"""What judging computes: pools, assignment, agreement, resolution, admission."""

@@ -1,0 +1,1 @@
+"""A ranking followed through its stages: ceilings, losses, the bottleneck."""

@@ -1,0 +1,109 @@
+"""The stages of a ranking with the ceilings that they leave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.errors import UsageError
+from rankgate.pipelines.charts.ranked import shades_of
+from rankgate.present.charts.door import altair
+from rankgate.present.charts.parts import in_columns, rule, table
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.style import BLUE, INK, LINE
+from rankgate.present.charts.words import queries, short, shorts
+from rankgate.present.numbers import decimal
+
+if TYPE_CHECKING:
+    from rankgate.pipelines.stages import Pipeline
+
+_ROW, _WIDTH = 34, 420
+
+
+def draw(told: Pipeline) -> Picture:
+    """A bar a stage: what it reaches, and to where a perfect reranker of it would come.
+
+    Raises:
+        UsageError: no stage has a value.
+    """
+    names = shorts(told.stages)
+    rows = [
+        {**row, "stage": name, "place": i}
+        for i, (name, row) in enumerate(
+            zip(names, told.ceilings.iter_rows(named=True), strict=True)
+        )
+        if row["value"] is not None
+    ]
+    if not rows:
+        raise UsageError(f"no stage has a value of {told.target}.")
+    best = f"; dashed: the best order of all judged documents, {decimal(told.best)}"
+    neck = f" The bottleneck is {short(told.bottleneck.stage)}." if told.bottleneck else ""
+    mixed = [{**row, "what": "mix"} for row in _mixed(told, names)]
+    panels = [_ceilings(rows, told), _labels(mixed, names, told.k)]
+    return Picture(
+        "stages",
+        f"{told.target} by stage, and the ceiling that each leaves",
+        f"Bar: the value. Mark: the ceiling, the best that any reranker of its first {told.depth} "
+        f"documents could reach{best if told.best is not None else ''}.{neck} Below: what the "
+        f"first {told.k} documents are.",
+        queries(told.queries),
+        told.convention,
+        (*({"what": "ceiling", **row} for row in rows), *mixed),
+        in_columns(panels, 1),
+    )
+
+
+def _mixed(told: Pipeline, names: list[str]) -> list[dict[str, Any]]:
+    shown = dict(zip(told.stages, names, strict=True))
+    return [{**row, "stage": shown[row["stage"]]} for row in told.mix.iter_rows(named=True)]
+
+
+def _ceilings(rows: list[dict[str, Any]], told: Pipeline) -> Any:  # noqa: ANN401 - Altair's
+    alt = altair()
+    shown = [row | {"words": _words(row)} for row in rows]
+    base = alt.Chart(table(shown)).encode(y=_stages([row["stage"] for row in rows]))
+    x = alt.X("value:Q", title=f"mean {told.target}", scale=alt.Scale(domainMin=0))
+    layers = [
+        base.mark_bar(height=16, color=LINE).encode(x="ceiling:Q"),
+        base.mark_bar(height=16, color=BLUE).encode(
+            x=x, tooltip=["stage:N", "kind:N", "value:Q", "ceiling:Q", "realised:Q"]
+        ),
+        base.mark_tick(color=INK, thickness=2.5, size=22).encode(x="ceiling:Q"),
+        base.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="words:N"),
+    ]
+    if told.best is not None:
+        layers.insert(0, rule("value", told.best, along="x", dashed=True))
+    return alt.layer(*layers).properties(width=_WIDTH, height=_ROW * len(rows))
+
+
+def _labels(rows: list[dict[str, Any]], stages: list[str], k: int) -> Any:  # noqa: ANN401 - as above
+    """The labels of the first documents, the best first."""
+    alt = altair()
+    shades = shades_of(rows)
+    order = list(shades)
+    shown = [row | {"order": order.index(row["label"])} for row in rows if row["count"]]
+    return (
+        alt.Chart(table(shown))
+        .mark_bar(height=16)
+        .encode(
+            y=_stages(stages),
+            x=alt.X("share:Q", title=f"of the first {k} documents", stack="zero",
+                    scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", tickCount=6)),
+            color=alt.Color("label:N", title=None, sort=order,
+                            scale=alt.Scale(domain=order, range=list(shades.values()))),
+            order=alt.Order("order:Q"),
+            tooltip=["stage:N", "label:N", "count:Q", "share:Q"],
+        )
+        .properties(width=_WIDTH, height=_ROW * len(stages))
+    )  # fmt: skip
+
+
+def _stages(names: list[str]) -> Any:  # noqa: ANN401 - as above
+    alt = altair()
+    return alt.Y("stage:N", sort=names, title=None,
+                 axis=alt.Axis(domain=False, ticks=False, grid=False))  # fmt: skip
+
+
+def _words(row: dict[str, Any]) -> str:
+    if row["realised"] is None:
+        return decimal(row["value"])
+    return f"{decimal(row['value'])} of {decimal(row['ceiling'])}: {row['realised']:.0%} realised"

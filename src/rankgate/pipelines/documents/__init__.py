@@ -1,0 +1,1 @@
+"""The results of pipelines as tables and words."""

@@ -1,0 +1,162 @@
+"""What stands at each rank: the share that is judged, and the mix of grades."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.comparison import compared as parts
+from rankgate.evaluation.scored_system import Scorer
+from rankgate.pipelines.stage_lists import MOST_GRADES
+from rankgate.scoring.run_names import sides_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from rankgate.data.comparison import Comparison, Side
+    from rankgate.scoring import Convention
+
+_ANY = "P@10"  # lists need a metric to be scored by; its values are not looked at
+
+JUDGED: dict[str, Any] = {
+    "system": pl.String, "rank": pl.Int64, "lists": pl.Int64, "at": pl.Float64, "upto": pl.Float64,
+}  # fmt: skip
+GRADES: dict[str, Any] = {
+    "system": pl.String, "rank": pl.Int64, "grade": pl.Float64, "label": pl.String,
+    "count": pl.Int64, "share": pl.Float64,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Judgments and grades of the first documents, rank by rank.
+
+    Attributes:
+        systems: names.
+        qrels, qrels_sha256: the judgments.
+        convention: name, axes and hash.
+        depth: the last rank.
+        queries: with judgments.
+        judged: ``system``, ``rank``, ``lists`` (that reach the rank), ``at`` (the share of the
+            documents at the rank that are judged), ``upto`` (of all down to it).
+        grades: ``system``, ``rank``, ``grade`` (null: unjudged; above and below 0 only where
+            there are many), ``label``, ``count``, ``share`` of the documents at the rank; the
+            best grade first.
+    """
+
+    systems: tuple[str, ...]
+    qrels: str
+    qrels_sha256: str
+    convention: Mapping[str, Any]
+    depth: int
+    queries: int
+    judged: pl.DataFrame
+    grades: pl.DataFrame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "schema_version": 1,
+            "systems": list(self.systems),
+            "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
+            "convention": dict(self.convention),
+            "depth": self.depth,
+            "queries": self.queries,
+            "judged": self.judged.to_dicts(),
+            "grades": self.grades.to_dicts(),
+        }
+
+
+def ranks(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    runs: Any,  # noqa: ANN401 - one of those, a list, or {name: run}
+    how: str | Convention = "trec",
+    *,
+    depth: int = 20,
+    labels: Mapping[float, str] | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Ranks:
+    """Look at the first documents of each run, rank by rank.
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        runs: runs, as ``compare`` takes candidates.
+        how: the convention; it orders ties.
+        depth: the last rank.
+        labels: the names of grades, beside those that the judgments bring.
+        on_progress: told what is being read.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+    """
+    say = on_progress or (lambda _: None)
+    scorer = Scorer.of(qrels, _ANY, how, depth=depth)
+    sides: list[Side] = []
+    places: list[Any] = []
+    for name, run in parts.named(runs):
+        say(f"reading {name or 'a run'}")
+        sides.append(scorer.side(run, name))
+        places.append(run)
+    sides = sides_apart(sides, places)
+    scale = scorer.qrels.scale
+    names = {**dict(scale.labels if scale else ()), **(labels or {})}
+    first = sides[0]
+    return Ranks(
+        tuple(side.name for side in sides), first.qrels, first.qrels_sha256, first.convention,
+        depth, len(first.queries),
+        *_tables({side.name: side.lists for side in sides}, names),
+    )  # fmt: skip
+
+
+def ranks_of(told: Comparison) -> Ranks:
+    """The same of the lists that a comparison has kept."""
+    sides = (("baseline", told.baseline.name), ("candidate", told.candidate.name))
+    lists = {name: told.lists.filter(pl.col("system") == side) for side, name in sides}
+    return Ranks(
+        tuple(lists), told.qrels, told.qrels_sha256, told.convention, told.depth,
+        told.lists["query_id"].n_unique(), *_tables(lists, {}),
+    )  # fmt: skip
+
+
+def _tables(
+    lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    return pl.concat(_judged(*each) for each in lists.items()), _grades(lists, labels)
+
+
+def _judged(name: str, lists: pl.DataFrame) -> pl.DataFrame:
+    known = lists.group_by("rank").agg(
+        pl.len().cast(pl.Int64).alias("lists"),
+        pl.col("grade").is_not_null().sum().cast(pl.Int64).alias("known"),
+    )
+    told = known.sort("rank").with_columns(
+        pl.lit(name).alias("system"),
+        (pl.col("known") / pl.col("lists")).alias("at"),
+        (pl.col("known").cum_sum() / pl.col("lists").cum_sum()).alias("upto"),
+    )
+    return told.select(*JUDGED)
+
+
+def _grades(lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]) -> pl.DataFrame:
+    tables = [each.with_columns(pl.lit(name).alias("system")) for name, each in lists.items()]
+    table = pl.concat(tables).select("system", "rank", "grade")
+    if table["grade"].drop_nulls().n_unique() > MOST_GRADES:
+        table = table.with_columns((pl.col("grade") > 0).cast(pl.Float64))
+        labels = {1.0: "relevant", 0.0: "not relevant"}
+    names = {grade: labels.get(grade, f"grade {grade:g}") for grade in
+             table["grade"].drop_nulls().unique().to_list()}  # fmt: skip
+    counted = table.group_by("system", "rank", "grade").agg(pl.len().cast(pl.Int64).alias("count"))
+    place = {name: i for i, name in enumerate(lists)}
+    return (
+        counted.with_columns(
+            (pl.col("count") / pl.col("count").sum().over("system", "rank")).alias("share"),
+            pl.col("grade")
+            .replace_strict(names, default="unjudged", return_dtype=pl.String)
+            .alias("label"),
+            pl.col("system").replace_strict(place, return_dtype=pl.Int64).alias("place"),
+        )
+        .sort("place", "rank", "grade", descending=[False, False, True], nulls_last=True)
+        .select(*GRADES)
+    )

@@ -1,0 +1,1 @@
+"""Shared parts of pictures, drawn by Altair, offline, the same bytes every time."""

@@ -1,0 +1,196 @@
+"""What several kinds are put together from: tables, rules, lines that carry their own labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankgate.present.charts.door import altair
+from rankgate.present.charts.style import GREY, INK, SYSTEMS, colour
+from rankgate.present.charts.words import shorts, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Rows = Sequence[Mapping[str, Any]]
+
+_LINE = 13  # points that a label takes
+_TOLD_APART = len(SYSTEMS) - 1  # series with a colour of their own; the others are thin
+_DOTTED = 20  # points a line that still stand apart
+_AWAY = 12  # of the labels from the lines' ends
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a chart.
+
+    Attributes:
+        field: the column.
+        title: what it is called.
+        domain: its ends; None is found from the data.
+        ticks: where it is marked; empty is as it falls.
+        log: whether it is logarithmic.
+        form: of its numbers, as d3 writes it.
+        bare: whether it is not drawn.
+    """
+
+    field: str
+    title: str
+    domain: tuple[float, float] | None = None
+    ticks: tuple[float, ...] = ()
+    log: bool = False
+    form: str = ""
+    bare: bool = False
+
+
+def table(rows: Rows) -> Any:  # noqa: ANN401 - Altair's
+    """Rows as a chart's data, whole and inline."""
+    return altair().Data(values=[dict(row) for row in rows])
+
+
+def labelled_lines(
+    rows: Rows, x: Axis, y: Axis, *, size: tuple[int, int] = (480, 300), title: str = ""
+) -> Any:  # noqa: ANN401 - as above
+    """A line for each ``series``, named at its right end.
+
+    Args:
+        rows: ``series`` and the two columns; ordered along each line.
+        x: the axis along the lines.
+        y: the other; without a domain it is that of the data.
+        size: of the panel, in points.
+        title: above it.
+    """
+    alt = altair()
+    names = list(dict.fromkeys(str(row["series"]) for row in rows))
+    width, height = size[0], max(size[1], _LINE * len(names))
+    colours = [colour(i) for i in range(len(names))]
+    low, high = y.domain or _domain([row[y.field] for row in rows])
+    base = alt.Chart(table(rows)).encode(
+        x=alt.X(f"{x.field}:Q", title=x.title, axis=_ticked(x), scale=_scale(x)),
+        y=alt.Y(
+            f"{y.field}:Q", title=y.title, scale=alt.Scale(domain=[low, high], nice=False),
+            axis=_counted(y),
+        ),
+        color=alt.Color(
+            "series:N", scale=alt.Scale(domain=names, range=colours), legend=None, sort=names
+        ),
+        tooltip=["series:N", f"{x.field}:Q", f"{y.field}:Q"],
+    )  # fmt: skip
+    thin = alt.condition({"test": {"field": "series", "oneOf": names[_TOLD_APART:]}},
+                         alt.value(1), alt.value(2))  # fmt: skip
+    layers = [base.mark_line().encode(strokeWidth=thin)]
+    if len(rows) <= _DOTTED * len(names):
+        layers.append(base.mark_point(filled=True, size=26, opacity=1))
+    ends = _ends(rows, y.field, (low, high), height)
+    return alt.layer(*layers, *_labels(ends, names, colours, width)).properties(
+        width=width, height=height, **panel(title)
+    )
+
+
+def _ends(rows: Rows, field: str, domain: tuple[float, float], height: int) -> list[dict[str, Any]]:
+    """Where each line ends and where its name stands; of equal ends the higher line's above."""
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        values.setdefault(str(row["series"]), []).append(float(row[field]))
+    last = {name: own[-1] for name, own in values.items()}
+    names = sorted(values, key=lambda name: (last[name], sum(values[name]) / len(values[name])))
+    low, high = domain
+    gap = _LINE * (high - low) / height
+    moved = spread([last[name] for name in names], gap, low, high)
+    return [
+        {"series": name, "own": last[name], "label": label, "at": at}
+        for name, label, at in zip(names, shorts(names), moved, strict=True)
+    ]
+
+
+def _labels(ends: Rows, names: Sequence[str], colours: Sequence[str], width: int) -> list[Any]:
+    alt = altair()
+    shades = alt.Color("series:N", scale=alt.Scale(domain=list(names), range=list(colours)),
+                       legend=None, sort=list(names))  # fmt: skip
+    base = alt.Chart(table(ends))
+    leader = base.mark_rule(strokeWidth=1, opacity=0.6).encode(
+        x=alt.value(width), x2=alt.value(width + _AWAY - 3), y=alt.Y("own:Q"), y2="at:Q",
+        color=shades,
+    )  # fmt: skip
+    words = base.mark_text(align="left", baseline="middle", fontSize=11).encode(
+        x=alt.value(width + _AWAY), y=alt.Y("at:Q"), text="label:N", color=shades
+    )
+    return [leader, words]
+
+
+def panel(title: str) -> dict[str, Any]:
+    """The heading of one panel of several, as a property; empty is none."""
+    if not title:
+        return {}
+    words = altair().TitleParams(
+        text=title, fontSize=13, anchor="start", frame="group", offset=6, color=INK
+    )
+    return {"title": words}
+
+
+def rule(field: str, value: float, *, along: str = "y", dashed: bool = False) -> Any:  # noqa: ANN401
+    """A line across a panel at a value of one axis."""
+    alt = altair()
+    dash = [4, 3] if dashed else [1, 0]
+    mark = alt.Chart(table([{field: value}])).mark_rule(color=GREY, strokeDash=dash)
+    return mark.encode(**{along: f"{field}:Q"})
+
+
+def signed_axis() -> Any:  # noqa: ANN401 - as above
+    """Ticks of differences, with their signs."""
+    words = "datum.value == 0 ? '0' : format(datum.value, '+.2~f')"
+    return altair().Axis(labelExpr=words, tickCount=6)
+
+
+def in_columns(panels: Sequence[Any], columns: int = 2, spacing: int = 28) -> Any:  # noqa: ANN401
+    """Panels beside and below each other, each with scales of its own.
+
+    One panel is put in a frame too: the picture's words take the place of its own heading.
+    """
+    joined = altair().concat(*panels, columns=columns, spacing=spacing)
+    return joined.resolve_scale(x="independent", y="independent", color="independent")
+
+
+def unmarked() -> Any:  # noqa: ANN401 - as above
+    """An axis that is not seen; one that is None cannot be shared by layers."""
+    return altair().Axis(labels=False, ticks=False, domain=False, grid=False, title=None)
+
+
+def _counted(axis: Axis) -> Any:  # noqa: ANN401 - as above
+    if axis.bare:
+        return unmarked()
+    return altair().Axis(tickCount=6, **({"format": axis.form} if axis.form else {}))
+
+
+def _ticked(axis: Axis) -> Any:  # noqa: ANN401 - as above
+    alt = altair()
+    if axis.bare:
+        return unmarked()
+    given: dict[str, Any] = {"grid": False}
+    if axis.ticks:
+        given |= {"values": list(axis.ticks), "labelOverlap": "greedy"}
+    if axis.form:
+        given["format"] = axis.form
+    return alt.Axis(**given)
+
+
+def _scale(axis: Axis) -> Any:  # noqa: ANN401 - as above
+    alt = altair()
+    given: dict[str, Any] = {"nice": False, "zero": False}
+    if axis.log:
+        given = {"type": "log", "nice": False}
+    if axis.domain:
+        given["domain"] = list(axis.domain)
+    return alt.Scale(**given)
+
+
+def _domain(values: Sequence[float]) -> tuple[float, float]:
+    """From the least value to the greatest with a little room, which shares do not leave."""
+    low, high = min(values), max(values)
+    room = (high - low) * 0.06 or 0.05
+    ends = low - room, high + room
+    if low >= 0:
+        ends = max(ends[0], 0.0), ends[1]
+    if high <= 1:
+        ends = ends[0], min(ends[1], 1.0)
+    return ends

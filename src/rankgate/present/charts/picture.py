@@ -1,0 +1,103 @@
+"""A picture: its words, its figures and its chart, as SVG, PNG, PDF or a specification."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from rankgate.present.charts.door import converter
+from rankgate.present.charts.style import THEMES, config, on_dark, swaps
+from rankgate.present.charts.words import short
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_HASH = 12
+_COLUMNS = 100
+_OWN_IDS = re.compile(r'(id="|url\(#)(clip|gradient)(\d+)')
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One chart with what it says and what it was made of.
+
+    Attributes:
+        kind: the name of its kind.
+        title: what it shows.
+        about: how to read it, in a sentence or two.
+        n: what the figures are of, as in ``30 queries``.
+        convention: the convention's name and hash, or what stands in for them.
+        rows: the figures that are drawn, plain values; `hash` is of these.
+        chart: Altair's, without title and style.
+    """
+
+    kind: str
+    title: str
+    about: str
+    n: str
+    convention: Mapping[str, Any]
+    rows: tuple[Mapping[str, Any], ...]
+    chart: Any
+
+    @property
+    def hash(self) -> str:
+        """Of the figures: two pictures with the same one show the same."""
+        told = json.dumps(self.rows, sort_keys=True, ensure_ascii=False)
+        return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+
+    @property
+    def stamp(self) -> str:
+        """What the picture is of: how many, by which convention, from which figures."""
+        name, digest = self.convention.get("name", ""), self.convention.get("hash", "")
+        rules = f"convention {name}{f' ({digest})' if digest else ''}" if name else ""
+        return " · ".join(each for each in (self.n, rules, f"data {self.hash}") if each)
+
+    def spec(self, theme: str = "light") -> dict[str, Any]:
+        """The Vega-Lite specification, whole: data, words and style."""
+        words = {
+            "text": short(self.title, _COLUMNS),
+            "subtitle": [*textwrap.wrap(self.about, _COLUMNS), self.stamp],
+        }
+        told: dict[str, Any] = self.chart.to_dict()
+        told |= {"title": words, "config": config()}
+        return told if theme == THEMES[0] else dict(on_dark(told))
+
+    def json(self, theme: str = "light") -> str:
+        """The specification as JSON."""
+        told = json.dumps(self.spec(theme), sort_keys=True, ensure_ascii=False, indent=1)
+        return told + "\n"
+
+    def svg(self, theme: str = "auto") -> str:
+        """An SVG; ``auto`` is light or dark as its reader prefers."""
+        spec = self.spec("light" if theme == "auto" else theme)
+        drawn: str = converter().vegalite_to_svg(spec)
+        places: dict[str, str] = {}
+        drawn = _OWN_IDS.sub(
+            lambda found: found[1] + places.setdefault(found[3], f"rg{self.hash}-{len(places)}"),
+            drawn,
+        )
+        style = f"<style>{swaps('.rankgate ')}</style>" if theme == "auto" else ""
+        return drawn.replace('class="marks"', 'class="marks rankgate" role="img"', 1).replace(
+            ">", f"><title>{_escaped(self.title)}</title>{style}", 1
+        )
+
+    def png(self, theme: str = "light", scale: float = 2.0) -> bytes:
+        """A PNG of so many times the size in points."""
+        drawn: bytes = converter().vegalite_to_png(self.spec(theme), scale=scale)
+        return drawn
+
+    def pdf(self, theme: str = "light") -> bytes:
+        """A page of its size, with its words as words."""
+        drawn: bytes = converter().vegalite_to_pdf(self.spec(theme))
+        return drawn
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+def _escaped(text: str) -> str:
+    return short(text, _COLUMNS).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

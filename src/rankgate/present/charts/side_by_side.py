@@ -1,0 +1,86 @@
+"""Names beside points, where nothing else stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.present.charts.door import altair
+from rankgate.present.charts.parts import table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_LETTER, _LINE, _DOT, _GAP = 6.3, 12.0, 5.0, 8.0  # in points: of words, of points, and between
+SPOTS = (("left", _GAP, 0.0), ("right", -_GAP, 0.0), ("center", 0.0, -11.0), ("center", 0.0, 11.0))
+"""Where a name can stand: how it is aligned, and how far from its point, right and down."""
+
+
+def spots(
+    points: Sequence[tuple[float, float]],
+    names: Sequence[str],
+    size: tuple[float, float],
+    most: int | None = None,
+    outside: float = 0,
+) -> list[int | None]:
+    """The first of `SPOTS` that is free for each name, the first names first; None where none is.
+
+    Args:
+        points: from the left and from the top, in points.
+        names: of the first points; others have none, and are not to be stood on.
+        size: of the panel.
+        most: how many names there shall be.
+        outside: how far names may reach over the right edge.
+
+    >>> spots([(50, 50), (60, 50), (90, 50)], ["one", "two", "three"], (100, 100))
+    [1, 2, None]
+    """
+    boxes = [(x - _DOT, x + _DOT, y - _DOT, y + _DOT) for x, y in points]
+    found: list[int | None] = []
+    for i, name in enumerate(names):
+        free = None
+        if most is None or sum(each is not None for each in found) < most:
+            for place in range(len(SPOTS)):
+                box = _box(points[i], name, place)
+                others = (other for j, other in enumerate(boxes) if j != i)
+                if _within(box, (size[0] + outside, size[1])) and not any(
+                    _meet(box, other) for other in others
+                ):
+                    free = place
+                    boxes.append(box)
+                    break
+        found.append(free)
+    return found
+
+
+def written(
+    rows: Sequence[Mapping[str, Any]], places: Sequence[int | None], axes: Mapping[str, Any],
+    **marks: Any,  # noqa: ANN401 - Altair's
+) -> list[Any]:  # fmt: skip
+    """A layer for each spot that is taken: the rows' ``shown`` beside their points."""
+    alt = altair()
+    layers = []
+    for place, (align, right, down) in enumerate(SPOTS):
+        own = [row for row, spot in zip(rows, places, strict=True) if spot == place]
+        if own:
+            text = alt.Chart(table(own)).mark_text(
+                align=align, baseline="middle", dx=right, dy=down
+            )
+            layers.append(text.encode(**axes, text="shown:N", **marks))
+    return layers
+
+
+def _box(point: tuple[float, float], name: str, place: int) -> tuple[float, float, float, float]:
+    align, right, down = SPOTS[place]
+    x, y, wide = point[0] + right, point[1] + down, _LETTER * len(name)
+    low = {"left": x, "right": x - wide, "center": x - wide / 2}[align]
+    return low, low + wide, y - _LINE / 2, y + _LINE / 2
+
+
+def _within(box: tuple[float, float, float, float], size: tuple[float, float]) -> bool:
+    return box[0] >= 0 and box[1] <= size[0] and box[2] >= 0 and box[3] <= size[1]
+
+
+def _meet(
+    one: tuple[float, float, float, float], two: tuple[float, float, float, float]
+) -> bool:  # fmt: skip
+    return one[0] < two[1] and two[0] < one[1] and one[2] < two[3] and two[2] < one[3]

@@ -1,0 +1,98 @@
+"""Figures of a comparison as people read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.comparison.paired import DRAWN, MOST
+from rankgate.present.numbers import UNDEFINED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_SMALL = 0.001
+
+
+def corrected(correction: str) -> str:
+    """What was done to p, as the end of a sentence.
+
+    >>> corrected("holm over 3 tests"), corrected("none over 1 test")
+    ('corrected by holm over 3 tests', 'not corrected (1 test)')
+    """
+    rule, _, tests = correction.partition(" over ")
+    return f"not corrected ({tests})" if rule == "none" else f"corrected by {correction}"
+
+
+def signed(value: float | None) -> str:
+    """A difference with its sign.
+
+    >>> signed(0.05), signed(-0.00001), signed(None)
+    ('+0.0500', '+0.0000', '–')
+    """
+    return UNDEFINED if value is None or value != value else f"{value:+z.4f}"  # noqa: PLR0124
+
+
+def p_value(value: float | None) -> str:
+    """A p-value, small ones as a bound.
+
+    >>> p_value(0.04567), p_value(0.00001), p_value(None)
+    ('0.046', '<0.001', '–')
+    """
+    if value is None or value != value:  # noqa: PLR0124 - NaN
+        return UNDEFINED
+    return f"<{_SMALL}" if value < _SMALL else f"{value:.3f}"
+
+
+def interval(low: float | None, high: float | None, digits: int = 4) -> str:
+    """Both ends with their signs."""
+    if low is None or high is None:
+        return UNDEFINED
+    return f"[{low:+z.{digits}f}, {high:+z.{digits}f}]"
+
+
+def number(value: float | None, digits: int) -> str:
+    """So many decimals."""
+    return UNDEFINED if value is None else f"{value:z.{digits}f}"
+
+
+def whole(value: float | None) -> str:
+    """A number of queries, rounded up; beyond a million nobody will collect them."""
+    if value is None:
+        return UNDEFINED
+    return "> 1,000,000" if value > 1e6 else f"{-int(-value // 1):,}"  # noqa: PLR2004
+
+
+def won(row: Mapping[str, int | None]) -> str:
+    """Queries won, tied and lost; a number about all lists together has none.
+
+    >>> won({"wins": 3, "ties": 0, "losses": 1}), won({"wins": None})
+    ('3/0/1', '')
+    """
+    return "" if row["wins"] is None else f"{row['wins']}/{row['ties']}/{row['losses']}"
+
+
+def way(
+    interval: str, test: str, resamples: int, seed: int, errors: Iterable[float | None] = ()
+) -> str:
+    """How interval and p were made: what was drawn, and how far the drawing lets p stray.
+
+    Args:
+        interval: its method.
+        test: behind p.
+        resamples: drawn for the test, or for the interval if the test draws nothing.
+        seed: of the drawing.
+        errors: the Monte-Carlo error of each p; 0 where every flip of signs was looked at.
+
+    >>> way("t", "randomization", 1000, 0, [0.0])
+    'interval: t; p: randomization test, exact: all flips of signs were counted'
+    >>> way("bca", "t", 10_000, 0)
+    'interval: bca, 10,000 resamples, seed 0; p: t test'
+    """
+    of = f", {min(resamples, MOST):,} resamples, seed {seed}"
+    first = f"interval: {interval}{of if interval != 't' else ''}; p: {test} test"
+    if test not in DRAWN:
+        return first
+    worst = max((error for error in errors if error is not None), default=0.0)
+    if test == "randomization" and not worst:
+        return f"{first}, exact: all flips of signs were counted"
+    return f"{first}, {resamples:,} resamples, seed {seed}, Monte-Carlo error at most {worst:.2g}"

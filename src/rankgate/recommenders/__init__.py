@@ -1,0 +1,1 @@
+"""Splits of interaction logs, and scorecards: accuracy, coverage, novelty, diversity, fairness."""

@@ -1,0 +1,132 @@
+"""Several systems by several metrics: parallel coordinates, and two metrics against each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.present.charts.door import altair
+from rankgate.present.charts.parts import Axis, labelled_lines, table, unmarked
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.side_by_side import spots, written
+from rankgate.present.charts.style import BLUE, DIM, GREY, INK
+from rankgate.present.charts.words import queries, short, shorts
+from rankgate.present.numbers import decimal
+
+if TYPE_CHECKING:
+    from rankgate.recommenders.tradeoff import Tradeoff
+
+_STEP, _LEAST, _HEIGHT, _SIDE, _NAME = 110, 330, 300, 400, 120
+_ROOM = 0.06  # of the axes, around the points
+
+
+def scorecard(told: Tradeoff) -> Picture:
+    """A line a system across an axis for each metric, the best on top."""
+    names = dict(zip(told.means, shorts(list(told.means)), strict=True))
+    ordered = sorted(told.means, key=lambda name: name not in told.front)  # these get colours
+    rows = [
+        {"series": names[system], "metric": metric, "place": place,
+         "value": told.means[system][metric], "share": _share(told, system, metric)}
+        for system in ordered
+        for place, metric in enumerate(told.higher)
+    ]  # fmt: skip
+    width = max(_STEP * (len(told.higher) - 1), _LEAST)
+    x = Axis("place", "", (0, len(told.higher) - 1), bare=True)
+    lines = labelled_lines(
+        rows, x, Axis("share", "", (0, 1), bare=True), size=(width, _HEIGHT)
+    )  # fmt: skip
+    height = lines.height
+    falls = "" if all(told.higher.values()) else " ↓: lower is better."
+    return Picture(
+        "scorecard",
+        f"{len(told.means)} systems by {len(told.higher)} metrics",
+        "Each axis goes from the worst of these systems to the best, which is on top, with both "
+        "means; lines that do not cross agree on the order. The front (no other system is as good "
+        f"at everything and better at something): {', '.join(map(short, told.front))}.{falls}",
+        queries(*told.counts),
+        told.convention,
+        tuple(rows),
+        altair().layer(_axes(told, height), lines).properties(width=width, height=height),
+    )
+
+
+def _share(told: Tradeoff, system: str, metric: str) -> float:
+    """Where a value stands between the worst and the best; in the middle if all are equal."""
+    values = [own[metric] for own in told.means.values()]
+    low, high = min(values), max(values)
+    share = (told.means[system][metric] - low) / (high - low) if high > low else 0.5
+    return share if told.higher[metric] else 1 - share
+
+
+def _axes(told: Tradeoff, height: float) -> Any:  # noqa: ANN401 - Altair's
+    alt = altair()
+    rows = []
+    for place, (metric, higher) in enumerate(told.higher.items()):
+        values = sorted((own[metric] for own in told.means.values()), reverse=higher)
+        rows.append({
+            "place": place, "metric": f"{short(metric, 20)}{'' if higher else ' ↓'}",
+            "best": decimal(values[0]), "worst": decimal(values[-1]),
+        })  # fmt: skip
+    base = alt.Chart(table(rows)).encode(x=alt.X("place:Q", axis=unmarked()))
+    words = (("metric", -26, INK), ("best", -12, DIM), ("worst", height + 14, DIM))
+    texts = [
+        base.mark_text(color=shade, fontSize=12 if name == "metric" else 11).encode(
+            y=alt.value(at), text=f"{name}:N"
+        )
+        for name, at, shade in words
+    ]
+    return alt.layer(base.mark_rule(color=GREY, opacity=0.5), *texts)
+
+
+def pareto(told: Tradeoff) -> Picture:
+    """The first metric against the second, a point a system; blue: on the front."""
+    one, two = list(told.higher)[:2]
+    names = dict(zip(told.means, shorts(list(told.means)), strict=True))
+    rows = [
+        {"system": names[system], "x": own[one], "y": own[two], "front": system in told.front}
+        for system, own in told.means.items()
+    ]
+    more = f" The front is by {len(told.higher)} metrics." if len(told.higher) > 2 else ""  # noqa: PLR2004
+    lower = [metric for metric in (one, two) if not told.higher[metric]]
+    better = f" Lower is better: {', '.join(lower)}." if lower else ""
+    return Picture(
+        "pareto",
+        f"{short(one)} against {short(two)}: {len(rows)} systems",
+        f"Blue: no other system is as good at everything and better at something.{more}{better}",
+        queries(*told.counts),
+        told.convention,
+        tuple(rows),
+        _points(rows, (one, two)),
+    )
+
+
+def _points(rows: list[dict[str, Any]], metrics: tuple[str, str]) -> Any:  # noqa: ANN401 - Altair's
+    alt = altair()
+    x, y = (
+        channel(f"{field}:Q", title=f"mean {metric}",
+                scale=alt.Scale(domain=_ends([row[field] for row in rows]), nice=False, zero=False))
+        for channel, field, metric in zip((alt.X, alt.Y), "xy", metrics, strict=True)
+    )  # fmt: skip
+    base = alt.Chart(table(rows)).encode(x=x, y=y)
+    shade = alt.condition("datum.front", alt.value(BLUE), alt.value(GREY))
+    points = base.mark_point(filled=True, size=80, opacity=0.9).encode(
+        color=shade, tooltip=["system:N", "x:Q", "y:Q"]
+    )
+    shown = [row | {"shown": row["system"]} for row in sorted(rows, key=lambda r: not r["front"])]
+    found = spots(_places(shown), [row["shown"] for row in shown], (_SIDE, _SIDE), outside=_NAME)
+    names = written(shown, found, {"x": x, "y": y}, color=shade)
+    return alt.layer(points, *names).properties(width=_SIDE, height=_SIDE)
+
+
+def _places(rows: list[dict[str, Any]]) -> list[tuple[float, float]]:
+    """From the left and from the top, in points."""
+    (left, right), (low, high) = (_ends([row[field] for row in rows]) for field in "xy")
+    return [
+        (_SIDE * (row["x"] - left) / (right - left), _SIDE * (high - row["y"]) / (high - low))
+        for row in rows
+    ]
+
+
+def _ends(values: list[float]) -> list[float]:
+    low, high = min(values), max(values)
+    room = (high - low) * _ROOM or 0.05
+    return [low - room, high + room]

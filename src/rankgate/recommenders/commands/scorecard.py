@@ -1,0 +1,109 @@
+"""``rankgate scorecard``: accuracy beside everything else that lists are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.console import options
+from rankgate.console.extra_inputs import beside, paths
+from rankgate.console.pairs import pairs, several
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.progress import Progress
+from rankgate.console.terminal import width
+from rankgate.recommenders.documents.scorecard import FORMS, render
+from rankgate.recommenders.scorecard import ACCURACY, LISTS, scorecard
+
+if TYPE_CHECKING:
+    from rankgate.recommenders.scorecard import Beside
+    from rankgate.scoring import Convention
+
+
+@click.command("scorecard")
+@options.qrels
+@options.runs
+@options.metrics_told(
+    "Of accuracy or of lists; may be given several times. Without it: "
+    f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those for which all is there."
+)
+@options.convention
+@beside
+@click.option(
+    "--earlier",
+    multiple=True,
+    metavar="NAME=RUN",
+    help="Lists of a system at an earlier time; one for each system.",
+)
+@click.option(
+    "--drawn",
+    multiple=True,
+    metavar="NAME=RUN",
+    help="Another run of a system that draws its rankings, for EEL, EED and EER; may be given "
+    "several times.",
+)
+@click.option("--candidates", type=click.Path(), help="The items that lists may hold; see split.")
+@click.option("--users", type=click.Path(), help="A table of users: user_id and columns.")
+@click.option(
+    "--slice",
+    "slices",
+    multiple=True,
+    metavar="BY",
+    help="Tell apart new, light and heavy users (activity), items of head and tail (popularity), "
+    "or the values of a column of users or items. May be given several times.",
+)
+@click.option("--drop-seen", is_flag=True, help="Take items of training out of users' lists.")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option(
+    "--resamples",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Of users, for numbers about all lists together.",
+)
+@options.seed
+@options.form(*FORMS)
+@options.output
+def command(  # noqa: PLR0917 - click passes them by name
+    qrels: str,
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    convention: Convention,
+    beside: Beside,
+    earlier: tuple[str, ...],
+    drawn: tuple[str, ...],
+    candidates: str | None,
+    users: str | None,
+    slices: tuple[str, ...],
+    drop_seen: bool,  # noqa: FBT001 - a flag of the command line
+    level: float,
+    resamples: int,
+    seed: int,
+    form: str,
+    output: str | None,
+) -> None:
+    """Put each RUN on one card: accuracy beside coverage, novelty, diversity, fairness.
+
+    The first RUN is what the others are compared with.
+
+    \b
+    rankgate scorecard test.qrels.csv popular.run knn.run --train train.csv
+    rankgate scorecard test.qrels.csv a.run b.run --items movies.csv --category genres
+    rankgate scorecard test.qrels.csv a.run b.run -m nDCG@10 -m Gini@10 -m Coverage@10
+    rankgate scorecard test.qrels.csv a.run b.run --train train.csv --slice activity
+    """  # noqa: D301 - click needs the character that \b makes
+    again = several(drawn, "--drawn")
+    more = (*(each for each in (candidates, users) if each), *chain.from_iterable(again.values()))
+    refuse_clashes((qrels, *runs, *paths(beside), *more), output)
+    beside = replace(
+        beside, earlier=pairs(earlier, "--earlier", str) or None, candidates=candidates,
+        drop_seen=drop_seen, users=users, drawn=again or None,
+    )  # fmt: skip
+    with Progress(len(runs)) as progress:
+        told = scorecard(
+            qrels, list(runs), metrics, convention, beside,
+            slices=slices, level=level, resamples=resamples, seed=seed, on_progress=progress,
+        )  # fmt: skip
+    deliver(render(told, form, width(output)), output)

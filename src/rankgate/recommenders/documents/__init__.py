@@ -1,0 +1,1 @@
+"""The results of recommenders as tables and words."""

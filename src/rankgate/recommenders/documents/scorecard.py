@@ -1,0 +1,134 @@
+"""A scorecard: metrics down, systems across, intervals below, marks where systems differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.present import as_csv, as_html, as_json
+from rankgate.present.as_text import WIDTH, fitted, table
+from rankgate.present.grid import printable
+from rankgate.present.outline import Outline, Points, Section, Table
+from rankgate.present.outline_forms import latex, markdown
+from rankgate.present.page import page
+from rankgate.present.paragraphs import wrapped
+from rankgate.recommenders.documents.scorecard_grids import (
+    BETTER,
+    WORSE,
+    card,
+    gaps,
+    part_table,
+    ranged,
+    sheet,
+)
+
+if TYPE_CHECKING:
+    from rankgate.present.grid import Grid
+    from rankgate.recommenders.scorecard import Scorecard
+
+FORMS = ("text", "json", "csv", "markdown", "latex", "html")
+"""The forms of a scorecard, by the name that ``--format`` takes."""
+
+_LATEX = {
+    f" {BETTER}": r"\textsuperscript{+}", f" {WORSE}": r"\textsuperscript{--}",
+    BETTER: r"\textsuperscript{+}", WORSE: r"\textsuperscript{--}",
+    "↑": r"$\uparrow$", "↓": r"$\downarrow$", "· ": r"\quad{}",
+}  # fmt: skip
+_BY = {
+    "activity": "users without an item in training are new, those with at most the median number "
+    "of the others light, the rest heavy",
+    "popularity": "the head is the most popular fifth of the catalogue; accuracy by what is "
+    "relevant there, lists as if they showed nothing else",
+}
+_ITEMS = "accuracy by what is relevant among these items, lists as if they showed nothing else"
+
+
+def render(told: Scorecard, form: str, width: int = WIDTH) -> str:
+    """A scorecard in one of `FORMS`."""
+    if form == "json":
+        return as_json.dumped(told.to_dict())
+    if form == "csv":
+        return as_csv.written(*part_table(told))
+    if form == "html":
+        return page(outline(told))
+    if form == "markdown":
+        return markdown(outline(told))
+    if form == "latex":
+        text = "\n".join([latex(outline(told, flat=False)), *(f"% {each}" for each in notes(told))])
+        for sign, ours in _LATEX.items():
+            text = text.replace(sign, ours)
+        return f"{text}\n"
+    parts = [_fitted(told, card(told), card(told, ranged), width)]
+    for name in slices(told):
+        parts.append(f"by {printable(name)}")
+        parts.append(_fitted(told, card(told, by=name), card(told, ranged, by=name), width))
+        if (grid := gaps(told, name)).rows:
+            parts += [f"gaps by {printable(name)}: these users less all others"]
+            parts.append(fitted(grid, width))
+    parts.append("\n".join(part for line in notes(told) for part in wrapped(line, width)))
+    return "\n\n".join(parts) + "\n"
+
+
+def fragment(told: Scorecard) -> str:
+    """The tables and notes without a page around them, for notebooks."""
+    parts = [as_html.table(sheet(told))]
+    for name in slices(told):
+        parts += [as_html.paragraph(f"by {name}"), as_html.table(sheet(told, by=name))]
+    return "\n".join([*parts, "".join(as_html.paragraph(line) for line in notes(told))])
+
+
+def outline(told: Scorecard, *, flat: bool = True) -> Outline:
+    """The card, its slices, and what to know; flat if each row is to stand by itself."""
+    grid_of = sheet if flat else card
+    sections = [Section("card", "Systems", (Table("", grid_of(told)),))]
+    for i, name in enumerate(slices(told)):
+        blocks = [Table("", grid_of(told, by=name))]
+        if (grid := gaps(told, name, flat=flat)).rows:
+            blocks.append(Table("Gaps: these users less all others", grid))
+        sections.append(Section(f"by-{i}", f"By {printable(name)}", tuple(blocks)))
+    first, *others = notes(told)
+    sections.append(Section("notes", "What to know", (Points(tuple(others)),)))
+    return Outline("Scorecard", "", (first,), tuple(sections))
+
+
+def slices(told: Scorecard) -> list[str]:
+    """What users and items are told apart by, in order."""
+    return told.slices["slice"].unique(maintain_order=True).to_list()
+
+
+def notes(told: Scorecard) -> list[str]:
+    """What stands below the card, a line each."""
+    first = (
+        f"{told.users:,} users of {printable(told.qrels)}, {told.catalogue:,} items, convention "
+        f"{told.convention['name']}; {told.level:.0%} intervals over users"
+    )
+    lines = [first]
+    names = slices(told)
+    if len(told.systems) > 1:
+        rest = "; in slices for all differences of a slice (Benjamini-Hochberg)" if names else ""
+        lines.append(
+            f"{BETTER} better, {WORSE} worse than {printable(told.systems[0])}: p < "
+            f"{1 - told.level:.2g}, corrected for {len(told.differences)} comparisons (Holm){rest}"
+        )
+    if len(told.gaps):
+        lines.append(
+            f"gaps: {BETTER} the users are served better than all others by that system, {WORSE} "
+            "worse (Welch's t, Benjamini-Hochberg over a slice)"
+        )
+    of = dict(told.slices.select("slice", "of").unique().iter_rows())
+    for name in names:
+        words = _BY.get(name) or (_ITEMS if of[name] == "items" else "")
+        lines += [f"{printable(name)}: {words}"] if words else []
+    lines += [
+        f"{printable(one)} is dominated: {printable(by)} is as good by every metric here, and "
+        "better by some"
+        for one, by in told.dominated
+    ]
+    if len(told.systems) > 1 and not told.dominated:
+        lines.append("no system is dominated: each is better than each other by some metric here")
+    return [*lines, *told.warnings]
+
+
+def _fitted(told: Scorecard, wide: Grid, narrow: Grid, width: int) -> str:
+    """With intervals in brackets where there is room, else as ranges."""
+    room = max(map(len, table(wide).split("\n")))
+    return fitted(wide if room <= width or len(told.systems) == 1 else narrow, width)

@@ -1,0 +1,118 @@
+"""A split log in words: how large each part is, what the parts share, what to beware of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.present import as_json, as_markdown
+from rankgate.present.as_text import WIDTH, fitted
+from rankgate.present.grid import Grid, printable
+from rankgate.present.paragraphs import beside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rankgate.recommenders.split_figures import FoldFigures, SplitFigures
+
+FORMS = ("text", "json", "markdown")
+"""The forms of a split, by the name that ``--format`` takes."""
+
+_DRAWN = frozenset({"leave-one-out", "random", "cold-users", "cold-items"})
+
+
+def render(told: SplitFigures, form: str, width: int = WIDTH) -> str:
+    """A split in one of `FORMS`."""
+    if form == "json":
+        return as_json.dumped(told.to_dict())
+    grid = parts(told)
+    table = as_markdown.table(grid) if form == "markdown" else fitted(grid, width)
+    rows = [*_facts(told), *(("beware" if not at else "", line)
+                             for at, line in enumerate(told.warnings))]  # fmt: skip
+    if form == "markdown":
+        lines = [f"- {label or 'beware'}: {as_markdown.escaped(line)}" for label, line in rows]
+        return "\n".join([table, "", *lines]) + "\n"
+    room = [max(len(label) for label, _ in rows)]
+    told_rows = "".join(beside([label], [line], room, width) for label, line in rows)
+    return f"{_title(told)}\n\n{table}\n\n{told_rows}"
+
+
+def parts(told: SplitFigures) -> Grid:
+    """Every part of every fold, a row each."""
+    many = len(told.folds) > 1
+    clock = any(part.first for fold in told.folds for part in fold.parts)
+    rows = []
+    for number, fold in enumerate(told.folds, 1):
+        for part in fold.parts:
+            name = f"{number} {part.name}" if many else part.name
+            counts = [f"{n:,}" for n in (part.rows, part.users, part.items)]
+            times = [_short(part.first), _short(part.last)] if clock else []
+            rows.append((name, *counts, *times))
+    head = ("part", "interactions", "users", "items", *(("first", "last") if clock else ()))
+    return Grid(head, tuple(rows))
+
+
+def _title(told: SplitFigures) -> str:
+    plan = told.plan
+    how = {"leave-last": f"{plan.last} of each user", "windows": f"{plan.windows} folds"}
+    share = how.get(plan.way, "" if plan.way == "leave-one-out" or plan.cut is not None
+                    else f"{plan.share:.0%}")  # fmt: skip
+    seed = f", seed {plan.seed}" if plan.way in _DRAWN or "sampled" in told.candidates else ""
+    return f"{printable(told.log)} split by {plan.way}{', ' if share else ''}{share}{seed}"
+
+
+def _facts(told: SplitFigures) -> list[tuple[str, str]]:
+    rows = [("judgments", _truth(told)), ("candidates", _candidates(told))]
+    if told.repeated:
+        rows.append(("left out", _so_many(told.repeated, "rows equal to another")))
+    return [*rows, ("shared", _shared(told))]
+
+
+def _truth(told: SplitFigures) -> str:
+    rule = told.rule
+    count = _sum(told, lambda fold: fold.judged)
+    relevant = _sum(told, lambda fold: fold.relevant)
+    weights = ", ".join(f"{kind} {weight:g}" for kind, weight in rule.weights.items())
+    weighed = f"; kinds weigh {weights}" if weights else ""
+    floors = ", ".join(f"{kind} {least:g}" for kind, least in rule.least.items())
+    weighed += f"; values of kinds at least {floors}" if floors else ""
+    least = "anything" if rule.tells_zero and not rule.threshold else f"{rule.threshold:g} or more"
+    return (
+        f"{count:,} of the test, {relevant:,} relevant: worth {least}"
+        f"{weighed}; the {rule.repeats} of repeats; grades {rule.grades}"
+    )
+
+
+def _candidates(told: SplitFigures) -> str:
+    words = {"unseen": "all items but those the user had in training", "all": "all items"}
+    if told.candidates in words:
+        return words[told.candidates]
+    short = _sum(told, lambda fold: fold.short)
+    fewer = f"; {_so_many(short, 'users had fewer to draw from')}" if short else ""
+    return f"{told.candidates}: each user's judged items and negatives that were drawn{fewer}"
+
+
+def _shared(told: SplitFigures) -> str:
+    leaks = [fold.leaks for fold in told.folds]
+    sums = [
+        (sum(each.users_only_test for each in leaks), "users only in the test"),
+        (sum(each.items_only_test for each in leaks), "items only in the test"),
+        (sum(each.users_only_train for each in leaks), "users only in training"),
+        (sum(each.pairs_again for each in leaks), "pairs of the test in training too"),
+        (sum(each.ahead for each in leaks), "rows of training not before the first of the test"),
+        (sum(each.same_time for each in leaks), "users with one time on both sides"),
+    ]
+    return "; ".join(_so_many(count, what) for count, what in sums if count) or "nothing"
+
+
+def _so_many(count: int, what: str) -> str:
+    """A number of what stands in the plural, its first word being the noun."""
+    return f"1 {what.replace('s ', ' ', 1)}" if count == 1 else f"{count:,} {what}"
+
+
+def _sum(told: SplitFigures, of: Callable[[FoldFigures], int]) -> int:
+    return sum(of(fold) for fold in told.folds)
+
+
+def _short(time: str) -> str:
+    """A time to the second, dates of midnight without it."""
+    return time.removesuffix("T00:00:00Z")

@@ -1,0 +1,188 @@
+"""All systems of a scorecard over the same users and items, and their values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data import read_qrels, read_run
+from rankgate.data.candidates import mark_in
+from rankgate.errors import UsageError
+from rankgate.evaluation.evaluate import named_runs
+from rankgate.evaluation.list_inputs import Tables, kept, lists_of, world_of
+from rankgate.metrics.facets import FacetMetric
+from rankgate.metrics.lists.declare import ListMetric
+from rankgate.recommenders.scorecard_figures import Card
+from rankgate.scoring import score
+from rankgate.scoring.facets import by_category, with_facets
+from rankgate.scoring.index import Index
+from rankgate.scoring.world import places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from rankgate.data import Qrels, Run
+    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.metrics.declare import Metric
+    from rankgate.metrics.lists.listed import Listed
+    from rankgate.scoring import Convention
+    from rankgate.scoring.world import World
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Field:
+    """Systems over the same users and items.
+
+    Attributes:
+        judgments: what is relevant to whom.
+        topics: the same by subtopic: as judged, or by the categories of items.
+        runs: of every system, with the items only that may stand in lists.
+        lists: of every system, the first of each list.
+        world: users and items, and what is known of them.
+        tables: what was given beside judgments and runs.
+        how: the convention.
+    """
+
+    judgments: Qrels
+    topics: Qrels
+    runs: tuple[Run, ...]
+    lists: tuple[Listed, ...]
+    world: World
+    tables: Tables
+    how: Convention
+
+    @classmethod
+    def of(
+        cls,
+        qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+        runs: Any,  # noqa: ANN401 - one of those, or several
+        how: Convention,
+        beside: Beside,
+        depth: int,
+    ) -> Field:
+        """Read everything.
+
+        Raises:
+            InputError: data that cannot be read.
+            UsageError: no run, a column that is not there, a system without its earlier lists.
+        """
+        tables = Tables.of(beside)
+        topics = read_qrels(qrels, subtopics=True)
+        tables = replace(tables, mark=tables.mark or mark_in(topics.name))
+        judgments = topics.by_document()
+        if tables.items and beside.category and not topics.by_subtopic:
+            topics = by_category(judgments, tables.items.ids, tables.items.words(beside.category))
+        systems = [_filtered(run, tables, beside) for run in named_runs(runs)]
+        if not systems:
+            raise UsageError("no run to measure; give at least one.")
+        beside.refuse_strange([run.name for run in systems])
+        index = Index.of(judgments)
+
+        def top(run: Any) -> pl.DataFrame:  # noqa: ANN401 - a path, a frame
+            return lists_of(_filtered(read_run(run), tables, beside), index, how, depth)
+
+        lists = [lists_of(run, index, how, depth) for run in systems]
+        world = world_of(judgments, tables, beside, lists, top)
+        listed = tuple(
+            world.listed(
+                shown,
+                _earlier(run.name, beside, top),
+                [top(each) for each in beside.drawn_of(run.name)],
+            )
+            for run, shown in zip(systems, lists, strict=True)
+        )
+        return cls(judgments, topics, tuple(systems), listed, world, tables, how)
+
+    def marked(self, metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+        """The same metrics under labels that tell of sampled candidates."""
+        return {self._marked(label): metric for label, metric in metrics.items()}
+
+    def cards(
+        self,
+        metrics: Mapping[str, Metric],
+        on_progress: Callable[[str], None] | None = None,
+    ) -> list[Card]:
+        """The values of every system."""
+        told = []
+        for run, listed in zip(self.runs, self.lists, strict=True):
+            if on_progress:
+                on_progress(run.name)
+            told.append(self._card(run, listed, metrics, self.judgments))
+        return told
+
+    def about(self, items: NDArray[np.bool_], metrics: Mapping[str, Metric]) -> list[Card]:
+        """The accuracy of every system where only some items are relevant.
+
+        Users to whom none of them is relevant have no value.
+        """
+        ids = self.world.items.filter(pl.Series(items))
+        table = self.judgments.table.filter(pl.col("doc_id").is_in(ids.implode()))
+        table = table.filter((pl.col("grade") >= 1).any().over("query_id"))
+        some = None if table.is_empty() else replace(self.judgments, table=table, unjudged=())
+        accuracy = {label: m for label, m in metrics.items() if not isinstance(m, ListMetric)}
+        return [
+            self._card(run, listed, accuracy, some)
+            for run, listed in zip(self.runs, self.lists, strict=True)
+        ]
+
+    def _marked(self, label: str) -> str:
+        return f"{label} {self.tables.mark}" if self.tables.mark else label
+
+    def _among(self, judged: Qrels) -> Qrels:
+        """The judgments by subtopic of some of the pairs."""
+        pair = ["query_id", "doc_id"]
+        some = self.topics.table.join(judged.table.select(pair), on=pair, how="semi")
+        return replace(self.topics, table=some)
+
+    def _card(
+        self, run: Run, listed: Listed, metrics: Mapping[str, Metric], judged: Qrels | None
+    ) -> Card:
+        """One system's values, under marked labels."""
+        values: dict[str, Floats] = {}
+        means: dict[str, float] = {}
+        accuracy = [(label, m) for label, m in metrics.items() if not isinstance(m, ListMetric)]
+        faceted = [(label, m) for label, m in accuracy if isinstance(m, FacetMetric)]
+        for label, _ in accuracy:
+            values[label], means[label] = np.full(len(self.world.queries), np.nan), np.nan
+        if accuracy and judged is not None:
+            plain = [(label, m) for label, m in accuracy if not isinstance(m, FacetMetric)]
+            scores = score(judged, run, plain, self.how)
+            if faceted:
+                scores = with_facets(scores, self._among(judged), run, faceted, self.how)
+            rows = places(scores.query_ids, self.world.queries)
+            for label, _ in accuracy:
+                values[label][rows] = scores.values[label]
+                means[label] = scores.means[label]
+        for label, metric in metrics.items():
+            if isinstance(metric, ListMetric):
+                means[label] = metric.value(listed)
+                if metric.merge == "mean":
+                    values[label] = metric.values(listed)
+        return Card(
+            run.name,
+            {self._marked(label): each for label, each in values.items()},
+            {self._marked(label): each for label, each in means.items()},
+            listed,
+        )
+
+
+def _filtered(run: Run, tables: Tables, beside: Beside) -> Run:
+    run = kept(run, tables.candidates, inside=True)
+    return kept(run, tables.train, inside=False) if beside.drop_seen else run
+
+
+def _earlier(name: str, beside: Beside, top: Callable[[Any], pl.DataFrame]) -> pl.DataFrame | None:
+    """The lists of the same system at an earlier time."""
+    if beside.earlier is None:
+        return None
+    if name not in beside.earlier:
+        known = ", ".join(beside.earlier)
+        raise UsageError(f"earlier lists of {name} are missing; there are those of {known}.")
+    return top(beside.earlier[name])

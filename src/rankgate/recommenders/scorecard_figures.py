@@ -1,0 +1,138 @@
+"""The figures of a scorecard: values with intervals, differences with tests, who dominates whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.metrics.lists.declare import ListMetric
+from rankgate.recommenders.dominance import dominators
+from rankgate.recommenders.resampled_lists import redrawn
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rankgate.metrics.declare import Metric
+    from rankgate.metrics.lists.listed import Floats, Listed
+
+FIGURES = {
+    "system": pl.String, "metric": pl.String, "about": pl.String, "value": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64, "users": pl.Int64, "higher_is_better": pl.Boolean,
+}  # fmt: skip
+DIFFERENCES = {
+    "system": pl.String, "metric": pl.String, "delta": pl.Float64, "low": pl.Float64,
+    "high": pl.Float64, "p_raw": pl.Float64, "p_value": pl.Float64, "better": pl.Boolean,
+}  # fmt: skip
+"""The columns of both tables; a difference is with the first system."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """One system: its values by metric, and its lists.
+
+    Attributes:
+        name: the system.
+        values: by label ``(T,)``, NaN where a user has none; absent for metrics that are about
+            all lists together.
+        means: by label, where a metric has its own way to make one number of many.
+        listed: its lists.
+    """
+
+    name: str
+    values: Mapping[str, Floats]
+    means: Mapping[str, float]
+    listed: Listed
+
+
+def figures(
+    cards: Sequence[Card],
+    metrics: Mapping[str, Metric],
+    *,
+    level: float,
+    resamples: int,
+    seed: int,
+) -> tuple[pl.DataFrame, pl.DataFrame, int]:
+    """The figures of every system and their differences from the first.
+
+    The interval of a mean is Student's t; that of a number about all lists together is `Redrawn`,
+    of the same users for every system alike.
+
+    Returns:
+        the columns of `FIGURES`, those of `DIFFERENCES` (p corrected over all by Holm), and how
+        many resamples were taken.
+    """
+    together = {
+        label: metric for label, metric in metrics.items()
+        if isinstance(metric, ListMetric) and metric.merge != "mean"
+    }  # fmt: skip
+    lists = [card.listed for card in cards]
+    drawn, taken = redrawn(lists, together, resamples, seed)
+    rows: list[tuple[object, ...]] = []
+    differences: list[tuple[object, ...]] = []
+    for label, metric in metrics.items():
+        for at, card in enumerate(cards):
+            value = float(card.means[label])
+            delta = value - cards[0].means[label]
+            if label in together:
+                ends = (*drawn[label][at].ends(value, level), np.nan)
+                off = drawn[label][at] - drawn[label][0]
+                apart = (*off.ends(delta, level), off.chance(delta))
+                users = int((card.listed.lengths > 0).sum())
+            else:
+                ends = _of_mean(card.values[label], level)
+                apart = _of_mean(card.values[label] - cards[0].values[label], level)
+                users = int((~np.isnan(card.values[label])).sum())
+            if metric.aggregate != "mean":  # its own way to one number has no interval here
+                ends = apart = (np.nan, np.nan, np.nan)
+            about = "lists" if isinstance(metric, ListMetric) else "accuracy"
+            wanted = metric.higher_is_better
+            rows.append((card.name, label, about, value, *_within(metric, ends), users, wanted))
+            if at:
+                differences.append((card.name, label, delta, *apart, (delta > 0) == wanted))
+    return _frame(rows, FIGURES), _corrected(differences), taken
+
+
+def _within(metric: Metric, ends: tuple[float, ...]) -> tuple[float, ...]:
+    """The ends of an interval, where the metric can go; NaN stays."""
+    top = np.inf if metric.high is None else metric.high
+    return tuple(np.clip(ends[:2], metric.low, top).tolist())
+
+
+def dominated(cards: Sequence[Card], metrics: Mapping[str, Metric]) -> tuple[tuple[str, str], ...]:
+    """Systems that another is as good as everywhere and better somewhere, each with one such."""
+    means = {card.name: [card.means[label] for label in metrics] for card in cards}
+    found = dominators(means, [metric.higher_is_better for metric in metrics.values()])
+    return tuple((name, by) for name, by in found.items() if by is not None)
+
+
+def _of_mean(values: Floats, level: float) -> tuple[float, float, float]:
+    """Student's interval and p of a mean."""
+    from rankgate.stats.interval import t_interval  # noqa: PLC0415 - scipy, where it is needed
+    from rankgate.stats.paired import student  # noqa: PLC0415 - as above
+
+    known = values[~np.isnan(values)]
+    if len(known) < 2:  # noqa: PLR2004 - one value has no spread
+        return np.nan, np.nan, np.nan
+    told = t_interval(known[:, None], level)
+    return float(told.low[0]), float(told.high[0]), float(student(known[:, None]).p_value[0])
+
+
+def _corrected(rows: list[tuple[object, ...]]) -> pl.DataFrame:
+    """Differences with p corrected over all of them."""
+    from rankgate.stats.corrections import correct  # noqa: PLC0415 - as above
+
+    raw = np.array([row[5] for row in rows], np.float64)
+    known = ~np.isnan(raw)
+    p = np.full(len(raw), np.nan)
+    if known.any():
+        p[known] = correct(raw[known], "holm")
+    told = [(*row[:6], float(each), row[6]) for row, each in zip(rows, p, strict=True)]
+    return _frame(told, DIFFERENCES)
+
+
+def _frame(rows: list[tuple[object, ...]], schema: Mapping[str, object]) -> pl.DataFrame:
+    frame = pl.DataFrame(rows, schema=schema, orient="row")  # type: ignore[arg-type]
+    return frame.with_columns(pl.col(pl.Float64).fill_nan(None))

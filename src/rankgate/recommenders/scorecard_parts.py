@@ -1,0 +1,163 @@
+"""The figures of a scorecard for parts of the users and of the items, and gaps between users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.metrics.lists.declare import ListMetric
+from rankgate.metrics.lists.restricted import restricted
+from rankgate.recommenders.scorecard_figures import FIGURES, Card, figures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.metrics.declare import Metric
+    from rankgate.recommenders.scorecard_slices import Part
+
+SLICES = {
+    "slice": pl.String, "of": pl.String, "part": pl.String, "size": pl.Int64, **FIGURES,
+    "delta": pl.Float64, "delta_low": pl.Float64, "delta_high": pl.Float64, "p_raw": pl.Float64,
+    "p_value": pl.Float64, "better": pl.Boolean,
+}  # fmt: skip
+"""The columns of figures by part; a difference is with the first system, in the same part."""
+GAPS = {
+    "slice": pl.String, "part": pl.String, "system": pl.String, "metric": pl.String,
+    "gap": pl.Float64, "low": pl.Float64, "high": pl.Float64, "p_raw": pl.Float64,
+    "p_value": pl.Float64, "better": pl.Boolean,
+}  # fmt: skip
+"""The columns of gaps: the mean of some users less that of all others, for one system."""
+
+
+@dataclass(frozen=True)
+class Sliced:
+    """How figures of parts are made.
+
+    Attributes:
+        cards: of every system, with all users and items.
+        metrics: by label.
+        rescored: the accuracy of every system where only such items are relevant, as cards.
+        level: of the intervals.
+        resamples: for numbers about all lists together.
+        seed: of the drawing.
+    """
+
+    cards: Sequence[Card]
+    metrics: Mapping[str, Metric]
+    rescored: Callable[[NDArray[np.bool_]], list[Card]]
+    level: float
+    resamples: int
+    seed: int
+
+    def figures(self, parts: Sequence[Part]) -> pl.DataFrame:
+        """Every metric of every system in every part, the columns of `SLICES`.
+
+        p is corrected over a slice: all its parts, systems and metrics (Benjamini-Hochberg).
+        """
+        told = [self._part(part) for part in parts]
+        whole = pl.concat([pl.DataFrame(schema=SLICES), *told])
+        slices = whole.partition_by("slice", maintain_order=True)
+        return pl.concat([pl.DataFrame(schema=SLICES), *map(_corrected, slices)])
+
+    def gaps(self, parts: Sequence[Part]) -> pl.DataFrame:
+        """How far the mean of each part's users lies from that of all others, `GAPS`.
+
+        Of metrics with a value for each user, and corrected as `figures`.
+        """
+        from rankgate.stats.groups import apart  # noqa: PLC0415 - scipy, where it is needed
+
+        rows: list[tuple[Any, ...]] = []
+        for part in parts:
+            for card in self.cards if part.of == "users" else ():
+                for label, values in card.values.items():
+                    known = ~np.isnan(values)
+                    told = apart(values[known & part.mask], values[known & ~part.mask], self.level)
+                    better = (told[0] > 0) == self.metrics[label].higher_is_better
+                    rows.append((part.slice, part.value, card.name, label, *told, None, better))
+        whole = pl.DataFrame(rows, schema=GAPS, orient="row").fill_nan(None)
+        slices = whole.partition_by("slice", maintain_order=True)
+        return pl.concat([pl.DataFrame(schema=GAPS), *map(_corrected, slices)])
+
+    def _part(self, part: Part) -> pl.DataFrame:
+        groups = self._users(part) if part.of == "users" else self._items(part)
+        frames = []
+        for cards, metrics in groups:
+            found, differences, _ = figures(
+                cards, metrics, level=self.level, resamples=self.resamples, seed=self.seed
+            )
+            apart = differences.rename({"low": "delta_low", "high": "delta_high"})
+            frames.append(
+                found.join(apart, on=["system", "metric"], how="left", maintain_order="left")
+            )
+        named = {"slice": part.slice, "of": part.of, "part": part.value, "size": part.mask.sum()}
+        whole = pl.concat(frames).with_columns(pl.lit(value).alias(n) for n, value in named.items())
+        place = {label: at for at, label in enumerate(self.metrics)}
+        order = pl.col("metric").replace_strict(place, return_dtype=pl.Int64)
+        return whole.sort(order, maintain_order=True).select(
+            pl.col(name).cast(dtype) for name, dtype in SLICES.items()
+        )
+
+    def _users(self, part: Part) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
+        """The same lists and values, of these users."""
+        rows = np.flatnonzero(part.mask)
+        cards = []
+        for card in self.cards:
+            listed = card.listed.rows(rows)
+            values = {label: each[rows] for label, each in card.values.items()}
+            cards.append(Card(card.name, values, _means(values, self.metrics, listed), listed))
+        yield cards, dict(self.metrics)
+
+    def _items(self, part: Part) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
+        """Accuracy by what is relevant among these items; lists cut first, then only these."""
+        lists = {name: each for name, each in self.metrics.items() if isinstance(each, ListMetric)}
+        accuracy = {name: each for name, each in self.metrics.items() if name not in lists}
+        if accuracy:
+            yield self.rescored(part.mask), accuracy
+        for cutoff in dict.fromkeys(each.cutoff for each in lists.values()):
+            metrics: dict[str, Metric] = {
+                name: each for name, each in lists.items() if each.cutoff == cutoff
+            }
+            cards = []
+            for card in self.cards:
+                listed = restricted(card.listed.first(cutoff), part.mask)
+                values = {
+                    name: each.values(listed)
+                    for name, each in lists.items()
+                    if name in metrics and each.merge == "mean"
+                }
+                cards.append(Card(card.name, values, _means(values, metrics, listed), listed))
+            yield cards, metrics
+
+
+def _means(
+    values: Mapping[str, NDArray[np.float64]],
+    metrics: Mapping[str, Metric],
+    listed: Any,  # noqa: ANN401
+) -> dict[str, float]:
+    """The number of each metric; of one with its own way to one number, none."""
+    found = {}
+    for label, metric in metrics.items():
+        if label in values:
+            known = values[label][~np.isnan(values[label])]
+            plain = metric.aggregate == "mean" and len(known)
+            found[label] = float(known.mean()) if plain else float("nan")
+        elif isinstance(metric, ListMetric):
+            found[label] = metric.value(listed)
+    return found
+
+
+def _corrected(table: pl.DataFrame) -> pl.DataFrame:
+    """The same with p corrected over all its rows."""
+    from rankgate.stats.corrections import correct  # noqa: PLC0415 - scipy, where it is needed
+
+    raw = table["p_raw"].to_numpy()
+    known = table["p_raw"].is_not_null().to_numpy()
+    p = np.full(len(raw), np.nan)
+    if known.any():
+        p[known] = correct(raw[known], "bh")
+    return table.with_columns(pl.Series("p_value", p).fill_nan(None))

@@ -1,0 +1,136 @@
+"""Parts of the users and of the items that a scorecard tells apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.ids import places
+from rankgate.errors import UsageError
+from rankgate.metrics.lists.listed import NONE
+from rankgate.metrics.lists.popularity import tail_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from rankgate.data.items import Described, Whose
+    from rankgate.data.meetings import Meetings
+    from rankgate.evaluation.list_inputs import Tables
+    from rankgate.scoring.world import World
+
+ACTIVITY, POPULARITY = "activity", "popularity"
+MOST = 20
+"""Values that a column may have to be a slice."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some of the users, or some of the items.
+
+    Attributes:
+        slice: what they are told apart by: activity, popularity, or a column.
+        of: users or items.
+        value: which of its values they have.
+        mask: ``(T,)`` or ``(I,)``, who belongs to it; one may belong to several.
+    """
+
+    slice: str
+    of: Whose
+    value: str
+    mask: NDArray[np.bool_]
+
+
+def parts_of(name: str, world: World, tables: Tables) -> list[Part]:
+    """The parts that a slice makes.
+
+    ``activity``: users without an item in training are new, those with at most the median number
+    of the others are light, the rest heavy. ``popularity``: items of the head, the most popular
+    fifth of the catalogue, and of the tail. Else a column of the table of users or of items, which
+    may be said as ``users.COLUMN`` or ``items.COLUMN``; several values stand between bars.
+
+    Raises:
+        UsageError: what is not there, or has too many values.
+    """
+    if name in {ACTIVITY, POPULARITY} and world.seen is None:
+        raise UsageError(f"the slice {name} comes from training; give it with train.")
+    if name == ACTIVITY:
+        return _activity(world)
+    if name == POPULARITY:
+        assert world.seen is not None  # noqa: S101 - looked at before
+        tail = tail_of(world.seen)
+        return [Part(name, "items", "head", ~tail), Part(name, "items", "tail", tail)]
+    table, column = _column(name, tables)
+    of = table.of
+    ids = world.queries if of == "users" else world.items
+    own = pl.DataFrame({"id": table.ids, "word": table.words(column).cast(pl.String)})
+    words = pl.DataFrame({"id": ids}).join(own, on="id", how="left", maintain_order="left")["word"]
+    return list(_valued(name, of, words))
+
+
+def active(users: pl.Series, train: Meetings) -> pl.Series:
+    """Whether each user is new to training, light, or heavy, as `parts_of` tells them apart.
+
+    Args:
+        users: ids, each once.
+        train: who met which item.
+    """
+    had = np.append(np.bincount(train.owner, minlength=len(train.users)), 0)
+    words = np.full(len(users), "", object)
+    for word, mask in _groups(had[places(users, train.users)]).items():
+        words[mask] = word
+    return pl.Series(ACTIVITY, words.tolist(), pl.String)
+
+
+def _activity(world: World) -> list[Part]:
+    assert world.history is not None  # noqa: S101 - there is training
+    groups = _groups(np.count_nonzero(world.history != NONE, axis=1)).items()
+    return [Part(ACTIVITY, "users", value, mask) for value, mask in groups if mask.any()]
+
+
+def _groups(had: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
+    """Who is new, light and heavy by the number of items that each had."""
+    median = float(np.median(had[had > 0])) if had.any() else 0.0
+    return {"new": had == 0, "light": (had > 0) & (had <= median), "heavy": had > median}
+
+
+def _column(name: str, tables: Tables) -> tuple[Described, str]:
+    """The table that has a column, and the column's name there."""
+    known = [each for each in (tables.users, tables.items) if each is not None]
+    whose, _, column = name.partition(".")
+    for table in known:
+        if column and whose == table.of:
+            return table, column
+    having = [table for table in known if name in table.columns.columns]
+    if len(having) == 1:
+        return having[0], name
+    if having:
+        raise UsageError(f"users and items both have '{name}'; say users.{name} or items.{name}.")
+    there = [f"{table.of}.{each}" for table in known for each in table.columns.columns]
+    raise UsageError(
+        f"no slice is called '{name}'; there are {', '.join([ACTIVITY, POPULARITY, *there])}."
+    )
+
+
+def _valued(name: str, of: Whose, words: pl.Series) -> Iterator[Part]:
+    """A part for each value, in byte order; last those without one."""
+    rows = pl.DataFrame({"row": np.arange(len(words)), "word": words.cast(pl.String)})
+    apart = rows.with_columns(pl.col("word").str.split("|")).explode("word")
+    apart = apart.with_columns(pl.col("word").str.strip_chars()).filter(pl.col("word") != "")
+    values = apart["word"].unique().sort().to_list()
+    if len(values) > MOST:
+        raise UsageError(
+            f"'{name}' has {len(values):,} values, and a slice at most {MOST}; put them in groups."
+        )
+    rest = np.ones(len(words), bool)
+    for value in values:
+        mask = np.zeros(len(words), bool)
+        mask[apart.filter(pl.col("word") == value)["row"].to_numpy()] = True
+        rest &= ~mask
+        yield Part(name, of, value, mask)
+    if rest.any():
+        yield Part(name, of, "(none)", rest)

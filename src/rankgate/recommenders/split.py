@@ -1,0 +1,154 @@
+"""Split a log into what is learned from and what is predicted; check that nothing leaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data.candidates import CANDIDATES, Sample, sample
+from rankgate.data.clock import instant
+from rankgate.data.logs import read_interactions
+from rankgate.data.splits import WAYS, Plan
+from rankgate.data.truth import Truth
+from rankgate.errors import UsageError
+from rankgate.recommenders.split_figures import FoldCount, FoldFigures, SplitFigures, warnings_of
+from rankgate.recommenders.split_parts import (
+    Masks,
+    masks,
+    nothing_judged,
+    parts,
+    refuse_unknown_kinds,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.data.interactions import Interactions
+    from rankgate.data.qrels import Qrels
+
+__all__ = ["CANDIDATES", "WAYS", "Fold", "Plan", "Split", "Truth", "split", "way_facts"]
+
+
+@dataclass(frozen=True)
+class Fold(FoldFigures):
+    """One split of the log; figures as of `FoldFigures`.
+
+    Attributes:
+        train: what is learned from.
+        validation: what settings are chosen by; None where there is no such part.
+        test: what is predicted.
+        judgments: ground truth of the test.
+        tuning: ground truth of the validation.
+        sample: the sampled candidates, where they were asked for.
+    """
+
+    train: Interactions
+    validation: Interactions | None
+    test: Interactions
+    judgments: Qrels
+    tuning: Qrels | None
+    sample: Sample | None
+
+
+@dataclass(frozen=True)
+class Split(SplitFigures):
+    """A log in parts, all of them in memory; figures as of `SplitFigures`."""
+
+    folds: tuple[Fold, ...]
+
+
+def split(
+    log: Any,  # noqa: ANN401 - a path, a frame, or a log as it is
+    plan: Plan | None = None,
+    rule: Truth | None = None,
+    *,
+    candidates: str = "unseen",
+    negatives: int = 99,
+    cut: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    from_: str | None = None,
+    unit: Any = None,  # noqa: ANN401 - a word, checked by the reader
+    same: str = "once",
+) -> Split:
+    """Split a log.
+
+    Args:
+        log: a path (``-`` is standard input), a frame, or a log as it is.
+        plan: how to split.
+        rule: how interactions become judgments.
+        candidates: which items lists may hold. With ``unseen`` what a user had in training is no
+            ground truth either.
+        negatives: how many items are drawn for each user with ``sampled``.
+        cut: the moment from which on `global` predicts, as a date or as the log writes times.
+        columns: our column -> the log's.
+        from_: the name of the log's format.
+        unit: the unit of times that are numbers.
+        same: whether rows that are equal in every column count ``once`` or ``each``.
+
+    Raises:
+        InputError: a log that cannot be read; nothing to learn from or to predict.
+        UsageError: an unknown way or set of candidates; times that the way needs and that are not
+            there.
+    """
+    number = negatives_of(candidates, negatives)
+    rows = read_interactions(log, columns, from_=from_, unit=unit, same=same)
+    plan, rule = plan or Plan(), rule or Truth()
+    if cut is not None:
+        plan = replace(plan, cut=instant(cut, rows.unit))
+    refuse_unknown_kinds(rule, rows.table["kind"].unique().to_list())
+    unseen = candidates != "all"
+    folds = tuple(
+        _fold(rows, each, plan, rule, unseen=unseen, negatives=number) for each in masks(rows, plan)
+    )
+    mark = marked(candidates, number)
+    told = warnings_of(plan, candidates, folds)
+    return Split(rows.name, rows.unit, rows.repeated, plan, rule, mark, folds, told)
+
+
+def negatives_of(candidates: str, negatives: int) -> int | None:
+    """How many items to draw for each user; None where none are drawn.
+
+    Raises:
+        UsageError: no such set of candidates, or too few.
+    """
+    if candidates not in CANDIDATES:
+        raise UsageError(f"candidates='{candidates}'; choose {', '.join(CANDIDATES)}.")
+    if negatives < 1:
+        raise UsageError("at least one negative must be drawn for each user.")
+    return negatives if candidates == "sampled" else None
+
+
+def marked(candidates: str, negatives: int | None) -> str:
+    """The name of a set of candidates, with the number where a sample is drawn."""
+    return candidates if negatives is None else f"{candidates}({negatives})"
+
+
+def way_facts() -> tuple[tuple[str, str], ...]:
+    """Every way to split, with what it does."""
+    return tuple((name, way.title) for name, way in WAYS.items())
+
+
+def _fold(
+    rows: Interactions,
+    chosen: Masks,
+    plan: Plan,
+    rule: Truth,
+    *,
+    unseen: bool,
+    negatives: int | None,
+) -> Fold:
+    made = parts(rows, chosen, rule, unseen=unseen)
+    judgments = made.judgments
+    if judgments is None or (made.validation is not None and made.tuning is None):
+        raise nothing_judged(rule, rows.place.label)
+    drawn = None
+    if negatives is not None:
+        drawn = sample(judgments, rows.table, negatives, plan.seed)
+        judgments = replace(judgments, name=f"test.sampled-{negatives}")
+    count = FoldCount(plan, rows.unit)
+    count.add(made, drawn)
+    figures = vars(count.figures())
+    return Fold(
+        **figures, train=made.train, validation=made.validation, test=made.test,
+        judgments=judgments, tuning=made.tuning, sample=drawn,
+    )  # fmt: skip

@@ -1,0 +1,134 @@
+"""The parts of a split as files: what is learned from, what is predicted, what may be ranked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data.target import replacing
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.recommenders.split import Fold, Split
+    from rankgate.recommenders.split_figures import SplitFigures
+
+SUFFIXES = ("csv", "parquet")
+"""The formats of the parts."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoldTables:
+    """The tables of one fold, read when they are written.
+
+    Attributes:
+        logs: the interactions of each part.
+        qrels: judgments by their name.
+        candidates: sampled ones by the name of their table; empty where none were drawn.
+    """
+
+    logs: Mapping[str, pl.LazyFrame]
+    qrels: Mapping[str, pl.LazyFrame]
+    candidates: Mapping[str, pl.LazyFrame]
+
+    @classmethod
+    def of(cls, fold: Fold) -> FoldTables:
+        """Those of a fold in memory."""
+        parts = {"train": fold.train, "validation": fold.validation, "test": fold.test}
+        judged = [qrels for qrels in (fold.tuning, fold.judgments) if qrels is not None]
+        drawn = fold.sample
+        return cls(
+            {name: log.table.lazy() for name, log in parts.items() if log is not None},
+            {qrels.name: qrels.table.lazy() for qrels in judged},
+            {drawn.name: drawn.marked.lazy()} if drawn else {},
+        )
+
+
+def written(told: Split, folder: str | Path, to: str = "csv") -> tuple[str, ...]:
+    """Write every part: interactions, judgments (as CSV), candidates where they were drawn.
+
+    A split of several folds gets a folder for each, from 1 on; ``split.json`` says how it was
+    made.
+
+    Args:
+        told: the split.
+        folder: where to; it is made if it is not there.
+        to: ``csv`` or ``parquet``, of the interactions and candidates.
+
+    Returns:
+        the names of the files, in the order of writing.
+
+    Raises:
+        UsageError: no such format, or a folder that cannot be made.
+    """
+    top = folder_for(folder, to)
+    return saved(told, [FoldTables.of(fold) for fold in told.folds], top, to)
+
+
+def folder_for(folder: str | Path, to: str) -> Path:
+    """The folder of the parts, made if it is not there.
+
+    Raises:
+        UsageError: no such format, or a folder that cannot be made.
+    """
+    if to not in SUFFIXES:
+        raise UsageError(f"parts are written as {' or '.join(SUFFIXES)}, not as '{to}'.")
+    return _made(Path(folder))
+
+
+def saved(told: SplitFigures, folds: list[FoldTables], top: Path, to: str) -> tuple[str, ...]:
+    """Write the tables of every fold, and the figures; the names of the files come back."""
+    names = []
+    for number, tables in enumerate(folds, 1):
+        place = _made(top / str(number)) if len(folds) > 1 else top
+        found = [
+            *(_table(_public(table, told.unit), place, name, to)
+              for name, table in tables.logs.items()),
+            *(_table(_judged(table), place, f"{name}.qrels", "csv")
+              for name, table in tables.qrels.items()),
+            *(_table(table, place, name, to) for name, table in tables.candidates.items()),
+        ]  # fmt: skip
+        names += [str((place / name).relative_to(top)) for name in found]
+    with replacing(top / "split.json") as out:
+        out.write(json.dumps(told.to_dict(), ensure_ascii=False, indent=2).encode() + b"\n")
+    return (*names, "split.json")
+
+
+def _made(place: Path) -> Path:
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{place}: cannot be made: {error.strerror}.") from None
+    return place
+
+
+def _public(table: pl.LazyFrame, unit: str) -> pl.LazyFrame:
+    """The interactions without columns that say nothing, times as people read them."""
+    if unit == "none":
+        return table.drop("at")
+    at = pl.col("at")
+    whole = _all(table, at % 1_000_000 == 0)
+    if unit in {"order", "place"}:
+        return table.with_columns(at // 1_000_000 if whole else at / 1e6)
+    form = "%Y-%m-%dT%H:%M:%SZ" if whole else "%Y-%m-%dT%H:%M:%S%.6fZ"
+    return table.with_columns(at.cast(pl.Datetime("us")).dt.strftime(form))
+
+
+def _judged(table: pl.LazyFrame) -> pl.LazyFrame:
+    grade = pl.col("grade")
+    return table.with_columns(grade.cast(pl.Int64) if _all(table, grade % 1 == 0) else grade)
+
+
+def _all(table: pl.LazyFrame, holds: pl.Expr) -> bool:
+    return bool(table.select(holds.all()).collect(engine="streaming").item())
+
+
+def _table(table: pl.LazyFrame, place: Path, name: str, to: str) -> str:
+    with replacing(place / f"{name}.{to}") as out:
+        table.sink_parquet(out) if to == "parquet" else table.sink_csv(out)
+    return f"{name}.{to}"

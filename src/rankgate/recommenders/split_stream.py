@@ -1,0 +1,178 @@
+"""Split a log of any size into files: it is sorted on disk and split in stretches of users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.candidates import sample
+from rankgate.data.clock import instant
+from rankgate.data.log_stretches import ROWS, stretched
+from rankgate.data.logs import opened
+from rankgate.data.splits import Plan
+from rankgate.data.truth import Truth
+from rankgate.recommenders.split import marked, negatives_of
+from rankgate.recommenders.split_figures import FoldCount, SplitFigures, warnings_of
+from rankgate.recommenders.split_files import FoldTables, folder_for, saved
+from rankgate.recommenders.split_parts import masks, nothing_judged, parts, refuse_unknown_kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.data.interactions import Interactions
+    from rankgate.data.log_stretches import Stretches
+    from rankgate.recommenders.split_parts import Masks
+
+
+def split_into(
+    log: Any,  # noqa: ANN401 - a path or a frame
+    plan: Plan | None = None,
+    rule: Truth | None = None,
+    *,
+    folder: str | Path | None = None,
+    to: str = "csv",
+    candidates: str = "unseen",
+    negatives: int = 99,
+    cut: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    from_: str | None = None,
+    unit: Any = None,  # noqa: ANN401 - a word, checked by the reader
+    same: str = "once",
+    rows: int = ROWS,
+) -> tuple[SplitFigures, tuple[str, ...]]:
+    """Split a log as `split` does and write the parts as `written` does, in bounded memory.
+
+    Beside some stretches of the log, memory holds its users and times as numbers, twelve bytes a
+    row; the disk of the folder holds the log twice while it is split.
+
+    Args:
+        log: a path (``-`` is standard input) or a frame.
+        plan: how to split.
+        rule: how interactions become judgments.
+        folder: where the parts go; None is nowhere, for the figures alone.
+        to: ``csv`` or ``parquet``, of the interactions and candidates.
+        candidates: as of `split`, like what follows.
+        negatives: how many items are drawn for each user with ``sampled``.
+        cut: the moment from which on `global` predicts.
+        columns: our column -> the log's.
+        from_: the name of the log's format.
+        unit: the unit of times that are numbers.
+        same: whether rows that are equal in every column count ``once`` or ``each``.
+        rows: of a stretch.
+
+    Returns:
+        the figures, and the names of the files.
+
+    Raises:
+        InputError, UsageError: as `split` and `written`.
+    """
+    plan, rule = plan or Plan(), rule or Truth()
+    number = negatives_of(candidates, negatives)
+    raw = opened(log, columns, from_=from_, unit=unit)
+    top = None if folder is None else folder_for(folder, to)
+    with TemporaryDirectory(prefix=".split-", dir=top) as work:
+        told = stretched(raw, Path(work), same, rows)
+        if cut is not None:
+            plan = replace(plan, cut=instant(cut, told.unit))
+        asked = _Asked(plan, rule, candidates != "all", number)
+        folds = _folds(told, asked, None if top is None else Path(work))
+        found = tuple(fold.count.figures() for fold in folds)
+        figures = SplitFigures(
+            told.name, told.unit, told.repeated, plan, rule, marked(candidates, number), found,
+            warnings_of(plan, candidates, found),
+        )  # fmt: skip
+        if top is None:
+            return figures, ()
+        return figures, saved(figures, [fold.tables() for fold in folds], top, to)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the split is to be."""
+
+    plan: Plan
+    rule: Truth
+    unseen: bool
+    negatives: int | None
+
+
+def _folds(told: Stretches, asked: _Asked, folder: Path | None) -> list[_Fold]:
+    """Every fold, filled; its tables are kept in a folder of their own where one is given."""
+    refuse_unknown_kinds(asked.rule, told.kinds)
+    folds = []
+    for number, chosen in enumerate(
+        masks(told.narrow(items=asked.plan.way == "cold-items"), asked.plan)
+    ):
+        place = None if folder is None else folder / str(number)
+        if place is not None:
+            place.mkdir()
+        folds.append(_Fold(chosen, told, asked, place))
+    begin = 0
+    for log in told:
+        for fold in folds:
+            fold.add(log, begin)
+        begin += len(log.table)
+    if any(fold.lacking for fold in folds):
+        raise nothing_judged(asked.rule, told.place.label)
+    return folds
+
+
+class _Fold:
+    """One fold as it grows stretch by stretch: its figures, and its tables on disk.
+
+    Attributes:
+        count: the figures.
+        lacking: the parts of which nothing is judged yet.
+    """
+
+    def __init__(self, chosen: Masks, told: Stretches, asked: _Asked, folder: Path | None) -> None:
+        self.count = FoldCount(asked.plan, told.unit)
+        self.lacking = {"test"} if chosen.validation is None else {"test", "validation"}
+        self._chosen, self._asked, self._items = chosen, asked, told.items
+        self._random = np.random.default_rng(asked.plan.seed)
+        self._files: dict[str, dict[str, list[Path]]] = {
+            "logs": {}, "qrels": {"validation": []}, "candidates": {},
+        }  # fmt: skip
+        self._folder = folder
+
+    def add(self, log: Interactions, begin: int) -> None:
+        """Take the next stretch, whose first row is that row of the whole log."""
+        asked = self._asked
+        chosen = self._chosen.rows(slice(begin, begin + len(log.table)))
+        made = parts(log, chosen, asked.rule, unseen=asked.unseen)
+        drawn = None
+        if made.judgments is not None and asked.negatives is not None:
+            drawn = sample(
+                made.judgments, log.table, asked.negatives, asked.plan.seed,
+                items=self._items, random=self._random,
+            )  # fmt: skip
+        self.count.add(made, drawn)
+        logs = {"train": made.train, "validation": made.validation, "test": made.test}
+        for name, part in logs.items():
+            if part is not None:
+                self._keep("logs", name, part.table)
+        mark = "" if asked.negatives is None else f".sampled-{asked.negatives}"
+        for name, qrels in (("validation", made.tuning), ("test", made.judgments)):
+            if qrels is not None:
+                self.lacking.discard(name)
+                self._keep("qrels", f"{name}{mark * (name == 'test')}", qrels.table)
+        if drawn:
+            self._keep("candidates", drawn.name, drawn.marked)
+
+    def tables(self) -> FoldTables:
+        """All that was kept."""
+        return FoldTables(**{
+            kind: {name: pl.scan_ipc(files) for name, files in named.items() if files}
+            for kind, named in self._files.items()
+        })  # fmt: skip
+
+    def _keep(self, kind: str, name: str, table: pl.DataFrame) -> None:
+        if self._folder is not None:
+            files = self._files[kind].setdefault(name, [])
+            files.append(self._folder / f"{kind}-{name}-{len(files)}.arrow")
+            table.write_ipc(files[-1], compression="lz4")

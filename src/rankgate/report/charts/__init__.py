@@ -1,1 +1,0 @@
-"""Pictures of results: one kind a file, drawn by Altair, offline, the same bytes every time."""

@@ -1,0 +1,135 @@
+"""``rankgate plot``: a picture of a result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.comparison.compare import UNEQUAL
+from rankgate.console import options
+from rankgate.console.labels import label, labelled
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.progress import Progress
+from rankgate.console.terminal import styled, width
+from rankgate.metrics.plugins import from_file
+from rankgate.present.charts.forms import drawn, form_of, in_text
+from rankgate.present.charts.style import THEMES
+from rankgate.reports.kinds import KINDS, kind
+from rankgate.reports.pictured import CUTOFFS, Asked, result_for
+
+if TYPE_CHECKING:
+    from rankgate.scoring import Convention
+
+
+class _Cutoffs(click.ParamType[tuple[int, ...]]):
+    """Cutoffs with commas between them."""
+
+    name = "list"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            found = tuple(sorted({int(each) for each in str(value).split(",")}))
+        except ValueError:
+            found = ()
+        if not found or found[0] < 1:
+            self.fail(f"{value!r} is no list of cutoffs, such as 1,5,10.", param, ctx)
+        return found
+
+
+_KINDS = "\b\n" + "\n".join(f"{each.name:<17} {each.title}" for each in KINDS)
+
+
+@click.command("plot", epilog=_KINDS)
+@click.argument("name", metavar="KIND", type=click.Choice([each.name for each in KINDS]))
+@options.qrels
+@click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN]...")
+@options.metrics_told(
+    "A metric such as nDCG@10; may be given several times. Without it what the kind takes."
+)
+@options.metrics_from
+@options.convention
+@click.option("--query", "query_id", metavar="ID", help="Of explain: the query.")
+@click.option(
+    "-k",
+    "--cutoffs",
+    type=_Cutoffs(),
+    default=CUTOFFS,
+    metavar="LIST",
+    help="Of cutoffs: where metrics without @ are taken. "
+    f"Without it {','.join(map(str, CUTOFFS))}.",
+)
+@click.option(
+    "--depth", type=click.IntRange(min=1), help="How far lists are looked at, where the kind does."
+)
+@label
+@click.option(
+    "--unequal",
+    type=click.Choice(UNEQUAL),
+    default="refuse",
+    show_default=True,
+    help="What queries are that only one system ran.",
+)
+@click.option(
+    "--theme",
+    type=click.Choice(THEMES),
+    help="Without it SVG and HTML are as their reader prefers, PNG and PDF are light.",
+)
+@click.option(
+    "--scale",
+    type=click.FloatRange(min=0.1, max=10),
+    default=2.0,
+    show_default=True,
+    help="Pixels to a point, of PNG.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(),
+    help="FILE.svg, .png, .pdf, .html or .json. Without it deltas, cutoffs and distributions are "
+    "drawn with characters.",
+)
+def command(  # noqa: PLR0917 - click passes them by name
+    name: str,
+    qrels: str,
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    metrics_from: str | None,
+    convention: Convention,
+    query_id: str | None,
+    cutoffs: tuple[int, ...],
+    depth: int | None,
+    labels: tuple[str, ...],
+    unequal: str,
+    theme: str | None,
+    scale: float,
+    output: str | None,
+) -> None:
+    """Draw a KIND of picture from judgments (of raters: ratings) and runs.
+
+    \b
+    rankgate plot deltas qrels.txt old.run new.run
+    rankgate plot deltas qrels.txt old.run new.run -m nDCG@10 -o deltas.svg
+    rankgate plot cutoffs qrels.txt *.run -m P -m nDCG -k 1,5,10,20 -o cutoffs.html
+    rankgate plot explain qrels.txt new.run --query q17 -m nDCG@10 -o q17.png
+    """  # noqa: D301 - click needs the character that \b makes
+    refuse_clashes((qrels, *runs), output)
+    if output is not None:
+        form_of(output)
+    elif kind(name).text is None:
+        in_text(name, None, 0)
+    with Progress(len(runs) + 1) as progress:
+        told = result_for(
+            kind(name).needs,
+            Asked(qrels, runs, metrics, convention, cutoffs, query_id, depth, unequal,
+                  from_file(metrics_from), labelled(labels), progress),
+        )  # fmt: skip
+    if output:
+        deliver(drawn(name, told, output, theme or "", scale), output)
+    else:
+        deliver(styled(in_text(name, told, width()), "text"))

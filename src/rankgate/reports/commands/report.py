@@ -1,0 +1,160 @@
+"""``rankgate report``: one page for everybody who has to be told."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from rankgate.comparison.commands import options as comparing
+from rankgate.comparison.compare import Rules
+from rankgate.comparison.documents.changes import WORST
+from rankgate.comparison.paired import Way
+from rankgate.console import options
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.progress import Progress
+from rankgate.errors import UsageError
+from rankgate.evaluation.evaluate import DEFAULT_METRICS
+from rankgate.metrics.plugins import from_file
+from rankgate.present.outline_forms import FORMS, csv, latex, markdown
+from rankgate.present.page import page
+from rankgate.reports.documents import dossier as of_runs
+from rankgate.reports.documents import results as of_results
+from rankgate.reports.printed import printed
+from rankgate.reports.report_data import dossier
+from rankgate.reports.results import are_results, results
+
+if TYPE_CHECKING:
+    from rankgate.present.outline import Outline
+    from rankgate.scoring import Convention
+
+_WORDS = "rankgate.report.words"
+_OF_ALL = {"sources", "queries", "documents", "worst", "form", "browser", "output"}
+_NEEDED = 3
+
+
+class _Remembered(click.Command):
+    """A command that remembers how it was called, for the page to say."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_WORDS] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+@click.command("report", cls=_Remembered)
+@click.argument("sources", type=click.Path(), nargs=-1, required=True, metavar="SOURCE...")
+@options.metrics_told(
+    "A metric such as nDCG@10; may be given several times. Without it those of the policy, "
+    f"else {', '.join(DEFAULT_METRICS)}."
+)
+@options.metrics_from
+@options.convention
+@click.option("--gate", "gated", is_flag=True, help="With the verdict of the project's policy.")
+@click.option(
+    "--policy", type=click.Path(), metavar="FILE", help="With the verdict of this policy."
+)
+@click.option(
+    "--queries", type=click.Path(), metavar="FILE", help="A file with the texts of queries."
+)
+@click.option(
+    "--documents",
+    type=click.Path(),
+    metavar="FILE",
+    help="A file with fields of documents, such as titles.",
+)
+@comparing.unequal
+@comparing.depth
+@click.option(
+    "--worst",
+    type=click.IntRange(min=0),
+    default=WORST,
+    show_default=True,
+    help="How many of the worst queries are shown with both lists.",
+)
+@comparing.resamples
+@options.seed
+@options.form(*FORMS)
+@click.option(
+    "--browser",
+    metavar="PROGRAM",
+    help="What prints PDF: Chromium or Chrome; without it one that is on the PATH.",
+)
+@options.output
+@click.pass_context
+def command(  # noqa: PLR0917 - click passes them by name
+    ctx: click.Context,
+    sources: tuple[str, ...],
+    metrics: tuple[str, ...],
+    metrics_from: str | None,
+    convention: Convention,
+    gated: bool,  # noqa: FBT001 - a flag of the command line
+    policy: str | None,
+    queries: str | None,
+    documents: str | None,
+    unequal: str,
+    depth: int,
+    worst: int,
+    resamples: int,
+    seed: int,
+    form: str,
+    browser: str | None,
+    output: str | None,
+) -> None:
+    """Write one HTML page, which needs no network to be read.
+
+    SOURCE is QRELS BASELINE CANDIDATE..., or results that other commands wrote
+    with --format json, or a folder of them.
+
+    \b
+    rankgate report qrels.txt old.run new.run -o report.html
+    rankgate report qrels.txt old.run new.run --policy rankgate.toml --documents titles.jsonl -o r.html
+    rankgate report results/ -o report.html
+    rankgate report compare.json --format latex
+    rankgate report qrels.txt old.run new.run --format pdf -o report.pdf
+    """  # noqa: D301, E501 - click needs the character that \b makes; a command is one line
+    beside = tuple(each for each in (policy, queries, documents, metrics_from) if each)
+    again = shlex.join(["rankgate", "report", *ctx.meta[_WORDS]])
+    if are_results(sources):
+        _refuse_options(ctx)
+        refuse_clashes(beside, output)
+        told = results(sources, queries=queries, documents=documents, again=again)
+        _deliver(of_results.outline(told, worst), form, browser, output)
+        return
+    if len(sources) < _NEEDED:
+        raise UsageError(
+            f"{sources[0]}: no result; give results or a folder of them, or QRELS BASELINE "
+            "CANDIDATE."
+        )
+    qrels, baseline, *candidates = sources
+    refuse_clashes((*sources, *beside), output)
+    rules = Rules(Way(resamples=resamples, seed=seed), unequal=unequal)
+    with Progress(2 + len(candidates)) as progress:
+        found = dossier(
+            qrels, baseline, candidates, metrics, convention, gated=gated, policy=policy,
+            rules=rules, depth=depth, queries=queries, documents=documents,
+            extra=from_file(metrics_from), again=again, on_progress=progress,
+        )  # fmt: skip
+    _deliver(of_runs.outline(found, worst), form, browser, output)
+
+
+def _refuse_options(ctx: click.Context) -> None:
+    """Options that say how runs are scored mean nothing to results, which were."""
+    for each in ctx.command.params:
+        name = each.name or ""
+        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and name not in _OF_ALL:
+            raise UsageError(
+                f"{each.opts[-1]}: results were made before; say it to the command that makes them."
+            )
+
+
+def _deliver(told: Outline, form: str, browser: str | None, output: str | None) -> None:
+    if form == "pdf":
+        if output is None:
+            raise UsageError("PDF is not for terminals; name a file with -o, or '-' for a pipe.")
+        deliver(printed(page(told), browser), output)
+        return
+    ways = {"html": page, "markdown": markdown, "latex": latex, "csv": csv}
+    deliver(ways[form](told), output)

@@ -1,0 +1,1 @@
+"""The results of reports as tables and words."""

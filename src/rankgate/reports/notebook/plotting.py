@@ -1,0 +1,59 @@
+"""The verb ``plot``: a picture straight from judgments and runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.comparison.compared import named
+from rankgate.data import read_run
+from rankgate.reports.kinds import kind as kind_of
+from rankgate.reports.notebook.picture import Picture, pictured
+from rankgate.reports.pictured import CUTOFFS, Asked, result_for
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring import Convention
+
+
+def plot(
+    kind: str,
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    runs: Any = (),  # noqa: ANN401 - one of those, a list, or {name: run}
+    metrics: str | Sequence[str] = (),
+    convention: str | Convention = "trec",
+    *,
+    query_id: str | None = None,
+    cutoffs: Sequence[int] = CUTOFFS,
+    depth: int | None = None,
+    labels: Mapping[float, str] | None = None,
+    unequal: str = "refuse",
+    extra: Sequence[Metric] = (),
+) -> Picture:
+    """Draw a kind of picture, as ``rankgate plot`` does.
+
+    Args:
+        kind: deltas, cutoffs, scatter, forest and so on: see ``rankgate plot --help``.
+        qrels: judgments: a path, a frame, ``{query: {doc: grade}}``; of agreement, ratings.
+        runs: a run, a list of runs, or ``{name: run}``, in the order that the kind has for them.
+        metrics: names; without them what the kind takes.
+        convention: whose rules the numbers follow.
+        query_id: of explain, the query.
+        cutoffs: of cutoffs, where metrics without @ are taken.
+        depth: how far lists are looked at, where the kind does.
+        labels: the names of grades.
+        unequal: what queries are that only one system ran: refuse, zero or drop.
+        extra: metrics that can be named beside those of the house.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: an unknown kind; too few runs or too many; nothing to draw.
+        MissingExtraError: the extra ``plots`` is not installed.
+    """
+    opened = tuple(read_run(run, name) if name else run for name, run in named(runs))
+    asked = Asked(
+        qrels, opened, (metrics,) if isinstance(metrics, str) else tuple(metrics), convention,
+        tuple(cutoffs), query_id, depth, unequal, extra, labels or {},
+    )  # fmt: skip
+    return pictured(kind, {kind: lambda: result_for(kind_of(kind).needs, asked)})

@@ -1,0 +1,245 @@
+"""The result that a picture is drawn from, by its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rankgate.blind_spots.blindspots import blindspots
+from rankgate.comparison.compare import Comparisons, Rules, compare
+from rankgate.comparison.planned import Planned, planned
+from rankgate.errors import UsageError
+from rankgate.evaluation.evaluate import DEFAULT_METRICS, Evaluation, evaluate
+from rankgate.evaluation.scored_system import DEPTH as HOLES
+from rankgate.explanation.explain import explain
+from rankgate.explanation.reconcile import Reconciliation, reconcile
+from rankgate.judging.admit import Admitted, admit
+from rankgate.judging.agree import agree
+from rankgate.pipelines.ranks import Ranks, ranks
+from rankgate.pipelines.stages import DEPTH, METRICS, Pipeline, stages
+from rankgate.recommenders.tradeoff import Tradeoff, tradeoff
+from rankgate.unjudged.calibration import Calibration, calibration
+from rankgate.unjudged.holes import Hidden, holes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rankgate.blind_spots.blindspots import Blindness
+    from rankgate.data.comparison import Comparison
+    from rankgate.explanation.explanation import Explanation
+    from rankgate.judging.agree import Agreed
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring import Convention
+
+CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
+"""Where metrics are taken when nothing is said."""
+
+RANKS = 20
+"""How far lists are looked at when nothing is said."""
+
+_ONE = ("nDCG@10",)
+_AT_K = ("P", "R", "nDCG")
+_AT_K_OF_ONE = ("P", "R", "F", "AP", "nDCG")
+_RECALL = tuple(f"IPrec@{level / 10:.1f}" for level in range(11))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a picture is asked of.
+
+    Attributes:
+        qrels: judgments; for agreement, ratings.
+        runs: runs, in the order that the kind has for them; of admission, the judge's grades.
+        metrics: names; empty is what the kind takes unasked.
+        how: the convention.
+        cutoffs: where metrics without a cutoff are taken.
+        query_id: the query of an explanation.
+        depth: how far lists are looked at; None is what the kind takes unasked.
+        unequal: what queries are that only one system ran: refuse, zero or drop.
+        extra: metrics that can be named beside those of the house.
+        labels: the names of grades, beside those that the judgments bring.
+        on_progress: told what is being done.
+    """
+
+    qrels: Any
+    runs: tuple[Any, ...] = ()
+    metrics: tuple[str, ...] = ()
+    how: str | Convention = "trec"
+    cutoffs: tuple[int, ...] = CUTOFFS
+    query_id: str | None = None
+    depth: int | None = None
+    unequal: str = "refuse"
+    extra: Sequence[Metric] = ()
+    labels: Mapping[float, str] = field(default_factory=dict)
+    on_progress: Callable[[str], None] | None = None
+
+    @property
+    def one(self) -> str:
+        """The metric of a kind that takes one.
+
+        Raises:
+            UsageError: several are named.
+        """
+        if len(self.metrics) > 1:
+            raise UsageError(f"this picture is of one metric; leave out {self.metrics[1]}.")
+        return (self.metrics or _ONE)[0]
+
+    @property
+    def only(self) -> Any:  # noqa: ANN401 - a run
+        """The run of a kind that takes one."""
+        self.need(1, 1, "is of one run")
+        return self.runs[0]
+
+    def need(self, least: int, most: int | None, words: str) -> None:
+        """Check how many runs there are.
+
+        Raises:
+            UsageError: too few, or too many.
+        """
+        count = len(self.runs)
+        if count < least or (most is not None and count > most):
+            raise UsageError(f"this picture {words}; {count or 'no'} run{'s' * (count != 1)} came.")
+
+
+def result_for(needs: str, asked: Asked) -> Any:  # noqa: ANN401 - each need has its type
+    """Make the result of that name.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: too few runs or too many, unknown names, no query where one is needed.
+    """
+    return NEEDS[needs](asked)
+
+
+def at_cutoffs(metrics: Sequence[str], cutoffs: Sequence[int]) -> tuple[str, ...]:
+    """Each metric at each cutoff; one that has a cutoff stays what it is.
+
+    >>> at_cutoffs(["P", "nDCG@7"], [1, 5])
+    ('P@1', 'P@5', 'nDCG@7')
+    """
+    return tuple(
+        each
+        for name in metrics
+        for each in ([name] if "@" in name else [f"{name}@{k}" for k in cutoffs])
+    )
+
+
+def _comparisons(asked: Asked) -> Comparisons:
+    asked.need(2, None, "compares runs: a baseline and one candidate or more")
+    return compare(
+        asked.qrels, asked.runs[0], list(asked.runs[1:]), asked.metrics or _ONE, asked.how,
+        rules=Rules(unequal=asked.unequal), extra=asked.extra, on_progress=asked.on_progress,
+    )  # fmt: skip
+
+
+def _comparison(asked: Asked) -> Comparison:
+    asked.need(2, 2, "compares two runs: a baseline and a candidate")
+    return _comparisons(asked).comparisons[0]
+
+
+def _planned(asked: Asked) -> Planned:
+    return planned(_comparison(asked))
+
+
+def _evaluation(asked: Asked, metrics: Sequence[str] = ()) -> Evaluation:
+    asked.need(1, None, "is of one run or more")
+    return evaluate(
+        asked.qrels, list(asked.runs), metrics or asked.metrics or _ONE, asked.how,
+        extra=asked.extra, on_progress=asked.on_progress,
+    )  # fmt: skip
+
+
+def _cutoffs(asked: Asked) -> Evaluation:
+    unasked = _AT_K_OF_ONE if len(asked.runs) == 1 else _AT_K
+    return _evaluation(asked, at_cutoffs(asked.metrics or unasked, asked.cutoffs))
+
+
+def _recall(asked: Asked) -> Evaluation:
+    return _evaluation(asked, asked.metrics or _RECALL)
+
+
+def _reconciliation(asked: Asked) -> Reconciliation:
+    return reconcile(asked.qrels, asked.only, asked.one)
+
+
+def _blindness(asked: Asked) -> Blindness:
+    return blindspots(
+        asked.qrels, asked.only, None, asked.metrics or DEFAULT_METRICS, asked.how,
+        extra=asked.extra, k=asked.depth or 10, on_progress=asked.on_progress,
+    )  # fmt: skip
+
+
+def _explanation(asked: Asked) -> Explanation:
+    if asked.query_id is None:
+        raise UsageError("this picture is of one query; name it with --query.")
+    return explain(asked.qrels, asked.only, asked.query_id, asked.one, asked.how, extra=asked.extra)
+
+
+def _ranks(asked: Asked) -> Ranks:
+    asked.need(1, None, "is of one run or more")
+    return ranks(
+        asked.qrels, list(asked.runs), asked.how, depth=asked.depth or RANKS,
+        labels=asked.labels, on_progress=asked.on_progress,
+    )  # fmt: skip
+
+
+def _tradeoff(asked: Asked) -> Tradeoff:
+    asked.need(2, None, "is of two runs or more")
+    return tradeoff(_evaluation(asked, asked.metrics or DEFAULT_METRICS), asked.extra)
+
+
+def _hidden(asked: Asked) -> Hidden:
+    asked.need(2, 2, "is of two runs: a baseline and a candidate")
+    one, two = asked.runs
+    return holes(
+        asked.qrels, one, two, asked.metrics or _ONE, asked.how, extra=asked.extra,
+        depth=asked.depth or HOLES, on_progress=asked.on_progress,
+    )  # fmt: skip
+
+
+def _calibration(asked: Asked) -> Calibration:
+    asked.need(2, 2, "is of two runs: a baseline and a candidate")
+    one, two = asked.runs
+    return calibration(
+        asked.qrels, one, two, asked.one, asked.how, on_progress=asked.on_progress
+    )  # fmt: skip
+
+
+def _agreed(asked: Asked) -> Agreed:
+    asked.need(0, 0, "is of ratings alone")
+    return agree(asked.qrels)
+
+
+def _admitted(asked: Asked) -> Admitted:
+    asked.need(1, 1, "is of judgments by people and by a judge")
+    return admit(asked.qrels, asked.runs[0], on_progress=asked.on_progress)
+
+
+def _pipeline(asked: Asked) -> Pipeline:
+    asked.need(1, None, "is of the run after each stage")
+    return stages(
+        asked.qrels, list(asked.runs), asked.metrics or METRICS, asked.how,
+        depth=asked.depth or DEPTH, labels=asked.labels, unequal=asked.unequal,
+        extra=asked.extra, on_progress=asked.on_progress,
+    )  # fmt: skip
+
+
+NEEDS: Mapping[str, Callable[[Asked], Any]] = {
+    "comparison": _comparison,
+    "comparisons": _comparisons,
+    "planned": _planned,
+    "evaluation": _evaluation,
+    "cutoffs": _cutoffs,
+    "recall": _recall,
+    "reconciliation": _reconciliation,
+    "blindness": _blindness,
+    "explanation": _explanation,
+    "ranks": _ranks,
+    "tradeoff": _tradeoff,
+    "hidden": _hidden,
+    "calibration": _calibration,
+    "agreed": _agreed,
+    "admitted": _admitted,
+    "pipeline": _pipeline,
+}
+"""How each result is made that a kind of picture needs."""

@@ -1,0 +1,1 @@
+"""What unjudged documents could change, and what to judge next."""

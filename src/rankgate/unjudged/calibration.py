@@ -1,0 +1,178 @@
+"""Whether the estimates about unjudged documents come true: judged ones are hidden and guessed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data import read_run
+from rankgate.errors import UsageError
+from rankgate.evaluation.scored_system import Scorer
+from rankgate.unjudged.ceilings import cutoff_of
+from rankgate.unjudged.flip_trials import KEYS, shown, trials
+from rankgate.unjudged.hole_model import modelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from rankgate.data.comparison import Side
+    from rankgate.scoring import Convention
+
+    Floats = NDArray[np.float64]
+
+FOLDS, EXPERIMENTS = 5, 60
+_BINS = 10
+
+BINS = {
+    "low": pl.Float64, "high": pl.Float64, "n": pl.Int64, "predicted": pl.Float64,
+    "measured": pl.Float64, "measured_low": pl.Float64, "measured_high": pl.Float64,
+}  # fmt: skip
+"""One row a tenth of the predictions that has any: its ends, how many, the mean prediction, the
+share that came true with its Wilson interval."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Predictions about hidden judgments against what they were.
+
+    Attributes:
+        baseline, candidate, qrels: names.
+        convention: name, axes and hash.
+        metric: whose flips are predicted.
+        queries: that both systems have lists for.
+        documents: judged ones among the first of either list; each was hidden once.
+        experiments: in how many a part of them was hidden, of some of the queries.
+        relevance: `BINS` of the probability of relevance.
+        flips: `BINS` of the probability of a flip: that the interval says something else when
+            all are judged again.
+        brier: of relevance and of flips, each with that of always predicting the mean.
+        seed: of the drawing.
+    """
+
+    baseline: str
+    candidate: str
+    qrels: str
+    convention: Mapping[str, Any]
+    metric: str
+    queries: int
+    documents: int
+    experiments: int
+    relevance: pl.DataFrame
+    flips: pl.DataFrame
+    brier: Mapping[str, tuple[float, float]]
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        names = ("baseline", "candidate", "qrels", "metric", "queries", "documents",
+                 "experiments", "seed")  # fmt: skip
+        return {
+            "schema_version": 1,
+            **{name: getattr(self, name) for name in names},
+            "convention": dict(self.convention),
+            "relevance": self.relevance.to_dicts(),
+            "flips": self.flips.to_dicts(),
+            "brier": {name: list(pair) for name, pair in self.brier.items()},
+        }
+
+
+def calibration(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    baseline: Any,  # noqa: ANN401 - as above
+    candidate: Any,  # noqa: ANN401 - as above
+    metric: str = "nDCG@10",
+    how: str | Convention = "trec",
+    *,
+    experiments: int = EXPERIMENTS,
+    seed: int = 0,
+    on_progress: Callable[[str], None] | None = None,
+) -> Calibration:
+    """Hide judgments, estimate what was hidden, and count how often the estimates come true.
+
+    Relevance: each judged document is hidden once, with a fifth of all. Flips: in each experiment
+    half of the queries (50 at most) have a share of their judgments hidden, at random or of the
+    documents that the candidate alone shows; lists are cut to judged documents, so that the truth
+    is known.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: a metric without a cutoff; no judged document in either list.
+    """
+    say = on_progress or (lambda _: None)
+    scorer = Scorer.of(qrels, metric, how)
+    depth = cutoff_of(scorer.metrics[0][1])
+    if depth is None:
+        raise UsageError(f"{metric}: hidden judgments need a cutoff; say {metric}@10.")
+    scorer = replace(scorer, depth=depth)
+    say("scoring both systems")
+    runs = read_run(baseline), read_run(candidate)
+    sides = scorer.side(runs[0]), scorer.side(runs[1])
+    known = shown(*sides)
+    if known.is_empty():
+        raise UsageError(f"no list has a judged document among its first {depth}.")
+    rng = np.random.default_rng(seed)
+    guessed = _guessed(sides, known, rng)
+    flips = trials(scorer, runs, experiments, rng, say)
+    return Calibration(
+        sides[0].name, sides[1].name, sides[0].qrels, sides[0].convention, scorer.metrics[0][0],
+        known["query_id"].n_unique(), len(known), len(flips[0]), binned(*guessed), binned(*flips),
+        {"relevance": brier(*guessed), "flips": brier(*flips)}, seed,
+    )  # fmt: skip
+
+
+def binned(predicted: Floats, true: Floats) -> pl.DataFrame:
+    """Predictions by tenths, with the share of each that came true.
+
+    Returns:
+        the columns of `BINS`.
+    """
+    from rankgate.stats.proportion import wilson  # noqa: PLC0415 - statistics where needed
+
+    place = np.minimum((predicted * _BINS).astype(np.int64), _BINS - 1)
+    count = np.bincount(place, minlength=_BINS)
+    kept = np.flatnonzero(count)
+    n = count[kept].astype(np.float64)
+    came = np.asarray(np.bincount(place, true, _BINS)[kept], np.float64)
+    low, high = wilson(came, n)
+    told = (kept / _BINS, (kept + 1) / _BINS, count[kept],
+            np.bincount(place, predicted, _BINS)[kept] / n, came / n, low, high)  # fmt: skip
+    return pl.DataFrame(dict(zip(BINS, told, strict=True)), schema=BINS)
+
+
+def brier(predicted: Floats, true: Floats) -> tuple[float, float]:
+    """The mean squared error of predictions, and that of always predicting the mean.
+
+    Brier (1950), Monthly Weather Review 78(1).
+    """
+    if not len(true):
+        return float("nan"), float("nan")
+    return float(((predicted - true) ** 2).mean()), float(true.var())
+
+
+def _guessed(
+    sides: tuple[Side, Side], known: pl.DataFrame, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """The probability of relevance of each known document while it is hidden, and its relevance."""
+    fold = rng.permutation(len(known)) % FOLDS
+    told = []
+    for i in range(FOLDS):
+        hidden = known.filter(pl.Series(fold == i)).select(*KEYS, pl.lit(1).alias("hidden"))
+        found = modelled(*(_without(side, hidden) for side in sides))
+        chance = found.chances[:, found.grades > 0].sum(axis=1)
+        told.append(found.table.select(*KEYS, pl.Series("chance", chance)))
+    table = known.join(pl.concat(told), on=KEYS, maintain_order="left")
+    return table["chance"].to_numpy(), (table["grade"] > 0).cast(pl.Float64).to_numpy()
+
+
+def _without(side: Side, hidden: pl.DataFrame) -> Side:
+    """The judged documents of a list, those hidden without their grade."""
+    lists = side.lists.filter(pl.col("grade") >= 0).join(
+        hidden, on=KEYS, how="left", maintain_order="left"
+    )
+    seen = pl.when(pl.col("hidden").is_null()).then("grade")
+    return replace(side, lists=lists.with_columns(seen.alias("grade")).drop("hidden"))

@@ -1,0 +1,114 @@
+"""How good the best order of some candidates is: what no reranker of them can exceed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data import read_run
+from rankgate.errors import UsageError
+from rankgate.evaluation.evaluate import chosen_metrics
+from rankgate.scoring import score
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.evaluation.scored_system import Scorer
+    from rankgate.metrics.declare import Metric
+
+RISING = ("nDCG", "DCG", "NCG", "CG", "ERR", "nERR", "RBP", "RR", "AP", "P", "R", "F", "Success")
+"""Metrics that no order of some documents raises above the order of falling grades: the better of
+two documents is never worth less on the better of two ranks."""
+
+_HIDING = ("retrieved", "shown")  # ideals that are made of what was retrieved
+
+
+def target_of(
+    scorer: Scorer,
+    wanted: str | Metric | None,
+    extra: Sequence[Metric] = (),
+) -> tuple[str, Metric]:
+    """The metric whose ceiling is asked for: the one said, else the first nDCG with a cutoff.
+
+    Raises:
+        UsageError: the best order is not known for it, it has no cutoff, or one below the depth.
+    """
+    if wanted is None:
+        known = [pair for pair in scorer.metrics if _fits(pair[1], scorer.depth)]
+        known.sort(key=lambda pair: pair[1].name != "nDCG")
+        if not known:
+            raise UsageError(
+                f"none of the metrics has a ceiling within {scorer.depth} documents; name one "
+                "beside them with --target, such as nDCG@10."
+            )
+        return known[0]
+    label, metric = chosen_metrics(wanted, scorer.how, extra)[0]
+    if metric.name not in RISING:
+        raise UsageError(
+            f"{label}: the best order of candidates is not known for it; there are "
+            f"{', '.join(RISING)}."
+        )
+    cutoff = cutoff_of(metric)
+    if cutoff is None:
+        raise UsageError(f"{label}: a ceiling needs a cutoff; say {metric.name}@10.")
+    if cutoff > scorer.depth:
+        raise UsageError(
+            f"{label} looks deeper than the first {scorer.depth} candidates; say --depth {cutoff}."
+        )
+    return label, metric
+
+
+def cutoff_of(metric: Metric) -> int | None:
+    """The last rank that counts; None where all do."""
+    cutoff = dict(metric.given).get("cutoff")
+    return None if cutoff is None else int(cutoff)
+
+
+def hides_what_is_lost(scorer: Scorer, metric: Metric) -> bool:
+    """Whether the ideal is made of what was retrieved, so that every ceiling is 1."""
+    how = scorer.how.for_metric(metric)
+    return bool(metric.bound(how.defaults(metric)).get("ideal") in _HIDING)
+
+
+def best_there_is(scorer: Scorer, target: tuple[str, Metric]) -> pl.DataFrame:
+    """``query_id`` and ``value`` of the ranking of all judged documents, the best first."""
+    return ceiling(scorer, target, scorer.qrels.table.select("query_id", "doc_id", "grade"))
+
+
+def ceiling(scorer: Scorer, target: tuple[str, Metric], candidates: pl.DataFrame) -> pl.DataFrame:
+    """The value that the best order of candidates has.
+
+    Args:
+        scorer: judgments and convention.
+        target: label and metric, one of `RISING`.
+        candidates: ``query_id``, ``doc_id``, ``grade`` (null or below 0: unjudged).
+
+    Returns:
+        ``query_id`` and ``value``, a row for each judged query that counts; null where undefined.
+    """
+    worth = pl.col("grade").fill_null(-1.0).clip(-1.0)
+    ordered = candidates.sort(
+        "query_id", worth, descending=[False, True], maintain_order=True
+    ).select(
+        "query_id",
+        "doc_id",
+        (pl.len() - pl.int_range(pl.len())).over("query_id").cast(pl.Float64).alias("score"),
+    )
+    if ordered.is_empty():
+        return pl.DataFrame(
+            {"query_id": scorer.index.query_ids, "value": None}, schema_overrides=_VALUE
+        )
+    # a query that has no candidates has an empty list, even where tools want every query
+    how = replace(scorer.how, missing="zero") if scorer.how.missing == "error" else scorer.how
+    told = score(scorer.index, read_run(ordered), [target], how)
+    return told.table.select("query_id", "value")
+
+
+_VALUE = {"query_id": pl.String, "value": pl.Float64}
+
+
+def _fits(metric: Metric, depth: int) -> bool:
+    cutoff = cutoff_of(metric)
+    return metric.name in RISING and cutoff is not None and cutoff <= depth

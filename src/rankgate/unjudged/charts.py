@@ -1,0 +1,68 @@
+"""Whether estimates about unjudged documents come true: predicted against measured shares."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from rankgate.present.charts.door import altair
+from rankgate.present.charts.parts import in_columns, panel, table
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.style import BLUE, DIM, GREY
+from rankgate.present.charts.words import queries, short
+
+if TYPE_CHECKING:
+    from rankgate.unjudged.calibration import Calibration
+
+_SIDE = 320
+
+
+def draw(told: Calibration) -> Picture:
+    """A square for the relevance of hidden documents, and one for flips of the comparison."""
+    parts = [
+        (what, title, getattr(told, what).to_dicts())
+        for what, title in (("relevance", f"relevant: {told.documents:,} documents"),
+                            ("flips", f"flips of {told.metric}: {told.experiments} trials"))
+    ]  # fmt: skip
+    shown = [(what, title, rows) for what, title, rows in parts if rows]
+    return Picture(
+        "calibration",
+        f"Hidden judgments guessed: {short(told.candidate)} against {short(told.baseline)}",
+        "Judged documents were hidden and guessed: across what was predicted, up the share that "
+        "came true, with its 95% interval and how many. On the diagonal predictions hold. A flip: "
+        "the interval of the difference says something else when all are judged again; trials "
+        "share queries, so that their intervals are too narrow.",
+        queries(told.queries),
+        told.convention,
+        tuple({"what": what, **row} for what, _, rows in shown for row in rows),
+        in_columns([_panel(rows, f"{title}{_brier(told, what)}") for what, title, rows in shown]),
+    )
+
+
+def _brier(told: Calibration, what: str) -> str:
+    own, mean = told.brier[what]
+    return "" if math.isnan(own) else f"; Brier {own:.3f} (mean alone {mean:.3f})"
+
+
+def _panel(rows: list[dict[str, Any]], title: str) -> Any:  # noqa: ANN401 - Altair's
+    alt = altair()
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    axis = alt.Axis(format=".0%", tickCount=6)
+    x = alt.X("predicted:Q", title="predicted", scale=scale, axis=axis)
+    y = alt.Y("measured:Q", title="came true", scale=scale, axis=axis)
+    line = alt.Chart(table([{"predicted": end, "measured": end} for end in (0, 1)])).mark_line(
+        color=GREY, strokeDash=[4, 3], strokeWidth=1
+    ).encode(x=x, y=y)  # fmt: skip
+    base = alt.Chart(table([row | {"count": f"{row['n']:,}"} for row in rows])).encode(x=x)
+    bars = base.mark_rule(strokeWidth=2, color=BLUE, opacity=0.6).encode(
+        y=alt.Y("measured_low:Q", scale=scale), y2="measured_high:Q"
+    )
+    points = base.mark_point(filled=True, size=70, color=BLUE, opacity=1).encode(
+        y=y, tooltip=["n:Q", "predicted:Q", "measured:Q", "measured_low:Q", "measured_high:Q"]
+    )
+    counts = base.mark_text(align="left", dx=7, dy=8, color=DIM, fontSize=10).encode(
+        y=y, text="count:N"
+    )
+    return alt.layer(line, bars, points, counts).properties(
+        width=_SIDE, height=_SIDE, **panel(title)
+    )

@@ -1,0 +1,202 @@
+"""Bounds, estimates and influence of the unjudged documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.comparison.values import values_of
+from rankgate.scoring.bounds import best_grade
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from rankgate.unjudged.hole_model import Holes
+    from rankgate.unjudged.hypothetical_grades import Stage
+
+    Floats = NDArray[np.float64]
+
+_LEVEL = 0.95
+_CORNERS = 4
+_ROWS, _FEWEST = 5_000_000, 8  # grades that are drawn; sets that each query has at least
+
+_METRICS = {
+    "metric": pl.String, "n": pl.Int64, "delta": pl.Float64, "worst": pl.Float64,
+    "best": pl.Float64, "expected": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+    "flip": pl.Float64,
+}  # fmt: skip
+
+
+def figures(
+    stage: Stage, found: Holes, margins: Mapping[str, float], draws: int, seed: int
+) -> pl.DataFrame:
+    """Bounds and estimates of every metric within the lists.
+
+    Where there are many holes, every query has fewer sets of grades than are asked for; since
+    queries are drawn independently, sets of all queries are put together from those.
+
+    Returns:
+        the columns of `_METRICS`.
+    """
+    values = values_of(stage.baseline, stage.candidate, "zero")
+    measured = values.candidate - values.baseline
+    place = {query: i for i, query in enumerate(values.query_ids)}
+    column = {metric: j for j, metric in enumerate(values.metrics)}
+    kept = found.table["query_id"].is_in(values.query_ids)
+    mask = kept.to_numpy()
+    table, chances = found.table.filter(kept), found.chances[mask]
+    queries = table["query_id"].unique(maintain_order=True).to_list()
+    rows = np.array([place[query] for query in queries], np.int64)
+    top = best_grade(stage.scorer.qrels)
+    few = min(draws, max(_FEWEST, _ROWS // max(len(table), 1)))
+    drawn = _drawn(found.grades, chances, few, seed)
+    corners = _corners(table, top)
+    suppositions = np.concatenate([corners, drawn], axis=1)
+    deltas = np.zeros((len(stage.metrics), len(queries), suppositions.shape[1]))
+    if len(queries):
+        for block, part in stage.deltas(table, suppositions):
+            deltas[:, :, block] = part
+    told = []
+    for j, (label, _) in enumerate(stage.metrics):
+        own = measured[:, column[label]]
+        told.append(
+            _row(label, own, rows, deltas[j], margin=margins[label], draws=draws, seed=seed)
+        )
+    return pl.DataFrame(told, schema=_METRICS).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _together(some: Floats, draws: int, seed: int) -> tuple[Floats, Floats]:
+    """Sums, and sums of squares, over queries of so many sets, of (T, few) differences.
+
+    A query's few sets spread by (few − 1)/few of what they are drawn from; that is made up for.
+    """
+    count, few = some.shape
+    if few >= draws:
+        return some.sum(axis=0), (some**2).sum(axis=0)
+    middle, reach = some.mean(axis=1), np.sqrt(few / (few - 1))
+    rng = np.random.default_rng(seed)
+    told = np.empty((2, draws))
+    for i in range(draws):
+        one = some[np.arange(count), rng.integers(few, size=count)]
+        told[:, i] = (middle + (one - middle) * reach).sum(), (one**2).sum()
+    return told[0], told[1]
+
+
+def _row(
+    label: str,
+    measured: Floats,
+    rows: NDArray[np.int64],
+    deltas: Floats,
+    *,
+    margin: float,
+    draws: int,
+    seed: int,
+) -> dict[str, Any]:
+    corners = deltas[:, :_CORNERS]
+    sums, squares = _together(deltas[:, _CORNERS:], draws, seed)
+    known = ~np.isnan(measured)
+    base = np.where(known, measured, 0.0)
+    n = max(int(known.sum()), 1)
+    rest = base.sum() - base[rows].sum()
+    means = (rest + sums) / n
+    # the spread of each drawn set, from the queries that do not change and those that do
+    squares = (base**2).sum() - (base[rows] ** 2).sum() + squares
+    now = status(base[known].sum() / n, (base**2).sum(), n, margin)
+    then = [status(m, s, n, margin) for m, s in zip(means, squares, strict=True)]
+    low, high = np.quantile(means, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]) if len(means) else (0, 0)
+    return {
+        "metric": label,
+        "n": int(known.sum()),
+        "delta": float(base.sum() / n),
+        "worst": float((rest + corners.min(axis=1).sum()) / n),
+        "best": float((rest + corners.max(axis=1).sum()) / n),
+        "expected": float(means.mean()),
+        "low": float(low),
+        "high": float(high),
+        "flip": float(np.mean([each != now for each in then])),
+    }
+
+
+def status(mean: float, squares: float, n: int, margin: float) -> str:
+    """What a one-sided interval at 95 % says of −margin: above, below, or neither."""
+    from scipy.special import stdtrit  # noqa: PLC0415 - statistics where needed
+
+    if n < 2:  # noqa: PLR2004 - one query has no spread
+        return "above" if mean > -margin else "below"
+    error = np.sqrt(max(squares - n * mean**2, 0.0) / (n - 1) / n)
+    reach = float(stdtrit(n - 1, _LEVEL)) * error
+    return "above" if mean - reach > -margin else "below" if mean + reach < -margin else "open"
+
+
+def _drawn(grades: Floats, chances: Floats, draws: int, seed: int) -> Floats:
+    """(N, draws) grades, each hole's by its own chances."""
+    rng = np.random.default_rng(seed)
+    upto = np.cumsum(chances, axis=1)
+    points = rng.random((len(chances), draws))
+    place = (
+        (points[:, :, None] > upto[:, None, :-1]).sum(axis=2)
+        if grades.size > 1
+        else (np.zeros(points.shape, np.int64))
+    )
+    return np.asarray(grades[place], np.float64)
+
+
+def _corners(table: pl.DataFrame, top: float) -> Floats:
+    """(N, 4) all against the candidate and all for it, with shared documents bad and best.
+
+    A document that both lists have has one grade in both; which of the two grades hurts more
+    depends on its ranks, so both are tried.
+    """
+    mine = table["rank_candidate"].is_not_null().to_numpy()
+    theirs = table["rank_baseline"].is_not_null().to_numpy()
+    both = mine & theirs
+    against = np.where(theirs, top, 0.0)
+    favour = np.where(mine, top, 0.0)
+    told = [np.where(both, shared, side) for side in (against, favour) for shared in (0.0, top)]
+    return np.stack(told, axis=1) if len(table) else np.zeros((0, 4))
+
+
+def judge_next(stage: Stage, found: Holes) -> pl.DataFrame:
+    """Holes by how much their grade could move the mean difference of the first metric.
+
+    influence = |Δ(best) − Δ(0)| · √(p(1 − p)) / queries, p the estimated probability of
+    relevance: the standard deviation that judging the document takes away.
+    """
+    table = found.table
+    relevant = found.chances[:, found.grades > 0].sum(axis=1)
+    effect = np.zeros(0) if table.is_empty() else _effects(stage, found)
+    spread = np.sqrt(relevant * (1 - relevant))
+    told = table.with_columns(
+        pl.Series("relevant", relevant), pl.Series("influence", np.abs(effect) * spread)
+    )
+    ranks = [
+        pl.format("rank {}", pl.col(f"rank_{side}")).fill_null("not among the first")
+        for side in ("baseline", "candidate")
+    ]
+    where = pl.format("{} of the baseline, {} of the candidate", *ranks)
+    return told.with_columns(where.alias("why")).sort(
+        "influence", "query_id", "doc_id", descending=[True, False, False]
+    )
+
+
+def _effects(stage: Stage, found: Holes) -> Floats:
+    """(N,) by how much the mean difference moves if one hole alone is of the best grade."""
+    top = best_grade(stage.scorer.qrels)
+    table = found.table
+    within = table.select(pl.int_range(pl.len()).over("query_id").alias("at"))["at"].to_numpy()
+    most = int(within.max()) + 1
+    # one supposition more than the fullest query has holes: the i-th of each is best, the rest 0
+    grades = np.zeros((len(table), most + 1))
+    grades[np.arange(len(table)), within] = top
+    queries = table["query_id"].unique(maintain_order=True).to_list()
+    place = {query: i for i, query in enumerate(queries)}
+    owner = np.array([place[query] for query in table["query_id"].to_list()], np.int64)
+    effect = np.zeros((len(queries), most + 1))
+    for block, part in stage.deltas(table, grades):
+        effect[:, block] = part[0]
+    n = max(len(stage.baseline.queries), 1)
+    return np.asarray((effect[owner, within] - effect[owner, most]) / n, np.float64)

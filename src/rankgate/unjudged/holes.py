@@ -1,0 +1,194 @@
+"""What the holes in the judgments could hide: bounds, an estimate, and what to judge next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.comparison.compared import judged_of
+from rankgate.comparison.values import values_of
+from rankgate.errors import UsageError
+from rankgate.evaluation.evaluate import DEFAULT_METRICS
+from rankgate.evaluation.scored_system import DEPTH, Scorer
+from rankgate.gating.declare import Hole
+from rankgate.scoring.run_names import sides_apart
+from rankgate.unjudged.hole_figures import figures, judge_next
+from rankgate.unjudged.hole_model import modelled
+from rankgate.unjudged.hypothetical_grades import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rankgate.data.comparison import Side
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring import Convention
+    from rankgate.scoring.overrides import Overrides
+
+DRAWS = 200
+"""Sets of grades that are drawn for an estimate."""
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """What the unjudged documents could make of the difference of two systems.
+
+    Attributes:
+        baseline, candidate, qrels: names.
+        convention: name, axes and hash.
+        depth: how far lists were looked at.
+        metrics: ``metric``, ``n``, ``delta`` (as measured), ``worst`` and ``best`` (all unjudged
+            documents against the candidate, and for it), ``condensed`` (unjudged documents taken
+            out of the lists; null where the runs are closed), ``expected``, ``low``, ``high``
+            (estimated), ``flip`` (the probability that judging the holes changes what the
+            interval says).
+        judged: ``system``, ``k``, ``share``.
+        judge_next: ``query_id``, ``doc_id``, ``rank_baseline``, ``rank_candidate``,
+            ``relevant`` (its estimated probability), ``influence`` (on the mean difference, in
+            the first metric's units), ``why``; the most influential first.
+        skipped: metrics that look deeper than the lists that were kept.
+        draws, seed: of the estimate.
+    """
+
+    baseline: str
+    candidate: str
+    qrels: str
+    convention: Mapping[str, Any]
+    depth: int
+    metrics: pl.DataFrame
+    judged: pl.DataFrame
+    judge_next: pl.DataFrame
+    skipped: tuple[str, ...]
+    draws: int
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "schema_version": 1,
+            "baseline": self.baseline,
+            "candidate": self.candidate,
+            "qrels": self.qrels,
+            "convention": dict(self.convention),
+            "depth": self.depth,
+            "metrics": self.metrics.to_dicts(),
+            "judged": self.judged.to_dicts(),
+            "judge_next": self.judge_next.to_dicts(),
+            "skipped": list(self.skipped),
+            "draws": self.draws,
+            "seed": self.seed,
+        }
+
+
+def holes(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    baseline: Any,  # noqa: ANN401 - as above
+    candidate: Any,  # noqa: ANN401 - as above
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    how: str | Convention = "trec",
+    *,
+    overrides: Overrides | Sequence[str] = (),
+    extra: Sequence[Metric] = (),
+    depth: int = DEPTH,
+    margin: float = 0.0,
+    draws: int = DRAWS,
+    seed: int = 0,
+    on_progress: Callable[[str], None] | None = None,
+) -> Hidden:
+    """Ask what the unjudged documents among the first of either list could hide.
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        baseline: a run.
+        candidate: a run.
+        metrics: names or metrics; those that look deeper than the lists are skipped and named.
+        how: the convention.
+        overrides: axes that are chosen otherwise.
+        extra: metrics that can be named beside those of the house.
+        depth: how far lists are looked at.
+        margin: the loss that the decision allows; what flips is whether it is exceeded.
+        draws: sets of grades that are drawn.
+        seed: of the drawing.
+        on_progress: told what is being done.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: unknown names; no metric with a cutoff within the depth.
+    """
+    say = on_progress or (lambda _: None)
+    scorer = Scorer.of(qrels, metrics, how, overrides=overrides, extra=extra, depth=depth)
+    say("scoring both systems")
+    sides = [scorer.side(baseline), scorer.side(candidate)]
+    base, other = sides_apart(sides, [baseline, candidate])
+    stage = Stage.of(scorer, base, other)
+    if not stage.metrics:
+        raise UsageError(
+            f"no metric looks only at the first {depth} documents; give one such as nDCG@{depth}, "
+            "or say --depth."
+        )
+    say("supposing grades")
+    found = modelled(base, other)
+    told = figures(stage, found, dict.fromkeys((label for label, _ in stage.metrics), margin),
+                 draws, seed)  # fmt: skip
+    condensed = _condensed(scorer, baseline, candidate, [label for label, _ in stage.metrics])
+    told = told.with_columns(pl.Series("condensed", condensed, dtype=pl.Float64))
+    labels = {label for label, _ in stage.metrics}
+    return Hidden(
+        base.name, other.name, base.qrels, base.convention, depth, told, judged_of(base, other),
+        judge_next(stage, found),
+        tuple(label for label, _ in scorer.metrics if label not in labels), draws, seed,
+    )  # fmt: skip
+
+
+def holes_of(
+    scorer: Scorer,
+    baseline: Side,
+    candidate: Side,
+    margins: Mapping[str, float],
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> dict[str, Hole]:
+    """What a gate needs: bounds and the probability of a flip, for metrics within the lists.
+
+    Args:
+        scorer: judgments, metrics, convention.
+        baseline: a side; no run is opened.
+        candidate: a side.
+        margins: by metric, the loss that the decision allows.
+        draws: sets of grades that are drawn.
+        seed: of the drawing.
+    """
+    stage = Stage.of(scorer, baseline, candidate)
+    found = modelled(baseline, candidate)
+    if not stage.metrics or found.table.is_empty():
+        return {}
+    told = figures(stage, found, {**dict.fromkeys(baseline.metrics, 0.0), **margins}, draws, seed)
+    count = len(found.table)
+    return {
+        row["metric"]: Hole(row["worst"], row["best"], row["flip"], count)
+        for row in told.iter_rows(named=True)
+    }
+
+
+def _condensed(
+    scorer: Scorer,
+    baseline: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    candidate: Any,  # noqa: ANN401 - as above
+    labels: list[str],
+) -> list[float | None]:
+    """The difference with unjudged documents taken out of the lists."""
+    how = replace(scorer.how, judged_only=True)
+    apart = replace(scorer, how=how, depth=1)
+    sides = [apart.side(run) for run in (baseline, candidate)]
+    values = values_of(sides[0], sides[1], "zero")
+    delta = values.candidate - values.baseline
+    column = {metric: j for j, metric in enumerate(values.metrics)}
+    told: list[float | None] = []
+    for label in labels:
+        own = delta[:, column[label]]
+        own = own[~np.isnan(own)]
+        told.append(float(own.mean()) if len(own) else None)
+    return told
