@@ -134,7 +134,8 @@ def advise(
     if said.supposed:
         raise UsageError(
             "judgments tell how many queries and grades there are, and runs how complete they "
-            "are; leave these answers out."
+            "are; leave these answers out.",
+            code="conflicting-options",
         )
     judgments = read_qrels(qrels)
     say("looking at judgments")

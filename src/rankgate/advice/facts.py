@@ -65,21 +65,33 @@ class Answers:
     def __post_init__(self) -> None:
         for name, said, known in (("task", self.task, TASKS), ("stage", self.stage, STAGES)):
             if said not in known:
-                raise UsageError(f"no {name} is called {said!r}; there are {', '.join(known)}.")
+                raise UsageError(
+                    f"no {name} is called {said!r}; there are {', '.join(known)}.",
+                    code="unknown-choice",
+                )
         if not 1 <= self.page <= self.depth:
             raise UsageError(
                 f"page={self.page}, depth={self.depth}: a page has a document or more, and no more "
-                "than there are candidates."
+                "than there are candidates.",
+                code="out-of-range",
             )
         if not self.margin > 0:
-            raise UsageError(f"margin={self.margin}: a gate allows a loss above 0, such as 0.02.")
+            raise UsageError(
+                f"margin={self.margin}: a gate allows a loss above 0, such as 0.02.",
+                code="out-of-range",
+            )
         for name, share in (("alpha", self.alpha), ("power", self.power)):
             if not 0 < share < 1:
-                raise UsageError(f"{name}={share}: it lies between 0 and 1.")
+                raise UsageError(f"{name}={share}: it lies between 0 and 1.", code="out-of-range")
         if self.complete is not None and not 0 <= self.complete <= 1:
-            raise UsageError(f"complete={self.complete}: it is a share, from 0 to 1.")
+            raise UsageError(
+                f"complete={self.complete}: it is a share, from 0 to 1.", code="out-of-range"
+            )
         if self.grades is not None and self.grades < 2:  # noqa: PLR2004 - yes and no
-            raise UsageError(f"grades={self.grades}: there are two or more, such as 0 and 1.")
+            raise UsageError(
+                f"grades={self.grades}: there are two or more, such as 0 and 1.",
+                code="out-of-range",
+            )
 
     @property
     def supposed(self) -> bool:
@@ -189,7 +201,10 @@ def facts_supposed(said: Answers) -> Facts:
         UsageError: nobody said how many queries there will be.
     """
     if said.queries is None:
-        raise UsageError("without judgments say how many queries there will be: --queries 50.")
+        raise UsageError(
+            "without judgments say how many queries there will be: --queries 50.",
+            code="missing-input",
+        )
     grades = tuple(float(grade) for grade in range(said.grades or _GRADES))
     return Facts(
         said.task, said.stage, said.page, said.depth, said.queries, 0, grades, len(grades) > 2,  # noqa: PLR2004

@@ -79,12 +79,18 @@ class Rules:
     def __post_init__(self) -> None:
         if self.correction not in CORRECTIONS:
             raise UsageError(
-                f"no correction is called {self.correction!r}; there are {', '.join(CORRECTIONS)}."
+                f"no correction is called {self.correction!r}; there are {', '.join(CORRECTIONS)}.",
+                code="unknown-choice",
             )
         if self.correction == "maxt" and self.way.test != "randomization":
-            raise UsageError("maxt corrects a randomization test; say --test randomization too.")
+            raise UsageError(
+                "maxt corrects a randomization test; say --test randomization too.",
+                code="conflicting-options",
+            )
         if self.unequal not in UNEQUAL:
-            raise UsageError(f"unequal={self.unequal!r}: say {', '.join(UNEQUAL)}.")
+            raise UsageError(
+                f"unequal={self.unequal!r}: say {', '.join(UNEQUAL)}.", code="unknown-choice"
+            )
 
 
 def compare(
@@ -133,7 +139,9 @@ def compare(
         sides.append(run if isinstance(run, Side) else scorer.side(run, name))
         places.append(run)
     if len(sides) == 1:
-        raise UsageError("no candidate; give one run or more beside the baseline.")
+        raise UsageError(
+            "no candidate; give one run or more beside the baseline.", code="missing-input"
+        )
     say("comparing")
     sides = sides_apart(sides, places)
     found = compared(sides[0], sides[1:], chosen)
@@ -185,14 +193,16 @@ def refuse(baseline: Side, candidate: Side) -> None:
     if baseline.qrels_sha256 != candidate.qrels_sha256:
         raise UsageError(
             f"{baseline.name} and {candidate.name} were scored by other judgments "
-            f"({baseline.qrels_sha256[:12]} and {candidate.qrels_sha256[:12]}); score both anew."
+            f"({baseline.qrels_sha256[:12]} and {candidate.qrels_sha256[:12]}); score both anew.",
+            code="not-comparable",
         )
     refuse_mixed({baseline.name: baseline.convention, f"the candidate {candidate.name}":
                   candidate.convention})  # fmt: skip
     if set(baseline.metrics) != set(candidate.metrics):
         raise UsageError(
             f"{baseline.name} has {', '.join(baseline.metrics)}, {candidate.name} has "
-            f"{', '.join(candidate.metrics)}; score both by the same metrics."
+            f"{', '.join(candidate.metrics)}; score both by the same metrics.",
+            code="not-comparable",
         )
 
 

@@ -51,7 +51,7 @@ def comparisons_of(told: Told, label: str) -> Comparisons:
             pl.exceptions.PolarsError) as error:  # fmt: skip
         what = f"{type(error).__name__}: {error}".splitlines()[0]
         problem = f"a comparison that was damaged ({what}); write it anew."
-        raise InputError(problem, source=label) from None
+        raise InputError(problem, source=label, code="damaged-file") from None
     return Comparisons((first, *others), many)
 
 

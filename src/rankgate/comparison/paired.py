@@ -67,15 +67,23 @@ class Way:
             ("test", self.test, TESTS), ("interval", self.interval, METHODS),
         ):  # fmt: skip
             if given not in known:
-                raise UsageError(f"no {name} is called {given!r}; there are {', '.join(known)}.")
+                raise UsageError(
+                    f"no {name} is called {given!r}; there are {', '.join(known)}.",
+                    code="unknown-choice",
+                )
         for name, share in (("level", self.level), ("power", self.power)):
             if not 0 < share < 1:
-                raise UsageError(f"{name}={share}: it lies between 0 and 1, as 0.95 does.")
+                raise UsageError(
+                    f"{name}={share}: it lies between 0 and 1, as 0.95 does.", code="out-of-range"
+                )
         if self.resamples < 1 or self.band < 0:
-            raise UsageError("resamples are 1 or more, and a band of ties is 0 or more.")
+            raise UsageError(
+                "resamples are 1 or more, and a band of ties is 0 or more.", code="out-of-range"
+            )
         if self.wanted is not None and not self.wanted > 0:
             raise UsageError(
-                f"wanted={self.wanted:g}: a difference that is to be shown is above 0."
+                f"wanted={self.wanted:g}: a difference that is to be shown is above 0.",
+                code="out-of-range",
             )
 
     @property

@@ -73,7 +73,8 @@ def planned(told: Comparison, queries: Sequence[int] = QUERIES) -> Planned:
     usable = told.metrics.filter(pl.col("sd") > 0)
     if usable.is_empty():
         raise UsageError(
-            "the differences of no metric have a spread: there is no power to speak of."
+            "the differences of no metric have a spread: there is no power to speak of.",
+            code="no-spread",
         )
     counts = sorted({*queries, *usable["n"].to_list()})
     unit = {n: float(np.asarray(detectable(1.0, n, 1 - told.level, told.power))) for n in counts}

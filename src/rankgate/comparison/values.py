@@ -49,7 +49,9 @@ def values_of(baseline: Side, candidate: Side, unequal: str) -> Values:
     one, two = _lacking(baseline), _lacking(candidate)
     apart = sorted(one ^ two)
     if apart and unequal == "refuse":
-        raise UsageError(_unequal(baseline.name, one - two, candidate.name, two - one))
+        raise UsageError(
+            _unequal(baseline.name, one - two, candidate.name, two - one), code="values-differ"
+        )
     ours, theirs = (
         side.scores.select("query_id", "metric", "value", "why") for side in (baseline, candidate)
     )

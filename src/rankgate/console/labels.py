@@ -29,4 +29,6 @@ def _label(said: str) -> tuple[float, str]:
     try:
         return float(grade), name.strip() or grade
     except ValueError:
-        raise UsageError(f"--label {said}: say GRADE=NAME, as in 3=Exact.") from None
+        raise UsageError(
+            f"--label {said}: say GRADE=NAME, as in 3=Exact.", code="invalid-syntax"
+        ) from None

@@ -30,11 +30,13 @@ def pairs(given: Sequence[str], option: str, read: Callable[[str], T]) -> dict[s
     for each in given:
         name, value = _split(each, option)
         if name in found:
-            raise UsageError(f"{option}: {name} is given twice.")
+            raise UsageError(f"{option}: {name} is given twice.", code="duplicate-name")
         try:
             found[name] = read(value)
         except ValueError:
-            raise UsageError(f"{option} {each}: '{value}' is no number.") from None
+            raise UsageError(
+                f"{option} {each}: '{value}' is no number.", code="not-a-number"
+            ) from None
     return found
 
 
@@ -57,5 +59,5 @@ def several(given: Sequence[str], option: str) -> dict[str, list[str]]:
 def _split(word: str, option: str) -> tuple[str, str]:
     name, equals, value = word.partition("=")
     if not equals or not name or not value:
-        raise UsageError(f"{option} {word}: write it as NAME=VALUE.")
+        raise UsageError(f"{option} {word}: write it as NAME=VALUE.", code="invalid-syntax")
     return name, value

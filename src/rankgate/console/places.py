@@ -27,17 +27,24 @@ def refuse_clashes(inputs: Sequence[str], output: str | None = None) -> None:
     """
     places = [without_format(each) for each in inputs]
     if places.count("-") > 1:
-        raise UsageError("'-' stands for two inputs, and standard input is read once; name a file.")
+        raise UsageError(
+            "'-' stands for two inputs, and standard input is read once; name a file.",
+            code="stdin-twice",
+        )
     if output in (None, "-"):
         return
     place = Path(str(output))
     if place.is_dir():
-        raise UsageError(f"{output}: a folder, where a file is to be written.")
+        raise UsageError(f"{output}: a folder, where a file is to be written.", code="cannot-write")
     if not place.parent.is_dir():
-        raise UsageError(f"{output}: there is no folder {place.parent}; make it first.")
+        raise UsageError(
+            f"{output}: there is no folder {place.parent}; make it first.", code="cannot-write"
+        )
     for each in places:
         if place.exists() and Path(each).exists() and place.samefile(each):
-            raise UsageError(f"{output}: would replace an input; name another file.")
+            raise UsageError(
+                f"{output}: would replace an input; name another file.", code="output-is-input"
+            )
 
 
 def deliver(text: str | bytes, output: str | None = None) -> None:

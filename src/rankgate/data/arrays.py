@@ -72,7 +72,7 @@ def from_arrays(
     for other, what in ((score, names[1]), (there, "mask")):
         if other.shape != label.shape:
             told = f"shape {other.shape}, where {names[0]} has {label.shape}; give both alike."
-            raise InputError(told, source=what)
+            raise InputError(told, source=what, code="wrong-shape")
     if padding is not None:
         there &= label != padding
     rows, columns = np.nonzero(there)
@@ -112,9 +112,11 @@ def graded(source: Source) -> Flat:
             "a negative label, which pads rows as a rule, and then the scores are padded too; "
             "give both to rankgate.from_arrays, or items by number as rankgate.Lists."
         )
-        raise InputError(problem, source=source.name)
+        raise InputError(problem, source=source.name, code="negative-label")
     if not np.isfinite(grades).all():
-        raise InputError("grade inf is not a finite number.", source=source.name)
+        raise InputError(
+            "grade inf is not a finite number.", source=source.name, code="not-a-number"
+        )
     return rows, columns, grades
 
 
@@ -167,17 +169,17 @@ def _dense(table: Any, name: str) -> NDArray[np.float64]:  # noqa: ANN401 - any 
     """An array as ``(Q, D)`` floats."""
     if hasattr(table, "tocoo"):
         problem = "a sparse matrix, whose gaps are not told from zeros here; give a whole array."
-        raise InputError(problem, source=name)
+        raise InputError(problem, source=name, code="wrong-type")
     array = _numbers(home(table, name), name)
     array = array[None, :] if array.ndim == 1 else array
     if array.ndim != _MATRIX:
         problem = f"shape {array.shape}, where (queries, documents) is needed; reshape it."
-        raise InputError(problem, source=name)
+        raise InputError(problem, source=name, code="wrong-shape")
     return array
 
 
 def _numbers(array: NDArray[Any], name: str) -> NDArray[np.float64]:
     if array.dtype.kind not in "biuf":
         problem = f"an array of {array.dtype}, where numbers are needed; turn it into floats."
-        raise InputError(problem, source=name)
+        raise InputError(problem, source=name, code="wrong-type")
     return array.astype(np.float64)

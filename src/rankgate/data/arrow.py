@@ -58,7 +58,7 @@ def read(source: Source) -> Contents:
     if table is None:
         names = scan.collect_schema().names()
         problem = f"the columns {', '.join(names[:10])} are those of no known table."
-        raise InputError(problem, source=source.label)
+        raise InputError(problem, source=source.label, code="unknown-format")
     if table.part == "runs":
         return Contents(runs=(read_run(source),))
     place = Place(source.label)
@@ -174,7 +174,7 @@ def _bounded(frame: pl.LazyFrame, source: Source) -> pl.LazyFrame:
         problem = (
             f"{rows} rows of {columns} columns, where {VALUES} values are read at most; split it."
         )
-        raise InputError(problem, source=source.label)
+        raise InputError(problem, source=source.label, code="too-large")
     return frame
 
 
@@ -226,13 +226,13 @@ def collected(frame: pl.LazyFrame, source: Source) -> pl.DataFrame:
     except _BROKEN as error:
         if isinstance(error, pl.exceptions.InvalidOperationError):
             problem = f"a column holds what it should not: {str(error).splitlines()[0]}."
-            raise InputError(problem, source=source.label) from None
+            raise InputError(problem, source=source.label, code="wrong-type") from None
         raise _damaged(source) from None
 
 
 def _damaged(source: Source) -> InputError:
     problem = "a damaged Parquet or Arrow file; write it again."
-    return InputError(problem, source=source.label)
+    return InputError(problem, source=source.label, code="damaged-file")
 
 
 FORMAT = Format(

@@ -76,7 +76,7 @@ def read_qrels(source: Source) -> Qrels:
         splits = _splits(source.path)
         if not splits:
             problem = "no qrels/test.tsv in it; name the file of judgments."
-            raise InputError(problem, source=source.label)
+            raise InputError(problem, source=source.label, code="missing-file")
         return delimited.read_qrels(source_of(_chosen(splits, source.path)))
     return read(source).judgments(source.label)
 
@@ -127,7 +127,7 @@ def _chosen(splits: list[Path], folder: Path) -> Path:
     if len(named) > 1:
         names = ", ".join(each.name for each in named[:5])
         problem = f"several files of judgments ({names}); name one of them."
-        raise InputError(problem, source=str(folder))
+        raise InputError(problem, source=str(folder), code="several-candidates")
     return named[0]
 
 
@@ -145,7 +145,7 @@ def _folder(folder: Path) -> Contents:
         parts["notes"] = Note.of("other files of judgments, which were not read", left)
     if not parts:
         problem = "a folder without corpus.jsonl, queries.jsonl or qrels; name a file."
-        raise InputError(problem, source=str(folder))
+        raise InputError(problem, source=str(folder), code="missing-file")
     return Contents(**parts)
 
 
@@ -154,7 +154,7 @@ def _texts(source: Source, head: bytes, part: str | None = None) -> Contents:
     names = jsonl.names_of(source)
     if "_id" not in names:
         problem = f"no key _id among {', '.join(names[:10])}; each object needs one."
-        raise InputError(problem, source=source.label, line=1)
+        raise InputError(problem, source=source.label, line=1, code="missing-column")
     first = head.split(b"\n", 1)[0]
     part = part or ("documents" if "title" in keys(first) else "queries")
     wanted = ("title", "text", _NESTED) if part == "documents" else ("text", _NESTED)
@@ -174,7 +174,7 @@ def _refuse_twins(ids: pl.Series, place: Place) -> None:
     if twice.any():
         row = int(twice.arg_max() or 0)
         problem = f"_id '{ids[row]}' stands twice; remove one of the two lines."
-        raise InputError(problem, source=place.label, line=place.line(row))
+        raise InputError(problem, source=place.label, line=place.line(row), code="duplicate-id")
 
 
 def _nested(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds

@@ -77,7 +77,7 @@ class _Reader:
 
     def fault(self, what: str) -> InputError:
         problem = f"no CBOR as ranx writes it: {what} at byte {self.at}; write the file again."
-        return InputError(problem, source=self._label)
+        return InputError(problem, source=self._label, code="invalid-syntax")
 
     def value(self, depth: int) -> Any:  # noqa: ANN401 - whatever CBOR holds
         self._values += 1

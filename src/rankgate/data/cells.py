@@ -59,12 +59,14 @@ def read(path: str | Path) -> Cells:
     lines = _of_xlsx(data, place) if data.startswith(_ZIP) else _of_csv(data, place)
     head = next(iter(lines), None)
     if head is None:
-        raise InputError("the sheet is empty; see whether it was saved.", source=place.label)
+        raise InputError(
+            "the sheet is empty; see whether it was saved.", source=place.label, code="empty-file"
+        )
     names = tuple("" if cell is None else str(cell).strip().lower() for cell in head[1])
     twins = [name for i, name in enumerate(names) if name and name in names[:i]]
     if twins:
         problem = f"two columns are called '{twins[0]}'; rename one of them."
-        raise InputError(problem, source=place.label, line=head[0])
+        raise InputError(problem, source=place.label, line=head[0], code="duplicate-column")
     rows = [
         Row(line, _named(names, cells, place, line))
         for line, cells in lines[1:]
@@ -78,7 +80,7 @@ def _named(
 ) -> dict[str, Cell]:
     if any(cell not in (None, "") for cell in cells[len(names) :]):
         problem = f"{len(cells)} cells under {len(names)} columns; was a comma typed unquoted?"
-        raise InputError(problem, source=place.label, line=line)
+        raise InputError(problem, source=place.label, line=line, code="wrong-field-count")
     return {name: cell for name, cell in zip(names, cells, strict=False) if name}
 
 
@@ -88,7 +90,7 @@ def _of_csv(data: bytes, place: Source) -> list[tuple[int, Sequence[Cell]]]:
     except UnicodeDecodeError as error:
         problem = "it is not UTF-8; save it as 'CSV UTF-8'."
         line = data[: error.start].count(b"\n") + 1
-        raise InputError(problem, source=place.label, line=line) from None
+        raise InputError(problem, source=place.label, line=line, code="not-utf8") from None
     first = text.split("\n", 1)[0]
     separator = max(_SEPARATORS, key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -99,7 +101,7 @@ def _of_csv(data: bytes, place: Source) -> list[tuple[int, Sequence[Cell]]]:
             begin = reader.line_num + 1
     except csv.Error as error:
         problem = f"it cannot be read as CSV ({error}); look for a stray quote."
-        raise InputError(problem, source=place.label, line=begin) from None
+        raise InputError(problem, source=place.label, line=begin, code="invalid-syntax") from None
     return told
 
 
@@ -114,7 +116,7 @@ def _of_xlsx(data: bytes, place: Source) -> list[tuple[int, Sequence[Cell]]]:
         rows = list(book.worksheets[0].iter_rows(values_only=True))
     except Exception as error:  # noqa: BLE001 - a damaged file fails in many ways
         problem = f"it cannot be read as XLSX ({type(error).__name__}); save it again."
-        raise InputError(problem, source=place.label) from None
+        raise InputError(problem, source=place.label, code="invalid-syntax") from None
     return [(line, cells) for line, cells in enumerate(rows, 1)]
 
 

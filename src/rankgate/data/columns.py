@@ -65,7 +65,10 @@ def renamed(table: Any, columns: Mapping[str, str] | None) -> Any:  # noqa: ANN4
         return table
     for ours in columns:
         if ours not in _FRAME:
-            raise UsageError(f"frames have no column '{ours}' here; say {', '.join(_FRAME)}.")
+            raise UsageError(
+                f"frames have no column '{ours}' here; say {', '.join(_FRAME)}.",
+                code="missing-column",
+            )
     if isinstance(table, list | tuple):
         return [renamed(each, columns) for each in table]
     if isinstance(table, Mapping):
@@ -117,13 +120,13 @@ def shaped(frame: pl.LazyFrame, number: str, label: str) -> pl.LazyFrame:
         if ours not in found:
             names = ", ".join(ALIASES[ours][:4])
             problem = f"no column for {ours} among {', '.join(schema.names())}; name one {names}."
-            raise InputError(problem, source=label)
+            raise InputError(problem, source=label, code="missing-column")
     for ours in ("query_id", "doc_id"):
         dtype = schema[found[ours]]
         text = dtype in (pl.String, pl.Categorical, pl.Enum)
         if not text and not dtype.is_integer():
             problem = f"column {found[ours]} holds {dtype}; ids are strings: cast the column."
-            raise InputError(problem, source=label)
+            raise InputError(problem, source=label, code="invalid-id")
     beside = named(schema.names(), OPTIONAL) if number == "grade" else {}
     return frame.select(
         pl.col(found["query_id"]).cast(pl.String).alias("query_id"),

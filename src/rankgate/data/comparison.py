@@ -110,7 +110,10 @@ class Side:
         ):  # fmt: skip
             lacking = [name for name in schema if name not in table.columns]
             if lacking:
-                raise UsageError(f"{self.name}: a side needs the columns {', '.join(lacking)}.")
+                raise UsageError(
+                    f"{self.name}: a side needs the columns {', '.join(lacking)}.",
+                    code="missing-column",
+                )
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -191,7 +194,9 @@ class Comparison:
     def __post_init__(self) -> None:
         lacking = [name for name in METRICS if name not in self.metrics.columns]
         if lacking:
-            raise UsageError(f"a comparison needs the columns {', '.join(lacking)}.")
+            raise UsageError(
+                f"a comparison needs the columns {', '.join(lacking)}.", code="missing-column"
+            )
         object.__setattr__(self, "names", tuple(self.metrics["metric"].to_list()))
 
     @property

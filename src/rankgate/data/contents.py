@@ -112,7 +112,7 @@ class Contents:
             InputError: there are none.
         """
         if self.qrels is None:
-            raise InputError(self._lacks("judgments"), source=label)
+            raise InputError(self._lacks("judgments"), source=label, code="no-judgments")
         return self.qrels
 
     def ranking(self, label: str) -> Run:
@@ -122,11 +122,11 @@ class Contents:
             InputError: there is none, or there are several.
         """
         if not self.runs:
-            raise InputError(self._lacks("rankings"), source=label)
+            raise InputError(self._lacks("rankings"), source=label, code="no-rankings")
         if len(self.runs) > 1:
             names = ", ".join(run.name for run in self.runs[:5])
             problem = f"{len(self.runs)} runs ({names}), where one is needed; convert one of them."
-            raise InputError(problem, source=label)
+            raise InputError(problem, source=label, code="several-candidates")
         return self.runs[0]
 
     def _lacks(self, wanted: str) -> str:

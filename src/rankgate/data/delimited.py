@@ -56,7 +56,7 @@ def read(source: Source) -> Contents:
     if table is None:
         names = ", ".join(header.names[:10])
         problem = f"the columns {names} are those of no known table; see rankgate formats csv."
-        raise InputError(problem, source=source.label, line=1)
+        raise InputError(problem, source=source.label, line=1, code="unknown-format")
     if table.part == "runs":
         return Contents(runs=(read_run(source),))
     return tables.contents_of(table, _whole(source, header, table), source.stem, _place(source))
@@ -123,7 +123,7 @@ def _header(source: Source) -> records.Header:
     first = next(source.chunks(), b"")
     separator = separator_of(first)
     if separator is None and b"\r" in first.split(b"\n", 1)[0].rstrip(b"\r"):
-        raise InputError(RETURNS, source=source.label, line=1)
+        raise InputError(RETURNS, source=source.label, line=1, code="carriage-returns")
     return records.header_in(first, separator or ",")
 
 
@@ -136,7 +136,7 @@ def _asked(source: Source, header: records.Header, part: str) -> Table:
             names = ", ".join(header.names[:10])
             wanted = ", ".join(ALIASES[ours][:4])
             problem = f"no column for {ours} among {names}; name one {wanted}."
-            raise InputError(problem, source=source.label, line=1)
+            raise InputError(problem, source=source.label, line=1, code="missing-column")
     assert table is not None  # noqa: S101 - or the loop has raised
     return table
 
@@ -151,7 +151,7 @@ def refuse_twins(header: records.Header, table: Table, source: Source) -> None:
     for theirs in table.kept.values():
         if lower.count(theirs.lower()) > 1:
             problem = f"two columns are called '{theirs}'; rename or remove one of them."
-            raise InputError(problem, source=source.label, line=1)
+            raise InputError(problem, source=source.label, line=1, code="duplicate-column")
 
 
 def _whole(source: Source, header: records.Header, table: Table) -> pl.DataFrame:

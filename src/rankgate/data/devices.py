@@ -141,7 +141,7 @@ def home(array: Any, name: str = "array") -> NDArray[Any]:  # noqa: ANN401
             return np.asarray(array)
         except ValueError:  # rows of several lengths
             problem = "rows of several lengths; pad them, and give the mask to from_arrays."
-            raise InputError(problem, source=name) from None
+            raise InputError(problem, source=name, code="wrong-shape") from None
     for way in ("detach", "cpu", "get"):  # torch off its graph, torch and cupy off the device
         if callable(move := getattr(array, way, None)):
             array = move()
@@ -154,4 +154,4 @@ def home(array: Any, name: str = "array") -> NDArray[Any]:  # noqa: ANN401
             return np.asarray(array)
         problem = f"no array of the main memory: {str(error).splitlines()[0]}"
         mend = "detach it and move it there, as with .detach().cpu()."
-        raise InputError(f"{problem.rstrip('.')}; {mend}", source=name) from None
+        raise InputError(f"{problem.rstrip('.')}; {mend}", source=name, code="wrong-type") from None

@@ -78,4 +78,4 @@ def unknown_json(source: Source, head: bytes) -> InputError:
         problem = (
             "JSON of a shape that no known format has; name the format, or see rankgate formats."
         )
-    return InputError(problem, source=source.label)
+    return InputError(problem, source=source.label, code="unknown-format")

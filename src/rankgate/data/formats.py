@@ -110,7 +110,9 @@ def named(name: str) -> Format:
 
     names = [known for known, _, _ in TABLE]
     near = get_close_matches(asked, names, 3) or names
-    raise UsageError(f"unknown format '{name}'; did you mean {' or '.join(near)}?")
+    raise UsageError(
+        f"unknown format '{name}'; did you mean {' or '.join(near)}?", code="unknown-format"
+    )
 
 
 def detected(place: Source) -> tuple[Format, str]:
@@ -124,7 +126,7 @@ def detected(place: Source) -> tuple[Format, str]:
         return _folder(place)
     head = _head(place)
     if problem := foreign.told(head):
-        raise InputError(problem, source=place.label)
+        raise InputError(problem, source=place.label, code="unknown-format")
     name = place.path.name if place.path else ""
     begins = _beginnings(head)
     for kind in begins:
@@ -146,7 +148,9 @@ def _folder(place: Source) -> tuple[Format, str]:
 
     reason = beir.holds(place.path) if place.path else None
     if reason is None:
-        raise InputError("a folder, where a file is needed.", source=place.label)
+        raise InputError(
+            "a folder, where a file is needed.", source=place.label, code="is-a-folder"
+        )
     return beir.FORMAT, reason
 
 
@@ -260,7 +264,7 @@ def _of_documents(qrels: Qrels) -> Qrels:
             "judgments by subtopic, where one grade a document is needed; write each document's "
             "highest grade into a file of its own with rankgate convert --to trec."
         )
-        raise InputError(problem, source=qrels.place.label)
+        raise InputError(problem, source=qrels.place.label, code="wrong-type")
     return qrels
 
 

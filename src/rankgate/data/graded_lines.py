@@ -56,7 +56,7 @@ def graded_lines(
     pieces = list(_pieces(source, pattern, example, without))
     if not pieces:
         problem = "the file is empty; see whether writing it went through."
-        raise InputError(problem, source=source.label)
+        raise InputError(problem, source=source.label, code="empty-file")
     return GradedLines(
         pl.concat([piece.rows for piece in pieces]),
         np.concatenate([piece.at for piece in pieces]),
@@ -91,14 +91,14 @@ def _numbered(
     if strange.any():
         row = int(strange.arg_max() or 0)
         problem = f"'{body[row][:_SHOWN]}', expected a line such as {example}."
-        raise InputError(problem, source=source.label, line=int(at[row]))
+        raise InputError(problem, source=source.label, line=int(at[row]), code="invalid-syntax")
     number = rows["grade"].cast(pl.Float64, strict=False)
     wrong = ~number.is_finite().fill_null(value=False)
     if wrong.any():
         row = int(wrong.arg_max() or 0)
         shown = rows["grade"][row][:_SHOWN]
         problem = number_fault(shown, "grade") or f"grade {shown} is not a finite number."
-        raise InputError(problem, source=source.label, line=int(at[row]))
+        raise InputError(problem, source=source.label, line=int(at[row]), code="not-a-number")
     return rows.with_columns(number)
 
 
@@ -108,4 +108,4 @@ def _decoded(data: bytes, line: int, source: Source) -> str:
     except UnicodeDecodeError as error:
         where = line + data.count(b"\n", 0, error.start)
         problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
-        raise InputError(problem, source=source.label, line=where) from None
+        raise InputError(problem, source=source.label, line=where, code="not-utf8") from None

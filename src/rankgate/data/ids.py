@@ -46,12 +46,14 @@ class Ids:
         given = pl.Series([str(each) for each in names], dtype=pl.String)
         if len(given) != size:
             problem = f"{len(given)} of them for {size} in the array; give one for each."
-            raise InputError(problem, source=what)
+            raise InputError(problem, source=what, code="wrong-shape")
         if (given == "").any():
-            raise InputError("an id is empty; give each a name.", source=what)
+            raise InputError("an id is empty; give each a name.", source=what, code="empty-value")
         if given.n_unique() < size:
             twice = given.filter(given.is_duplicated())[0]
-            raise InputError(f"'{twice}' stands twice; ids tell apart.", source=what)
+            raise InputError(
+                f"'{twice}' stands twice; ids tell apart.", source=what, code="duplicate-id"
+            )
         return cls(size, given)
 
     @cached_property

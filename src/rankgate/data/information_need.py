@@ -40,12 +40,14 @@ def read(source: Source) -> Contents:
     if "information_need" in found.absent:
         names = ", ".join(found.others)[:200]
         problem = f"no column information_need among query, {names}."
-        raise InputError(problem, source=source.label, line=1)
+        raise InputError(problem, source=source.label, line=1, code="missing-column")
     again = ~rows["query_id"].is_first_distinct()
     if again.any():
         row = int(again.arg_max() or 0)
         problem = f"query '{rows['query_id'][row]}' stands twice; remove one of the two lines."
-        raise InputError(problem, source=source.label, line=found.place.line(row))
+        raise InputError(
+            problem, source=source.label, line=found.place.line(row), code="duplicate-query"
+        )
     text = pl.col("query_id").alias("text")
     return Contents(queries=rows.select("query_id", text, "information_need", *found.others))
 
@@ -58,7 +60,9 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     """
     queries = contents.queries
     if queries is None or "text" not in queries.columns:
-        raise InputError("no queries with their texts in it; this format is a list of them.")
+        raise InputError(
+            "no queries with their texts in it; this format is a list of them.", code="no-queries"
+        )
     if "information_need" not in queries.columns:
         queries = queries.with_columns(pl.lit(None, pl.String).alias("information_need"))
     query = pl.col("text").fill_null(pl.col("query_id")).alias("query")

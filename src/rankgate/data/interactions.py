@@ -76,7 +76,9 @@ def interactions_of(
             mixed units.
     """
     if raw.is_empty():
-        raise InputError("there are no interactions in it.", source=place.label)
+        raise InputError(
+            "there are no interactions in it.", source=place.label, code="no-interactions"
+        )
     rows, told = checked(raw, place, unit)
     table = ordered(rows, told, same)
     return Interactions(completed(table), told, name, len(rows) - len(table), place)
@@ -99,7 +101,7 @@ def checked(raw: pl.DataFrame, place: Place, unit: Unit | None = None) -> tuple[
         if raw["at"].null_count():
             row = int(raw["at"].is_null().arg_max() or 0)
             problem = "the time is empty, where other rows have one."
-            raise InputError(problem, source=place.label, line=place.line(row))
+            raise InputError(problem, source=place.label, line=place.line(row), code="empty-value")
         at, told = instants(raw["at"], place, unit)
         frame = frame.with_columns(at.alias("at"))
     return frame.select(name for name in SCHEMA if name in raw.columns), told

@@ -47,7 +47,9 @@ class Described:
         """
         if column not in self.columns.columns:
             known = ", ".join(self.columns.columns) or "none"
-            raise UsageError(f"{self.of} have no column '{column}'; there are {known}.")
+            raise UsageError(
+                f"{self.of} have no column '{column}'; there are {known}.", code="missing-column"
+            )
         return self.columns[column]
 
     def numbers(self, column: str) -> pl.Series:
@@ -66,7 +68,9 @@ class Described:
             row = int(wrong.arg_max() or 0)
             who = f"{_ONE[self.of]} '{self.ids[row]}'"
             problem = f"{column} '{words[row]}' of {who} is no finite number."
-            raise InputError(problem, source=self.place.label, line=self.place.line(row))
+            raise InputError(
+                problem, source=self.place.label, line=self.place.line(row), code="not-a-number"
+            )
         return found
 
 
@@ -83,12 +87,12 @@ def read_described(table: Any, of: Whose = "items") -> Described:  # noqa: ANN40
     if ids.null_count():
         row = int(ids.is_null().arg_max() or 0)
         problem = f"{_ONE[of]} without an id; give it one, or remove the row."
-        raise InputError(problem, source=place.label, line=place.line(row))
+        raise InputError(problem, source=place.label, line=place.line(row), code="empty-value")
     twice = ids.is_duplicated() & ~ids.is_first_distinct()
     if twice.any():
         row = int(twice.arg_max() or 0)
         problem = f"{_ONE[of]} '{ids[row]}' stands twice; remove one of its rows."
-        raise InputError(problem, source=place.label, line=place.line(row))
+        raise InputError(problem, source=place.label, line=place.line(row), code="duplicate-id")
     return Described(of, ids, frame.drop(theirs), place)
 
 
@@ -109,7 +113,7 @@ def read_candidates(table: Any) -> tuple[pl.DataFrame, str]:  # noqa: ANN401 - a
         other = frame["candidates"].ne_missing(frame["candidates"].first())
         problem = f"candidates of several kinds: {', '.join(map(str, marks[:5]))}."
         line = place.line(int(other.arg_max() or 0))
-        raise InputError(problem, source=place.label, line=line)
+        raise InputError(problem, source=place.label, line=line, code="mixed-kinds")
     pairs = frame.select(
         pl.col(found[ours]).cast(pl.String).alias(ours) for ours in ("query_id", "doc_id")
     )
@@ -161,4 +165,4 @@ def _id_of(names: Sequence[str], of: Whose, label: str) -> str:
         if alias in lower:
             return lower[alias]
     problem = f"no column of ids among {', '.join(names[:10])}; call one {_ONE[of]}_id."
-    raise InputError(problem, source=label, line=1)
+    raise InputError(problem, source=label, line=1, code="missing-column")

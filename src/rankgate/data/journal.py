@@ -46,7 +46,9 @@ class Journal(Closing):
         try:
             handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
-            raise UsageError(f"{path}: cannot be written: {error.strerror}.") from None
+            raise UsageError(
+                f"{path}: cannot be written: {error.strerror}.", code="cannot-write"
+            ) from None
         try:
             _alone(handle, path)
             data = _whole(handle)
@@ -79,7 +81,9 @@ class Journal(Closing):
             written, why = 0, error.strerror or why
         if written < len(line):
             os.ftruncate(self._handle, before)
-            raise UsageError(f"{self.path}: cannot be written: {why}; the last is not kept.")
+            raise UsageError(
+                f"{self.path}: cannot be written: {why}; the last is not kept.", code="cannot-write"
+            )
         self.rows.append(dict(row))
 
     def close(self) -> None:
@@ -96,7 +100,9 @@ def _alone(handle: int, path: str | Path) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise UsageError(f"{path}: another program is writing to it; name another file.") from None
+        raise UsageError(
+            f"{path}: another program is writing to it; name another file.", code="cannot-write"
+        ) from None
 
 
 def _whole(handle: int) -> bytes:
@@ -114,7 +120,7 @@ def _rows(data: bytes, label: str) -> tuple[list[dict[str, Any]], int]:
         row = _object(line)
         if row is None:
             problem = "it is no JSON object; is this a file of ratings that rankgate wrote?"
-            raise InputError(problem, source=label, line=number)
+            raise InputError(problem, source=label, line=number, code="invalid-json")
         rows.append(row)
     return rows, end
 

@@ -51,11 +51,11 @@ def document(source: Source, limit: int = LIMIT) -> Any:  # noqa: ANN401 - whate
             size += len(piece)
             if size > limit:
                 problem = f"more than {limit >> 20} MB in one JSON value; split it, or use JSONL."
-                raise InputError(problem, source=source.label)
+                raise InputError(problem, source=source.label, code="too-large")
             pieces.append(piece)
     if not size:
         problem = "the file is empty; see whether writing it went through."
-        raise InputError(problem, source=source.label)
+        raise InputError(problem, source=source.label, code="empty-file")
     return parsed(b"".join(pieces), source.label)
 
 
@@ -75,29 +75,35 @@ def parsed(data: bytes, label: str, line: int = 1) -> Any:  # noqa: ANN401 - wha
     except UnicodeDecodeError as error:
         problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
         where = line + data.count(b"\n", 0, error.start)
-        raise InputError(problem, source=label, line=where) from None
+        raise InputError(problem, source=label, line=where, code="not-utf8") from None
     if data.count(b",") > VALUES or data.count(b"{") > OBJECTS:
         problem = "too many values for one JSON document; split it, or use JSONL or CSV."
-        raise InputError(problem, source=label)
+        raise InputError(problem, source=label, code="too-large")
     if data.count(b"{") + data.count(b"[") > DEPTH and deeper(data, DEPTH):
         problem = f"more than {DEPTH} brackets inside each other; no format needs so many."
-        raise InputError(problem, source=label, line=line + max(_too_deep(text), 1) - 1)
+        raise InputError(
+            problem, source=label, line=line + max(_too_deep(text), 1) - 1, code="too-deep"
+        )
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
         if "\\ud" in text.lower():
             json.dumps(value, ensure_ascii=False).encode()  # half a pair is no character
     except UnicodeEncodeError:
         problem = "an escape such as \\ud800 without its other half; write the whole character."
-        raise InputError(problem, source=label, line=line) from None
+        raise InputError(problem, source=label, line=line, code="invalid-json") from None
     except json.JSONDecodeError as error:
         problem = f"not JSON: {error.msg} in column {error.colno}."
-        raise InputError(problem, source=label, line=line + error.lineno - 1) from None
+        raise InputError(
+            problem, source=label, line=line + error.lineno - 1, code="invalid-json"
+        ) from None
     except _DoubleKeyError as error:
         problem = f"key '{_short(str(error))}' stands twice in one object; remove one of them."
-        raise InputError(problem, source=label, line=line + _second(text) - 1) from None
+        raise InputError(
+            problem, source=label, line=line + _second(text) - 1, code="duplicate-key"
+        ) from None
     except ValueError as error:  # NaN, or a number of thousands of digits
         problem = f"not JSON: {str(error).split(';')[0]}."
-        raise InputError(problem, source=label, line=line) from None
+        raise InputError(problem, source=label, line=line, code="invalid-json") from None
     return value
 
 
@@ -125,7 +131,7 @@ def objects(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     for line, value in lines(source):
         if not isinstance(value, dict):
             problem = f"{kind(value)}, where an object is needed."
-            raise InputError(problem, source=source.label, line=line)
+            raise InputError(problem, source=source.label, line=line, code="wrong-type")
         yield line, value
 
 
@@ -143,13 +149,13 @@ def member(table: Mapping[str, Any], key: str, type_: type, where: str, label: s
         InputError: nothing is there, or something else is.
     """
     if key not in table:
-        raise InputError(f"{where} has no '{key}'.", source=label)
+        raise InputError(f"{where} has no '{key}'.", source=label, code="missing-key")
     value = table[key]
     wanted = (int, float) if type_ is float else type_
     if not isinstance(value, wanted) or (isinstance(value, bool) and type_ is not bool):
         needed = _KINDS.get(type_, type_.__name__)
         problem = f"'{key}' of {where} is {kind(value)}, where {needed} is needed."
-        raise InputError(problem, source=label)
+        raise InputError(problem, source=label, code="wrong-type")
     return value
 
 
@@ -172,7 +178,7 @@ def number(value: Any, where: str, label: str, line: int | None = None) -> float
     if not math.isfinite(found):
         shown = _short(json.dumps(value, ensure_ascii=False, default=str))
         problem = f"{where} {shown} is not a finite number; write one such as 12.5."
-        raise InputError(problem, source=label, line=line)
+        raise InputError(problem, source=label, line=line, code="not-a-number")
     return found
 
 
@@ -190,7 +196,7 @@ def identifier(value: Any, where: str, label: str, line: int | None = None) -> s
         return value
     shown = _short(json.dumps(value, ensure_ascii=False, default=str))
     problem = f"{where} {shown} is no id; write a string that is not empty, or a whole number."
-    raise InputError(problem, source=label, line=line)
+    raise InputError(problem, source=label, line=line, code="invalid-id")
 
 
 def kind(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds

@@ -23,7 +23,9 @@ def whole_object(value: Any, source: Source) -> dict[str, Any]:  # noqa: ANN401 
         InputError: it is something else.
     """
     if not isinstance(value, dict):
-        raise InputError(f"{kind(value)}, where an object is needed.", source=source.label)
+        raise InputError(
+            f"{kind(value)}, where an object is needed.", source=source.label, code="wrong-type"
+        )
     return value
 
 
@@ -40,12 +42,14 @@ def each(values: Any, where: str, label: str) -> Iterator[tuple[str, dict[str, A
     """
     if not isinstance(values, list):
         shown = f"'{where}'" if where else TOP
-        raise InputError(f"{shown} is {kind(values)}, where a list is needed.", source=label)
+        raise InputError(
+            f"{shown} is {kind(values)}, where a list is needed.", source=label, code="wrong-type"
+        )
     for index, value in enumerate(values):
         place = f"{where}[{index}]"
         if not isinstance(value, dict):
             problem = f"{place} is {kind(value)}, where an object is needed."
-            raise InputError(problem, source=label)
+            raise InputError(problem, source=label, code="wrong-type")
         yield place, value
 
 
@@ -54,7 +58,7 @@ def inside(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of a list under a key, which must be there; as `each`."""
     if key not in table:
-        raise InputError(f"{where or TOP} has no '{key}'.", source=label)
+        raise InputError(f"{where or TOP} has no '{key}'.", source=label, code="missing-key")
     yield from each(table[key], f"{where}.{key}" if where else key, label)
 
 
@@ -65,7 +69,7 @@ def an_id(table: Mapping[str, Any], key: str, where: str, label: str) -> str:
         InputError: there is none.
     """
     if key not in table:
-        raise InputError(f"{where or TOP} has no '{key}'.", source=label)
+        raise InputError(f"{where or TOP} has no '{key}'.", source=label, code="missing-key")
     return identifier(table[key], f"'{key}' of {where or TOP}", label)
 
 

@@ -48,7 +48,7 @@ def read(source: Source) -> Contents:
     table = tables.table_of(names)
     if table is None:
         problem = f"the keys {', '.join(names[:10])} are those of no known table."
-        raise InputError(problem, source=source.label, line=1)
+        raise InputError(problem, source=source.label, line=1, code="unknown-format")
     if table.part == "runs":
         return Contents(runs=(read_run(source),))
     place = Place(source.label, partial(line_of, source))
@@ -128,7 +128,7 @@ def names_of(source: Source) -> list[str]:
     _, first = next(json_text.objects(source), (1, None))
     if first is None:
         problem = "the file is empty; see whether writing it went through."
-        raise InputError(problem, source=source.label)
+        raise InputError(problem, source=source.label, code="empty-file")
     return list(first)
 
 
@@ -141,7 +141,7 @@ def _asked(source: Source, part: str) -> Table:
         ours = min(needed - found)
         wanted = ", ".join(ALIASES[ours][:4])
         problem = f"no key for {ours} among {', '.join(names[:10])}; name one {wanted}."
-        raise InputError(problem, source=source.label, line=1)
+        raise InputError(problem, source=source.label, line=1, code="missing-column")
     return table
 
 

@@ -133,7 +133,7 @@ def _careful(piece: _Piece, table: Table, source: Source) -> pl.DataFrame:
         value = json_text.parsed(text.strip(), source.label, at)
         if not isinstance(value, dict):
             problem = f"{json_text.kind(value)}, where an object is needed."
-            raise InputError(problem, source=source.label, line=at)
+            raise InputError(problem, source=source.label, line=at, code="wrong-type")
         for ours, theirs in table.kept.items():
             columns[ours].append(_value(value.get(theirs), ours, table, source, at))
     return pl.DataFrame(columns, schema=_schema(table))
@@ -149,7 +149,7 @@ def _value(value: Any, ours: str, table: Table, source: Source, at: int) -> str 
             return json_text.dumped(value)
         except ValueError:
             problem = f"a number in '{ours}' is too large, such as 1e999; write it as a string."
-            raise InputError(problem, source=source.label, line=at) from None
+            raise InputError(problem, source=source.label, line=at, code="not-a-number") from None
     return json_text.identifier(value, ours, source.label, at)
 
 

@@ -73,7 +73,7 @@ def read(source: Source) -> Contents:
         unrated += [] if told else [f"{query} {doc}"]
         rows += [{"query_id": query, "doc_id": doc, **row} for row in told]
     if not documents:
-        raise InputError("there are no tasks in it.", source=source.label)
+        raise InputError("there are no tasks in it.", source=source.label, code="no-judgments")
     own_ = {"control": seen.control, "models": [*seen.models]}
     own_ = {name: held for name, held in own_.items() if held}
     table = pl.DataFrame(rows, schema=SCHEMA) if rows else pl.DataFrame(schema=SCHEMA)
@@ -100,7 +100,7 @@ def _pair(
                 f"{where}.data has no {ours}, but {', '.join(data) or 'nothing'}; name the field "
                 "so before the tasks are imported."
             )
-            raise InputError(problem, source=label)
+            raise InputError(problem, source=label, code="missing-key")
     query = identifier(data[found["query_id"]], f"the query of {where}", label)
     doc = identifier(data[found["doc_id"]], f"the document of {where}", label)
     others = ((name, text_of(value)) for name, value in data.items() if name not in found.values())
@@ -164,7 +164,7 @@ def _grade(
             seen.others.append(f"{place} ({kind})")
     if len(grades) > 1:
         problem = f"{where} has {len(grades)} grades, where one is needed; export one of them."
-        raise InputError(problem, source=label)
+        raise InputError(problem, source=label, code="several-candidates")
     return (grades[0] if grades else None), words
 
 
@@ -173,7 +173,7 @@ def _number(value: Any, where: str, label: str) -> float:  # noqa: ANN401 - what
         return number(value, where, label)
     if len(value) != 1:
         problem = f"{where} has {len(value)} choices, where one is a grade; allow one only."
-        raise InputError(problem, source=label)
+        raise InputError(problem, source=label, code="several-candidates")
     try:
         return number(float(value[0]), where, label)
     except (TypeError, ValueError):
@@ -181,7 +181,7 @@ def _number(value: Any, where: str, label: str) -> float:  # noqa: ANN401 - what
             f"choice '{str(value[0])[:40]}' of {where} is no number, and no grade is guessed of "
             "it; name the choices by their grades."
         )
-        raise InputError(problem, source=label) from None
+        raise InputError(problem, source=label, code="not-a-number") from None
 
 
 def _queries(found: dict[str, dict[str, str]]) -> pl.DataFrame | None:
@@ -206,7 +206,10 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     """
     tasks = _tasks(contents)
     if not tasks:
-        raise InputError("no pairs of a query and a document; Label Studio's tasks are pairs.")
+        raise InputError(
+            "no pairs of a query and a document; Label Studio's tasks are pairs.",
+            code="no-such-content",
+        )
     kept = own(contents, _NAME)
     control, models = {**_CONTROL, **(kept.get("control") or {})}, {*(kept.get("models") or ())}
     if contents.ratings:

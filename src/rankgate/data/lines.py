@@ -146,9 +146,9 @@ def first_fields(source: Source) -> list[str]:
     head = source.head(_HEAD)
     if not head.removeprefix(_BOM).strip():
         problem = "the file is empty; see whether writing it went through."
-        raise InputError(problem, source=source.label)
+        raise InputError(problem, source=source.label, code="empty-file")
     if b"\x00" in head:
-        raise InputError(_NUL, source=source.label)
+        raise InputError(_NUL, source=source.label, code="binary-file")
     short = b"" if len(head) == _HEAD else head  # the last line may be cut
     whole = head[: head.rfind(b"\n") + 1] or short
     for data in chain([whole], source.chunks()):
@@ -156,13 +156,20 @@ def first_fields(source: Source) -> list[str]:
             content = text.strip()
             if content and not content.startswith(b"#"):
                 if re.search(_CONTROL, content):
-                    raise InputError(_BINARY, source=source.label, line=line_of(source, 0))
+                    raise InputError(
+                        _BINARY, source=source.label, line=line_of(source, 0), code="binary-file"
+                    )
                 fields = content.split()
                 if b"\r" in content and (len(fields) > _MOST or b"\n" not in head):
-                    raise InputError(RETURNS, source=source.label, line=line_of(source, 0))
+                    raise InputError(
+                        RETURNS,
+                        source=source.label,
+                        line=line_of(source, 0),
+                        code="carriage-returns",
+                    )
                 return [field.decode(errors="replace") for field in fields]
     problem = "the file holds comments only; see whether writing it went through."
-    raise InputError(problem, source=source.label)
+    raise InputError(problem, source=source.label, code="empty-file")
 
 
 def _regular(data: bytes, width: int) -> int:
@@ -253,8 +260,10 @@ def _fault(number: int, layout: Layout, source: Source) -> InputError:
         if problem:
             if b"\r" in text.strip() and "fields, expected" in problem:
                 problem = RETURNS
-            return InputError(problem, source=source.label, line=line)
-    return InputError("cannot be read as fields between blanks.", source=source.label)
+            return InputError(problem, source=source.label, line=line, code="carriage-returns")
+    return InputError(
+        "cannot be read as fields between blanks.", source=source.label, code="wrong-field-count"
+    )
 
 
 def _wrong(text: bytes, layout: Layout) -> str:

@@ -49,10 +49,12 @@ def mapped(
     """
     for ours, theirs in chosen.items():
         if ours not in ALIASES:
-            raise UsageError(f"a log has no column '{ours}'; choose {', '.join(ALIASES)}.")
+            raise UsageError(
+                f"a log has no column '{ours}'; choose {', '.join(ALIASES)}.", code="missing-column"
+            )
         if theirs not in found:
             problem = f"no column '{theirs}' among {', '.join(found[:10])}."
-            raise InputError(problem, source=label, line=line)
+            raise InputError(problem, source=label, line=line, code="missing-column")
     lower: dict[str, str] = {}
     for name in found:
         lower.setdefault(name.strip().lower(), name)
@@ -68,5 +70,5 @@ def mapped(
                 f"no column for {'the user or query' if ours == 'query_id' else 'the item'} among "
                 f"{', '.join(found[:10])}; name it with {ours}=COLUMN."
             )
-            raise InputError(problem, source=label, line=line)
+            raise InputError(problem, source=label, line=line, code="missing-column")
     return {ours: columns[ours] for ours in ALIASES if ours in columns}

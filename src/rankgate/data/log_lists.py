@@ -34,7 +34,7 @@ def read(source: Source, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
             text = piece.decode("utf-8-sig" if not line else "utf-8")
         except UnicodeDecodeError:
             problem = "not UTF-8 text; convert the file, for example with iconv."
-            raise InputError(problem, source=source.label) from None
+            raise InputError(problem, source=source.label, code="not-utf8") from None
         for row in text.split("\n")[: None if not text.endswith("\n") else -1]:
             line += 1
             user, colon, rest = row.partition(":")
@@ -42,7 +42,7 @@ def read(source: Source, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
                 continue
             if not colon or not user.strip():
                 problem = "no user and colon in the line; write it as user: item item."
-                raise InputError(problem, source=source.label, line=line)
+                raise InputError(problem, source=source.label, line=line, code="invalid-syntax")
             users.append(user.strip())
             items.append(rest.split())
             numbers.append(line)

@@ -96,7 +96,9 @@ def stretched(raw: Raw, folder: Path, same: str = "once", rows: int = ROWS) -> S
     for piece in _pieces(raw.pieces, rows):
         runs.add(piece, raw)
     if not runs.files:
-        raise InputError("there are no interactions in it.", source=raw.place.label)
+        raise InputError(
+            "there are no interactions in it.", source=raw.place.label, code="no-interactions"
+        )
     items, kinds = pl.Series("doc_id", dtype=pl.String), frozenset[str]()
     files, lengths = [], []
     for number, found in enumerate(runs.stretches(rows)):
@@ -130,7 +132,7 @@ class _Runs:
         table, unit = checked(piece, place, raw.unit)
         if self.files and unit != self.unit:
             problem = f"times are in '{unit}' from here on and in '{self.unit}' before; mend them."
-            raise InputError(problem, source=place.label, line=place.line(0))
+            raise InputError(problem, source=place.label, line=place.line(0), code="mixed-times")
         self.unit = unit
         self.rows += len(table)
         counts = table.group_by("query_id").len()

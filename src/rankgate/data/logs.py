@@ -132,7 +132,9 @@ def opened(
         InputError, UsageError: as `read_interactions`; what is wrong in rows, when they are read.
     """
     if unit not in (None, *UNITS):
-        raise UsageError(f"no unit is called '{unit}'; choose {', '.join(UNITS)}.")
+        raise UsageError(
+            f"no unit is called '{unit}'; choose {', '.join(UNITS)}.", code="unknown-choice"
+        )
     if not isinstance(log, str | Path | Source):
         rows, name, where = _in_memory(log, columns or {})
         return Raw(name, where, iter((rows,)), unit)
@@ -151,12 +153,14 @@ def detected(place: Source) -> LogFormat:
     head = place.head().removeprefix(_BOM)
     line = head.lstrip().split(b"\n", 1)[0]
     if not line:
-        raise InputError("there are no interactions in it.", source=place.label)
+        raise InputError(
+            "there are no interactions in it.", source=place.label, code="no-interactions"
+        )
     for each in LOGS:
         if each.fits(head, line):
             return each
     problem = "the first line is that of no known log; say its format, or name columns in it."
-    raise InputError(problem, source=place.label, line=1)
+    raise InputError(problem, source=place.label, line=1, code="unknown-format")
 
 
 def _named(name: str) -> LogFormat:
@@ -164,7 +168,10 @@ def _named(name: str) -> LogFormat:
     for each in LOGS:
         if each.name == wanted:
             return each
-    raise UsageError(f"no log is called '{name}'; choose {', '.join(each.name for each in LOGS)}.")
+    raise UsageError(
+        f"no log is called '{name}'; choose {', '.join(each.name for each in LOGS)}.",
+        code="unknown-choice",
+    )
 
 
 def _in_memory(table: Any, columns: Mapping[str, str]) -> tuple[pl.DataFrame, str, Place]:  # noqa: ANN401
@@ -181,7 +188,9 @@ def _in_memory(table: Any, columns: Mapping[str, str]) -> tuple[pl.DataFrame, st
     if not isinstance(table, pl.DataFrame):
         if not hasattr(table, "__arrow_c_stream__"):
             kind = type(table).__name__
-            raise InputError(f"a {kind} is no log; give a path or a frame.", source="log")
+            raise InputError(
+                f"a {kind} is no log; give a path or a frame.", source="log", code="wrong-type"
+            )
         table = pl.DataFrame(table)
     found = mapped(table.columns, columns, "log")
     return (

@@ -206,7 +206,9 @@ def source_of(table: Any, name: str) -> Source:  # noqa: ANN401 - any array
     given = table if isinstance(table, Matrix) else Matrix(table)
     values = given.values
     if "sparse" in str(getattr(values, "layout", "")):
-        raise InputError("a sparse tensor; give SciPy's matrix, or .to_dense().", source=name)
+        raise InputError(
+            "a sparse tensor; give SciPy's matrix, or .to_dense().", source=name, code="wrong-type"
+        )
     if not hasattr(values, "tocoo") and library(values) is None:
         values = home(values, name)
     if len(values.shape) == 1 and not hasattr(values, "tocoo"):
@@ -239,25 +241,25 @@ def _padded(table: Lists, name: str) -> Padded:
     _refuse_shape(codes, name, "(users, places)")
     if codes.dtype.kind not in "iu":
         problem = f"items of {codes.dtype}, where whole numbers are needed; cast them to int64."
-        raise InputError(problem, source=name)
+        raise InputError(problem, source=name, code="wrong-type")
     values = None if table.values is None else _numbers(home(table.values, name), name)
     values = values[None, :] if values is not None and values.ndim == 1 else values
     if values is not None and values.shape != codes.shape:
         told = f"values of shape {values.shape}, where items have {codes.shape}; give both alike."
-        raise InputError(told, source=name)
+        raise InputError(told, source=name, code="wrong-shape")
     least, greatest = _ends(codes, table.padding)
     if least < 0:
         problem = f"item {least} is below 0, and the padding is {table.padding}; say padding."
-        raise InputError(problem, source=name)
+        raise InputError(problem, source=name, code="wrong-shape")
     if greatest > np.iinfo(np.int64).max:
         problem = f"item {greatest} does not fit 64 bits with a sign; number items from 0."
-        raise InputError(problem, source=name)
+        raise InputError(problem, source=name, code="wrong-shape")
     users = Ids.of(table.query_ids, len(codes), f"{name}: query_ids")
     if table.doc_ids is not None:
         items = Ids.of(table.doc_ids, len(table.doc_ids), f"{name}: doc_ids")
         if greatest >= items.size:
             problem = f"item {greatest}, where doc_ids names {items.size} from 0 on."
-            raise InputError(problem, source=name)
+            raise InputError(problem, source=name, code="wrong-shape")
         return Padded(name, users, items, codes, values, table.padding)
     if greatest < max(_DIRECT, codes.size):
         return Padded(name, users, Ids(greatest + 1), codes, values, table.padding)
@@ -280,13 +282,13 @@ def _ends(codes: NDArray[Any], padding: int) -> tuple[int, int]:
 def _refuse_shape(array: Any, name: str, needed: str) -> None:  # noqa: ANN401
     if len(array.shape) != _MATRIX:
         problem = f"shape {tuple(array.shape)}, where {needed} is needed; reshape it."
-        raise InputError(problem, source=name)
+        raise InputError(problem, source=name, code="wrong-shape")
 
 
 def _numbers(array: NDArray[Any], name: str) -> NDArray[Any]:
     if array.dtype.kind not in "biuf":
         problem = f"an array of {array.dtype}, where numbers are needed; turn it into floats."
-        raise InputError(problem, source=name)
+        raise InputError(problem, source=name, code="wrong-type")
     return array
 
 

@@ -105,7 +105,9 @@ def _rows(log: Any) -> Iterator[pl.DataFrame]:  # noqa: ANN401 - as above
             yield checked(piece, _from(raw.place, first))[0].select(_PAIR)
             first += len(piece)
     if not first:
-        raise InputError("there are no interactions in it.", source=raw.place.label)
+        raise InputError(
+            "there are no interactions in it.", source=raw.place.label, code="no-interactions"
+        )
 
 
 def _from(place: Place, first: int) -> Place:

@@ -108,7 +108,7 @@ def _empty(table: Any) -> list[str]:  # noqa: ANN401
 def _refuse_flat(table: Mapping[str, Any], number: str, label: str) -> None:
     if not all(map(_is_dict, table.values())):
         problem = f"not a dict of dicts; expected {{query_id: {{doc_id: {number}}}}}."
-        raise InputError(problem, source=label)
+        raise InputError(problem, source=label, code="wrong-type")
 
 
 def _is_dict(table: object) -> bool:
@@ -133,7 +133,7 @@ def _lazy(table: Any, number: str, label: str) -> pl.LazyFrame:  # noqa: ANN401
         return pl.DataFrame(table).lazy()
     kind = type(table).__name__
     problem = f"a {kind} is no table of {number}s; give a path, a frame or a dict of dicts."
-    raise InputError(problem, source=label)
+    raise InputError(problem, source=label, code="wrong-type")
 
 
 def _is_listed(table: object) -> bool:
@@ -149,15 +149,15 @@ def _from_lists(table: Mapping[Any, Any], number: str, label: str) -> pl.DataFra
     kinds = {type(row) for row in rows}
     if not kinds <= {list, tuple, set, frozenset}:
         problem = "lists of documents and others; give every query a list."
-        raise InputError(problem, source=label)
+        raise InputError(problem, source=label, code="wrong-type")
     if number == "score" and kinds & {set, frozenset}:
         problem = "a set of documents has no order; give lists, the best first."
-        raise InputError(problem, source=label)
+        raise InputError(problem, source=label, code="wrong-type")
     documents = list(chain.from_iterable(rows))
     for kind in {*map(type, documents)} | {*map(type, table)}:
         if not issubclass(kind, str | int | np.integer):
             problem = f"an id is a {kind.__name__}, where strings or whole numbers are needed."
-            raise InputError(problem, source=label)
+            raise InputError(problem, source=label, code="invalid-id")
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     owner = np.repeat(np.arange(len(rows)), lengths)
     place = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -175,7 +175,9 @@ def _cast(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
     try:
         return shaped(frame, number, label).collect()
     except pl.exceptions.InvalidOperationError as error:
-        raise InputError(f"a {number} is not a number: {error}.", source=label) from None
+        raise InputError(
+            f"a {number} is not a number: {error}.", source=label, code="not-a-number"
+        ) from None
 
 
 def _from_dict(table: Mapping[str, Mapping[str, float]], number: str, label: str) -> pl.DataFrame:
@@ -186,12 +188,14 @@ def _from_dict(table: Mapping[str, Mapping[str, float]], number: str, label: str
     try:
         numbers = np.fromiter(values, np.float64, int(lengths.sum()))
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"a {number} is not a number: {error}.", source=label) from None
+        raise InputError(
+            f"a {number} is not a number: {error}.", source=label, code="not-a-number"
+        ) from None
     try:
         queries = pl.Series("query_id", list(table), dtype=pl.String)
         documents = pl.Series("doc_id", list(chain.from_iterable(rows)), dtype=pl.String)
     except TypeError:
         problem = "ids must be strings; turn them into strings first."
-        raise InputError(problem, source=label) from None
+        raise InputError(problem, source=label, code="invalid-id") from None
     owner = queries.gather(np.repeat(np.arange(len(rows)), lengths))
     return pl.DataFrame([owner, documents, pl.Series(number, numbers)])

@@ -28,7 +28,7 @@ def moment(text: str, where: str, label: str, line: int | None = None) -> dateti
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
         problem = f"{where} '{text[:40]}' is no point in time such as 2026-01-31T12:00:00Z."
-        raise InputError(problem, source=label, line=line) from None
+        raise InputError(problem, source=label, line=line, code="not-a-time") from None
 
 
 def stamp(at: datetime | None, *, zone: bool = True) -> str | None:

@@ -54,11 +54,15 @@ def read_qrels(source: Source) -> Qrels:
     at = _place([line.split() for line in source.head().splitlines()]) or 2
     if len(first) not in _WIDTHS or (at == 1 and len(first) != max(_WIDTHS)):
         problem = f"{len(first)} fields, expected 3 (query doc L2) or 4 (query A doc 1)."
-        raise InputError(problem, source=source.label, line=line_of(source, 0))
+        raise InputError(
+            problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
+        )
     names = ["query_id", "doc_id", "label"] if at > 1 else ["query_id", "label", "doc_id", "binary"]
     if at > 1 and len(first) > len(names):
         problem = "4 fields, where a label such as A should be the second; see format trec."
-        raise InputError(problem, source=source.label, line=line_of(source, 0))
+        raise InputError(
+            problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
+        )
     layout = Layout(names, "", ("query_id", "doc_id", "label"))
     pieces = list(frames(source, layout))
     table = (
@@ -73,7 +77,7 @@ def read_qrels(source: Source) -> Qrels:
     if grade.null_count():
         row = int(grade.is_null().arg_max() or 0)
         problem = f"'{label[row][:40]}' is no label; write S, A, B, C, or L and a number."
-        raise InputError(problem, source=source.label, line=line_of(source, row))
+        raise InputError(problem, source=source.label, line=line_of(source, row), code="wrong-type")
     scale = Scale(0.0, 3.0, _NAMES) if letters.all() else None
     place = Place(source.label, partial(line_of, source))
     found = table.with_columns(grade.alias("grade")).select(*SCHEMA)
@@ -92,7 +96,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     broken = table.filter(pl.col("grade") != pl.col("grade").round())
     if len(broken):
         problem = f"grade {broken['grade'][0]}, where NTCIR has whole numbers; scale the grades."
-        raise InputError(problem)
+        raise InputError(problem, code="grade-outside-scale")
     label = pl.format("L{}", pl.col("grade").cast(pl.Int64)).alias("label")
     return judgments(contents, out, ["query_id", "doc_id", label])
 

@@ -44,5 +44,5 @@ def only(source: Source, what: str) -> dict[str, Any]:
     found = sources(source)
     if len(found) != 1:
         problem = f"{len(found)} {what}, where one is needed; save one of them alone."
-        raise InputError(problem, source=source.label)
+        raise InputError(problem, source=source.label, code="several-candidates")
     return found[0]

@@ -50,7 +50,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     found = own(contents, _NAME).get("configuration")
     if found is None:
         problem = "no search configuration in it; such a file is written only from one."
-        raise InputError(problem)
+        raise InputError(problem, code="no-such-content")
     put(out, found)
     return lost(contents, _NAME)
 

@@ -44,7 +44,7 @@ def read(source: Source) -> Contents:
         return _results(found, source)
     if len(found) != 1:
         problem = f"{len(found)} experiments, where one is needed; save one of them alone."
-        raise InputError(problem, source=source.label)
+        raise InputError(problem, source=source.label, code="several-candidates")
     return Contents(extra={_NAME: {"experiment": found[0]}})
 
 
@@ -84,7 +84,10 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     """
     found = own(contents, _NAME).get("experiment")
     if found is None:
-        raise InputError("no experiment of OpenSearch in it; such a file is written only from one.")
+        raise InputError(
+            "no experiment of OpenSearch in it; such a file is written only from one.",
+            code="no-such-content",
+        )
     put(out, found)
     return lost(contents, _NAME)
 

@@ -57,7 +57,9 @@ def read(source: Source) -> Contents:
             moments[text] = moment(text, f"'{time}'", label, line)
         values = [an_id(found, key, where, label) for key in ("search_config", "query", "metric")]
         if "value" not in found:
-            raise InputError(f"{where} has no 'value'.", source=label, line=line)
+            raise InputError(
+                f"{where} has no 'value'.", source=label, line=line, code="missing-key"
+            )
         value = found["value"]
         shown = None if value is None else number(value, "value", label, line)
         more = (a_text(found, key, where, label) for key in _MORE)
@@ -82,7 +84,9 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     """
     values, kept = contents.values, own(contents, _NAME)
     if values is None:
-        raise InputError("no values of metrics in it; a metric store is a list of them.")
+        raise InputError(
+            "no values of metrics in it; a metric store is a list of them.", code="no-such-content"
+        )
     time, actions = kept.get("time", _TIMES[0]), kept.get("actions", [])
     bulk = actions if len(actions) == len(values) else []
     lines, overall = [], []

@@ -87,7 +87,9 @@ def _listed(found: Any, label: str) -> Iterator[Row]:  # noqa: ANN401 - whatever
             yield _row({_TEXT: query, "frequency": count}, f"{_LIST}.{query}", label)
         return
     if not isinstance(found, list):
-        raise InputError(f"'{_LIST}' is {kind(found)}, where a list is needed.", source=label)
+        raise InputError(
+            f"'{_LIST}' is {kind(found)}, where a list is needed.", source=label, code="wrong-type"
+        )
     for index, query in enumerate(found):
         where = f"{_LIST}[{index}]"
         yield _row(query if isinstance(query, dict) else {_TEXT: query}, where, label)
@@ -95,7 +97,7 @@ def _listed(found: Any, label: str) -> Iterator[Row]:  # noqa: ANN401 - whatever
 
 def _row(query: dict[str, Any], where: str, label: str, line: int | None = None) -> Row:
     if _TEXT not in query:
-        raise InputError(f"{where} has no '{_TEXT}'.", source=label, line=line)
+        raise InputError(f"{where} has no '{_TEXT}'.", source=label, line=line, code="missing-key")
     text = identifier(query[_TEXT], f"'{_TEXT}' of {where}", label, line)
     row: Row = {"query_id": text, "text": text}
     if a_text(query, _ANSWER, where, label):
@@ -116,7 +118,9 @@ def _lines(data: bytes, label: str) -> Iterator[Row]:
         try:
             text = content.decode()
         except UnicodeDecodeError:
-            raise InputError("not UTF-8 text; convert the file.", source=label, line=line) from None
+            raise InputError(
+                "not UTF-8 text; convert the file.", source=label, line=line, code="not-utf8"
+            ) from None
         match = _PAIRED.match(text)
         query, answer = (match["query"], match["answer"]) if match else (text, None)
         yield _row({_TEXT: _bare(query), _ANSWER: _bare(answer)}, "the line", label, line)
@@ -144,7 +148,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     queries = contents.queries
     rows = known(queries, "query_id") or {query: {} for query in _asked(contents)}
     if not rows and not rest:
-        raise InputError("no queries in it; a query set needs some.")
+        raise InputError("no queries in it; a query set needs some.", code="no-queries")
     listed = []
     for query, row in rows.items():
         entry = {_TEXT: row.get("text", query)}

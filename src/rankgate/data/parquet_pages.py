@@ -66,11 +66,11 @@ def refuse_lies(stream: IO[bytes], size: int, label: str) -> Declared:
         for at, packed, unpacked, rows in found.chunks:
             if unpacked > UNPACKED:
                 problem = f"a column of more than {UNPACKED >> 20} MB in one row group; split it."
-                raise InputError(problem, source=label)
+                raise InputError(problem, source=label, code="too-large")
             _pages(stream, at, packed, unpacked, rows)
     except (_LiesError, IndexError, TypeError, AttributeError, KeyError, OSError, OverflowError):
         problem = "a damaged Parquet file; write it again."
-        raise InputError(problem, source=label) from None
+        raise InputError(problem, source=label, code="damaged-file") from None
     return found
 
 

@@ -49,7 +49,7 @@ def read_pool(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a path or a frame
     for ours, theirs in found.items():
         if theirs is None:
             problem = f"no column {_NAMES[ours][1]} among {', '.join(sheet.names)[:200]}."
-            raise InputError(problem, source=sheet.label, line=1)
+            raise InputError(problem, source=sheet.label, line=1, code="missing-column")
     told, seen = [], dict[tuple[str, str], int]()
     for row in sheet.rows:
         pair = tuple(_text(row, str(theirs), sheet.label) for theirs in found.values())
@@ -65,13 +65,13 @@ def read_pool(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a path or a frame
 def _text(row: Row, name: str, label: str) -> str:
     cell = row.cells.get(name)
     if cell is None or cell == "":
-        raise InputError(f"{name} is empty.", source=label, line=row.line)
+        raise InputError(f"{name} is empty.", source=label, line=row.line, code="empty-value")
     if not isinstance(cell, str):
         problem = (
             f"{name} holds {cell}, which a spreadsheet program made of an id; format the column "
             "as text and enter the id again."
         )
-        raise InputError(problem, source=label, line=row.line)
+        raise InputError(problem, source=label, line=row.line, code="invalid-id")
     return unguarded(cell)
 
 
@@ -83,7 +83,7 @@ def _batch(row: Row, label: str) -> int:
         return int(str(cell))
     except ValueError:
         problem = f"batch '{cell}' is no whole number."
-        raise InputError(problem, source=label, line=row.line) from None
+        raise InputError(problem, source=label, line=row.line, code="not-a-whole-number") from None
 
 
 def _chance(row: Row, label: str) -> float:
@@ -96,5 +96,5 @@ def _chance(row: Row, label: str) -> float:
         chance = 0.0
     if not 0 < chance <= 1:
         problem = f"inclusion '{cell}' is no probability above 0 and at most 1."
-        raise InputError(problem, source=label, line=row.line)
+        raise InputError(problem, source=label, line=row.line, code="not-a-number")
     return chance

@@ -63,7 +63,9 @@ def read_qrels(source: Source) -> Qrels:
     first = first_fields(source)
     if len(first) != len(_FIELDS):
         problem = f"{len(first)} fields, expected 5 (query_id doc_id grade method probability)."
-        raise InputError(problem, source=source.label, line=line_of(source, 0))
+        raise InputError(
+            problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
+        )
     pieces = list(frames(source, Layout(_FIELDS, "grade", _FIELDS)))
     schema = {name: pl.Float64 if name == "grade" else pl.String for name in _FIELDS}
     table = pl.concat([pl.DataFrame(schema=schema), *pieces])
@@ -73,7 +75,9 @@ def read_qrels(source: Source) -> Qrels:
     if wrong.any():
         row = int(wrong.arg_max() or 0)
         problem = number_fault(column[row][:40], "probability") or "a probability is no number."
-        raise InputError(problem, source=source.label, line=line_of(source, row))
+        raise InputError(
+            problem, source=source.label, line=line_of(source, row), code="not-a-number"
+        )
     told = pl.select(pl.when(number.is_nan() | (number == 0)).then(None).otherwise(number))
     table = table.with_columns(told.to_series().alias("inclusion"))
     columns = ["query_id", "doc_id", "grade", "inclusion", "stratum"]

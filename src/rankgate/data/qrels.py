@@ -63,7 +63,9 @@ class Qrels:
 
     def __post_init__(self) -> None:
         if self.table.is_empty() and not self.unjudged:
-            raise InputError("there are no judgments in it.", source=self.place.label)
+            raise InputError(
+                "there are no judgments in it.", source=self.place.label, code="no-judgments"
+            )
         refuse_holes(self.table, "grade", self.place)
         keyed = _keyed(self.table) if self.by_subtopic else self.table
         refuse_duplicates(keyed, pairs_of(keyed), word="judged", place=self.place)
@@ -108,7 +110,7 @@ def _refuse_improbable(column: pl.Series, place: Place) -> None:
     if wrong.any():
         row = int(wrong.arg_max() or 0)
         problem = f"probability {column[row]} of being drawn is not above 0 and at most 1."
-        raise InputError(problem, source=place.label, line=place.line(row))
+        raise InputError(problem, source=place.label, line=place.line(row), code="not-a-number")
 
 
 def refuse_holes(table: pl.DataFrame, number: str, place: Place, first_row: int = 0) -> None:
@@ -121,10 +123,12 @@ def refuse_holes(table: pl.DataFrame, number: str, place: Place, first_row: int 
         if table[column].null_count() or (table[column] == "").any():
             row = int(table[column].fill_null("").eq("").arg_max() or 0)
             where = place.line(first_row + row)
-            raise InputError(f"{column} is empty.", source=place.label, line=where)
+            raise InputError(
+                f"{column} is empty.", source=place.label, line=where, code="empty-value"
+            )
     finite = np.isfinite(table[number].fill_null(float("nan")).to_numpy())
     if not finite.all():
         row = int(np.argmin(finite))
         shown, where = table[number][row], place.line(first_row + row)
         problem = f"{number} {shown} is not a finite number."
-        raise InputError(problem, source=place.label, line=where)
+        raise InputError(problem, source=place.label, line=where, code="not-a-number")

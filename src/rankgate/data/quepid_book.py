@@ -51,7 +51,7 @@ def read(source: Source) -> Contents:
             problem = (
                 f"{where} is the pair of query '{query}' and document '{doc}' again; merge the two."
             )
-            raise InputError(problem, source=label)
+            raise InputError(problem, source=label, code="duplicate-document")
         raw[query, doc] = {key: value for key, value in pair.items() if key != "judgements"}
         rated.ask(query)
         noted_of.append((query, query, *(text_of(pair.get(name)) for name in NOTED)))
@@ -81,7 +81,11 @@ def _judgement(rated: Rated, query: str, doc: str, found: dict[str, Any], at: st
     grade = found.get("rating")
     comment = a_text(found, "explanation", at, label)
     if reason and grade is not None:
-        raise InputError(f"{at} is {reason} and has a rating; remove one of the two.", source=label)
+        raise InputError(
+            f"{at} is {reason} and has a rating; remove one of the two.",
+            source=label,
+            code="contradiction",
+        )
     rated.add(query, doc, rater, grade, f"{at}.rating", reason=reason, comment=comment)
 
 

@@ -65,7 +65,9 @@ def read(source: Source) -> Contents:
         row = int((~rows.select(pl.struct(_PAIR).is_first_distinct()).to_series()).arg_max() or 0)
         query, doc = rows["query_id"][row], rows["doc_id"][row]
         problem = f"document '{doc}' of query '{query}' stands twice; merge the two lines."
-        raise InputError(problem, source=source.label, line=found.place.line(row))
+        raise InputError(
+            problem, source=source.label, line=found.place.line(row), code="duplicate-document"
+        )
     long = (
         rows.with_columns(pl.int_range(pl.len()).alias("row"))
         .unpivot(list(raters), index=[*_PAIR, "row"], variable_name="rater", value_name="grade")

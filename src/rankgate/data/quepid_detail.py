@@ -82,7 +82,7 @@ def retrieved(
     if len(twice):
         query, position = twice["query_id"][0], twice["position"][0]
         problem = f"two documents stand in position {position:g} of query '{query}'."
-        raise InputError(problem, source=label)
+        raise InputError(problem, source=label, code="duplicate-position")
     empty = asked.unique(maintain_order=True)
     empty = empty.filter(~empty.is_in(held["query_id"].unique().implode()))
     states = pl.DataFrame({"query_id": empty, "state": ["zero"] * len(empty)})

@@ -55,7 +55,9 @@ def read(source: Source) -> Contents:
     if twice.any():
         row = int((~rows["query_id"].is_first_distinct()).arg_max() or 0)
         problem = f"query '{rows['query_id'][row]}' stands twice; remove one of the two lines."
-        raise InputError(problem, source=source.label, line=found.place.line(row))
+        raise InputError(
+            problem, source=source.label, line=found.place.line(row), code="duplicate-query"
+        )
     at = [
         text and moment(text, "Date Last Scored", source.label, found.place.line(row))
         for row, text in enumerate(rows["at"].to_list())
@@ -84,7 +86,9 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     """
     queries = contents.queries
     if queries is None:
-        raise InputError("no queries with their texts in it; this format is a list of them.")
+        raise InputError(
+            "no queries with their texts in it; this format is a list of them.", code="no-queries"
+        )
     case = own(contents, _NAME).get("case", {})
     scored, more = _scored(contents.values)
     rows: list[dict[str, Any]] = []

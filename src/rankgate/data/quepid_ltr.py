@@ -76,7 +76,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     broken = table.filter(pl.col("doc_id").str.contains(r"\s"))
     if len(broken):
         problem = f"document '{broken['doc_id'][0]}' has a blank in its id, which ends it here."
-        raise InputError(problem)
+        raise InputError(problem, code="invalid-id")
     names = queries.to_list()
     numbers = names if whole else [str(i) for i in range(1, len(names) + 1)]
     shown = [known.get(each, "" if whole else each).replace("\n", " ") for each in names]

@@ -52,7 +52,11 @@ def read(source: Source) -> Contents:
     for where, request in inside(found, "requests", "", label):
         query = an_id(request, "id", where, label)
         if query in raw:
-            raise InputError(f"{where} has id '{query}', as one before has.", source=label)
+            raise InputError(
+                f"{where} has id '{query}', as one before has.",
+                source=label,
+                code="duplicate-query",
+            )
         judged.ask(query)
         raw[query] = {key: value for key, value in request.items() if key != "ratings"}
         params = an_object(request, "params", where, label)
@@ -101,7 +105,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
             f"grade {grade:g} of document '{doc}' for query '{query}': Elasticsearch takes whole "
             f"grades from 0; map the {len(odd)} others first."
         )
-        raise InputError(problem)
+        raise InputError(problem, code="grade-outside-scale")
     kept, text, grades = own(contents, NAME), texts(contents), by_query(qrels)
     raw, indices = kept.get("requests", {}), kept.get("indices", {})
     usual = next((index for index in indices.values() if index), _INDEX)

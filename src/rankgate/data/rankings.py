@@ -52,16 +52,18 @@ class Rankings:
         for query, row in zip(query_ids, rows, strict=True):
             if not isinstance(query, str) or not isinstance(next(iter(row), ""), str):
                 problem = f"ids must be strings (query {query!r}); turn them into strings first."
-                raise InputError(problem, source=label)
+                raise InputError(problem, source=label, code="invalid-id")
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         values = chain.from_iterable(row.values() for row in rows)
         try:
             scores = np.fromiter(values, np.float64, int(lengths.sum()))
         except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"a score is not a number: {error}.", source=label) from None
+            raise InputError(
+                f"a score is not a number: {error}.", source=label, code="not-a-number"
+            ) from None
         if finite and not (real := np.isfinite(scores)).all():
             place = int(np.argmin(real))
             query = query_ids[int(np.searchsorted(np.cumsum(lengths), place, side="right"))]
             problem = f"score {scores[place]} of query '{query}' is not a finite number."
-            raise InputError(problem, source=label)
+            raise InputError(problem, source=label, code="not-a-number")
         return cls(query_ids, rows, lengths, scores)

@@ -53,7 +53,11 @@ def read(source: Source) -> Contents:
     for where, case in each(document(source), "", label):
         query = an_id(case, "id", where, label)
         if query in raw:
-            raise InputError(f"{where} has id '{query}', as one before has.", source=label)
+            raise InputError(
+                f"{where} has id '{query}', as one before has.",
+                source=label,
+                code="duplicate-query",
+            )
         context = an_object(case, "searchContext", where, label)
         rows.append({"query_id": query, "text": _words(context), **_tags(context)})
         judged.ask(query)

@@ -91,14 +91,14 @@ def numbers(value: Any, source: Source) -> dict[str, dict[str, float]]:  # noqa:
     for query, row in table.items():
         if not query or not isinstance(row, dict):
             problem = f"query '{query}' has {json_text.kind(row)}, where documents are needed."
-            raise InputError(problem, source=source.label)
+            raise InputError(problem, source=source.label, code="wrong-type")
         for document, number in row.items():
             if not document or isinstance(number, bool) or not isinstance(number, int | float):
                 problem = (
                     f"'{document}' of query '{query}' has {json_text.kind(number)}, where an id "
                     "and a number are needed."
                 )
-                raise InputError(problem, source=source.label)
+                raise InputError(problem, source=source.label, code="wrong-type")
     return table
 
 

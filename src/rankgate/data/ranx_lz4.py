@@ -86,7 +86,11 @@ def _lz4() -> ModuleType:
 def _value(source: Source) -> Any:  # noqa: ANN401 - whatever is in it
     data, frame = source.everything(json_text.LIMIT), _lz4()
     if not data.startswith(_MAGIC):
-        raise InputError("no LZ4 file; see whether this is the right file.", source=source.label)
+        raise InputError(
+            "no LZ4 file; see whether this is the right file.",
+            source=source.label,
+            code="invalid-syntax",
+        )
     for _ in range(_LAYERS):
         if data.startswith(_MAGIC):
             data = _unpacked(data, frame, source)
@@ -107,16 +111,16 @@ def _unpacked(data: bytes, frame: ModuleType, source: Source) -> bytes:
             size += len(piece)
             if size > json_text.LIMIT:
                 problem = f"more than {json_text.LIMIT >> 20} MB when it is unpacked; split it."
-                raise InputError(problem, source=source.label)
+                raise InputError(problem, source=source.label, code="too-large")
             if reader.eof or not (piece or not reader.needs_input):
                 break
             piece = reader.decompress(b"", _PIECE)
     except RuntimeError:
         problem = "the LZ4 file is damaged; copy it again."
-        raise InputError(problem, source=source.label) from None
+        raise InputError(problem, source=source.label, code="damaged-file") from None
     if not reader.eof:
         problem = "the LZ4 file ends too early; copy it again."
-        raise InputError(problem, source=source.label)
+        raise InputError(problem, source=source.label, code="damaged-file")
     return b"".join(pieces)
 
 

@@ -34,7 +34,7 @@ def read_ratings(table: Any, name: str | None = None, from_: str | None = None) 
                 "it does not say who rated what; ratings need a column rater beside query_id, "
                 "doc_id and grade."
             )
-            raise InputError(problem, source=str(table))
+            raise InputError(problem, source=str(table), code="missing-column")
         return held.ratings
     return _of_frame(table, name or "ratings")
 
@@ -44,7 +44,7 @@ def _of_frame(table: Any, name: str) -> Ratings:  # noqa: ANN401 - Polars, panda
         table, "__arrow_c_stream__"
     ):
         problem = f"a {type(table).__name__} is no table of ratings; give a path or a frame."
-        raise InputError(problem, source=name)
+        raise InputError(problem, source=name, code="wrong-type")
     frame = table.lazy() if isinstance(table, pl.DataFrame | pl.LazyFrame) else pl.LazyFrame(table)
     columns = frame.collect_schema().names()
     found = named(columns, ("query_id", "doc_id", "rater", "grade"))
@@ -53,4 +53,6 @@ def _of_frame(table: Any, name: str) -> Ratings:  # noqa: ANN401 - Polars, panda
     try:
         return Ratings(frame.select(*kept, *others).collect(), name=name)
     except pl.exceptions.PolarsError as error:
-        raise InputError(f"the columns cannot be read as ratings: {error}.", source=name) from None
+        raise InputError(
+            f"the columns cannot be read as ratings: {error}.", source=name, code="invalid-syntax"
+        ) from None

@@ -53,7 +53,7 @@ class Ratings:
         missing = [name for name in _REQUIRED if name not in self.table.columns]
         if missing:
             problem = f"no column {missing[0]}; ratings need {', '.join(_REQUIRED)}."
-            raise InputError(problem, source=self.place.label)
+            raise InputError(problem, source=self.place.label, code="missing-column")
         columns = [
             (pl.col(name) if name in self.table.columns else pl.lit(None)).cast(dtype).alias(name)
             for name, dtype in SCHEMA.items()
@@ -67,10 +67,12 @@ class Ratings:
             if empty.any():
                 row = int(empty.arg_max() or 0)
                 where = self.place.line(row)
-                raise InputError(f"{name} is empty.", source=self.place.label, line=where)
+                raise InputError(
+                    f"{name} is empty.", source=self.place.label, line=where, code="empty-value"
+                )
         wrong = ~self.table["grade"].is_finite().fill_null(value=True)
         if wrong.any():
             row = int(wrong.arg_max() or 0)
             shown, where = self.table["grade"][row], self.place.line(row)
             problem = f"grade {shown} is not a finite number."
-            raise InputError(problem, source=self.place.label, line=where)
+            raise InputError(problem, source=self.place.label, line=where, code="not-a-number")

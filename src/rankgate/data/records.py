@@ -168,7 +168,7 @@ def _unclosed(source: Source, line: int, *, regular: bool) -> InputError:
         if regular
         else 'a quote in the middle of a field, in a long file; write such a field as "5"" screen".'
     )
-    return InputError(problem, source=source.label, line=line)
+    return InputError(problem, source=source.label, line=line, code="unclosed-quote")
 
 
 def _record_end(data: bytes) -> int:
@@ -201,7 +201,7 @@ def _frame(piece: _Piece, layout: Layout, source: Source) -> pl.DataFrame:
     at = joined(piece.data)
     if at is not None and piece.data.count(b'"', 0, at) % 2 == 0:  # else it stands in a field
         line = piece.line + piece.data.count(b"\n", 0, at)
-        raise InputError(JOINED, source=source.label, line=line)
+        raise InputError(JOINED, source=source.label, line=line, code="joined-lines")
     frame = _quick(piece.data, layout) if piece.regular else None
     return _careful(piece.data, piece.line, layout, source) if frame is None else frame
 
@@ -239,7 +239,7 @@ def _careful(data: bytes, line: int, layout: Layout, source: Source) -> pl.DataF
         for ours, place in places:
             value = _value(fields[place], ours, layout)
             if isinstance(value, Exception):
-                raise InputError(str(value), source=source.label, line=at)
+                raise InputError(str(value), source=source.label, line=at, code="invalid-value")
             columns[ours].append(value)
     schema = {ours: pl.Float64 if ours in layout.numbers else pl.String for ours in columns}
     return pl.DataFrame(columns, schema=schema)
@@ -264,7 +264,7 @@ def _records(
     except UnicodeDecodeError as error:
         problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
         where = line + data.count(b"\n", 0, error.start)
-        raise InputError(problem, source=source.label, line=where) from None
+        raise InputError(problem, source=source.label, line=where, code="not-utf8") from None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=header.separator)
     width, at = len(header.names), line
     while True:
@@ -272,7 +272,7 @@ def _records(
             fields = next(reader, None)
         except csv.Error as error:
             problem = f"cannot be read as separated fields: {error}."
-            raise InputError(problem, source=source.label, line=at) from None
+            raise InputError(problem, source=source.label, line=at, code="invalid-syntax") from None
         if fields is None:
             return
         blank = not fields or (len(fields) == 1 and not fields[0].strip())
@@ -281,7 +281,7 @@ def _records(
             if header.doubled:
                 many, wanted = (many + 1) // 2, (wanted + 1) // 2
             problem = f"{many} field{'s' * (many != 1)}, expected {wanted} as in the first line."
-            raise InputError(problem, source=source.label, line=at)
+            raise InputError(problem, source=source.label, line=at, code="wrong-field-count")
         if not blank:
             yield at, fields
         at = line + reader.line_num

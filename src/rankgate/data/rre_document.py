@@ -91,7 +91,7 @@ def read(source: Source) -> Contents:
     shape = next((key for key in ("topics", "query_groups", "queries") if key in found), "queries")
     qrels, notes = judged.qrels(source.stem)
     if qrels is None:
-        raise InputError("there are no queries in it.", source=label)
+        raise InputError("there are no queries in it.", source=label, code="no-queries")
     more = Note.of("queries whose words are asked before with other judgments, numbered", again)
     return Contents(
         qrels=qrels,
@@ -133,11 +133,11 @@ def _relevant(group: _Group, label: str) -> Iterator[tuple[str, Any, str]]:
                 yield identifier(doc, f"{at}[{index}]", label), key, at
         elif isinstance(value, dict):
             if "gain" not in value:
-                raise InputError(f"{at} has no 'gain'.", source=label)
+                raise InputError(f"{at} has no 'gain'.", source=label, code="missing-key")
             yield key, value["gain"], f"{at}.gain"
         else:
             problem = f"{at} is {kind(value)}, where a gain or a list of documents is needed."
-            raise InputError(problem, source=label)
+            raise InputError(problem, source=label, code="wrong-type")
 
 
 def _called(query: dict[str, Any], where: str, label: str) -> str:
@@ -147,7 +147,9 @@ def _called(query: dict[str, Any], where: str, label: str) -> str:
     if words is None and holders:
         return json.dumps(holders, ensure_ascii=False)
     if words is None:
-        raise InputError(f"{where} has no placeholders, which hold the query.", source=label)
+        raise InputError(
+            f"{where} has no placeholders, which hold the query.", source=label, code="missing-key"
+        )
     return identifier(words, f"placeholder of {where}", label)
 
 

@@ -116,7 +116,7 @@ class Run:
             rest = frame.slice(end)
             if len(rest) > _DOCUMENTS:
                 problem = f"more than {_DOCUMENTS} documents for one query; no ranking is so long."
-                raise InputError(problem, source=self.place.label)
+                raise InputError(problem, source=self.place.label, code="too-large")
             if not end:
                 continue
             batch = frame.head(end)
@@ -181,7 +181,9 @@ class Run:
 
     def _refuse_nothing(self, rows: int) -> None:
         if not rows and self.queries is None:
-            raise InputError("there are no rankings in it.", source=self.place.label)
+            raise InputError(
+                "there are no rankings in it.", source=self.place.label, code="no-rankings"
+            )
 
 
 def _renamed(first: pl.Expr) -> pl.Expr:

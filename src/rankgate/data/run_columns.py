@@ -48,7 +48,7 @@ def queries_of(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | Non
     if len(wrong):
         query, taken = wrong["query_id"][0], wrong["latency_ms"][0]
         problem = f"query {query!r}: latency_ms {taken!r} is no number of milliseconds, 0 or more."
-        raise InputError(problem, source=label)
+        raise InputError(problem, source=label, code="not-a-number")
     told = rows.drop_nulls("query_id").unique(maintain_order=True)
     known = told.group_by("query_id", maintain_order=True).agg(
         pl.col("latency_ms", "state").drop_nulls().unique(maintain_order=True)
@@ -58,7 +58,7 @@ def queries_of(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | Non
         query, *values = several.select("query_id", "latency_ms", "state").row(0)
         two = next(value for value in values if len(value) > 1)
         problem = f"query {query!r} has {two[0]!r} in one row and {two[1]!r} in another; keep one."
-        raise InputError(problem, source=label)
+        raise InputError(problem, source=label, code="contradiction")
     first = known.with_columns(pl.col("latency_ms", "state").list.first())
     if first["latency_ms"].is_null().all() and first["state"].is_null().all():
         return None

@@ -71,10 +71,10 @@ def read(path: str | Path) -> pl.DataFrame:
         before = seen.setdefault(row["query_id"], line)
         if before != line:
             problem = f"query {row['query_id']!r} stands in line {before} already; keep one."
-            raise InputError(problem, source=place.label, line=line)
+            raise InputError(problem, source=place.label, line=line, code="duplicate-query")
         rows.append(row)
     if not rows:
-        raise InputError("there are no queries in it.", source=place.label)
+        raise InputError("there are no queries in it.", source=place.label, code="no-queries")
     tags = dict.fromkeys(name for row in rows for name in row if name not in _KNOWN)
     schema = {**_KNOWN, **dict.fromkeys(tags, pl.String)}
     return pl.DataFrame(rows, schema=schema)
@@ -86,15 +86,15 @@ _KNOWN = {"query_id": pl.String, "state": pl.String, "latency_ms": pl.Float64, "
 def _row(value: Any, label: str, line: int) -> dict[str, Any]:  # noqa: ANN401 - whatever JSON holds
     if not isinstance(value, dict) or "query_id" not in value:
         problem = 'a line must be an object with a query_id, as in {"query_id": "q1"}.'
-        raise InputError(problem, source=label, line=line)
+        raise InputError(problem, source=label, line=line, code="wrong-type")
     row = {name: None if each is None else str(each) for name, each in value.items()}
     row["state"] = row.get("state") or "ok"
     if row["state"] not in STATES:
         problem = f"state {row['state']!r} is none of {', '.join(STATES)}."
-        raise InputError(problem, source=label, line=line)
+        raise InputError(problem, source=label, line=line, code="wrong-type")
     taken = value.get("latency_ms")
     number = isinstance(taken, int | float) and not isinstance(taken, bool)
     if taken is not None and not (number and math.isfinite(taken) and taken >= 0):
         problem = f"latency_ms {taken!r} is not a number of milliseconds, 0 or more."
-        raise InputError(problem, source=label, line=line)
+        raise InputError(problem, source=label, line=line, code="not-a-number")
     return {**row, "latency_ms": taken}

@@ -42,7 +42,7 @@ def read(source: Source) -> Contents:
     found = document(source)
     if not isinstance(found, list):
         problem = f"{kind(found)}, where a list of judgments is needed."
-        raise InputError(problem, source=source.label)
+        raise InputError(problem, source=source.label, code="wrong-type")
     judged = Judged(source.label)
     rows: dict[tuple[str, str], str | None] = {}
     for index, each in enumerate(found):
@@ -54,19 +54,23 @@ def read(source: Source) -> Contents:
     columns = [[pair[0] for pair in rows], [pair[1] for pair in rows], list(rows.values())]
     documents = pl.DataFrame(dict(zip(_WHOLE, columns, strict=True)), schema=_WHOLE)
     if qrels is None:
-        raise InputError("there are no judgments in it.", source=source.label)
+        raise InputError("there are no judgments in it.", source=source.label, code="no-judgments")
     return Contents(qrels=qrels, documents=documents if rows else None, notes=notes)
 
 
 def _fields(each: Any, where: str, label: str) -> tuple[str, Any, Any, str | None]:  # noqa: ANN401
     if not isinstance(each, dict):
-        raise InputError(f"{where} is {kind(each)}, where an object is needed.", source=label)
+        raise InputError(
+            f"{where} is {kind(each)}, where an object is needed.", source=label, code="wrong-type"
+        )
     for key in ("grade", "keyword", "doc"):
         if key not in each:
-            raise InputError(f"{where} has no '{key}'.", source=label)
+            raise InputError(f"{where} has no '{key}'.", source=label, code="missing-key")
     position = each.get("position")
     if position is not None and (not isinstance(position, int) or isinstance(position, bool)):
-        raise InputError(f"'position' of {where} is no whole number.", source=label)
+        raise InputError(
+            f"'position' of {where} is no whole number.", source=label, code="not-a-whole-number"
+        )
     shown = None if position is None else str(position)
     return (
         identifier(each["keyword"], f"'keyword' of {where}", label),

@@ -78,7 +78,7 @@ def sheet(
             f"{len(header.names):,} columns, where a product has at most {_MOST:,}; read it as "
             "csv, which passes over those that it does not know."
         )
-        raise InputError(problem, source=source.label, line=1)
+        raise InputError(problem, source=source.label, line=1, code="too-large")
     _refuse_twins(header.names, source)
     theirs = {name.lower(): name for name in header.names}
     kept = {
@@ -97,7 +97,7 @@ def sheet(
         if ours not in kept:
             shown = " or ".join(wanted[ours])
             problem = f"no column {shown} among {', '.join(header.names)[:200]}."
-            raise InputError(problem, source=source.label, line=1)
+            raise InputError(problem, source=source.label, line=1, code="missing-column")
     empty = frozenset(every) - frozenset(filled)
     layout = records.Layout(header, every, frozenset(numbers) & frozenset(every), empty)
     schema = {name: pl.Float64 if name in layout.numbers else pl.String for name in every}
@@ -120,7 +120,7 @@ def _refuse_twins(names: tuple[str, ...], source: Source) -> None:
     for name in filter(None, names):
         if name.lower() in seen:
             problem = f"two columns are called '{name}'; rename one of them."
-            raise InputError(problem, source=source.label, line=1)
+            raise InputError(problem, source=source.label, line=1, code="duplicate-column")
         seen.add(name.lower())
 
 

@@ -65,7 +65,7 @@ class Source:
             yield stream
             if _state(raw) != before:
                 problem = "it changed while it was read; read it again when it is written."
-                raise InputError(problem, source=self.label)
+                raise InputError(problem, source=self.label, code="file-changed")
 
     def raw(self) -> io.BufferedReader:
         """The bytes as they are stored, compressed or not.
@@ -78,11 +78,17 @@ class Source:
         try:
             return self.path.open("rb")
         except FileNotFoundError:
-            raise InputError("no such file; check the path.", source=self.label) from None
+            raise InputError(
+                "no such file; check the path.", source=self.label, code="no-such-file"
+            ) from None
         except IsADirectoryError:
-            raise InputError("a folder, where a file is needed.", source=self.label) from None
+            raise InputError(
+                "a folder, where a file is needed.", source=self.label, code="is-a-folder"
+            ) from None
         except OSError as error:
-            raise InputError(f"cannot be opened: {error.strerror}.", source=self.label) from None
+            raise InputError(
+                f"cannot be opened: {error.strerror}.", source=self.label, code="cannot-read"
+            ) from None
 
     def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
         """Pieces of about ``size`` bytes, each ending at the end of a line.
@@ -123,7 +129,7 @@ class Source:
                 held.write(piece)
         if held.tell() > limit:
             problem = f"more than {limit >> 20} MB when it is unpacked; unpack it first."
-            raise InputError(problem, source=self.label)
+            raise InputError(problem, source=self.label, code="too-large")
         return held.getvalue()
 
     def head(self, size: int = 1 << 16) -> bytes:
@@ -146,7 +152,7 @@ class Source:
             f"a line of more than {size >> 20} MB, where a line holds one document; "
             "see whether this is the right file."
         )
-        raise InputError(problem, source=self.label, line=self._line_at(at))
+        raise InputError(problem, source=self.label, line=self._line_at(at), code="too-large")
 
     def read(self, stream: IO[bytes], size: int) -> bytes:
         """Some bytes of a stream that `open` gave.
@@ -161,13 +167,13 @@ class Source:
             return read()
         except EOFError:
             problem = "the compressed file ends too early; copy it again."
-            raise InputError(problem, source=self.label) from None
+            raise InputError(problem, source=self.label, code="damaged-file") from None
         except (gzip.BadGzipFile, zlib.error, DamageError) as error:
             problem = f"the compressed file is damaged ({error}); copy it again."
-            raise InputError(problem, source=self.label) from None
+            raise InputError(problem, source=self.label, code="damaged-file") from None
         except OSError as error:
             problem = f"cannot be read: {error.strerror or error}; copy it to another disk."
-            raise InputError(problem, source=self.label) from None
+            raise InputError(problem, source=self.label, code="cannot-read") from None
 
 
 @contextmanager

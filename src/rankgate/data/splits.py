@@ -49,13 +49,20 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.way not in WAYS:
-            raise UsageError(f"no split is called '{self.way}'; choose {', '.join(WAYS)}.")
+            raise UsageError(
+                f"no split is called '{self.way}'; choose {', '.join(WAYS)}.", code="unknown-choice"
+            )
         if not 0 < self.share < 1:
-            raise UsageError(f"share={self.share:g}; it must lie between 0 and 1.")
+            raise UsageError(
+                f"share={self.share:g}; it must lie between 0 and 1.", code="out-of-range"
+            )
         if self.last < 1 or self.windows < 1:
-            raise UsageError("last and windows must be 1 or more.")
+            raise UsageError("last and windows must be 1 or more.", code="out-of-range")
         if self.validation and self.way == "windows":
-            raise UsageError("windows are several folds already; leave validation out.")
+            raise UsageError(
+                "windows are several folds already; leave validation out.",
+                code="conflicting-options",
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -88,14 +95,15 @@ def masks_of(log: Interactions, plan: Plan) -> Masks:
         needs = "times that hold for all users" if way.timed == "clock" else "times"
         raise UsageError(
             f"{plan.way} needs {needs}, and {log.name} has none; name their column with "
-            "at=COLUMN, or choose random."
+            "at=COLUMN, or choose random.",
+            code="missing-input",
         )
     found = way.masks(log, plan)
     for train, test in found:
         for mask, part in ((train, "to learn from"), (test, "to predict")):
             if not mask.any():
                 problem = f"{plan.way} leaves nothing {part}; choose another share or way."
-                raise InputError(problem, source=log.place.label)
+                raise InputError(problem, source=log.place.label, code="no-interactions")
     return found
 
 

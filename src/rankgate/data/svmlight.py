@@ -111,7 +111,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     broken = qrels.table.filter(pl.col("doc_id").str.contains(r"\s"))
     if len(broken):
         problem = f"document '{broken['doc_id'][0]}' has a blank in its id, which ends it here."
-        raise InputError(problem)
+        raise InputError(problem, code="invalid-id")
     ids = qrels.table["query_id"].unique(maintain_order=True)
     whole = not ids.str.contains(r"[\s#]").any()
     qids = ids if whole else pl.Series([str(i) for i in range(1, len(ids) + 1)], dtype=pl.String)
@@ -164,10 +164,10 @@ def _with_queries(
     if sizes is None:
         problem = "no qid:, and no file of the queries' sizes beside it; add qid:1 and so on."
         where = int(at[int(missing.arg_max() or 0)])
-        raise InputError(problem, source=source.label, line=where)
+        raise InputError(problem, source=source.label, line=where, code="wrong-shape")
     if int(sizes.sum()) != len(rows):
         problem = f"{len(rows)} rows, and the file of sizes beside it adds up to {sizes.sum()}."
-        raise InputError(problem, source=source.label)
+        raise InputError(problem, source=source.label, code="wrong-shape")
     names = np.repeat(np.arange(1, len(sizes) + 1), sizes)
     told = "queries from the file of sizes beside it, numbered from 1"
     ids = pl.Series("query_id", names).cast(pl.String)
@@ -185,7 +185,7 @@ def _sizes(source: Source) -> NDArray[np.int64] | None:
             words = source_of(beside).everything(1 << 26).split()
             if not all(word.isdigit() and len(word) < len("1000000000") for word in words):
                 problem = "no whole number of rows a line, as sizes of queries are."
-                raise InputError(problem, source=str(beside))
+                raise InputError(problem, source=str(beside), code="not-a-whole-number")
             return np.array([int(word) for word in words], np.int64)
     return None
 

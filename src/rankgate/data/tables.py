@@ -136,7 +136,9 @@ def raters_told(names: Sequence[str]) -> Iterator[None]:
             f"{error.problem.split(' (')[0]}, and there is a column {rater}: these are ratings; "
             "make judgments of them first (rankgate resolve)."
         )
-        raise DuplicateError(problem, source=error.source, line=error.line) from None
+        raise DuplicateError(
+            problem, source=error.source, line=error.line, code="ratings-not-judgments"
+        ) from None
 
 
 def judgments(rows: pl.DataFrame, name: str, place: Place) -> tuple[Qrels, tuple[Note, ...]]:
@@ -152,7 +154,9 @@ def judgments(rows: pl.DataFrame, name: str, place: Place) -> tuple[Qrels, tuple
     holes = rows.filter(pl.col("doc_id").is_null() & pl.col("grade").is_not_null())
     if len(holes):
         row = int((rows["doc_id"].is_null() & rows["grade"].is_not_null()).arg_max() or 0)
-        raise InputError("doc_id is empty.", source=place.label, line=place.line(row))
+        raise InputError(
+            "doc_id is empty.", source=place.label, line=place.line(row), code="empty-value"
+        )
     rows = without_empty(rows)
     if not rows["grade"].null_count():
         return Qrels(rows, name=name, place=place), ()
@@ -179,7 +183,7 @@ def _refuse_scales(rows: pl.DataFrame, place: Place) -> None:
         f"scale '{rows['scale'][row]}', and '{rows['scale'][first]}' before (line "
         f"{place.line(first)}); keep ratings of two scales in two files, and transform one."
     )
-    raise InputError(problem, source=place.label, line=place.line(row))
+    raise InputError(problem, source=place.label, line=place.line(row), code="mixed-scales")
 
 
 def _moments(rows: pl.DataFrame, place: Place) -> pl.DataFrame:
@@ -216,7 +220,9 @@ def chosen(
     parts = [part for part in holds if part in contents.parts]
     if not parts:
         there = ", ".join(contents.parts) or "nothing"
-        raise UsageError(f"the format holds {', '.join(holds)}, and there is {there}.")
+        raise UsageError(
+            f"the format holds {', '.join(holds)}, and there is {there}.", code="format-cannot-hold"
+        )
     part = _first_filled(contents, parts)
     lost = list(contents.losses(part, runs=1))
     if part == "qrels" and contents.qrels:

@@ -32,15 +32,15 @@ def tags_from(path: str | Path) -> pl.DataFrame:
         table = pl.read_csv(data, separator=separator, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         problem = f"cannot be read as a table of tags: {str(error).splitlines()[0]}."
-        raise InputError(problem, source=place.label) from None
+        raise InputError(problem, source=place.label, code="invalid-syntax") from None
     named = {name.strip().lower(): name for name in table.columns}
     theirs = next((named[name] for name in _NAMES if name in named), None)
     if theirs is None or len(table.columns) < 2:  # noqa: PLR2004 - a query and a tag
         problem = "tags need a column query_id and one or more others; see its first line."
-        raise InputError(problem, source=place.label, line=1)
+        raise InputError(problem, source=place.label, line=1, code="missing-column")
     table = table.rename({theirs: "query_id"}).with_columns(pl.col("query_id").str.strip_chars())
     twice = table.filter(pl.col("query_id").is_duplicated())
     if len(twice):
         problem = f"query {twice['query_id'][0]!r} stands twice; keep one row."
-        raise InputError(problem, source=place.label)
+        raise InputError(problem, source=place.label, code="duplicate-query")
     return table.select("query_id", *(name for name in table.columns if name != "query_id"))

@@ -41,9 +41,11 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     """
     place = Path(path)
     if place.is_dir():
-        raise UsageError(f"{path}: a folder, where a file is to be written.")
+        raise UsageError(f"{path}: a folder, where a file is to be written.", code="cannot-write")
     if not place.parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {place.parent}; make it first.")
+        raise UsageError(
+            f"{path}: there is no folder {place.parent}; make it first.", code="cannot-write"
+        )
     if place.exists() and not place.is_file():
         with _told(path), place.open("wb") as device:
             yield device
@@ -51,7 +53,9 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     try:
         final = place.resolve()
     except (OSError, RuntimeError):
-        raise UsageError(f"{path}: links that lead to each other; name the file.") from None
+        raise UsageError(
+            f"{path}: links that lead to each other; name the file.", code="cannot-write"
+        ) from None
     aside = final.with_name(f".{final.name}.{os.getpid()}")
     try:
         with (
@@ -78,7 +82,9 @@ def _told(path: str | Path) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}.") from None
+        raise UsageError(
+            f"{path}: cannot be written: {error.strerror or error}.", code="cannot-write"
+        ) from None
 
 
 @contextmanager

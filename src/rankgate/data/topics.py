@@ -62,12 +62,12 @@ def read(source: Source) -> Contents:
     else:
         rows = list(_lines(text, source))
     if not rows:
-        raise InputError("there are no topics in it.", source=source.label)
+        raise InputError("there are no topics in it.", source=source.label, code="no-queries")
     seen: set[str] = set()
     for row in rows:
         if row["query_id"] in seen:
             problem = f"topic '{row['query_id']}' stands twice; remove one of them."
-            raise InputError(problem, source=source.label)
+            raise InputError(problem, source=source.label, code="duplicate-query")
         seen.add(row["query_id"])
     names = dict.fromkeys(["query_id", "text", *(name for row in rows for name in row)])
     table = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
@@ -82,7 +82,7 @@ def _text(source: Source) -> str:
     except UnicodeDecodeError as error:
         problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(problem, source=source.label, line=line) from None
+        raise InputError(problem, source=source.label, line=line, code="not-utf8") from None
 
 
 def _smart(text: str) -> Iterator[dict[str, str]]:
@@ -106,7 +106,7 @@ def _elements(text: str, source: Source) -> Iterator[dict[str, str]]:
         if not query_id:
             line = text.count("\n", 0, match.start()) + 1
             problem = "a topic without a number; write it as <num> or number='…'."
-            raise InputError(problem, source=source.label, line=line)
+            raise InputError(problem, source=source.label, line=line, code="empty-value")
         words = next((fields.pop(name) for name in _TEXTS if fields.get(name)), "")
         fields.pop("", None)
         yield {"query_id": query_id, "text": words, **fields}
@@ -139,7 +139,7 @@ def _lines(text: str, source: Source) -> Iterator[dict[str, str]]:
         number, tab, words = content.partition("\t")
         if not tab or not number.strip():
             problem = "no number and text with a tab between them."
-            raise InputError(problem, source=source.label, line=line)
+            raise InputError(problem, source=source.label, line=line, code="invalid-syntax")
         yield {"query_id": number.strip(), "text": " ".join(words.split())}
 
 

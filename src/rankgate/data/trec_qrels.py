@@ -37,7 +37,9 @@ def read(source: Source, *, loose: bool = False) -> Qrels:
         known = "expected 4 (query_id iteration doc_id grade)"
         known += "" if loose else " or 3 (query_id doc_id grade)"
         where = line_of(source, 0)
-        raise InputError(f"{found}, {known}.", source=source.label, line=where)
+        raise InputError(
+            f"{found}, {known}.", source=source.label, line=where, code="wrong-field-count"
+        )
     fields = _FOUR if len(first) == len(_FOUR) else _KEPT
     pieces = list(frames(source, Layout(fields, "grade", _KEPT, loose=loose)))
     table = pl.concat(pieces, rechunk=True) if pieces else pl.DataFrame(schema=SCHEMA)

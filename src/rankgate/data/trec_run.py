@@ -47,7 +47,9 @@ def read(source: Source, *, loose: bool = False) -> Run:
     else:
         known = "expected 6 (query_id Q0 doc_id rank score tag), 3 (query_id doc_id score) or 2"
         line = line_of(source, 0)
-        raise InputError(f"{_count(first)}, {known}.", source=source.label, line=line)
+        raise InputError(
+            f"{_count(first)}, {known}.", source=source.label, line=line, code="wrong-field-count"
+        )
     tag = first[5] if len(first) >= len(_SIX) else None
     place = Place(source.label, partial(line_of, source))
     return Run(source.stem, pieces, tag=tag, place=place)

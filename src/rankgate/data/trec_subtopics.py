@@ -52,7 +52,9 @@ def read(source: Source) -> Contents:
     first = first_fields(source)
     if len(first) != len(_FIELDS):
         problem = f"{len(first)} fields, expected 4 (query_id subtopic doc_id grade)."
-        raise InputError(problem, source=source.label, line=line_of(source, 0))
+        raise InputError(
+            problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
+        )
     pieces = list(frames(source, Layout(_FIELDS, "grade", _FIELDS)))
     schema = {name: pl.Float64 if name == "grade" else pl.String for name in _FIELDS}
     table = pl.concat([pl.DataFrame(schema=schema), *pieces])

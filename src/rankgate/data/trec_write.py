@@ -160,4 +160,4 @@ def _merged(column: str, given: str, written: str) -> InputError:
         f"{column} {given!r} would be written as {written}, which another one is; "
         "TREC ids have no blanks: choose csv or jsonl."
     )
-    return InputError(problem)
+    return InputError(problem, code="invalid-id")

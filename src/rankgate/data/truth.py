@@ -61,11 +61,15 @@ class Truth:
 
     def __post_init__(self) -> None:
         if self.repeats not in _TOGETHER:
-            raise UsageError(f"repeats='{self.repeats}'; choose {', '.join(_TOGETHER)}.")
+            raise UsageError(
+                f"repeats='{self.repeats}'; choose {', '.join(_TOGETHER)}.", code="unknown-choice"
+            )
         if self.grades not in {"binary", "value"}:
-            raise UsageError(f"grades='{self.grades}'; choose binary or value.")
+            raise UsageError(
+                f"grades='{self.grades}'; choose binary or value.", code="unknown-choice"
+            )
         if not all(math.isfinite(w) for w in self._numbers()):
-            raise UsageError("weights and thresholds must be finite numbers.")
+            raise UsageError("weights and thresholds must be finite numbers.", code="not-a-number")
 
     def _numbers(self) -> tuple[float, ...]:
         return (*self.weights.values(), *self.least.values(), self.threshold)
@@ -133,10 +137,16 @@ def _weighed(log: Interactions, rule: Truth) -> pl.DataFrame:
     for kind in rule.weights:
         if kind not in kinds:
             known = ", ".join(kinds[:10])
-            raise UsageError(f"no interaction is of the kind '{kind}'; there are {known}.")
+            raise UsageError(
+                f"no interaction is of the kind '{kind}'; there are {known}.", code="unknown-choice"
+            )
     rows = log.table.filter(pl.col("kind").is_in(list(rule.weights)))
     if rows.is_empty():
-        raise InputError("no interaction is of a kind that counts.", source=log.place.label)
+        raise InputError(
+            "no interaction is of a kind that counts.",
+            source=log.place.label,
+            code="no-interactions",
+        )
     weights = {kind: float(weight) for kind, weight in rule.weights.items()}
     weight = pl.col("kind").replace_strict(weights, return_dtype=pl.Float64)
     return rows.with_columns((value * weight).alias("worth"))

@@ -70,7 +70,7 @@ def read(source: Source) -> Contents:
     scale = Scale(float(min(_GRADES)), float(max(_GRADES)))
     ratings = found.ratings(source.stem, scale)
     if ratings is None:
-        raise InputError("there are no judgments in it.", source=source.label)
+        raise InputError("there are no judgments in it.", source=source.label, code="no-judgments")
     return Contents(
         qrels=found.qrels(source.stem, scale),
         ratings=ratings,
@@ -92,7 +92,7 @@ def _succeeded(value: dict[str, Any], source: Source, line: int) -> bool:
             f"result_status {shown} is neither 0 (the answer could not be read, and its judgment "
             "is none) nor 1; write which it is."
         )
-        raise InputError(problem, source=source.label, line=line)
+        raise InputError(problem, source=source.label, line=line, code="wrong-type")
     return found
 
 
@@ -113,7 +113,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     odd = rows.filter(~pl.col("grade").is_in([float(grade) for grade in _GRADES]))
     if len(odd):
         problem = f"grade {odd['grade'][0]:g}, where UMBRELA has 0, 1, 2 and 3; scale the grades."
-        raise InputError(problem)
+        raise InputError(problem, code="grade-outside-scale")
     text, fields = texts(contents), known(contents.documents, "doc_id")
     answers = own(contents, _NAME).get("answers") or []
     made = {(each["query_id"], each["doc_id"], each["rater"]): each for each in answers}
@@ -156,7 +156,7 @@ def _named(row: dict[str, Any], what: str, source: Source, line: int) -> tuple[s
         value, given = value.get(key), value.get(id_, given)
     if not isinstance(value, str) or not value:
         problem = f"no text of the {what}; each line needs one."
-        raise InputError(problem, source=source.label, line=line)
+        raise InputError(problem, source=source.label, line=line, code="missing-text")
     if given is None:
         return value, None
     return identifier(given, f"the id of the {what}", source.label, line), value

@@ -49,12 +49,12 @@ def read(source: Source) -> Contents:
         query, text = _query(value.get("query"), source, line)
         if query in queries:
             problem = f"query '{query}' stands in a line before already; keep one."
-            raise InputError(problem, source=source.label, line=line)
+            raise InputError(problem, source=source.label, line=line, code="duplicate-query")
         queries[query] = text
         candidates = value.get("candidates")
         if not isinstance(candidates, list):
             problem = f"'candidates' is {kind(candidates)}, where a list is needed."
-            raise InputError(problem, source=source.label, line=line)
+            raise InputError(problem, source=source.label, line=line, code="wrong-type")
         seen: set[str] = set()
         for each in candidates:
             document, score, inside = _candidate(each, source, line)
@@ -66,7 +66,7 @@ def read(source: Source) -> Contents:
             if inside:
                 fields.append({"query_id": query, "doc_id": document, **inside})
     if not queries:
-        raise InputError("there are no queries in it.", source=source.label)
+        raise InputError("there are no queries in it.", source=source.label, code="no-queries")
     return _contents(pairs, queries, fields, source)
 
 
@@ -103,7 +103,7 @@ def _query(value: Any, source: Source, line: int) -> tuple[str, str | None]:  # 
     text = value.get("text")
     if text is not None and not isinstance(text, str):
         problem = f"the text of the query is {kind(text)}, where a string is needed."
-        raise InputError(problem, source=source.label, line=line)
+        raise InputError(problem, source=source.label, line=line, code="wrong-type")
     id_ = value.get("qid")
     if id_ is None:
         return identifier(text, "the text of the query", source.label, line), None

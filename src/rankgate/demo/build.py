@@ -87,10 +87,10 @@ def build(folder: str | Path) -> Demo:
     except OSError as error:
         why = error.strerror or str(error)
         problem = f"the demo cannot be written here ({why}); name another folder."
-        raise InputError(problem, source=str(folder)) from error
+        raise InputError(problem, source=str(folder), code="cannot-write") from error
     except sqlite3.OperationalError as error:
         problem = f"the demo's index cannot be built ({error}); it needs a SQLite with FTS5."
-        raise InputError(problem, source=str(folder)) from error
+        raise InputError(problem, source=str(folder), code="demo-not-built") from error
     return Demo(folder, demo.documents, demo.queries, demo.judgments)
 
 

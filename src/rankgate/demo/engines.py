@@ -94,7 +94,9 @@ def match(text: str, stop: frozenset[str] = frozenset()) -> str:
     said = list(dict.fromkeys(_WORD.findall(text.lower())))
     words = [word for word in said if word not in stop] or said
     if not words:
-        raise InputError(f"the query {text!r} has no word to search for; write at least one.")
+        raise InputError(
+            f"the query {text!r} has no word to search for; write at least one.", code="empty-query"
+        )
     return " OR ".join(f'"{word}"' for word in words)
 
 

@@ -79,7 +79,9 @@ def harvest() -> list[Document]:
         InputError: This interpreter keeps no docstrings (it was started with ``-OO``).
     """
     if harvest.__doc__ is None:
-        raise InputError("there are no docstrings to search; start Python without -OO.")
+        raise InputError(
+            "there are no docstrings to search; start Python without -OO.", code="no-such-content"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # to look at a deprecated name is not to use it
         modules = [(name, module) for name in MODULES if (module := _module(name))]

@@ -97,7 +97,7 @@ class Accumulator:
         self._world = self._listing.base() if whole else None
         if self._world is not None and not len(self._world.items):
             told = "metrics of lists need all items beforehand; give catalogue, train or items."
-            raise UsageError(told)
+            raise UsageError(told, code="missing-input")
         read = self._listing.tables
         self._listing.tables = replace(read, items=None, users=None)  # all of it is in the world
         self._seen = Seen()
@@ -153,7 +153,10 @@ class Accumulator:
         for name, what in mine.items():
             if told.get(name) != what:
                 word = name.replace("_", " ")
-                raise UsageError(f"an accumulator with another {word}; merge those of one kind.")
+                raise UsageError(
+                    f"an accumulator with another {word}; merge those of one kind.",
+                    code="accumulators-differ",
+                )
         lists = told["lists"]
         if lists is not None:
             lists = [Sums(**part) if isinstance(part, Mapping) else part for part in lists]
@@ -207,7 +210,7 @@ class Accumulator:
         if outside.any():
             item = top.names[int(top.codes[outside][0])]
             problem = f"item '{item}' is not in the catalogue; give all items there are."
-            raise InputError(problem, source=run.name)
+            raise InputError(problem, source=run.name, code="unknown-item")
         told = OfLists(tuple(self._listing.metrics.values()))
         told.update(listed)
         assert told.parts is not None  # noqa: S101 - as just made

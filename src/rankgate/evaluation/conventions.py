@@ -178,7 +178,8 @@ def refuse_mixed(results: Mapping[str, Mapping[str, Any]]) -> None:
             raise UsageError(
                 f"{first} follows {one['name']} ({one['hash']}) and {name} follows "
                 f"{other['name']} ({other['hash']}), which differ in {told or 'their hash'}; "
-                "score both under one convention."
+                "score both under one convention.",
+                code="not-comparable",
             )
 
 

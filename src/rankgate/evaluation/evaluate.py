@@ -88,7 +88,8 @@ class Evaluation:
         refuse_mixed({mine: self.convention, second: other.convention})
         if (self.qrels, self.metrics) != (other.qrels, other.metrics):
             raise UsageError(
-                f"{mine} and {second} have other judgments or metrics; score both by the same."
+                f"{mine} and {second} have other judgments or metrics; score both by the same.",
+                code="not-comparable",
             )
         return replace(self, runs=(*self.runs, *other.runs))
 
@@ -142,7 +143,7 @@ def evaluate(
     chosen = [(label, each) for label, each in every if label not in apart]
     readable = named_rankings(renamed(runs, columns))
     if not readable:
-        raise UsageError("no run to score; give at least one.")
+        raise UsageError("no run to score; give at least one.", code="missing-input")
     judged = Judged.of(renamed(qrels, columns), subtopics=bool(faceted))
     lists = _lists(together, rules, beside, catalogue, columns)
     train = lists.leaving if lists else None
@@ -237,10 +238,10 @@ def chosen_metrics(
         else:
             found.update(parse_all(each, extra))
     if not found:
-        raise UsageError("no metric; give one such as nDCG@10.")
+        raise UsageError("no metric; give one such as nDCG@10.", code="missing-input")
     for metric in found.values():
         if metric.missing:
-            raise UsageError(metric.incomplete())
+            raise UsageError(metric.incomplete(), code="incomplete-metric")
     if how is not None:
         found = {each: m.under(how.parameters.get(m.name, {})) for each, m in found.items()}
     return list(found.items())

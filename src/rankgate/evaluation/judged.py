@@ -101,9 +101,13 @@ class Judged:
 
             self._refuse_unlike(run)
             if strict and self.query_ids.is_empty():
-                raise InputError("there are no judgments in it.", source=self.name)
+                raise InputError(
+                    "there are no judgments in it.", source=self.name, code="no-judgments"
+                )
             if strict and not run.users.size:
-                raise InputError("there are no rankings in it.", source=run.name)
+                raise InputError(
+                    "there are no rankings in it.", source=run.name, code="no-rankings"
+                )
             seen = train.seen(run) if train else None
             try:
                 return score_by_number(self.coded, run, metrics, how, seen, strict=strict)
@@ -127,7 +131,7 @@ class Judged:
                     f"{theirs.size} {word}, where {truth.name} has {ours.size}; give both alike, "
                     f"or say whose they are with {name}."
                 )
-                raise InputError(problem, source=run.name)
+                raise InputError(problem, source=run.name, code="wrong-shape")
 
 
 def by_ids(run: Rankings, train: Train | None = None) -> Run:
@@ -151,5 +155,5 @@ def rankings_of(run: Any, name: str) -> Rankings:  # noqa: ANN401 - a path, a fr
             "an array of whole numbers could hold scores or items; say rankgate.Lists(array) for "
             "the items of each user, or rankgate.Matrix(array) for scores."
         )
-        raise InputError(problem, source=name)
+        raise InputError(problem, source=name, code="ambiguous-input")
     return source_of(run, name)

@@ -84,7 +84,10 @@ class Beside:
         for name in self.drawn or {}:
             if name not in names:
                 known = ", ".join(names)
-                raise UsageError(f"drawn rankings of '{name}', where the systems are {known}.")
+                raise UsageError(
+                    f"drawn rankings of '{name}', where the systems are {known}.",
+                    code="unknown-choice",
+                )
 
     def filled(self, said: Mapping[str, Any], folder: Path) -> Beside:
         """The same, with what a policy says where nothing is given; its files lie in a folder."""
@@ -134,7 +137,9 @@ class Tables:
             UsageError: seen items are to leave, and no training says which they are.
         """
         if beside.drop_seen and beside.train is None:
-            raise UsageError("seen items are those of training; give it with train.")
+            raise UsageError(
+                "seen items are those of training; give it with train.", code="missing-input"
+            )
         pairs, mark = (
             (None, "") if beside.candidates is None else read_candidates(beside.candidates)
         )
@@ -212,7 +217,10 @@ def _described(world: World, items: Described | None, beside: Beside) -> World:
     asked = (*beside.features, beside.category, beside.group)
     if items is None:
         if any(asked):
-            raise UsageError("features, categories and groups are columns of items; give items.")
+            raise UsageError(
+                "features, categories and groups are columns of items; give items.",
+                code="missing-input",
+            )
         return world
     if beside.category:
         shares, _ = one_hot(world.items, items.ids, items.words(beside.category))

@@ -166,7 +166,7 @@ class Listing:
                 told = (
                     f"{label} is of whole lists, and {run.name} ranks every item; say {label}@10."
                 )
-                raise UsageError(told)
+                raise UsageError(told, code="missing-cutoff")
             seen = self.leaving.seen(run) if self.leaving else None
             codes = tops_by_number(run, judged.coded, self.how.alignment, self.depth, seen)
             return Top(run.items.names, codes, _says_all(run))
@@ -185,14 +185,17 @@ class Listing:
             if name not in self.beside.earlier:
                 known = ", ".join(self.beside.earlier)
                 told = f"earlier lists of {run.name} are missing; there are those of {known}."
-                raise UsageError(told)
+                raise UsageError(told, code="missing-input")
             earlier = self.frame(judged, self.beside.earlier[name])
         drawn = [self.frame(judged, each) for each in self.beside.drawn_of(run.name)]
         found = replace(world.listed(_EMPTY, earlier, drawn), items=top.among(world.items))
         for label, metric in self.metrics.items():
             for need in metric.lacks(found):
                 word, way = NEEDS[need], GIVEN[need]
-                raise UsageError(f"{label} needs {word}; give {way}, or see rankgate scorecard.")
+                raise UsageError(
+                    f"{label} needs {word}; give {way}, or see rankgate scorecard.",
+                    code="missing-input",
+                )
         return found
 
     def beside_scores(

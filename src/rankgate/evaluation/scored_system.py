@@ -110,7 +110,8 @@ def _refuse_no_means(metrics: Sequence[tuple[str, Metric]]) -> None:
         if metric.aggregate in _NO_MEANS:
             raise UsageError(
                 f"{label} is {_NO_MEANS[metric.aggregate]} over queries, and only plain means are "
-                "compared query by query; leave it out, and see it with rankgate eval."
+                "compared query by query; leave it out, and see it with rankgate eval.",
+                code="unsupported-metric",
             )
 
 

@@ -108,15 +108,21 @@ def columns(
     for word in words:
         name, dot, parameters = word.partition(".")
         if dot and not parameters:
-            raise UsageError(f"-m {word}: nothing follows the dot; give parameters or no dot.")
+            raise UsageError(
+                f"-m {word}: nothing follows the dot; give parameters or no dot.",
+                code="invalid-parameter",
+            )
         for each in NICKNAMES.get(name, (name,)):
             if not (te9 and each in SINCE_10):
                 wanted[each] = wanted.get(each, "") or (parameters if each == name else "")
             elif each == name:
-                raise UsageError(f"-m {word}: trec_eval 9 has no {name}; leave out --te9.")
+                raise UsageError(
+                    f"-m {word}: trec_eval 9 has no {name}; leave out --te9.",
+                    code="unknown-measure",
+                )
     unknown = next((name for name in wanted if name not in ORDER), None)
     if unknown is not None:
-        raise UsageError(_unknown(unknown))
+        raise UsageError(_unknown(unknown), code="unknown-measure")
     found: list[Column] = []
     for name in ORDER:
         if name in wanted:
@@ -169,16 +175,25 @@ def _special(name: str, written: str, metric: Metric) -> tuple[Metric, ...] | No
     if name in ("rbp", "rbp_resid"):
         given = dict(_pairs(name, written))
         if set(given) - {"p"}:
-            raise UsageError(f"-m {name}.{written}: only p can be set, as in {name}.p=0.5.")
+            raise UsageError(
+                f"-m {name}.{written}: only p can be set, as in {name}.p=0.5.",
+                code="invalid-parameter",
+            )
         return (metric(p=atof(given["p"])),)
     values = [atof(part) for part in written.split(",")]
     if name == "set_F":  # its parameter is the square of beta
         if values[0] < 0:
-            raise UsageError(f"-m set_F.{written}: the parameter, beta squared, is below 0.")
+            raise UsageError(
+                f"-m set_F.{written}: the parameter, beta squared, is below 0.",
+                code="invalid-parameter",
+            )
         return (metric(beta=values[0] ** 0.5),)
     if name == "utility":
         if len(values) != len(_UTILITY):
-            raise UsageError(f"-m utility.{written}: give four numbers, as in utility.1,-1,0,0.")
+            raise UsageError(
+                f"-m utility.{written}: give four numbers, as in utility.1,-1,0,0.",
+                code="invalid-parameter",
+            )
         return (metric(**dict(zip(_UTILITY, values, strict=True))),)
     if name == "11pt_avg":
         rel = dict(metric.given)["rel"]
@@ -190,9 +205,13 @@ def _cuts(name: str, written: str) -> list[float]:
     read: Callable[[str], float] = atof if name in _SHARES else atol
     cuts = sorted(read(part) for part in written.split(","))
     if name not in _SHARES and cuts[0] <= 0:
-        raise UsageError(f"-m {name}.{written}: a cutoff is a whole number of 1 or more.")
+        raise UsageError(
+            f"-m {name}.{written}: a cutoff is a whole number of 1 or more.", code="invalid-cutoff"
+        )
     if len(set(cuts)) < len(cuts):
-        raise UsageError(f"-m {name}.{written}: a cutoff stands there twice.")
+        raise UsageError(
+            f"-m {name}.{written}: a cutoff stands there twice.", code="invalid-cutoff"
+        )
     return cuts
 
 
@@ -200,7 +219,9 @@ def _pairs(name: str, written: str) -> list[tuple[str, str]]:
     parts = [part.split("=") for part in written.split(",")]
     if any(len(part) != 2 for part in parts):  # noqa: PLR2004 - a pair
         example = "p=0.5" if name.startswith("rbp") else "1=3,2=9"
-        raise UsageError(f"-m {name}.{written}: give pairs, as in {name}.{example}.")
+        raise UsageError(
+            f"-m {name}.{written}: give pairs, as in {name}.{example}.", code="invalid-parameter"
+        )
     return [(left, right) for left, right in parts]
 
 
@@ -219,6 +240,9 @@ def atof(text: str) -> float:
 def _relstring(written: str) -> Column:
     length = int(atof(written.partition(",")[0])) if written else 10
     if length > _LONGEST:
-        raise UsageError(f"-m relstring.{written}: at most {_LONGEST} documents can be shown.")
+        raise UsageError(
+            f"-m relstring.{written}: at most {_LONGEST} documents can be shown.",
+            code="out-of-range",
+        )
     label = f"relstring_{written}" if written else "relstring"
     return Column("relstring", label, "relstring", pieces(length), max(length, 0))

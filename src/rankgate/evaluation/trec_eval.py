@@ -96,7 +96,10 @@ def trec_eval(
     absent = scores.why[_RETRIEVED] == MISSING
     if absent.any() and not complete:
         query = scores.query_ids.filter(pl.Series(absent))[0]
-        raise UsageError(f"query '{query}' is not in the run; with -c such queries count as 0.")
+        raise UsageError(
+            f"query '{query}' is not in the run; with -c such queries count as 0.",
+            code="unknown-query",
+        )
     empty = judged_only or depth == 0
     values = tuple(_values(i, column, scores, empty=empty) for i, column in enumerate(asked))
     lacking = len(index.query_ids) - len(scores.query_ids) if complete else 0

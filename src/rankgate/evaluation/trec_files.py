@@ -30,7 +30,9 @@ def judgments(qrels: Any, *, te9: bool = False) -> Qrels:  # noqa: ANN401 - what
     if not isinstance(qrels, str | Path):
         return read_qrels(qrels)
     if str(qrels) == "-":
-        raise UsageError("only the run can be standard input; name the file of judgments.")
+        raise UsageError(
+            "only the run can be standard input; name the file of judgments.", code="stdin-twice"
+        )
     place = source(qrels)
     if te9:
         _refuse_comments(place)
@@ -64,7 +66,12 @@ def _refuse_comments(place: Source) -> None:
         at = 0 if piece.startswith(b"#") else piece.find(b"\n#") + 1
         if at or piece.startswith(b"#"):
             problem = "a comment, which trec_eval 9 cannot read; remove it, or leave out --te9."
-            raise InputError(problem, source=place.label, line=line + piece.count(b"\n", 0, at))
+            raise InputError(
+                problem,
+                source=place.label,
+                line=line + piece.count(b"\n", 0, at),
+                code="comment-line",
+            )
         line += piece.count(b"\n")
 
 

@@ -88,7 +88,10 @@ def explain(
     rules = chosen_convention(how, overrides)
     chosen = chosen_metrics(metric, rules, extra)
     if len(chosen) > 1:
-        raise UsageError(f"{metric} names {len(chosen)} metrics; say one, such as {chosen[0][0]}.")
+        raise UsageError(
+            f"{metric} names {len(chosen)} metrics; say one, such as {chosen[0][0]}.",
+            code="several-metrics",
+        )
     label, one = chosen[0]
     judgments, rankings = read_qrels(qrels), read_run(run)
     index = Index.of(judgments)
@@ -154,7 +157,10 @@ def _refuse_unknown(query: str, index: Index, judgments: Qrels) -> None:
     near = get_close_matches(query, judged, n=3) or judged[:3]
     names = ", ".join(f"'{each}'" for each in near)
     where = judgments.place.label
-    raise UsageError(f"query '{query}' has no judgments in {where}; name one such as {names}.")
+    raise UsageError(
+        f"query '{query}' has no judgments in {where}; name one such as {names}.",
+        code="unknown-query",
+    )
 
 
 def _value(scores: Scores, case: _Case) -> tuple[float | None, str]:

@@ -141,7 +141,10 @@ def exactness(word: str) -> tuple[float, float]:
     """
     match = _NUMBER.fullmatch(word.strip())
     if match is None:
-        raise UsageError(f"'{word}' is no number; write it as it was reported, such as 0.4326.")
+        raise UsageError(
+            f"'{word}' is no number; write it as it was reported, such as 0.4326.",
+            code="not-a-number",
+        )
     return float(word), float(f"5e-{len(match[2] or match[3] or '') + 1}")
 
 

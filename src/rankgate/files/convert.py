@@ -94,7 +94,7 @@ def convert(
         UsageError: no such format, or it writes no such part; a target that cannot be written.
     """
     if as_ is not None and as_ not in PARTS:
-        raise UsageError(f"no part '{as_}'; choose {', '.join(PARTS)}.")
+        raise UsageError(f"no part '{as_}'; choose {', '.join(PARTS)}.", code="unknown-choice")
     writer = _writer(target, to)
     label, reader, reason, contents, lost = _read(source, from_, as_)
     _refuse_unheld(contents, writer, label)
@@ -121,7 +121,10 @@ def _writer(target: str | Path | BinaryIO, to: str | None) -> Format:
     if to is not None:
         found = formats.named(to)
         if found.write is None:
-            raise UsageError(f"{found.name} is read, not written; see rankgate formats.")
+            raise UsageError(
+                f"{found.name} is read, not written; see rankgate formats.",
+                code="format-not-written",
+            )
         return found
     writers = [each for each in formats.FORMATS if each.write]
     suffix = "" if hasattr(target, "write") else suffix_of(str(target))
@@ -132,9 +135,11 @@ def _writer(target: str | Path | BinaryIO, to: str | None) -> Format:
         return plain[0]
     names = ", ".join(each.name for each in fitting or writers)
     if fitting:
-        raise UsageError(f"several formats end in {suffix}: choose with --to: {names}.")
+        raise UsageError(
+            f"several formats end in {suffix}: choose with --to: {names}.", code="ambiguous-input"
+        )
     told = f"nothing is known to end in '{suffix}'" if suffix else "the target has no suffix"
-    raise UsageError(f"{told}; choose a format with --to: {names}.")
+    raise UsageError(f"{told}; choose a format with --to: {names}.", code="unknown-format")
 
 
 def _read(
@@ -171,7 +176,10 @@ def _in_memory(source: Any, as_: str | None) -> Contents | None:  # noqa: ANN401
         return Contents(qrels=formats.read_qrels(source))
     if as_ == "run":
         return Contents(runs=(formats.read_run(source),))
-    raise UsageError("a table in memory is judgments or a run; say as_='qrels' or as_='run'.")
+    raise UsageError(
+        "a table in memory is judgments or a run; say as_='qrels' or as_='run'.",
+        code="ambiguous-input",
+    )
 
 
 def _only(contents: Contents, as_: str | None, label: str) -> tuple[Contents, tuple[Loss, ...]]:
@@ -182,7 +190,7 @@ def _only(contents: Contents, as_: str | None, label: str) -> tuple[Contents, tu
         contents.judgments(label)
     if part not in contents.parts:
         there = ", ".join(contents.parts) or "nothing"
-        raise InputError(f"no {part} in it, but {there}.", source=label)
+        raise InputError(f"no {part} in it, but {there}.", source=label, code="no-such-content")
     return contents.only(part), contents.losses(part)
 
 
@@ -192,7 +200,7 @@ def _refuse_unheld(contents: Contents, writer: Format, label: str) -> None:
         problem = f"there is {there} in it, and {writer.name} holds {', '.join(writer.holds)}"
         unresolved = "ratings" in contents.parts and "qrels" in writer.holds
         way = "resolve the ratings first" if unresolved else "choose another format"
-        raise InputError(f"{problem}; {way}.", source=label)
+        raise InputError(f"{problem}; {way}.", source=label, code="format-cannot-hold")
 
 
 def _flattened(contents: Contents, writer: Format) -> tuple[Contents, tuple[Loss, ...]]:

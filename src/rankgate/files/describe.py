@@ -132,7 +132,7 @@ def describe(
     """
     several = list(files) if isinstance(files, list | tuple) else [files]
     if not several:
-        raise UsageError("no file to describe; give at least one.")
+        raise UsageError("no file to describe; give at least one.", code="missing-input")
     part = part_of(as_)
     say = on_progress or (lambda _: None)
     read = []
@@ -167,7 +167,9 @@ def _in_memory(given: Any, as_: Part | None) -> Contents:  # noqa: ANN401 - as o
         return Contents(qrels=formats.read_qrels(given))
     if isinstance(given, Run) or as_ == "run":
         return Contents(runs=(formats.read_run(given),))
-    raise UsageError("a table could be judgments or a run; say as_='qrels' or as_='run'.")
+    raise UsageError(
+        "a table could be judgments or a run; say as_='qrels' or as_='run'.", code="ambiguous-input"
+    )
 
 
 def _stored(place: Source) -> tuple[int, str]:

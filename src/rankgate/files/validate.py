@@ -142,7 +142,7 @@ def validate(
     """
     several = list(files) if isinstance(files, list | tuple) else [files]
     if not several:
-        raise UsageError("no file to look at; give at least one.")
+        raise UsageError("no file to look at; give at least one.", code="missing-input")
     part = part_of(as_)
     say = on_progress or (lambda _: None)
     grades = scale_of(scale) if scale else None
@@ -174,7 +174,9 @@ def _held_against(given: Any, scale: Scale | None, say: Callable[[str], None]) -
     seen = _seen(given, (None, "qrels" if isinstance(given, dict) else None, scale), None, say)
     if seen.judged is not None or any(each.check == "unreadable" for each in seen.problems):
         return seen
-    lack = InputError("no judgments in it to hold the others against; give judgments.")
+    lack = InputError(
+        "no judgments in it to hold the others against; give judgments.", code="no-judgments"
+    )
     told = _tried("failure", lack, seen.looked.file, None)
     return replace(seen, problems=(*told, *seen.problems))
 

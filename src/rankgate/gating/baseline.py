@@ -63,15 +63,17 @@ def loaded(path: Path) -> Baseline:
     try:
         told = parsed(path.read_bytes(), label)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}.", source=label) from None
+        raise InputError(
+            f"cannot be read: {error.strerror}.", source=label, code="cannot-read"
+        ) from None
     if not isinstance(told, dict) or told.get("schema_version") != SCHEMA_VERSION:
         problem = f"not a saved baseline of version {SCHEMA_VERSION}; save it anew."
-        raise InputError(problem, source=label)
+        raise InputError(problem, source=label, code="wrong-document")
     try:
         return Baseline(told["name"], _side(told), told["noise"])
     except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
         problem = f"a saved baseline that was damaged ({type(error).__name__}: {error}); save anew."
-        raise InputError(problem, source=label) from None
+        raise InputError(problem, source=label, code="damaged-file") from None
 
 
 def is_baseline(head: bytes) -> bool:

@@ -95,7 +95,10 @@ def save(
     """
     path = path_of(name, folder)
     if path.exists() and not force:
-        raise UsageError(f"{path} is there already; say --force to replace it, and commit that.")
+        raise UsageError(
+            f"{path} is there already; say --force to replace it, and commit that.",
+            code="already-exists",
+        )
     place = found(Path())
     policy = read(place) if place else default()
     asked, _ = apart(policy.metrics, chosen_convention(how))
@@ -118,7 +121,9 @@ def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> 
     scorer = Scorer.of(qrels, list(base.metrics), base.convention["name"], depth=base.depth)
     sides = [base, *(scorer.side(run) for run in runs)]
     if any(side.qrels_sha256 != base.qrels_sha256 for side in sides):
-        raise UsageError(f"{name} was scored by other judgments; save it anew first.")
+        raise UsageError(
+            f"{name} was scored by other judgments; save it anew first.", code="not-comparable"
+        )
     refuse_mixed({f"the baseline {name}": base.convention, sides[-1].name: sides[-1].convention})
     floor = {metric: spread(metric, sides) for metric in base.metrics}
     told = Baseline(saved.baseline.name, base, floor)
@@ -136,7 +141,10 @@ def show(name: str, folder: Path = FOLDER) -> Saved:
     path = place if place.is_file() else path_of(name, folder)
     if not path.is_file():
         known = ", ".join(each.stem for each in sorted(folder.glob("*.json"))) or "none"
-        raise UsageError(f"no baseline is called {name!r} in {folder}; there are {known}.")
+        raise UsageError(
+            f"no baseline is called {name!r} in {folder}; there are {known}.",
+            code="unknown-baseline",
+        )
     return Saved(path, loaded(path))
 
 
@@ -168,7 +176,8 @@ def pinned(place: str | Path, folder: Path = FOLDER) -> Saved | None:
     known = ", ".join(each.stem for each in sorted(folder.glob("*.json"))) or "none"
     raise UsageError(
         f"{place}: neither a run nor a saved baseline; check the path. Baselines in {folder}: "
-        f"{known}."
+        f"{known}.",
+        code="unknown-baseline",
     )
 
 
@@ -205,7 +214,10 @@ def path_of(name: str, folder: Path = FOLDER) -> Path:
     """
     plain = name.replace("-", "").replace("_", "").replace(".", "")
     if not plain.isalnum() or name.startswith("."):
-        raise UsageError(f"{name!r} is no name of a baseline; take letters, digits, '-' and '_'.")
+        raise UsageError(
+            f"{name!r} is no name of a baseline; take letters, digits, '-' and '_'.",
+            code="invalid-name",
+        )
     return folder / f"{name}.json"
 
 

@@ -109,19 +109,22 @@ def _refuse(policy: Policy, evidence: Evidence) -> None:
             known = ", ".join(evidence.comparison.tags) or "none"
             raise UsageError(
                 f"rule {rule.id}: no query has the tag {tag!r}; there are {known}; name a file of "
-                "tags in the policy or with --tags."
+                "tags in the policy or with --tags.",
+                code="unknown-tag",
             )
         if rule.kind == "per_query" and (rule["metric"], rule.slice) in evidence.wholes:
             raise UsageError(
                 f"rule {rule.id}: {rule['metric']} is one number for all lists, no query has one; "
-                "say noninferiority, improvement or floor."
+                "say noninferiority, improvement or floor.",
+                code="unsupported-rule",
             )
         floor = evidence.noise.get(rule.get("metric") or "")
         margin = rule.get("margin")
         if floor is not None and margin is not None and margin < floor:
             raise UsageError(
                 f"rule {rule.id}: the margin {margin:g} is below the noise floor {floor:.4f} that "
-                f"the same system shows against itself in {rule['metric']}; raise the margin."
+                f"the same system shows against itself in {rule['metric']}; raise the margin.",
+                code="margin-below-noise",
             )
 
 

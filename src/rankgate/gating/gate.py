@@ -186,13 +186,15 @@ def _chosen(saved: Saved, metrics: Sequence[str], rules: Policy) -> Side:
         raise UsageError(
             f"the baseline {saved.baseline.name} was saved without {', '.join(lacking)}; save it "
             f"anew: rankgate baseline save {saved.baseline.name} QRELS RUN --force, with "
-            f"{' '.join(f'-m {metric}' for metric in metrics)}."
+            f"{' '.join(f'-m {metric}' for metric in metrics)}.",
+            code="baseline-lacks",
         )
     if side.depth < rules.depth:
         raise UsageError(
             f"the baseline {saved.baseline.name} has lists of {side.depth} documents, and the "
             f"policy looks at {rules.depth}; save it anew: rankgate baseline save "
-            f"{saved.baseline.name} QRELS RUN --force --depth {rules.depth}."
+            f"{saved.baseline.name} QRELS RUN --force --depth {rules.depth}.",
+            code="baseline-lacks",
         )
     scores = side.scores.filter(pl.col("metric").is_in(list(metrics)))
     return replace(side, metrics=tuple(metrics), scores=scores)

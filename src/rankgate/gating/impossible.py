@@ -32,10 +32,14 @@ def refuse_impossible(rules: Iterable[Rule], metrics: Iterable[tuple[str, Metric
         if name and (rule.get(name) or 0.0) >= high - low:
             raise UsageError(
                 f"rule {rule.id}: {name} = {rule[name]:g} is impossible; {reach}, and no "
-                "difference is larger."
+                "difference is larger.",
+                code="impossible-bound",
             )
         if rule.kind == "floor":
             for name in ("at_least", "at_most"):
                 bound = rule.get(name)
                 if bound is not None and not low <= bound <= high:
-                    raise UsageError(f"rule {rule.id}: {name} = {bound:g} is impossible; {reach}.")
+                    raise UsageError(
+                        f"rule {rule.id}: {name} = {bound:g} is impossible; {reach}.",
+                        code="impossible-bound",
+                    )

@@ -104,7 +104,8 @@ class Beyond:
         for label, metric in metrics.items():
             if lacks := missing(metric, lists[0]):
                 raise UsageError(
-                    f"{label} needs {lacks}; name it under [lists] of the policy or as an option."
+                    f"{label} needs {lacks}; name it under [lists] of the policy or as an option.",
+                    code="missing-input",
                 )
         told = [
             f"{side.name}: {words}"
@@ -214,6 +215,7 @@ def _deep(metrics: Mapping[str, ListMetric], sides: Sequence[Side]) -> int:
         label = next(name for name, each in metrics.items() if each.cutoff == wanted)
         raise UsageError(
             f"{label} looks at the first {wanted}, and the baseline was saved with the first "
-            f"{depth}; save it anew with --depth {wanted}."
+            f"{depth}; save it anew with --depth {wanted}.",
+            code="baseline-lacks",
         )
     return depth

@@ -33,13 +33,15 @@ def logged(path: Path) -> tuple[Mapping[str, str], ...]:
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}.", source=str(path)) from None
+        raise InputError(
+            f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read"
+        ) from None
     told = []
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         found = parsed(line, str(path), number)
         if not isinstance(found, dict) or not all(isinstance(found.get(n), str) for n in NAMES):
             problem = f"no look at a baseline; a look has {', '.join(NAMES)}."
-            raise InputError(problem, source=str(path), line=number)
+            raise InputError(problem, source=str(path), line=number, code="wrong-document")
         told.append(found)
     return tuple(told)
 

@@ -124,7 +124,9 @@ def read(path: str | Path) -> Policy:
     try:
         text = place.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read as a policy: {error}.", source=str(path)) from None
+        raise InputError(
+            f"cannot be read as a policy: {error}.", source=str(path), code="invalid-policy"
+        ) from None
     prefix = ("tool", "rankgate") if place.name == "pyproject.toml" else ()
     return replace(parsed(text, str(path), prefix), folder=place.parent)
 
@@ -140,7 +142,9 @@ def parsed(text: str, source: str, prefix: tuple[str, ...] = ()) -> Policy:
     except tomllib.TOMLDecodeError as error:
         words, _, place = str(error).partition(" (at line ")
         line = int(place.split(",")[0]) if place[:1].isdigit() else None
-        raise InputError(f"not TOML: {words}.", source=source, line=line) from None
+        raise InputError(
+            f"not TOML: {words}.", source=source, line=line, code="invalid-toml"
+        ) from None
     for part in prefix:
         whole = whole.get(part, {})
     at = _Lines(lines_of(text), source, prefix)
@@ -150,7 +154,9 @@ def parsed(text: str, source: str, prefix: tuple[str, ...] = ()) -> Policy:
     lists = _checked(whole.get("lists", {}), LISTS, ("lists",), at)
     rules = whole.get("rules", [])
     if not isinstance(rules, list) or not rules:
-        raise InputError("a policy needs [[rules]], one or more.", source=source)
+        raise InputError(
+            "a policy needs [[rules]], one or more.", source=source, code="invalid-policy"
+        )
     told = [_rule(each, i, at) for i, each in enumerate(rules)]
     names: dict[str, int] = {}
     for i, rule in enumerate(told):
@@ -176,7 +182,9 @@ class _Lines:
         path = (*self.prefix, *key)
         while path and path not in self.lines:
             path = path[:-1]
-        return InputError(problem, source=self.source, line=self.lines.get(path))
+        return InputError(
+            problem, source=self.source, line=self.lines.get(path), code="invalid-policy"
+        )
 
 
 def _rule(said: Any, place: int, at: _Lines) -> Rule:  # noqa: ANN401 - whatever TOML holds

@@ -75,7 +75,9 @@ class Rating(Closing):
         seed: int = 0,
     ) -> None:
         if not rater.strip():
-            raise UsageError("a rating needs to know who gives it; name the rater.")
+            raise UsageError(
+                "a rating needs to know who gives it; name the rater.", code="missing-input"
+            )
         told = scale_of(scale)
         grades = grades_of(told)
         labels = {float(grade): label for grade, label in told.labels}
@@ -150,5 +152,5 @@ def in_batch(table: pl.DataFrame, batch: int | None) -> pl.DataFrame:
     part = table.filter(table["batch"] == batch)
     if part.is_empty():
         most = max(table["batch"].to_list())
-        raise UsageError(f"there is no batch {batch}; the last is {most}.")
+        raise UsageError(f"there is no batch {batch}; the last is {most}.", code="unknown-choice")
     return part

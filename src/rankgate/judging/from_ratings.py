@@ -142,8 +142,11 @@ def from_ratings(
     """
     rules = chosen_convention(how)
     if rules.name not in WAYS:
-        raise UsageError(f"no way from ratings is known for {rules.name}; resolve them first: "
-                         f"rankgate resolve. There are {', '.join(WAYS)}.")  # fmt: skip
+        raise UsageError(
+            f"no way from ratings is known for {rules.name}; resolve them first: "
+            f"rankgate resolve. There are {', '.join(WAYS)}.",
+            code="unsupported-rule",
+        )
     said = read_ratings(ratings)
     graded_on = scale_of(scale) if scale else said.scale
     groups: dict[Way, list[str]] = {}
@@ -182,6 +185,7 @@ def _carried(target: str | None, scale: Scale | None, said: Ratings) -> Transfor
     if own is None:
         raise UsageError(
             f"{said.name} does not say on which scale raters graded; say it with --scale, one of "
-            f"{', '.join(SCALES)}."
+            f"{', '.join(SCALES)}.",
+            code="unknown-scale",
         )
     return None if own == target else TRANSFORMERS[f"{own}-to-{target}"]

@@ -180,7 +180,8 @@ class LLMRating(Closing):
         if work.problem:
             raise UsageError(
                 f"{work.problem}; {len(self._answered())} of {len(self._asks)} pairs are "
-                "answered, and the same command goes on."
+                "answered, and the same command goes on.",
+                code="model-failed",
             )
         return self._told("the ceiling has no room for another request" if work.poor else "")
 
@@ -226,7 +227,8 @@ def _key(variable: str | None) -> str | None:
         # what is no name of a variable may be the key itself
         shown = variable if re.fullmatch(r"[A-Z][A-Z0-9_]{0,60}", variable) else "named for the key"
         raise UsageError(
-            f"the environment variable {shown} is empty or not set; set it to the key."
+            f"the environment variable {shown} is empty or not set; set it to the key.",
+            code="invalid-key",
         )
     return key
 
@@ -241,14 +243,16 @@ def _template(chosen: str | Path | None, grades: tuple[float, ...]) -> Template:
                 "rankgate has a template for grades 0 to 3 and one for 0 and 1; name a file with "
                 "the criteria of this scale."
             )
-            raise UsageError(problem)
+            raise UsageError(problem, code="missing-input")
         place = files("rankgate.judging") / "templates" / f"{name}.txt"
         return Template.parse(place.read_text(encoding="utf-8"), name)
     try:
         text = Path(chosen).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputError(f"cannot be read as a template: {why}.", source=str(chosen)) from None
+        raise InputError(
+            f"cannot be read as a template: {why}.", source=str(chosen), code="invalid-template"
+        ) from None
     return Template.parse(text, str(chosen))
 
 
@@ -258,4 +262,4 @@ def _refuse_silent(part: list[Task], queries: Any) -> None:  # noqa: ANN401 - a 
         if not task.query:
             label = str(queries) if isinstance(queries, str | Path) else "queries"
             problem = f"query '{task.query_id}' is in the pool and has no text here; add it."
-            raise InputError(problem, source=label)
+            raise InputError(problem, source=label, code="missing-text")

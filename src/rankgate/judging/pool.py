@@ -128,7 +128,10 @@ def pool(
         UsageError: an unknown order, strata or samples that cannot be.
     """
     if order not in ORDER_NAMES:
-        raise UsageError(f"no order is called {order!r}; the orders are {', '.join(ORDER_NAMES)}.")
+        raise UsageError(
+            f"no order is called {order!r}; the orders are {', '.join(ORDER_NAMES)}.",
+            code="unknown-choice",
+        )
     steps = strata_in(strata) if strata else ()
     deep = steps[-1][0] if steps else depth
     systems = systems_of(runs)
@@ -200,7 +203,10 @@ def _sizes(given: Mapping[str, float] | str | Path | None) -> Mapping[str, float
     named = {name.lower(): name for name in table.columns}
     found = next((named[n] for n in ("frequency", "count", "size", "weight") if n in named), None)
     if found is None:
-        raise UsageError(f"{given}: no column frequency, count, size or weight; name one so.")
+        raise UsageError(
+            f"{given}: no column frequency, count, size or weight; name one so.",
+            code="missing-column",
+        )
     numbers = table[found].cast(pl.Float64, strict=False)
     return {q: n for q, n in zip(table["query_id"], numbers, strict=True) if n is not None}
 
@@ -233,7 +239,8 @@ def _by_influence(
     if judged is None or len(systems) < 2:  # noqa: PLR2004 - a comparison is of two
         raise UsageError(
             "the order influence needs the judgments so far and two runs, the baseline first; "
-            "give --qrels, or another order."
+            "give --qrels, or another order.",
+            code="missing-input",
         )
     told = holes(judged, systems[0], systems[1], [metric], how, seed=seed)
     found = told.judge_next.select(

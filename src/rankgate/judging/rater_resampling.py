@@ -130,7 +130,9 @@ def rerated(
 def _judged(ratings: Ratings, rule: str) -> Qrels:
     told = resolve(ratings, rule).qrels
     if told is None:
-        raise InputError("no pair can be resolved by this rule.", source=ratings.place.label)
+        raise InputError(
+            "no pair can be resolved by this rule.", source=ratings.place.label, code="no-grades"
+        )
     return read_qrels(told)
 
 

@@ -137,7 +137,9 @@ def resolve(
 
 def _sampled(told: Resolution, sample: Any, rest: Any, label: str) -> Resolution:  # noqa: ANN401
     if sample is None:
-        raise UsageError("the rest of a pool goes with its sample; give both.")
+        raise UsageError(
+            "the rest of a pool goes with its sample; give both.", code="missing-input"
+        )
     left = None if rest is None else read_qrels(rest)
     return replace(told, qrels=as_drawn(judgments(told, label), pool_of(sample), left))
 
@@ -149,7 +151,10 @@ def _parameters(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
     for word in given:
         name, equals, value = str(word).partition("=")
         if not equals:
-            raise UsageError(f"{word!r} sets nothing; write NAME=VALUE, as in adjudicator=ann.")
+            raise UsageError(
+                f"{word!r} sets nothing; write NAME=VALUE, as in adjudicator=ann.",
+                code="invalid-syntax",
+            )
         found[name.strip()] = value.strip()
     return found
 
@@ -162,9 +167,14 @@ def _transformer(chosen: str | Path | Transformer | None) -> Transformer | None:
     place = Path(chosen)
     if not place.is_file():
         known = ", ".join(TRANSFORMERS)
-        raise UsageError(f"{chosen} is neither a file nor one of the transformers {known}.")
+        raise UsageError(
+            f"{chosen} is neither a file nor one of the transformers {known}.",
+            code="unknown-choice",
+        )
     try:
         text = place.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read as text: {error}.", source=str(chosen)) from None
+        raise InputError(
+            f"cannot be read as text: {error}.", source=str(chosen), code="invalid-syntax"
+        ) from None
     return Transformer.parse(text, str(chosen))

@@ -96,7 +96,7 @@ def reusability(
     judged = read_qrels(qrels)
     systems = systems_of(runs)
     if len(systems) < _TWO:
-        raise UsageError("leaving one run out needs two runs or more.")
+        raise UsageError("leaving one run out needs two runs or more.", code="missing-input")
     own = _only(ranked(systems, depth, rules), judged)
     before = _means(judged, systems, chosen, rules)
     rows = []

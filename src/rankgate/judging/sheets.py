@@ -185,7 +185,7 @@ def collect(
         UsageError: no sheet, or no such scale.
     """
     if not paths:
-        raise UsageError("no sheet to read; name at least one.")
+        raise UsageError("no sheet to read; name at least one.", code="missing-input")
     told = filled(
         [cells.read(path) for path in paths],
         scale=scale_of(scale) if scale else None,
@@ -201,7 +201,10 @@ def _pair(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _plain(name: str) -> str:
     if name in {".", ".."} or any(sign in name for sign in '/\\:*?"<>|\0'):
-        raise UsageError(f"rater {name!r}: no file can have this name; use letters and digits.")
+        raise UsageError(
+            f"rater {name!r}: no file can have this name; use letters and digits.",
+            code="invalid-name",
+        )
     return name
 
 
@@ -210,7 +213,8 @@ def _made(folder: Path) -> None:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise UsageError(
-            f"{folder}: sheets of several raters need a folder: {error.strerror}."
+            f"{folder}: sheets of several raters need a folder: {error.strerror}.",
+            code="cannot-write",
         ) from None
 
 

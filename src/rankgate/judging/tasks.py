@@ -25,7 +25,7 @@ def pool_of(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a pool, a path or a fr
     table = read_pool(pool.table if isinstance(pool, Pool) else pool)
     if table.is_empty():
         label = str(pool) if isinstance(pool, str) else "pool"
-        raise InputError("there is nothing to rate in it.", source=label)
+        raise InputError("there is nothing to rate in it.", source=label, code="nothing-to-rate")
     return table
 
 
@@ -56,5 +56,5 @@ def _held(given: str | Path | pl.DataFrame | None, part: str) -> pl.DataFrame | 
     if held is None:
         needed = "query_id and text" if part == "queries" else "doc_id and fields such as title"
         problem = f"it holds no {part}; columns {needed} are needed."
-        raise InputError(problem, source=str(given))
+        raise InputError(problem, source=str(given), code="no-such-content")
     return held

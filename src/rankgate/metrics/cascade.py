@@ -107,7 +107,8 @@ def _top(judged: Judged, max_grade: float, scale: Scale, unjudged: float = 0.0) 
     if most > max_grade:
         raise InputError(
             f"ERR: a judgment has grade {most:g}, above max_grade={max_grade:g}; "
-            f"say the top of the scale, such as ERR(max_grade={most:g})."
+            f"say the top of the scale, such as ERR(max_grade={most:g}).",
+            code="grade-outside-scale",
         )
     return np.array([float(max_grade)])
 

@@ -104,7 +104,10 @@ def _declared(
 ) -> Metric:
     called = str(name or getattr(function, "__name__", ""))
     if not re.fullmatch(r"[^\W\d][\w-]*", called):
-        raise UsageError(f"{called!r} cannot name a metric; give one such as name='first_hit'.")
+        raise UsageError(
+            f"{called!r} cannot name a metric; give one such as name='first_hit'.",
+            code="invalid-metric-name",
+        )
     by_query = _sees_grades(function, called) if per_query is None else per_query
     kernel = _kernel(function, called, by_query=by_query)
     names = list(inspect.signature(kernel).parameters)
@@ -129,7 +132,8 @@ def _sees_grades(function: Function, name: str) -> bool:
         return True
     raise UsageError(
         f"{name}: say what the function sees: annotate its first argument as "
-        "Sequence[float | None], the grades of one query, or as Judged, a block of queries."
+        "Sequence[float | None], the grades of one query, or as Judged, a block of queries.",
+        code="invalid-metric-function",
     )
 
 
@@ -172,11 +176,15 @@ def _checked_arguments(
         right = ", ".join([sees, "*", *(each.name for each in others if each is not None)])
         raise UsageError(
             f"{name}: a metric takes one positional argument and keyword-only parameters, "
-            f"such as {name}({right})."
+            f"such as {name}({right}).",
+            code="invalid-metric-function",
         )
     given = {each.name: each for each in others if each is not None}
     if "judged_only" in given:
-        raise UsageError(f"{name}: every metric has judged_only already; leave it out.")
+        raise UsageError(
+            f"{name}: every metric has judged_only already; leave it out.",
+            code="invalid-metric-function",
+        )
     return given
 
 
@@ -203,7 +211,7 @@ def _number(name: str, row: int, grades: list[float | None], call: Callable[[], 
         raise FunctionError(told, row) from error
     if not isinstance(value, Real | np.bool_) or np.isinf(float(value)):
         told = f"{name} gave {value!r}, which is no number, for a list of {documents}"
-        raise FunctionError(told, row)
+        raise FunctionError(told, row, code="function-value")
     return float(value)
 
 
@@ -218,8 +226,13 @@ def _whole(name: str, judged: Judged, call: Callable[[], Any]) -> Floats:
     values = np.asarray(told)
     if values.shape != (T,) or values.dtype.kind not in "fiub":
         found = f"{type(told).__name__} of shape {values.shape} and type {values.dtype}"
-        raise FunctionError(f"{name} must give one number for each of {T} queries, not a {found}")
+        raise FunctionError(
+            f"{name} must give one number for each of {T} queries, not a {found}",
+            code="function-value",
+        )
     values = values.astype(np.float64)
     if np.isinf(values).any():
-        raise FunctionError(f"{name} gave an infinite number", int(np.isinf(values).argmax()))
+        raise FunctionError(
+            f"{name} gave an infinite number", int(np.isinf(values).argmax()), code="function-value"
+        )
     return values

@@ -79,7 +79,10 @@ class Metric:
     def __matmul__(self, value: float) -> Metric:
         """The metric at a cutoff (or recall level, as `at` says): ``nDCG @ 10``."""
         if self.at is None:
-            raise UsageError(f"{self.name} takes nothing after @; say {self.name} alone.")
+            raise UsageError(
+                f"{self.name} takes nothing after @; say {self.name} alone.",
+                code="unexpected-cutoff",
+            )
         return self(**{self.at: value})
 
     def __str__(self) -> str:
@@ -157,7 +160,7 @@ class Metric:
         bound = {name: v for name, v in (defaults or {}).items() if name in known}
         bound |= {name: v for name, v in self.given if name in known}
         if any(name not in bound for name in self.missing):
-            raise UsageError(self.incomplete())
+            raise UsageError(self.incomplete(), code="incomplete-metric")
         return bound
 
     def incomplete(self) -> str:
@@ -174,11 +177,15 @@ class Metric:
             names = (*self.parameters, "judged_only")
             near = get_close_matches(name, names, n=1)
             hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(names)}."
-            raise UsageError(f"{self.name}: no parameter {name!r}; {hint}")
+            raise UsageError(
+                f"{self.name}: no parameter {name!r}; {hint}", code="unknown-parameter"
+            )
         try:
             return parameter.read(value)
         except ValueError as error:
-            raise UsageError(f"{self.name}: {name}={value!r} {error}.") from None
+            raise UsageError(
+                f"{self.name}: {name}={value!r} {error}.", code="invalid-parameter"
+            ) from None
 
 
 def _written(value: object) -> str:

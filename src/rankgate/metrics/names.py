@@ -63,7 +63,7 @@ def parse(text: str, extra: Sequence[Metric] = ()) -> Metric:
     metrics = _read(text, extra)
     if len(metrics) > 1:
         told = f"{text!r} names {len(metrics)} metrics; say one, such as {metrics[0][0]}."
-        raise UsageError(told)
+        raise UsageError(told, code="several-metrics")
     return metrics[0][1]
 
 
@@ -85,7 +85,7 @@ def parse_all(text: str, extra: Sequence[Metric] = ()) -> list[tuple[str, Metric
     metrics = [(text, exact)] if exact and not exact.missing else _read(text, extra, exact)
     for _, metric in metrics:
         if metric.missing:
-            raise UsageError(metric.incomplete())
+            raise UsageError(metric.incomplete(), code="incomplete-metric")
     return metrics
 
 
@@ -99,7 +99,10 @@ def known(extra: Sequence[Metric]) -> None:
         taken = [name for name in (metric.name, *metric.aliases) if _fold(name) in _LOOSE]
         if taken:
             ours = _LOOSE[_fold(taken[0])].name
-            raise UsageError(f"{taken[0]} is a name of {ours} already; call your metric otherwise.")
+            raise UsageError(
+                f"{taken[0]} is a name of {ours} already; call your metric otherwise.",
+                code="metric-name-taken",
+            )
 
 
 def _exact(extra: Sequence[Metric]) -> dict[str, Metric]:
@@ -121,7 +124,7 @@ def _read(
         names |= _folded(installed())
         metric = _canonical(text, names, folded=True)
     if metric is None:
-        raise UsageError(_unknown(text, names))
+        raise UsageError(_unknown(text, names), code="unknown-metric")
     return [(text, metric)]
 
 
@@ -152,7 +155,8 @@ def _arguments(inside: str, text: str) -> dict[str, object]:
         return {str(word.arg or 1 / 0): ast.literal_eval(word.value) for word in call.keywords}
     except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
         raise UsageError(
-            f"{text}: what stands in parentheses must be parameters, such as (gain='exp',rel=2)."
+            f"{text}: what stands in parentheses must be parameters, such as (gain='exp',rel=2).",
+            code="invalid-parameter",
         ) from None
 
 
@@ -173,7 +177,7 @@ def _number(word: str, text: str) -> float:
             return kind(word)
         except ValueError:
             continue
-    raise UsageError(f"{text}: {word!r} after @ is not a number.")
+    raise UsageError(f"{text}: {word!r} after @ is not a number.", code="invalid-cutoff")
 
 
 def _of_lists(name: str) -> str | None:

@@ -116,7 +116,8 @@ def parameters_of(kernel: Callable[..., Any]) -> Mapping[str, Parameter]:
     except NameError as error:
         raise UsageError(
             f"{kernel.__name__}: an annotation cannot be read ({error}); "
-            "import its names outside `if TYPE_CHECKING`."
+            "import its names outside `if TYPE_CHECKING`.",
+            code="invalid-metric-function",
         ) from None
     return types.MappingProxyType(
         {

@@ -36,11 +36,13 @@ def from_file(path: str | Path | None) -> tuple[Metric, ...]:
     try:
         code = compile(place.read_bytes(), str(place), "exec")
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}.") from None
+        raise UsageError(f"{path}: cannot be read: {error.strerror}.", code="cannot-read") from None
     except (SyntaxError, ValueError) as error:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         told = error.msg if isinstance(error, SyntaxError) else error
-        raise UsageError(f"{path}{line}: this is no Python: {told}.") from None
+        raise UsageError(
+            f"{path}{line}: this is no Python: {told}.", code="invalid-plugin"
+        ) from None
     module = ModuleType(f"rankgate_metrics_of_{place.stem}")
     module.__file__ = str(place)
     sys.modules[module.__name__] = module  # while it runs: a dataclass looks its module up
@@ -49,12 +51,15 @@ def from_file(path: str | Path | None) -> tuple[Metric, ...]:
     except (Exception, SystemExit) as error:
         known = isinstance(error, RankgateError)
         told = str(error).rstrip(".") if known else f"{type(error).__name__}: {error}"
-        raise UsageError(f"{_where(error, place)}: {told}.") from error
+        raise UsageError(f"{_where(error, place)}: {told}.", code="invalid-plugin") from error
     finally:
         del sys.modules[module.__name__]
     found = _declared(vars(module).values(), str(path))
     if not found:
-        raise UsageError(f"{path}: declares no metric; put @rankgate.metric before a function.")
+        raise UsageError(
+            f"{path}: declares no metric; put @rankgate.metric before a function.",
+            code="invalid-plugin",
+        )
     return found
 
 
@@ -74,7 +79,8 @@ def installed() -> tuple[Metric, ...]:
         except Exception as error:
             raise UsageError(
                 f"the plug-in {owner} cannot be loaded ({type(error).__name__}: {error}); "
-                "mend or remove it."
+                "mend or remove it.",
+                code="invalid-plugin",
             ) from error
         values = vars(loaded).values() if isinstance(loaded, ModuleType) else [loaded]
         found += _declared(values, f"the plug-in {owner}")
@@ -91,7 +97,10 @@ def _declared(values: Iterable[object], owner: str) -> tuple[Metric, ...]:
             continue
         metric = replace(value, given=())
         if found.setdefault(metric.name, metric) != metric:
-            raise UsageError(f"{owner}: there are two metrics {metric.name}; rename one.")
+            raise UsageError(
+                f"{owner}: there are two metrics {metric.name}; rename one.",
+                code="metric-name-taken",
+            )
     return tuple(found.values())
 
 

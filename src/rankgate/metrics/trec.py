@@ -80,12 +80,18 @@ def _bound(name: str, metric: Metric, rest: str, text: str) -> Metric | None:
     if name == "set_F":  # trec_eval's parameter is the square of beta
         square = _number(rest, text)
         if square < 0:
-            raise UsageError(f"{text}: the parameter of set_F is beta squared, 0 or more.")
+            raise UsageError(
+                f"{text}: the parameter of set_F is beta squared, 0 or more.",
+                code="invalid-parameter",
+            )
         return metric(beta=math.sqrt(square))
     if name == "utility":
         numbers = [_number(part, text) for part in rest.split(",")]
         if len(numbers) != len(_UTILITY):
-            raise UsageError(f"{text}: utility takes four numbers, such as utility.1,-1,0,0.")
+            raise UsageError(
+                f"{text}: utility takes four numbers, such as utility.1,-1,0,0.",
+                code="invalid-parameter",
+            )
         return metric(**dict(zip(_UTILITY, numbers, strict=True)))
     if "p" in metric.parameters:
         return metric(p=_number(rest.removeprefix("p="), text))
@@ -99,4 +105,6 @@ def _number(word: str, text: str, *, whole: bool = False) -> float:
     try:
         return int(word) if whole else float(word)
     except ValueError:
-        raise UsageError(f"{text}: {word!r} is not a {'whole ' * whole}number.") from None
+        raise UsageError(
+            f"{text}: {word!r} is not a {'whole ' * whole}number.", code="invalid-parameter"
+        ) from None

@@ -161,7 +161,8 @@ def stages(
     say = on_progress or (lambda _: None)
     if correction not in CORRECTIONS:
         raise UsageError(
-            f"no correction of steps is called {correction!r}; there are {', '.join(CORRECTIONS)}."
+            f"no correction of steps is called {correction!r}; there are {', '.join(CORRECTIONS)}.",
+            code="unknown-choice",
         )
     scorer = Scorer.of(qrels, metrics, how, overrides=overrides, extra=extra, depth=depth)
     aim = target_of(scorer, target, extra)
@@ -174,7 +175,9 @@ def stages(
         sides.append(scorer.side(run, name))
         places.append(run)
     if not sides:
-        raise UsageError("no stage; give the run after each stage, the first first.")
+        raise UsageError(
+            "no stage; give the run after each stage, the first first.", code="missing-input"
+        )
     sides = sides_apart(sides, places)
     say("asking for ceilings")
     rules = Rules(way or Way(), "none", unequal)

@@ -128,7 +128,9 @@ def scorecard(
         UsageError: an unknown metric, or one that needs what was not given.
     """
     if not 0 < level < 1 or resamples < 1:
-        raise UsageError("level lies between 0 and 1, and resamples are 1 or more.")
+        raise UsageError(
+            "level lies between 0 and 1, and resamples are 1 or more.", code="out-of-range"
+        )
     rules = chosen_convention(how)
     chosen = _chosen(metrics, rules)
     depth = max([DEPTH, *(m.cutoff or DEPTH for m in chosen.values() if isinstance(m, ListMetric))])
@@ -177,7 +179,9 @@ def _possible(chosen: dict[str, Metric], listed: Listed, *, asked: bool) -> dict
     for label, metric in chosen.items():
         lacks = metric.lacks(listed) if isinstance(metric, ListMetric) else ()
         if lacks and asked:
-            raise UsageError(f"{label} needs {NEEDS[lacks[0]]}; give {GIVEN[lacks[0]]}.")
+            raise UsageError(
+                f"{label} needs {NEEDS[lacks[0]]}; give {GIVEN[lacks[0]]}.", code="missing-input"
+            )
         if not lacks:
             found[label] = metric
     return found

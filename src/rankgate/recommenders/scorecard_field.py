@@ -81,7 +81,7 @@ class Field:
             topics = by_category(judgments, tables.items.ids, tables.items.words(beside.category))
         systems = [_filtered(run, tables, beside) for run in named_runs(runs)]
         if not systems:
-            raise UsageError("no run to measure; give at least one.")
+            raise UsageError("no run to measure; give at least one.", code="missing-input")
         beside.refuse_strange([run.name for run in systems])
         index = Index.of(judgments)
 
@@ -184,5 +184,8 @@ def _earlier(name: str, beside: Beside, top: Callable[[Any], pl.DataFrame]) -> p
         return None
     if name not in beside.earlier:
         known = ", ".join(beside.earlier)
-        raise UsageError(f"earlier lists of {name} are missing; there are those of {known}.")
+        raise UsageError(
+            f"earlier lists of {name} are missing; there are those of {known}.",
+            code="missing-input",
+        )
     return top(beside.earlier[name])

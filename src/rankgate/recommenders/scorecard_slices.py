@@ -57,7 +57,9 @@ def parts_of(name: str, world: World, tables: Tables) -> list[Part]:
         UsageError: what is not there, or has too many values.
     """
     if name in {ACTIVITY, POPULARITY} and world.seen is None:
-        raise UsageError(f"the slice {name} comes from training; give it with train.")
+        raise UsageError(
+            f"the slice {name} comes from training; give it with train.", code="missing-input"
+        )
     if name == ACTIVITY:
         return _activity(world)
     if name == POPULARITY:
@@ -109,10 +111,14 @@ def _column(name: str, tables: Tables) -> tuple[Described, str]:
     if len(having) == 1:
         return having[0], name
     if having:
-        raise UsageError(f"users and items both have '{name}'; say users.{name} or items.{name}.")
+        raise UsageError(
+            f"users and items both have '{name}'; say users.{name} or items.{name}.",
+            code="ambiguous-input",
+        )
     there = [f"{table.of}.{each}" for table in known for each in table.columns.columns]
     raise UsageError(
-        f"no slice is called '{name}'; there are {', '.join([ACTIVITY, POPULARITY, *there])}."
+        f"no slice is called '{name}'; there are {', '.join([ACTIVITY, POPULARITY, *there])}.",
+        code="unknown-slice",
     )
 
 
@@ -124,7 +130,8 @@ def _valued(name: str, of: Whose, words: pl.Series) -> Iterator[Part]:
     values = apart["word"].unique().sort().to_list()
     if len(values) > MOST:
         raise UsageError(
-            f"'{name}' has {len(values):,} values, and a slice at most {MOST}; put them in groups."
+            f"'{name}' has {len(values):,} values, and a slice at most {MOST}; put them in groups.",
+            code="out-of-range",
         )
     rest = np.ones(len(words), bool)
     for value in values:

@@ -112,9 +112,11 @@ def negatives_of(candidates: str, negatives: int) -> int | None:
         UsageError: no such set of candidates, or too few.
     """
     if candidates not in CANDIDATES:
-        raise UsageError(f"candidates='{candidates}'; choose {', '.join(CANDIDATES)}.")
+        raise UsageError(
+            f"candidates='{candidates}'; choose {', '.join(CANDIDATES)}.", code="unknown-choice"
+        )
     if negatives < 1:
-        raise UsageError("at least one negative must be drawn for each user.")
+        raise UsageError("at least one negative must be drawn for each user.", code="out-of-range")
     return negatives if candidates == "sampled" else None
 
 

@@ -77,7 +77,9 @@ def folder_for(folder: str | Path, to: str) -> Path:
         UsageError: no such format, or a folder that cannot be made.
     """
     if to not in SUFFIXES:
-        raise UsageError(f"parts are written as {' or '.join(SUFFIXES)}, not as '{to}'.")
+        raise UsageError(
+            f"parts are written as {' or '.join(SUFFIXES)}, not as '{to}'.", code="unknown-format"
+        )
     return _made(Path(folder))
 
 
@@ -103,7 +105,9 @@ def _made(place: Path) -> Path:
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{place}: cannot be made: {error.strerror}.") from None
+        raise UsageError(
+            f"{place}: cannot be made: {error.strerror}.", code="cannot-write"
+        ) from None
     return place
 
 

@@ -112,15 +112,19 @@ def refuse_unknown_kinds(rule: Truth, kinds: Collection[str]) -> None:
     for kind in (*rule.weights, *rule.least):
         if kind not in kinds:
             known = ", ".join(sorted(kinds)[:10])
-            raise UsageError(f"no interaction is of the kind '{kind}'; there are {known}.")
+            raise UsageError(
+                f"no interaction is of the kind '{kind}'; there are {known}.", code="unknown-choice"
+            )
 
 
 def nothing_judged(rule: Truth, label: str) -> InputError:
     """The error where nothing is left to be predicted."""
     if rule.weights:
-        return InputError("no interaction is of a kind that counts.", source=label)
+        return InputError(
+            "no interaction is of a kind that counts.", source=label, code="no-interactions"
+        )
     problem = "every pair of the test is in training too; choose candidates all, or another way."
-    return InputError(problem, source=label)
+    return InputError(problem, source=label, code="no-interactions")
 
 
 def _again(plan: Plan) -> float:

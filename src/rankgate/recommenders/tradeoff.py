@@ -75,7 +75,7 @@ def tradeoff(told: Evaluation, extra: Sequence[Metric] = ()) -> Tradeoff:
         if not any(math.isnan(run.means[label]) for label in told.metrics)
     }
     if len(means) < _LEAST or len(told.metrics) < _LEAST:
-        raise UsageError(_TOO_LITTLE)
+        raise UsageError(_TOO_LITTLE, code="too-few-values")
     found = dominators(
         {name: list(own.values()) for name, own in means.items()}, list(higher.values())
     )
@@ -103,7 +103,7 @@ def tradeoff_of(card: Scorecard) -> Tradeoff:
     firsts = [next((m for m in metrics if about[m] == part), "") for part in ("accuracy", "lists")]
     order = [*filter(None, firsts), *(metric for metric in metrics if metric not in firsts)]
     if len(card.systems) < _LEAST or len(order) < _LEAST:
-        raise UsageError(_TOO_LITTLE)
+        raise UsageError(_TOO_LITTLE, code="too-few-values")
     value = {(row["system"], row["metric"]): row["value"] for row in kept.to_dicts()}
     means = {name: {metric: value[name, metric] for metric in order} for name in card.systems}
     higher = dict(kept.select("metric", "higher_is_better").rows())

@@ -48,5 +48,6 @@ def kind(name: str) -> Kind:
         if each.name == name:
             return each
     raise UsageError(
-        f"no picture is called {name!r}; there are {', '.join(each.name for each in KINDS)}."
+        f"no picture is called {name!r}; there are {', '.join(each.name for each in KINDS)}.",
+        code="unknown-picture",
     )

@@ -81,7 +81,10 @@ class Asked:
             UsageError: several are named.
         """
         if len(self.metrics) > 1:
-            raise UsageError(f"this picture is of one metric; leave out {self.metrics[1]}.")
+            raise UsageError(
+                f"this picture is of one metric; leave out {self.metrics[1]}.",
+                code="several-metrics",
+            )
         return (self.metrics or _ONE)[0]
 
     @property
@@ -98,7 +101,10 @@ class Asked:
         """
         count = len(self.runs)
         if count < least or (most is not None and count > most):
-            raise UsageError(f"this picture {words}; {count or 'no'} run{'s' * (count != 1)} came.")
+            raise UsageError(
+                f"this picture {words}; {count or 'no'} run{'s' * (count != 1)} came.",
+                code="wrong-run-count",
+            )
 
 
 def result_for(needs: str, asked: Asked) -> Any:  # noqa: ANN401 - each need has its type
@@ -171,7 +177,9 @@ def _blindness(asked: Asked) -> Blindness:
 
 def _explanation(asked: Asked) -> Explanation:
     if asked.query_id is None:
-        raise UsageError("this picture is of one query; name it with --query.")
+        raise UsageError(
+            "this picture is of one query; name it with --query.", code="missing-input"
+        )
     return explain(asked.qrels, asked.only, asked.query_id, asked.one, asked.how, extra=asked.extra)
 
 

@@ -46,13 +46,17 @@ def printed(page: str, browser: str | None = None) -> bytes:
         try:
             ended = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False)
         except OSError as error:
-            raise UsageError(f"{program}: cannot be started: {error.strerror}.") from None
+            raise UsageError(
+                f"{program}: cannot be started: {error.strerror}.", code="browser-failed"
+            ) from None
         except subprocess.TimeoutExpired:
-            raise UsageError(f"{program} printed nothing in {_SECONDS} s; {_OTHERWISE}") from None
+            raise UsageError(
+                f"{program} printed nothing in {_SECONDS} s; {_OTHERWISE}", code="browser-failed"
+            ) from None
         if not target.exists():
             said = ended.stderr.decode(errors="replace").strip().splitlines()[-1:]
             why = f" ({said[0]})" if said else ""
-            raise UsageError(f"{program} printed nothing{why}; {_OTHERWISE}")
+            raise UsageError(f"{program} printed nothing{why}; {_OTHERWISE}", code="browser-failed")
         return target.read_bytes()
 
 
@@ -65,10 +69,13 @@ def _found(browser: str | None) -> str:
         if place:
             return place
     if browser:
-        raise UsageError(f"{browser}: no such program; --browser takes Chromium or Chrome.")
+        raise UsageError(
+            f"{browser}: no such program; --browser takes Chromium or Chrome.", code="no-browser"
+        )
     raise UsageError(
         "PDF needs Chromium or Chrome, and none is on the PATH; install one (Debian: apt install "
-        f"chromium), name it with --browser, or {_OTHERWISE}"
+        f"chromium), name it with --browser, or {_OTHERWISE}",
+        code="no-browser",
     )
 
 

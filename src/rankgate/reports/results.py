@@ -126,7 +126,10 @@ def results(
     """
     files, passed = _files(paths)
     if not files:
-        raise UsageError(f"{paths[0]}: no result in it; write some with --format json -o.")
+        raise UsageError(
+            f"{paths[0]}: no result in it; write some with --format json -o.",
+            code="no-such-content",
+        )
     found = sorted(map(_read, files), key=lambda one: (_order(one.kind), one.name))
     lists = [
         each.lists.select("query_id", "doc_id")
@@ -184,7 +187,9 @@ def _read(path: Path) -> Result:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}.", source=str(path)) from None
+        raise InputError(
+            f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read"
+        ) from None
     return _result(raw, path)
 
 
@@ -193,10 +198,12 @@ def _result(raw: bytes, path: Path) -> Result:
     try:
         told = json.loads(raw)
     except (ValueError, RecursionError):
-        raise InputError("no whole JSON; write the result anew.", source=label) from None
+        raise InputError(
+            "no whole JSON; write the result anew.", source=label, code="invalid-json"
+        ) from None
     if told.get("schema_version") != VERSION:
         problem = f"a result of version {told.get('schema_version')!r}, where {VERSION} is read."
-        raise InputError(problem, source=label)
+        raise InputError(problem, source=label, code="wrong-document")
     kind = kind_of(told)
     comparisons = comparisons_of(told, label) if kind == "comparison" else None
     return Result(path, kind, told, hashlib.sha256(raw).hexdigest(), comparisons)

@@ -27,7 +27,10 @@ def texts_of_queries(path: str | None) -> dict[str, str]:
         return {}
     found = contents_of(path).queries
     if found is None:
-        raise UsageError(f"{path}: no texts of queries in it; see rankgate describe {path}.")
+        raise UsageError(
+            f"{path}: no texts of queries in it; see rankgate describe {path}.",
+            code="no-such-content",
+        )
     return dict(found.select("query_id", "text").drop_nulls().iter_rows())
 
 
@@ -49,7 +52,10 @@ def texts_of_documents(path: str | None, lists: Sequence[pl.DataFrame]) -> pl.Da
         return pl.DataFrame(schema=dict.fromkeys(_NAMES, pl.String))
     found = contents_of(path).documents
     if found is None:
-        raise UsageError(f"{path}: no fields of documents in it; see rankgate describe {path}.")
+        raise UsageError(
+            f"{path}: no fields of documents in it; see rankgate describe {path}.",
+            code="no-such-content",
+        )
     keys = [name for name in ("query_id", "doc_id") if name in found.columns]
     if lists:
         shown = pl.concat([each.select(keys) for each in lists]).unique()

@@ -56,7 +56,9 @@ def overridden(start: Convention, settings: Overrides | Iterable[str] = ()) -> C
 def _split(word: str) -> tuple[str, str]:
     key, sign, value = word.partition("=")
     if not (sign and key.strip() and value.strip()):
-        raise UsageError(f"'{word}' is not AXIS=VALUE; say it as in ties=doc_id_asc.")
+        raise UsageError(
+            f"'{word}' is not AXIS=VALUE; say it as in ties=doc_id_asc.", code="invalid-syntax"
+        )
     return key.strip(), value.strip()
 
 
@@ -75,15 +77,16 @@ def _for_all(how: Convention, key: str, value: object) -> Convention:
         return replace(_without(how, "special", key), **{key: _value(key, value)})
     having = [metric for metric in CATALOGUE if key in metric.parameters]
     if not having:
-        raise UsageError(_unknown(key, [*axes(), *_parameters()]))
+        raise UsageError(_unknown(key, [*axes(), *_parameters()]), code="unknown-axis")
     read = {metric.name: _read(metric.parameters[key], value) for metric in having}
     if unfit := [name for name, (_, wrong) in read.items() if wrong]:
         fits = [name for name, (_, wrong) in read.items() if not wrong]
         if not fits:
-            raise UsageError(f"{key}={value} {read[unfit[0]][1]}")
+            raise UsageError(f"{key}={value} {read[unfit[0]][1]}", code="invalid-axis-value")
         raise UsageError(
             f"{key}={value} does not fit {', '.join(unfit)}; say it for single metrics, "
-            f"as in {fits[0]}.{key}={value}."
+            f"as in {fits[0]}.{key}={value}.",
+            code="invalid-axis-value",
         )
     plain = next(iter(read.values()))[0]
     every = {**how.parameters.get("*", {}), key: plain}
@@ -93,11 +96,13 @@ def _for_all(how: Convention, key: str, value: object) -> Convention:
 
 def _forced(how: Convention, kind: str, value: object) -> Convention:
     if kind not in KINDS:
-        raise UsageError(_unknown(f"forced.{kind}", [f"forced.{each}" for each in KINDS]))
+        raise UsageError(
+            _unknown(f"forced.{kind}", [f"forced.{each}" for each in KINDS]), code="unknown-axis"
+        )
     try:
         plain = number(value)
     except ValueError as error:
-        raise UsageError(f"forced.{kind}={value} {error}.") from None
+        raise UsageError(f"forced.{kind}={value} {error}.", code="invalid-axis-value") from None
     return replace(_without(how, "special", "forced"), forced={**how.forced, kind: plain})
 
 
@@ -107,13 +112,18 @@ def _for_one(how: Convention, name: str, key: str, value: object) -> Convention:
     if key in metric.parameters and not cut:
         plain, wrong = _read(metric.parameters[key], value)
         if wrong:
-            raise UsageError(f"{name}.{key}={value} {wrong}")
+            raise UsageError(f"{name}.{key}={value} {wrong}", code="invalid-axis-value")
         own = {**how.parameters.get(metric.name, {}), key: plain}
         return replace(how, parameters={**how.parameters, metric.name: own})
     if key not in axes():
-        raise UsageError(_unknown(f"{name}.{key}", [f"{name}.{each}" for each in _keys(metric)]))
+        raise UsageError(
+            _unknown(f"{name}.{key}", [f"{name}.{each}" for each in _keys(metric)]),
+            code="unknown-axis",
+        )
     if not axes()[key].each:
-        raise UsageError(f"{key} holds for all metrics at once; say {key}={value}.")
+        raise UsageError(
+            f"{key} holds for all metrics at once; say {key}={value}.", code="invalid-axis-value"
+        )
     plain = _value(key, value)
     _refuse_idle(how, key, plain)
     place = metric.name + cut
@@ -130,11 +140,15 @@ def _refuse_idle(how: Convention, key: str, value: object) -> None:
     can leave them out of its own mean, and no more.
     """
     if key in ("missing", "no_relevant") and value == "error":
-        raise UsageError(f"{key}=error stops the whole run; say {key}=error, for all metrics.")
+        raise UsageError(
+            f"{key}=error stops the whole run; say {key}=error, for all metrics.",
+            code="invalid-axis-value",
+        )
     if key == "missing" and value == "zero" and how.missing == "leave_out":
         raise UsageError(
             "missing=zero cannot hold for one metric where the others leave missing queries out; "
-            "say missing=zero for all, and missing=leave_out for the others, one by one."
+            "say missing=zero for all, and missing=leave_out for the others, one by one.",
+            code="invalid-axis-value",
         )
 
 
@@ -155,7 +169,7 @@ def _value(key: str, value: object) -> Any:  # noqa: ANN401 - as the field has i
     except ValueError as error:
         near = get_close_matches(str(value), axes()[key].choices, n=1)
         hint = f"; did you mean {near[0]}?" if near else "."
-        raise UsageError(f"{key}={value} {error}{hint}") from None
+        raise UsageError(f"{key}={value} {error}{hint}", code="invalid-axis-value") from None
 
 
 def _read(parameter: Parameter, value: object) -> tuple[Any, str]:

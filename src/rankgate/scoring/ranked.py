@@ -33,7 +33,7 @@ def systems_of(runs: Sequence[Any]) -> list[Run]:
         UsageError: no run.
     """
     if not runs:
-        raise UsageError("no run; give at least one.")
+        raise UsageError("no run; give at least one.", code="missing-input")
     told = [
         read_run(each, None if isinstance(each, str | Path) else f"run{i}")
         for i, each in enumerate(runs, 1)

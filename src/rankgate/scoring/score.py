@@ -141,19 +141,19 @@ def fill(tally: Tally) -> None:
 def refuse(facts: Facts, run: Run, index: Laid, how: Convention) -> None:
     """Stop where nothing can be said, or where the convention itself stops."""
     if not facts.present.any():
-        raise InputError(_strangers(run, index), source=run.place.label)
+        raise InputError(_strangers(run, index), source=run.place.label, code="queries-differ")
     if how.missing == "error" and not facts.present.all():
         query = index.query_ids[int(np.argmin(facts.present))]
         problem = f"query '{query}' has judgments and no results; {how.name} stops here."
-        raise InputError(problem, source=run.place.label)
+        raise InputError(problem, source=run.place.label, code="missing-query")
     empty = facts.lacking & (facts.present | (how.missing != "leave_out"))
     if how.no_relevant == "error" and empty.any():
         query = index.query_ids[int(np.argmax(empty))]
         problem = f"query '{query}' has no relevant document; {how.name} stops here."
-        raise InputError(problem, source=run.place.label)
+        raise InputError(problem, source=run.place.label, code="no-relevant-document")
     if how.unknown == "error" and facts.unknown:
         problem = f"{facts.unknown} queries have results and no judgments; {how.name} stops here."
-        raise InputError(problem, source=run.place.label)
+        raise InputError(problem, source=run.place.label, code="unknown-query")
 
 
 def _strangers(run: Run, index: Laid) -> str:

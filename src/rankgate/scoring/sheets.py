@@ -167,7 +167,7 @@ def best_of(
         found = Best(owner[kept], item[kept], score[kept], retrieved, infinite)
     if found.infinite:
         problem = "score inf is not a finite number; only minus infinity says not ranked."
-        raise InputError(problem, source=source.name)
+        raise InputError(problem, source=source.name, code="not-a-number")
     return found
 
 

@@ -173,7 +173,9 @@ class Tally:
             where = f"query '{query}'"
             if error.row is None and len(codes) > 1:
                 where = f"{len(codes)} queries, the first being '{query}'"
-            raise UsageError(f"{error.problem}; it was computed for {where}.") from error
+            raise UsageError(
+                f"{error.problem}; it was computed for {where}.", code="function-failed"
+            ) from error
 
 
 def _forced(

@@ -39,7 +39,10 @@ def correct(p_value: Floats, method: Correction = "holm") -> Floats:
         UsageError: no such correction.
     """
     if method not in CORRECTIONS:
-        raise UsageError(f"no correction is called {method!r}; there are {', '.join(CORRECTIONS)}.")
+        raise UsageError(
+            f"no correction is called {method!r}; there are {', '.join(CORRECTIONS)}.",
+            code="unknown-choice",
+        )
     raw = np.asarray(p_value, dtype=np.float64)
     known = ~np.isnan(raw)
     p = raw[known]

@@ -53,7 +53,10 @@ class Sheet:
         place = np.minimum(place, max(scale.size - 1, 0))
         strange = present & (scale[place] != table) if scale.size else present
         if strange.any():
-            raise UsageError(f"a grade {table[strange][0]:g} that the scale does not have.")
+            raise UsageError(
+                f"a grade {table[strange][0]:g} that the scale does not have.",
+                code="grade-outside-scale",
+            )
         said = (place[:, :, None] == np.arange(scale.size)) & present[:, :, None]
         return cls(scale, said.astype(np.float64))
 

@@ -107,14 +107,18 @@ def calibration(
     scorer = Scorer.of(qrels, metric, how)
     depth = cutoff_of(scorer.metrics[0][1])
     if depth is None:
-        raise UsageError(f"{metric}: hidden judgments need a cutoff; say {metric}@10.")
+        raise UsageError(
+            f"{metric}: hidden judgments need a cutoff; say {metric}@10.", code="missing-cutoff"
+        )
     scorer = replace(scorer, depth=depth)
     say("scoring both systems")
     runs = read_run(baseline), read_run(candidate)
     sides = scorer.side(runs[0]), scorer.side(runs[1])
     known = shown(*sides)
     if known.is_empty():
-        raise UsageError(f"no list has a judged document among its first {depth}.")
+        raise UsageError(
+            f"no list has a judged document among its first {depth}.", code="no-judged-document"
+        )
     rng = np.random.default_rng(seed)
     guessed = _guessed(sides, known, rng)
     flips = trials(scorer, runs, experiments, rng, say)

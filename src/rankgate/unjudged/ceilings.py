@@ -41,21 +41,26 @@ def target_of(
         if not known:
             raise UsageError(
                 f"none of the metrics has a ceiling within {scorer.depth} documents; name one "
-                "beside them with --target, such as nDCG@10."
+                "beside them with --target, such as nDCG@10.",
+                code="no-ceiling",
             )
         return known[0]
     label, metric = chosen_metrics(wanted, scorer.how, extra)[0]
     if metric.name not in RISING:
         raise UsageError(
             f"{label}: the best order of candidates is not known for it; there are "
-            f"{', '.join(RISING)}."
+            f"{', '.join(RISING)}.",
+            code="no-ceiling",
         )
     cutoff = cutoff_of(metric)
     if cutoff is None:
-        raise UsageError(f"{label}: a ceiling needs a cutoff; say {metric.name}@10.")
+        raise UsageError(
+            f"{label}: a ceiling needs a cutoff; say {metric.name}@10.", code="missing-cutoff"
+        )
     if cutoff > scorer.depth:
         raise UsageError(
-            f"{label} looks deeper than the first {scorer.depth} candidates; say --depth {cutoff}."
+            f"{label} looks deeper than the first {scorer.depth} candidates; say --depth {cutoff}.",
+            code="depth-too-small",
         )
     return label, metric
 

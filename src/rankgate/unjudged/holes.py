@@ -126,7 +126,8 @@ def holes(
     if not stage.metrics:
         raise UsageError(
             f"no metric looks only at the first {depth} documents; give one such as nDCG@{depth}, "
-            "or say --depth."
+            "or say --depth.",
+            code="missing-cutoff",
         )
     say("supposing grades")
     found = modelled(base, other)

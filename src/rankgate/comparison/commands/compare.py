@@ -118,11 +118,17 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate compare qrels.txt old.run new.run --wanted 0.02 --power 0.9
     """  # noqa: D301 - click needs the character that \b makes
     if lists and form != "json":
-        raise UsageError("--lists is for --format json; one query's lists are shown by --query.")
+        raise UsageError(
+            "--lists is for --format json; one query's lists are shown by --query.",
+            code="conflicting-options",
+        )
     inputs = (qrels, baseline, *candidates)
     refuse_clashes(inputs, output)
     if query_id is not None and (len(candidates) > 1 or form != "text"):
-        raise UsageError("--query shows one candidate as text; leave out the others and --format.")
+        raise UsageError(
+            "--query shows one candidate as text; leave out the others and --format.",
+            code="conflicting-options",
+        )
     way = Way(test, interval, level, power, band, resamples, seed, wanted)
     rules = Rules(way, correction, unequal, slices)
     extra = from_file(metrics_from)

@@ -124,7 +124,7 @@ def query_text(told: Comparison, query_id: str, width: int = WIDTH) -> str:
     if query_id not in known:
         near = get_close_matches(query_id, sorted(known), 1)
         hint = f"did you mean {near[0]}?" if near else "see the queries with --worst 100."
-        raise UsageError(f"no query {query_id!r} was compared; {hint}")
+        raise UsageError(f"no query {query_id!r} was compared; {hint}", code="unknown-query")
     rows = [
         (row["metric"], decimal(row["baseline"]), decimal(row["candidate"]), signed(row["delta"]))
         for row in told.queries.iter_rows(named=True)

@@ -31,7 +31,10 @@ def draw(told: Hidden) -> Picture:
         if row["n"]
     ]
     if not rows:
-        raise UsageError("no query has a value on both sides; there is no difference to draw.")
+        raise UsageError(
+            "no query has a value on both sides; there is no difference to draw.",
+            code="nothing-to-draw",
+        )
     return Picture(
         "holes",
         f"What unjudged documents could hide: {short(told.candidate)} against "

@@ -55,7 +55,8 @@ def _rows(told: Evaluation) -> list[dict[str, Any]]:
     rows = [row | {"k": int(row["at"])} for row in rows if row["metric"] in stems]
     if not rows:
         raise UsageError(
-            "no metric has values at two cutoffs; give some, such as nDCG@5 and nDCG@10."
+            "no metric has values at two cutoffs; give some, such as nDCG@5 and nDCG@10.",
+            code="nothing-to-draw",
         )
     return rows
 

@@ -26,7 +26,10 @@ def draw(told: Explanation) -> Picture:
     """
     rows = _rows(told)
     if not any(row["contribution"] for row in rows) and not any(row["ideal"] for row in rows):
-        raise UsageError(f"{told.metric} of query {told.query_id}: no document adds anything.")
+        raise UsageError(
+            f"{told.metric} of query {told.query_id}: no document adds anything.",
+            code="nothing-to-draw",
+        )
     sum_, norm = (each.name if each else "" for each in (told.summed, told.norm))
     sum_ = "the sum" if sum_ == "sum" else sum_
     adds = f"to {sum_}, which is divided by {norm}" if sum_ and norm else "to the value"

@@ -29,7 +29,8 @@ def draw(told: Evaluation) -> Picture:
     ]
     if not rows:
         raise UsageError(
-            "no IPrec has a value; a precision-recall curve is made of IPrec@0.0 to IPrec@1.0."
+            "no IPrec has a value; a precision-recall curve is made of IPrec@0.0 to IPrec@1.0.",
+            code="nothing-to-draw",
         )
     x = Axis("recall", "recall", (0, 1), (0, 0.2, 0.4, 0.6, 0.8, 1), form=".1f")
     y = Axis("precision", "interpolated precision", (0, 1), form=".1f")

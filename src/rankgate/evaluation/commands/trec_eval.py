@@ -112,7 +112,9 @@ def _read(words: Sequence[str]) -> _Words:
     try:
         pairs, files = getopt.gnu_getopt(list(words), _SHORT, list(_LONG))
     except getopt.GetoptError as error:
-        raise UsageError(f"trec_eval: {error.msg}; -h lists the options.") from None
+        raise UsageError(
+            f"trec_eval: {error.msg}; -h lists the options.", code="wrong-arguments"
+        ) from None
     said = _Words(files=files)
     long = {f"--{name.rstrip('=')}": letter for name, letter in _LONG.items()}
     for option, value in pairs:
@@ -121,7 +123,10 @@ def _read(words: Sequence[str]) -> _Words:
             said.metrics.append(value)
         elif letter in _FORMATS:
             if value != _FORMATS[letter]:
-                raise UsageError(f"trec_eval: -{letter} {value}: only {_FORMATS[letter]} is read.")
+                raise UsageError(
+                    f"trec_eval: -{letter} {value}: only {_FORMATS[letter]} is read.",
+                    code="invalid-syntax",
+                )
         elif letter in _NUMBERS:
             said.options[_NUMBERS[letter]] = _number(letter, value)
         elif letter in _SWITCHES:
@@ -134,14 +139,20 @@ def _read(words: Sequence[str]) -> _Words:
 def _number(letter: str, value: str) -> int:
     number = atol(value)
     if number < 0:
-        raise UsageError(f"trec_eval: -{letter} {value}: a whole number of 0 or more is needed.")
+        raise UsageError(
+            f"trec_eval: -{letter} {value}: a whole number of 0 or more is needed.",
+            code="not-a-whole-number",
+        )
     return number
 
 
 def _files(said: _Words) -> tuple[str, str]:
     if len(said.files) != len(("QRELS", "RUN")):
         found = f"{len(said.files)} file{'s' * (len(said.files) != 1)}"
-        raise UsageError(f"trec_eval: {found}, expected QRELS and RUN; -h lists the options.")
+        raise UsageError(
+            f"trec_eval: {found}, expected QRELS and RUN; -h lists the options.",
+            code="wrong-arguments",
+        )
     qrels, run = said.files
     return qrels, run
 

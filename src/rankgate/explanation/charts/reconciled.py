@@ -32,7 +32,9 @@ def draw(told: Reconciliation) -> Picture:
         if group.value is not None
     ]  # fmt: skip
     if not rows:
-        raise UsageError(f"no convention gives {told.metric} a number here.")
+        raise UsageError(
+            f"no convention gives {told.metric} a number here.", code="nothing-to-draw"
+        )
     counts = sorted({count for row in rows for count in row["queries"]})
     refused = ", ".join(each.convention for each in told.refusals)
     about = "Each line is one number with the conventions that give it; blue: what most give."

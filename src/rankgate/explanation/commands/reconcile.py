@@ -50,9 +50,14 @@ def command(  # noqa: PLR0917 - click passes them by name
     """  # noqa: D301 - click needs the character that \b makes
     refuse_clashes((qrels, run, *paths(beside)), output)
     if (begin is None) != (end is None):
-        raise UsageError("--from and --to go together; name both conventions.")
+        raise UsageError(
+            "--from and --to go together; name both conventions.", code="missing-input"
+        )
     if begin is not None and value is not None:
-        raise UsageError("--value looks through all conventions; leave out --from and --to.")
+        raise UsageError(
+            "--value looks through all conventions; leave out --from and --to.",
+            code="conflicting-options",
+        )
     result: Bridge | Finding | Reconciliation
     if begin is not None and end is not None:
         result = bridge(qrels, run, metric, begin, end, beside=beside)

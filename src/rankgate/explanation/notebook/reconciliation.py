@@ -158,12 +158,15 @@ def reconcile(
     ('esci',)
     """
     if (from_ is None) != (to is None):
-        raise UsageError("from_ and to go together; name both conventions.")
+        raise UsageError("from_ and to go together; name both conventions.", code="missing-input")
     chosen, given = list(conventions) or None, _beside(beside)
     told: BaseReconciliation | BaseBridge | BaseFinding
     if from_ is not None and to is not None:
         if value is not None or chosen:
-            raise UsageError("from_ and to name the conventions; leave out value and conventions.")
+            raise UsageError(
+                "from_ and to name the conventions; leave out value and conventions.",
+                code="conflicting-options",
+            )
         told = bridge(qrels, run, metric, from_, to, beside=given)
         return Bridge(**_fields(told))
     if value is not None:
@@ -178,7 +181,10 @@ def _beside(given: Mapping[str, Given]) -> Beside | None:
 
     for name in given:
         if name not in _BESIDE:
-            raise UsageError(f"reconcile takes no '{name}'; it takes {', '.join(_BESIDE)}.")
+            raise UsageError(
+                f"reconcile takes no '{name}'; it takes {', '.join(_BESIDE)}.",
+                code="unknown-choice",
+            )
     return Told(**{_BESIDE[name]: value for name, value in given.items()})
 
 

@@ -39,7 +39,9 @@ def part_of(as_: str | None) -> Part | None:
         UsageError: neither judgments nor a run.
     """
     if as_ not in {None, "qrels", "run"}:
-        raise UsageError(f"a file is read as 'qrels' or as 'run', not as '{as_}'.")
+        raise UsageError(
+            f"a file is read as 'qrels' or as 'run', not as '{as_}'.", code="unknown-choice"
+        )
     return "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
 
 
@@ -117,7 +119,9 @@ def _holding(told: Subject, contents: Contents, scale: Scale | None) -> Subject:
 
 def _of_rows(told: Subject, place: Source, plain: Unchecked, scale: Scale | None) -> Subject:
     if plain.table.is_empty():
-        raise InputError("there is nothing in it but its head.", source=place.label)
+        raise InputError(
+            "there is nothing in it but its head.", source=place.label, code="empty-file"
+        )
     if plain.part == "qrels":
         return replace(told, judged=Judged(plain.table, scale, (), plain.place))
     return replace(told, ranked=(Ranked(place.stem, plain.table, plain.place),))
@@ -143,7 +147,10 @@ def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  #
         return Subject(given.name, "memory", "", _NOTHING, ranked=(_ranked(given),))
     frame = _frame(given)
     if as_ is None and frame is None:
-        raise UsageError("a dict could be judgments or a run; say as_='qrels' or as_='run'.")
+        raise UsageError(
+            "a dict could be judgments or a run; say as_='qrels' or as_='run'.",
+            code="ambiguous-input",
+        )
     part = as_ or ("qrels" if graded(frame.columns) else "run")  # type: ignore[union-attr]
     if frame is None:
         held = formats.read_qrels(given) if part == "qrels" else formats.read_run(given)
@@ -153,7 +160,7 @@ def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  #
         table = shaped(frame.lazy(), number, part).collect()
     except pl.exceptions.InvalidOperationError as error:
         problem = f"a {number} is no number: {str(error).splitlines()[0]}."
-        raise InputError(problem, source=part) from None
+        raise InputError(problem, source=part, code="not-a-number") from None
     if part == "qrels":
         return Subject(
             "qrels", "memory", "", _NOTHING, judged=Judged(table, scale, (), Place("qrels"))

@@ -51,7 +51,10 @@ def command(  # noqa: PLR0917 - click passes them by name
     refuse_clashes((source,), output)
     refuse_clashes((source,), target)
     if target == "-" and form == "json" and output in (None, "-"):
-        raise UsageError("OUT is standard output, where the report would go; give it a file by -o.")
+        raise UsageError(
+            "OUT is standard output, where the report would go; give it a file by -o.",
+            code="output-is-input",
+        )
     stream = sys.stdout.buffer if target == "-" else target
     result = convert(source, stream, from_=from_, to=to, as_=as_)
     told = render(result, form, width(output))

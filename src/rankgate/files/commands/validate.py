@@ -57,7 +57,7 @@ def command(  # noqa: PLR0917 - click passes them by name
         deliver(render_checks(checks(), form, width(output)), output)
         return
     if not files:
-        raise UsageError("no file to look at; give at least one, or --list.")
+        raise UsageError("no file to look at; give at least one, or --list.", code="missing-input")
     inputs = (*files, *([against] if against else []))
     refuse_clashes(inputs, output)
     with Progress(len(inputs)) as progress:

@@ -119,5 +119,8 @@ def command(  # noqa: PLR0917 - click passes them by name
 def _also(words: str) -> tuple[str, str]:
     form, equals, place = words.partition("=")
     if form not in FORMS or not equals or not place:
-        raise UsageError(f"--also {words}: say FORM=FILE, the form one of {', '.join(FORMS)}.")
+        raise UsageError(
+            f"--also {words}: say FORM=FILE, the form one of {', '.join(FORMS)}.",
+            code="invalid-syntax",
+        )
     return form, place

@@ -22,7 +22,10 @@ def draw(told: Agreed) -> Picture:
     """
     pairs = told.found.pairs
     if pairs.is_empty():
-        raise UsageError("no two raters graded the same pair; there is no agreement to draw.")
+        raise UsageError(
+            "no two raters graded the same pair; there is no agreement to draw.",
+            code="no-common-pairs",
+        )
     raters = sorted({*pairs["first"].to_list(), *pairs["second"].to_list()})
     names = dict(zip(raters, shorts(raters, 18), strict=True))
     rows: list[dict[str, Any]] = []

@@ -72,7 +72,10 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate agree ratings.csv old.run new.run -m nDCG@10
     """  # noqa: D301 - click needs the character that \b makes
     if baseline and not candidate:
-        raise UsageError("a comparison takes two runs: rankgate agree RATINGS BASELINE CANDIDATE.")
+        raise UsageError(
+            "a comparison takes two runs: rankgate agree RATINGS BASELINE CANDIDATE.",
+            code="missing-input",
+        )
     refuse_clashes((ratings, *(run for run in (baseline, candidate) if run)), output)
     told = agree(ratings, scale=scale, resamples=resamples, seed=seed, from_=from_)
     if baseline and candidate:

@@ -141,12 +141,15 @@ def _judge(model: str | None, given: dict[str, Any]) -> Judge | None:
         for name in given:
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 option = next(each.opts[0] for each in ctx.command.params if each.name == name)
-                raise UsageError(f"{option} is for language models; name one with --llm.")
+                raise UsageError(
+                    f"{option} is for language models; name one with --llm.",
+                    code="conflicting-options",
+                )
         return None
     prices = given["prices"]
     if prices is not None:
         if not all(math.isfinite(price) and price >= 0 for price in prices):
-            raise UsageError("--prices: a price is a number of 0 or more.")
+            raise UsageError("--prices: a price is a number of 0 or more.", code="out-of-range")
         given["prices"] = Prices(*prices)
     given["parameters"] = pairs(given["parameters"], "--parameter", _value)
     return Judge(model, **given)

@@ -64,7 +64,10 @@ def command(  # noqa: PLR0917 - click passes them by name
     refuse_clashes(tuple(each for each in (pool, queries, documents) if each), output)
     if judge is not None:
         if not (queries and documents):
-            raise UsageError("a language model needs texts; name --queries and --documents.")
+            raise UsageError(
+                "a language model needs texts; name --queries and --documents.",
+                code="missing-input",
+            )
         with LLMRating(
             pool, output, judge, queries=queries, documents=documents, rater=rater or "",
             scale=scale, guideline=guideline, batch=batch,

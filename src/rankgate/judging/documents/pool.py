@@ -48,7 +48,8 @@ def rest(told: Pool) -> str:
         if len(query.split()) != 1 or len(document.split()) != 1:
             raise UsageError(
                 f"{printable(query)!r}, {printable(document)!r}: TREC's form has no ids with "
-                "blanks; take the rest from --format json."
+                "blanks; take the rest from --format json.",
+                code="invalid-id",
             )
     return "".join(f"{query} 0 {document} -1\n" for query, document in told.rest.iter_rows())
 

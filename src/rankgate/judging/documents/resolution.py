@@ -39,7 +39,8 @@ def render(told: Resolved, form: str) -> str:
         if len(query.split()) != 1 or len(document.split()) != 1:
             raise UsageError(
                 f"{printable(query)!r}, {printable(document)!r}: TREC's form has no ids with "
-                "blanks; say --format csv."
+                "blanks; say --format csv.",
+                code="invalid-id",
             )
     return "".join(f"{query} 0 {document} {_grade(grade)}\n" for query, document, grade in rows)
 

@@ -85,7 +85,10 @@ class Client:
             raise MissingExtraError(message) from None
         _refuse_strange(url or wire.url)
         if key is not None and (not key.isascii() or not key.isprintable() or not key.strip()):
-            raise UsageError("the key is empty or holds what no header can; set it once more.")
+            raise UsageError(
+                "the key is empty or holds what no header can; set it once more.",
+                code="invalid-key",
+            )
         self._wire, self._key, self._timeout = wire, key, timeout
         self._url = (url or wire.url).rstrip("/") + wire.path
         self._headers = {
@@ -189,7 +192,7 @@ def _pool(url: str, threads: int) -> urllib3.PoolManager:
         return urllib3.ProxyManager(proxy, maxsize=threads, retries=False, proxy_headers=headers)
     except (ValueError, urllib3.exceptions.HTTPError):
         problem = f"the proxy that {base.scheme}_proxy names is none; it begins with http://."
-        raise UsageError(problem) from None
+        raise UsageError(problem, code="invalid-url") from None
 
 
 def _refuse_strange(url: str) -> None:
@@ -200,11 +203,15 @@ def _refuse_strange(url: str) -> None:
     except ValueError:
         good = False
     if not good:
-        raise UsageError("the URL of the endpoint is none; it begins with http:// or https://.")
+        raise UsageError(
+            "the URL of the endpoint is none; it begins with http:// or https://.",
+            code="invalid-url",
+        )
     if base.username or base.password or base.query or base.fragment:
         raise UsageError(
             "the URL of the endpoint holds more than host and path; a secret belongs into an "
-            "environment variable."
+            "environment variable.",
+            code="invalid-url",
         )
 
 

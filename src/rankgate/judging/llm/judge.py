@@ -80,17 +80,26 @@ class Judge:
 
     def __post_init__(self) -> None:
         if not self.model.strip():
-            raise UsageError("no model is named.")
+            raise UsageError("no model is named.", code="missing-input")
         if self.protocol not in WIRES:
             known = " and ".join(WIRES)
-            raise UsageError(f"unknown protocol '{self.protocol}'; there are {known}.")
+            raise UsageError(
+                f"unknown protocol '{self.protocol}'; there are {known}.", code="unknown-choice"
+            )
         if self.structure not in STRUCTURES:
             known = ", ".join(STRUCTURES)
-            raise UsageError(f"unknown structure '{self.structure}'; there are {known}.")
+            raise UsageError(
+                f"unknown structure '{self.structure}'; there are {known}.", code="unknown-choice"
+            )
         if self.ceiling is not None and self.prices is None:
-            raise UsageError("a ceiling needs the prices of tokens; name both.")
+            raise UsageError(
+                "a ceiling needs the prices of tokens; name both.", code="missing-input"
+            )
         if self.ceiling is not None and self.most_tokens is None:
-            raise UsageError("a ceiling needs an end to answers; set the parameter max_tokens.")
+            raise UsageError(
+                "a ceiling needs an end to answers; set the parameter max_tokens.",
+                code="missing-input",
+            )
 
     @property
     def most_tokens(self) -> int | None:

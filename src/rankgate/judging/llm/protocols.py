@@ -167,7 +167,9 @@ def with_parameters(body: dict[str, Any], parameters: Mapping[str, Any]) -> dict
         UsageError: a parameter that is not the user's to set.
     """
     if wrong := sorted(_OURS & parameters.keys()):
-        raise UsageError(f"parameter {wrong[0]} is rankgate's own; leave it out.")
+        raise UsageError(
+            f"parameter {wrong[0]} is rankgate's own; leave it out.", code="conflicting-options"
+        )
     return {**body, **{name: value for name, value in parameters.items() if value is not None}}
 
 

@@ -52,7 +52,10 @@ class Purse:
 
     def __post_init__(self) -> None:
         if self.ceiling is not None and self.ceiling < 0:
-            raise UsageError(f"a ceiling of {self.ceiling:g} is below nothing; give 0 or more.")
+            raise UsageError(
+                f"a ceiling of {self.ceiling:g} is below nothing; give 0 or more.",
+                code="out-of-range",
+            )
 
     def take(self, most: float) -> bool:
         """Set aside what a request can cost; False where the ceiling has no room for it.

@@ -144,7 +144,7 @@ def overlap(people: Qrels, judge: Qrels) -> pl.DataFrame:
     )
     if both.is_empty():
         problem = f"no pair is judged in {people.name} too; judge some of the same pairs."
-        raise InputError(problem, source=judge.place.label)
+        raise InputError(problem, source=judge.place.label, code="no-common-pairs")
     return both
 
 

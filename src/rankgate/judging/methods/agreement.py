@@ -105,11 +105,11 @@ def agreements(
         UsageError: no replicate.
     """
     if samples < 1:
-        raise UsageError(f"resamples={samples}: an interval takes 1 or more.")
+        raise UsageError(f"resamples={samples}: an interval takes 1 or more.", code="out-of-range")
     stand = standing(ratings)
     given = stand.table.filter(pl.col("grade").is_not_null())
     if given.is_empty():
-        raise InputError("no rating has a grade.", source=ratings.place.label)
+        raise InputError("no rating has a grade.", source=ratings.place.label, code="no-grades")
     told = _compared(given)
     sheet, raters = sheet_of(given, scale or ratings.scale)
     rated = sheet.counts.sum(axis=1)

@@ -39,13 +39,14 @@ def assigned(
     """
     names = list(raters)
     if not names or len({*names}) < len(names) or "" in names:
-        raise UsageError("raters need names that differ; name each once.")
+        raise UsageError("raters need names that differ; name each once.", code="duplicate-name")
     if not 0 <= overlap <= 1:
-        raise UsageError(f"overlap={overlap:g}: a share lies between 0 and 1.")
+        raise UsageError(f"overlap={overlap:g}: a share lies between 0 and 1.", code="out-of-range")
     most = per_document + (overlap > 0)
     if per_document < 1 or most > len(names):
         raise UsageError(
-            f"{most} ratings of a document need as many raters, and there are {len(names)}."
+            f"{most} ratings of a document need as many raters, and there are {len(names)}.",
+            code="out-of-range",
         )
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(pool))

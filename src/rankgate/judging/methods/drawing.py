@@ -42,7 +42,7 @@ def as_drawn(judged: Qrels, sample: pl.DataFrame, rest: Qrels | None = None) -> 
             f"document '{document}' of query '{query}' has a grade and is not in the sample "
             f"({len(strange)} such); estimates need to know its chance: take it out."
         )
-        raise InputError(problem, source=judged.name)
+        raise InputError(problem, source=judged.name, code="not-in-sample")
     drawn = sample.select(*PAIR, *(name for name in _CHANCE if name in sample.columns))
     table = judged.table.select(*PAIR, "grade").join(
         drawn, on=PAIR, how="left", maintain_order="left"
@@ -61,10 +61,10 @@ def _undrawn(judged: Qrels, rest: Qrels) -> pl.DataFrame:
         problem = (
             f"document '{document}' of query '{query}' has grade {grade:g}, where -1 is needed."
         )
-        raise InputError(problem, source=rest.name)
+        raise InputError(problem, source=rest.name, code="contradiction")
     both = judged.table.join(rest.table, on=PAIR, how="semi")
     if len(both):
         query, document = both.row(0)[:2]
         problem = f"document '{document}' of query '{query}' was drawn and is in the rest too."
-        raise InputError(problem, source=rest.name)
+        raise InputError(problem, source=rest.name, code="contradiction")
     return rest.table.select(*PAIR, "grade")

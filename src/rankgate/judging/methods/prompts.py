@@ -99,7 +99,7 @@ class Template:
                 continue
             if head in begun or (head == _SYSTEM and "".join(parts[_USER]).strip()):
                 problem = f"{head} stands twice or too late; [system] comes first, then [user]."
-                raise InputError(problem, source=name, line=number)
+                raise InputError(problem, source=name, line=number, code="invalid-template")
             begun.add(head)
             current = head
         system, user = ("\n".join(lines).strip() for lines in parts.values())
@@ -107,9 +107,13 @@ class Template:
         for needed in _NEEDED:
             if needed not in found:
                 problem = f"no place for the {needed}; write {{{{{needed}}}}} where it belongs."
-                raise InputError(problem, source=name)
+                raise InputError(problem, source=name, code="invalid-template")
         if not user:
-            raise InputError("nothing stands under [user]; put the question there.", source=name)
+            raise InputError(
+                "nothing stands under [user]; put the question there.",
+                source=name,
+                code="invalid-template",
+            )
         return cls(name, system, user)
 
 
@@ -122,7 +126,7 @@ def _refuse_strange(line: str, name: str, number: int) -> None:
                 f"{match[0]} names nothing; known are {{{{query}}}}, {{{{document}}}}, one of "
                 "their fields, as in {{document.title}}, and {{grades}}."
             )
-            raise InputError(problem, source=name, line=number)
+            raise InputError(problem, source=name, line=number, code="invalid-template")
 
 
 def _told(fields: Mapping[str, str]) -> str:

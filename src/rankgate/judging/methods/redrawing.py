@@ -59,7 +59,7 @@ class Redrawn:
         begins, sizes = place["place"].to_numpy(), place["len"].to_numpy()
         if not (sizes > 1).any():
             problem = "no pair has the grades of two raters; let some be graded twice."
-            raise InputError(problem, source=ratings.place.label)
+            raise InputError(problem, source=ratings.place.label, code="no-common-pairs")
         grades = stand["grade"].to_numpy().astype(np.float64)
         return cls(replace(ratings, table=stand), grades, begins, sizes,
                    _others(stand.filter(pl.len().over(PAIR) > 1)))  # fmt: skip

@@ -72,7 +72,7 @@ def resolve(
     chosen = rule_of(rule)
     options = _checked(chosen, dict(parameters or {}))
     if slots is not None and slots < 1:
-        raise UsageError(f"slots={slots}: a pair takes one grade or more.")
+        raise UsageError(f"slots={slots}: a pair takes one grade or more.", code="out-of-range")
     bounds = scale or (None if transformer else ratings.scale)
     if bounds is not None:
         refuse_outside(ratings, bounds)
@@ -106,7 +106,7 @@ def rule_of(name: str) -> Rule:
     if name not in RULES:
         near = get_close_matches(name, RULES, 1)
         hint = f"did you mean {near[0]}?" if near else f"the rules are {', '.join(RULES)}."
-        raise UsageError(f"no rule is called {name!r}; {hint}")
+        raise UsageError(f"no rule is called {name!r}; {hint}", code="unknown-rule")
     return RULES[name]
 
 
@@ -117,7 +117,9 @@ def judgments(resolution: Resolution, label: str) -> Qrels:
         InputError: not one pair was resolved.
     """
     if resolution.qrels is None:
-        raise InputError("no pair has a judgment; nobody graded, or all ties.", source=label)
+        raise InputError(
+            "no pair has a judgment; nobody graded, or all ties.", source=label, code="no-grades"
+        )
     return resolution.qrels
 
 
@@ -131,7 +133,9 @@ def _checked(rule: Rule, given: dict[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if name not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
-            raise UsageError(f"{rule.name} has no parameter {name!r}; {has}.")
+            raise UsageError(
+                f"{rule.name} has no parameter {name!r}; {has}.", code="unknown-parameter"
+            )
         given[name] = _typed(rule.name, name, value, known[name])
     return given
 
@@ -142,14 +146,19 @@ def _typed(rule: str, name: str, value: Any, default: Any) -> Any:  # noqa: ANN4
             return True
         if str(value).lower() in {"false", "no", "0"}:
             return False
-        raise UsageError(f"{rule}: {name}={value} where yes or no is needed.")
+        raise UsageError(
+            f"{rule}: {name}={value} where yes or no is needed.", code="invalid-parameter"
+        )
     if isinstance(default, float):
         try:
             number = float(value)
         except (TypeError, ValueError):
             number = -1.0
         if not 0 <= number < float("inf"):
-            raise UsageError(f"{rule}: {name}={value} where a number of 0 or more is needed.")
+            raise UsageError(
+                f"{rule}: {name}={value} where a number of 0 or more is needed.",
+                code="invalid-parameter",
+            )
         return number
     return str(value)
 

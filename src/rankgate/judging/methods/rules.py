@@ -90,10 +90,13 @@ def _latest(table: pl.DataFrame) -> pl.DataFrame:
 
 def _adjudicated(table: pl.DataFrame, *, adjudicator: str = "") -> pl.DataFrame:
     if not adjudicator:
-        raise UsageError("adjudicated needs to know who decides; say adjudicator=NAME.")
+        raise UsageError(
+            "adjudicated needs to know who decides; say adjudicator=NAME.", code="missing-input"
+        )
     if adjudicator not in table["rater"]:
         raise UsageError(
-            f"adjudicator={adjudicator}: no rating of this rater; see the raters' names."
+            f"adjudicator={adjudicator}: no rating of this rater; see the raters' names.",
+            code="unknown-choice",
         )
     decided = pl.col("grade").filter(pl.col("rater") == adjudicator).last()
     agreed = pl.when(pl.col("grade").n_unique() == 1).then(pl.col("grade").first())

@@ -43,7 +43,8 @@ def strata_of(words: str) -> tuple[tuple[int, float], ...]:
         if not colon or step[0] <= (told[-1][0] if told else 0) or not 0 < step[1] <= 1:
             raise UsageError(
                 f"{word!r} is no stratum; write RANK:RATE with rising ranks and rates between 0 "
-                "and 1, as in 10:1,50:0.3."
+                "and 1, as in 10:1,50:0.3.",
+                code="invalid-stratum",
             )
         told.append(step)
     return tuple(told)
@@ -118,7 +119,9 @@ def queries_drawn(
     """
     names = sorted(queries)
     if not 0 < count <= len(names):
-        raise UsageError(f"{count} queries of {len(names)} cannot be drawn; ask for fewer.")
+        raise UsageError(
+            f"{count} queries of {len(names)} cannot be drawn; ask for fewer.", code="out-of-range"
+        )
     rng = np.random.default_rng(seed)
     strata: list[str | None] = [None] * len(names)
     if kind == "random":
@@ -137,12 +140,16 @@ def queries_drawn(
 
 def _sizes(names: list[str], sizes: dict[str, float] | None) -> Floats:
     if sizes is None:
-        raise UsageError("this sample needs to know how often each query is asked; give sizes.")
+        raise UsageError(
+            "this sample needs to know how often each query is asked; give sizes.",
+            code="missing-input",
+        )
     missing = [name for name in names if not sizes.get(name, 0) > 0]
     if missing:
         raise UsageError(
             f"query {missing[0]!r} has no size above 0 ({len(missing)} such queries); give one, "
-            "or leave the query out."
+            "or leave the query out.",
+            code="missing-input",
         )
     return np.array([sizes[name] for name in names], np.float64)
 
@@ -186,7 +193,9 @@ def _stratified(
     members = [np.flatnonzero(label == i) for i in range(len(_SHARES))]
     filled = sum(len(each) > 0 for each in members)
     if count < filled:
-        raise UsageError(f"{count} queries cannot be of {filled} strata; ask for more.")
+        raise UsageError(
+            f"{count} queries cannot be of {filled} strata; ask for more.", code="out-of-range"
+        )
     quota = _shared(count, [len(each) for each in members])
     chosen, chance = np.zeros(size.size, np.bool_), np.zeros(size.size)
     for own, drawn in zip(members, quota, strict=True):

@@ -53,7 +53,12 @@ class Transformer:
                 f"grade {table['grade'][row]:g} by {table['rater'][row]}{others} is not among "
                 f"those that {self.name} maps: {self._known()}; add a line for it, or mend it."
             )
-            raise InputError(problem, source=ratings.place.label, line=ratings.place.line(row))
+            raise InputError(
+                problem,
+                source=ratings.place.label,
+                line=ratings.place.line(row),
+                code="grade-outside-scale",
+            )
         mapped = table.with_columns(pl.col("grade").replace(dict(self.steps)))
         return type(ratings)(mapped, ratings.name, self.scale, ratings.place)
 
@@ -83,13 +88,15 @@ class Transformer:
                 colon, grade, becomes = "", 0.0, 0.0
             if not colon:
                 problem = f"{line.strip()!r} where 'from: to' is needed, as in 3: 1."
-                raise InputError(problem, source=name, line=number)
+                raise InputError(problem, source=name, line=number, code="invalid-syntax")
             if grade in steps:
                 problem = f"grade {grade:g} is mapped twice; keep one of the lines."
-                raise InputError(problem, source=name, line=number)
+                raise InputError(problem, source=name, line=number, code="duplicate-grade")
             steps[grade] = becomes
         if not steps:
-            raise InputError("it maps no grade; write lines such as 3: 1.", source=name)
+            raise InputError(
+                "it maps no grade; write lines such as 3: 1.", source=name, code="empty-file"
+            )
         return cls(tuple(steps.items()), name)
 
 
@@ -136,7 +143,12 @@ def refuse_outside(ratings: Ratings, scale: Scale) -> None:
             f"{scale.lowest:g} to {scale.highest:g} ({len(rows)} such ratings: {shown}); mend "
             "them, or say with a transformer what they become."
         )
-        raise InputError(problem, source=ratings.place.label, line=ratings.place.line(row))
+        raise InputError(
+            problem,
+            source=ratings.place.label,
+            line=ratings.place.line(row),
+            code="grade-outside-scale",
+        )
 
 
 def scale_of(words: str) -> Scale:
@@ -162,6 +174,7 @@ def scale_of(words: str) -> Scale:
     if not lowest < highest:
         raise UsageError(
             f"{words!r} is no scale; say {', '.join(SCALES)}, a range such as 0..3, or its grades, "
-            "as in 0,1,10,100."
+            "as in 0,1,10,100.",
+            code="unknown-scale",
         )
     return Scale(lowest, highest, tuple((each, f"{each:g}") for each in grades))

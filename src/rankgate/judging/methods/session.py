@@ -79,7 +79,9 @@ class Session:
         """
         if grade not in self.grades:
             on = ", ".join(f"{each:g}" for each in self.grades)
-            raise UsageError(f"grade {grade:g} is not on the scale ({on}).")
+            raise UsageError(
+                f"grade {grade:g} is not on the scale ({on}).", code="grade-outside-scale"
+            )
         self._keep(grade, None)
 
     def cannot_tell(self, reason: str = "") -> None:
@@ -106,7 +108,9 @@ class Session:
     def _keep(self, grade: float | None, reason: str | None) -> None:
         task = self.current
         if task is None:
-            raise UsageError("everything is rated; there is nothing to give a grade to.")
+            raise UsageError(
+                "everything is rated; there is nothing to give a grade to.", code="nothing-to-rate"
+            )
         seconds = round(self.clock() - self._shown, 3)
         self.journal.add(self._row(task, grade, reason, seconds))
         self.left.popleft()
@@ -158,7 +162,8 @@ def grades_of(scale: Scale) -> tuple[float, ...]:
     if not 0 < len(told) <= _MOST:
         raise UsageError(
             f"the scale from {scale.lowest:g} to {scale.highest:g} has no list of ten grades or "
-            "fewer; say them, as in 0,1,2,3."
+            "fewer; say them, as in 0,1,2,3.",
+            code="scale-without-grades",
         )
     return told
 

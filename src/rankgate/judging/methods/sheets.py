@@ -162,7 +162,7 @@ def _refuse_columns(sheet: Cells) -> None:
             f"no column {missing[0]} among {', '.join(filter(None, sheet.names))[:200]}; keep the "
             "sheet's first line as it was."
         )
-        raise InputError(problem, source=sheet.label, line=1)
+        raise InputError(problem, source=sheet.label, line=1, code="missing-column")
 
 
 def _scale(sheets: Sequence[Cells]) -> Scale | None:
@@ -178,7 +178,7 @@ def _scale(sheets: Sequence[Cells]) -> Scale | None:
                     f"scale {words}, and {first[0]} in {first[1]}; grades of two scales do not "
                     "go together: mend the line, or read the sheets one by one."
                 )
-                raise InputError(problem, source=each.label, line=row.line)
+                raise InputError(problem, source=each.label, line=row.line, code="mixed-scales")
     return scale_of(first[0]) if first else None
 
 
@@ -190,7 +190,9 @@ class _Reader:
     row: Row
 
     def error(self, problem: str) -> InputError:
-        return InputError(problem, source=self.sheet.label, line=self.row.line)
+        return InputError(
+            problem, source=self.sheet.label, line=self.row.line, code="invalid-sheet"
+        )
 
     def text(self, name: str) -> str:
         cell = self.row.cells.get(name)

@@ -68,7 +68,7 @@ def tasks_of(
                 f"document '{document}' of query '{query}' is in the pool and has no text here; "
                 "add it, or leave it out of the pool."
             )
-            raise InputError(problem, source=label)
+            raise InputError(problem, source=label, code="missing-text")
         told.append(Task(query, document, asked.get((query,), {}), shown.get(key, {})))
     return told
 
@@ -81,7 +81,9 @@ def _by_key(
     twice = table.filter(pl.struct(by).is_duplicated())
     if len(twice):
         shown = " ".join(str(twice[name][0]) for name in by)
-        raise InputError(f"{shown} stands twice; keep one row.", source=label)
+        raise InputError(
+            f"{shown} stands twice; keep one row.", source=label, code="duplicate-document"
+        )
     fields = [name for name in table.columns if name not in {"query_id", "doc_id"}]
     return {
         tuple(str(row[name]) for name in by): {

@@ -68,7 +68,10 @@ class Accumulator:
             UsageError: it is of other metrics.
         """
         if list(map(str, self.metrics)) != list(map(str, other.metrics)):
-            raise UsageError("accumulators of other metrics; merge those of the same.")
+            raise UsageError(
+                "accumulators of other metrics; merge those of the same.",
+                code="accumulators-differ",
+            )
         if other.parts is not None:
             self._add(other.parts)
 

@@ -133,7 +133,7 @@ class ListMetric(Metric):
             UsageError: something is needed that is not there.
         """
         for need in self.lacks(listed):
-            raise UsageError(f"{self} needs {NEEDS[need]}.")
+            raise UsageError(f"{self} needs {NEEDS[need]}.", code="missing-input")
         own = self._own()
         cut = listed.first(self.cutoff)
         return np.concatenate([self.kernel(cut.rows(block), **own) for block in blocks(cut)])

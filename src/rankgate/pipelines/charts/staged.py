@@ -34,7 +34,7 @@ def draw(told: Pipeline) -> Picture:
         if row["value"] is not None
     ]
     if not rows:
-        raise UsageError(f"no stage has a value of {told.target}.")
+        raise UsageError(f"no stage has a value of {told.target}.", code="nothing-to-draw")
     best = f"; dashed: the best order of all judged documents, {decimal(told.best)}"
     neck = f" The bottleneck is {short(told.bottleneck.stage)}." if told.bottleneck else ""
     mixed = [{**row, "what": "mix"} for row in _mixed(told, names)]

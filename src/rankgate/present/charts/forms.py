@@ -58,7 +58,9 @@ def form_of(place: str) -> str:
     """
     form = PurePath(place).suffix.lower().lstrip(".")
     if form not in FORMS:
-        raise UsageError(f"{place}: a picture's name ends in .{', .'.join(FORMS)}.")
+        raise UsageError(
+            f"{place}: a picture's name ends in .{', .'.join(FORMS)}.", code="unknown-format"
+        )
     return form
 
 
@@ -71,6 +73,7 @@ def in_text(name: str, result: Any, width: int) -> str:  # noqa: ANN401 - as abo
     found = kind(name).text
     if found is None:
         raise UsageError(
-            f"{name} has no form for the terminal; name a file with -o, such as {name}.svg."
+            f"{name} has no form for the terminal; name a file with -o, such as {name}.svg.",
+            code="binary-output",
         )
     return found(result, width)

@@ -125,7 +125,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     if len(sources) < _NEEDED:
         raise UsageError(
             f"{sources[0]}: no result; give results or a folder of them, or QRELS BASELINE "
-            "CANDIDATE."
+            "CANDIDATE.",
+            code="no-such-content",
         )
     qrels, baseline, *candidates = sources
     refuse_clashes((*sources, *beside), output)
@@ -146,14 +147,19 @@ def _refuse_options(ctx: click.Context) -> None:
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if given and name not in _OF_ALL:
             raise UsageError(
-                f"{each.opts[-1]}: results were made before; say it to the command that makes them."
+                f"{each.opts[-1]}: results were made before; say it to the command that makes "
+                "them.",
+                code="conflicting-options",
             )
 
 
 def _deliver(told: Outline, form: str, browser: str | None, output: str | None) -> None:
     if form == "pdf":
         if output is None:
-            raise UsageError("PDF is not for terminals; name a file with -o, or '-' for a pipe.")
+            raise UsageError(
+                "PDF is not for terminals; name a file with -o, or '-' for a pipe.",
+                code="binary-output",
+            )
         deliver(printed(page(told), browser), output)
         return
     ways = {"html": page, "markdown": markdown, "latex": latex, "csv": csv}

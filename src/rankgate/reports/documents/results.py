@@ -41,7 +41,7 @@ def outline(told: Results, worst: int = changes.WORST) -> Outline:
         except _DAMAGE as error:
             what = f"{type(error).__name__}: {error}".splitlines()[0]
             problem = f"a result that was damaged ({what}); write it anew."
-            raise InputError(problem, source=str(each.path)) from None
+            raise InputError(problem, source=str(each.path), code="damaged-file") from None
     first = told.results[0]
     several = len(told.results) > 1
     title = f"Results in {Path(told.place).resolve().name}" if told.place else "Results"

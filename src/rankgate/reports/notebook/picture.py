@@ -52,6 +52,8 @@ def pictured(name: str, results: Mapping[str, Callable[[], Any]]) -> Picture:
         MissingExtraError: Altair is not installed.
     """
     if name not in results:
-        raise UsageError(f"this result is drawn as {', '.join(results)}, not {name!r}.")
+        raise UsageError(
+            f"this result is drawn as {', '.join(results)}, not {name!r}.", code="unknown-picture"
+        )
     told = kind(name).draw(results[name]())
     return Picture(**{each.name: getattr(told, each.name) for each in fields(told)})

@@ -45,6 +45,8 @@ def reported(told: dict[str, Any], path: str | Path, worst: int = WORST) -> None
     """
     form = _FORMS.get(Path(path).suffix)
     if form is None:
-        raise UsageError(f"{path}: the name ends in one of {', '.join(_FORMS)}.")
+        raise UsageError(
+            f"{path}: the name ends in one of {', '.join(_FORMS)}.", code="unknown-format"
+        )
     outlined = results.outline(held(as_json.dumped(told).encode()), worst)
     save(path, form(outlined))

@@ -66,5 +66,5 @@ def convention(name: str | Convention) -> Convention:
     if name not in CONVENTIONS:
         near = get_close_matches(name, CONVENTIONS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(CONVENTIONS)}."
-        raise UsageError(f"unknown convention '{name}'; {hint}")
+        raise UsageError(f"unknown convention '{name}'; {hint}", code="unknown-convention")
     return CONVENTIONS[name]

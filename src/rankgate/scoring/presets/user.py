@@ -49,13 +49,15 @@ def read(path: str | Path) -> Convention:
         with Path(path).open("rb") as source:
             table = tomllib.load(source)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}.", source=label) from None
+        raise InputError(
+            f"cannot be read: {error.strerror}.", source=label, code="cannot-read"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"is not TOML: {error}.", source=label) from None
+        raise InputError(f"is not TOML: {error}.", source=label, code="invalid-toml") from None
     try:
         return of(table, Path(path).stem)
     except UsageError as error:
-        raise InputError(str(error), source=label) from None
+        raise InputError(str(error), source=label, code="invalid-convention") from None
 
 
 def of(table: Mapping[str, Any], name: str) -> Convention:
@@ -69,13 +71,15 @@ def of(table: Mapping[str, Any], name: str) -> Convention:
         if key not in known:
             near = get_close_matches(key, known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(known))}."
-            raise UsageError(f"unknown key '{key}'; {hint}")
+            raise UsageError(f"unknown key '{key}'; {hint}", code="unknown-key")
     for key in (*_TABLES, "spellings"):
         if not isinstance(table.get(key, {}), dict):
-            raise UsageError(f"'{key}' must be a table; write it as [{key}].")
+            raise UsageError(
+                f"'{key}' must be a table; write it as [{key}].", code="invalid-convention"
+            )
     base = table.get("base", "trec")
     if not isinstance(base, str):
-        raise UsageError("base must be the name of a convention.")
+        raise UsageError("base must be the name of a convention.", code="invalid-convention")
     how = overridden(convention(base), dict(_settings(table)))
     return replace(
         how,
@@ -95,7 +99,8 @@ def _settings(table: Mapping[str, Any]) -> list[tuple[str, Any]]:
         for metric, chosen in table.get(each, {}).items():
             if not isinstance(chosen, dict):
                 raise UsageError(
-                    f"'{each}.{metric}' must be a table; write it as [{each}.{metric}]."
+                    f"'{each}.{metric}' must be a table; write it as [{each}.{metric}].",
+                    code="invalid-convention",
                 )
             found += [(_key(metric, key), value) for key, value in chosen.items()]
     return found
@@ -108,7 +113,7 @@ def _key(metric: str, key: str) -> str:
 def _word(table: Mapping[str, Any], key: str, otherwise: str) -> str:
     value = table.get(key, otherwise)
     if not isinstance(value, str) or (key == "name" and not value.strip()):
-        raise UsageError(f"{key} must be a word.")
+        raise UsageError(f"{key} must be a word.", code="invalid-convention")
     return value
 
 
