@@ -6,17 +6,13 @@ tried) or a value written out in ``tests/scoring/test_ir_tools.py`` must be anot
 here notices stands in ``unnoticed.txt``; a choice that stands there and is noticed, or neither,
 fails. ``python tests/golden/test_choices.py`` writes the list anew. The table has rankings alone:
 what a convention chooses for metrics of lists is noticed by ``make oracle`` (``oracle/lists.py``).
-
-The table is not part of the repository: the tests are skipped where it is missing.
 """
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import defaultdict
 from dataclasses import fields, replace
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -26,13 +22,12 @@ from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.scoring import CONVENTIONS, Convention
 from rankgate.scoring.convention import WORDS
+from scoring import test_ir_tools
+from support.golden import rows
 
 HERE = Path(__file__).resolve().parent
-TABLE = HERE.parents[2] / "shared" / "golden" / "conventions.csv"
 LIST = HERE / "unnoticed.txt"
 MOST = 20  # collections of a convention that are tried for each choice
-
-pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason="the table is not beside us")
 
 PLAIN = Convention("plain")
 MAPS = ("parameters", "special")
@@ -57,11 +52,8 @@ def choices(how):
 
 def written_out():
     """By convention the values that ``test_ir_tools`` writes out."""
-    spec = spec_from_file_location("ir_tools", HERE.parent / "scoring" / "test_ir_tools.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
     found = defaultdict(list)
-    for name, metric, qrels, run, value in module.CHOICES:
+    for name, metric, qrels, run, value in test_ir_tools.CHOICES:
         found[name].append(((qrels, run), {metric: (float(value), 1e-9)}))
     return found
 
@@ -82,15 +74,12 @@ def numbers(text, sign):
 def collections():
     """By convention and collection the rows with a number, those with most metrics first."""
     found = defaultdict(lambda: defaultdict(dict))
-    if not TABLE.is_file():
-        return found
-    with TABLE.open(newline="") as lines:
-        for row in csv.DictReader(lines):
-            plain = "[" not in row["metric"] and not row["value"].startswith("error")
-            if row["reproducible"] == "yes" and plain and row["value"] != "null":
-                given = (row["qrels"], row["run"])
-                tolerance = float(row["tolerance"] or 0)
-                found[row["convention"]][given][row["metric"]] = float(row["value"]), tolerance
+    for row in rows():
+        plain = "[" not in row["metric"] and not row["value"].startswith("error")
+        if plain and row["value"] != "null":
+            given = (row["qrels"], row["run"])
+            tolerance = float(row["tolerance"] or 0)
+            found[row["convention"]][given][row["metric"]] = float(row["value"]), tolerance
     return found
 
 

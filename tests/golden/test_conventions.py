@@ -1,54 +1,27 @@
-"""What trec_eval 10, trec_eval 9 and pytrec_eval print for small inputs, number by number.
-
-The table is not part of the repository: it is sought beside it, and the tests are skipped
-where it is missing.
-"""
+"""What trec_eval 10, trec_eval 9 and pytrec_eval print for small inputs, number by number."""
 
 from __future__ import annotations
 
 import ast
-import csv
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
-from functools import cache, partial
-from pathlib import Path
+from functools import cache
 
 import numpy as np
 import pytest
 
 from rankgate.compat import pytrec_eval
 from rankgate.errors import RankgateError
-from rankgate.evaluation.evaluate import evaluate
+from rankgate.evaluation.trec_columns import columns
 from rankgate.evaluation.trec_eval import trec_eval
 from rankgate.scoring import CONVENTIONS
+from support.golden import Call, assert_rows, batches, evaluated, parsed, rows_of
 
-TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"
 CONVENTION_NAMES = ("trec", "trec9", "pytrec_eval")
 
-pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason="the table is not beside us")
-
-
-def table():
-    if not TABLE.is_file():
-        return []
-    with TABLE.open(newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["convention"] in CONVENTION_NAMES]
-    return [row for row in rows if row["reproducible"] == "yes"]
-
-
-ROWS = table()
+ROWS = rows_of(CONVENTION_NAMES)
 FILE = re.compile(r"qrels file ('(?:[^'\\]|\\.)*'); run file ('(?:[^'\\]|\\.)*')")
-
-
-def parsed(text, sign):
-    """``1:a=3,b=2;2:`` as ``{"1": [("a", "3"), ("b", "2")], "2": []}``."""
-    table = {}
-    for ranking in text.split(";") if text else []:
-        query, _, items = ranking.partition(":")
-        pairs = [item.rpartition(sign) for item in items.split(",") if item]
-        table.setdefault(query, []).extend((left, right) for left, _, right in pairs)
-    return table
 
 
 def numbers(table, kind=float):
@@ -100,27 +73,50 @@ def texts_of(row):
     ]
 
 
-def by_trec_eval(row, folder):
-    """The value of a row, read from files as trec_eval is."""
-    name, given, cut, options = told(row["metric"])
-    paths = [folder / "qrels", folder / "run"]
+@cache
+def column(word, level, te9):
+    """The column that trec_eval prints for a word."""
+    return columns([word], level=level, te9=te9)[0]
+
+
+def joined(words):
+    """The words with all cutoffs of a metric in one, as trec_eval takes them: ``P.5,10``."""
+    cutoffs = defaultdict(list)
+    for word in dict.fromkeys(words):
+        name, _, cutoff = word.partition(".")
+        cutoffs[name].append(cutoff)
+    alone = [name for name, given in cutoffs.items() if "" in given]
+    return alone + [
+        f"{name}.{','.join(filter(None, given))}" for name, given in cutoffs.items() if any(given)
+    ]
+
+
+def by_trec_eval(rows, folder):
+    """The values of rows that share files and options, read from files as trec_eval is."""
+    row = rows[0]
+    _, given, _, options = told(row["metric"])
+    paths = [folder / f"{row['id']}.{part}" for part in ("qrels", "run")]
     for path, text in zip(paths, texts_of(row), strict=True):
         path.write_bytes(text.encode())
+    level = 2 if "-l2" in options or given.get("rel") == "2" else 1
+    te9 = row["convention"] == "trec9"
+    words = {each["id"]: word_of(*told(each["metric"])[:3]) for each in rows}
     result = trec_eval(
         *paths,
-        [word_of(name, given, cut)],
+        joined(words.values()),
         complete="-c" in options.split(),
         judged_only="-J" in options or "judged_only" in given,
-        level=2 if "-l2" in options or given.get("rel") == "2" else 1,
+        level=level,
         depth=10 if "-M 10" in options else None,
-        te9=row["convention"] == "trec9",
+        te9=te9,
     )
-    return result.summary[0]
+    return {name: result.mean(column(word, level, te9).label) for name, word in words.items()}
 
 
-def by_pytrec_eval(row):
-    """The value of a row, from dictionaries or through the readers."""
-    name, given, cut, options = told(row["metric"])
+def by_pytrec_eval(rows, _):
+    """The values of rows that share dictionaries and options."""
+    row = rows[0]
+    _, given, _, options = told(row["metric"])
     if "[file" in row["metric"] or "abc" in row["run"]:
         lines = [text.splitlines(keepends=True) for text in texts_of(row)]
         qrels, run = pytrec_eval.parse_qrel(lines[0]), pytrec_eval.parse_run(lines[1])
@@ -133,24 +129,22 @@ def by_pytrec_eval(row):
             numbers(parsed(row["run"], "@"), score),
         )
     level = 2 if "relevance_level=2" in options or given.get("rel") == "2" else 1
-    judged_only = "judged_only" in given
+    words = {each["id"]: word_of(*told(each["metric"])[:3]) for each in rows}
     evaluator = pytrec_eval.RelevanceEvaluator(
-        qrels, [word_of(name, given, cut)], level, judged_only
+        qrels, joined(words.values()), level, "judged_only" in given
     )
     evaluator.evaluate(run)  # a second call is as good as the first
     found = evaluator.evaluate(run)
     if not found:
-        return "empty result"
-    values = [value for values in found.values() for value in values.values()]
-    return float(np.mean(values))
-
-
-def check(got, row):
-    if row["value"] == "empty result":
-        assert got == row["value"]
-    else:
-        want = float(row["value"])
-        assert got == pytest.approx(want, rel=0, abs=float(row["tolerance"] or 0), nan_ok=True)
+        return dict.fromkeys(words, "empty result")
+    names = {}
+    for name, word in words.items():
+        at = column(word, level, te9=True)
+        names[name] = at.label if at.label in next(iter(found.values())) else at.name
+    return {
+        name: float(np.mean([values[at] for values in found.values()]))
+        for name, at in names.items()
+    }
 
 
 REFUSALS = {
@@ -170,16 +164,30 @@ def fits_a_face(row):
 FACED = [row for row in ROWS if fits_a_face(row)]
 
 
-@pytest.mark.parametrize("row", FACED, ids=[row["id"] for row in FACED])
-def test_the_face_gives_what_the_tool_gives(row, tmp_path):
-    run = partial(by_trec_eval, row, tmp_path)
-    if row["convention"] == "pytrec_eval":
-        run = partial(by_pytrec_eval, row)
-    if row["value"].startswith("error"):
-        with pytest.raises(REFUSALS[row["value"]]):
-            run()
-    else:
-        check(run(), row)
+def options_of(row):
+    """Equal for rows of a batch that one call computes; rows that fail are called alone."""
+    name, given, cut, options = told(row["metric"])
+    fails = row["value"].startswith("error")
+    alone = fails or "[file" in row["metric"] or "=" in word_of(name, given, cut)
+    return options, given.get("rel"), "judged_only" in given, alone and row["id"]
+
+
+@pytest.mark.parametrize("batch", batches(FACED))
+def test_the_interface_gives_what_the_tool_gives(batch, tmp_path):
+    groups, got = defaultdict(list), {}
+    for row in batch:
+        groups[options_of(row)].append(row)
+    for rows in groups.values():
+        by = by_pytrec_eval if rows[0]["convention"] == "pytrec_eval" else by_trec_eval
+        if rows[0]["value"].startswith("error"):
+            with pytest.raises(REFUSALS[rows[0]["value"]]) as caught:
+                by(rows, tmp_path)
+            got[rows[0]["id"]] = caught.value
+        else:
+            got |= by(rows, tmp_path)
+    empty = [row for row in batch if row["value"] == "empty result"]
+    assert all(got[row["id"]] == "empty result" for row in empty)
+    assert_rows([row for row in batch if row not in empty], got)
 
 
 def has_own_meaning(row):
@@ -196,29 +204,23 @@ def has_own_meaning(row):
 OWN = [row for row in ROWS if has_own_meaning(row)]
 
 
-KIND = ("convention", "qrels", "run")
-
-
-@cache
-def means(kind, options):
-    """The means of all rows that share an input and options, by metric."""
-    named = [row["metric"].partition("[") for row in OWN if kind == tuple(row[k] for k in KIND)]
-    metrics = [name.strip() for name, _, inside in named if inside.removesuffix("]") == options]
-    name, qrels, run = kind
+def call(row):
+    metric, _, options = row["metric"].removesuffix("]").partition("[")
+    how = CONVENTIONS[row["convention"]]
     how = replace(
-        CONVENTIONS[name],
-        missing="zero" if "-c" in options else CONVENTIONS[name].missing,
+        how,
+        missing="zero" if "-c" in options else how.missing,
         judged_only="-J" in options,
         depth=10 if "-M 10" in options else None,
     )
-    tables = numbers(parsed(qrels, "=")), numbers(parsed(run, "@"))
-    return evaluate(*tables, metrics, how).runs[0].means
+    qrels, run = numbers(parsed(row["qrels"], "=")), numbers(parsed(row["run"], "@"))
+    return Call(qrels, run, metric.strip(), how)
 
 
-@pytest.mark.parametrize("row", OWN, ids=[row["id"] for row in OWN])
-def test_evaluate_gives_what_the_tool_gives(row):
-    metric, _, options = row["metric"].removesuffix("]").partition("[")
-    check(means(tuple(row[k] for k in KIND), options)[metric.strip()], row)
+@pytest.mark.parametrize("batch", batches(OWN))
+def test_evaluate_gives_what_the_tool_gives(batch):
+    got = evaluated({row["id"]: call(row) for row in batch})
+    assert_rows([row for row in batch if row["value"] != "empty result"], got)
 
 
 def test_no_row_is_missing():

@@ -1,23 +1,17 @@
 """Every row that a tool can be made to give again is checked by one family, or told by id.
 
 The families (``test_conventions`` and ``test_rows_*``) check the values; here the whole table
-is counted, by section and by convention, so that no row can go missing between them. The
-table is not part of the repository: the tests are skipped where it is missing.
+is counted, by section and by convention, so that no row can go missing between them.
 """
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
+from importlib import import_module
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-TABLE = HERE.parents[2] / "shared" / "golden" / "conventions.csv"
-
-pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason="the table is not beside us")
+from support import golden
 
 SECTIONS = {
     "random": 7384,
@@ -50,12 +44,9 @@ refused by us, answered otherwise."""
 
 
 def family(name):
-    """The module of a family, loaded by its path."""
+    """The module of a family."""
     file = "test_conventions" if name == "conventions" else f"test_rows_{name}"
-    spec = spec_from_file_location(f"golden_{file}", HERE / f"{file}.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return import_module(f"golden.{file}")
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +56,7 @@ def families():
 
 @pytest.fixture(scope="module")
 def rows():
-    with TABLE.open(newline="") as lines:
-        return [row for row in csv.DictReader(lines) if row["reproducible"] == "yes"]
+    return golden.rows()
 
 
 def taken(module):

@@ -1,28 +1,20 @@
-"""What ir_measures, ranx, gdeval, trectools, cwl_eval, pyNTCIREVAL and BEIR give, row by row.
-
-The table is not part of the repository: it is sought beside it, and the tests are skipped
-where it is missing.
-"""
+"""What ir_measures, ranx, gdeval, trectools, cwl_eval, pyNTCIREVAL and BEIR give, row by row."""
 
 from __future__ import annotations
 
 import ast
-import csv
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
 
-from rankgate.errors import RankgateError
-from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.catalogue import by_name
 from rankgate.metrics.names import parse
 from rankgate.scoring import CONVENTIONS
+from support.golden import Call, assert_rows, batches, evaluated, parsed, rows_of
 
-TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"
 COUNTS = {
     "ir_measures": 1031,
     "ranx": 595,
@@ -32,8 +24,6 @@ COUNTS = {
     "beir": 5,
     "gdeval": 3,
 }
-
-pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason="the table is not beside us")
 
 OUTSIDE = {
     "2.8-0059": "asks whether a document is judged for any query at all",
@@ -92,27 +82,9 @@ RESIDUALS = {
 }
 
 
-def table():
-    if not TABLE.is_file():
-        return []
-    with TABLE.open(newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["convention"] in COUNTS]
-    return [row for row in rows if row["reproducible"] == "yes"]
-
-
-ROWS = table()
+ROWS = rows_of(COUNTS)
 INSIDE = [row for row in ROWS if row["id"] not in (*OUTSIDE, *ELSEWHERE)]
 FILE = re.compile(r"qrels file ('(?:[^'\\]|\\.)*'); run file ('(?:[^'\\]|\\.)*')")
-
-
-def parsed(text, sign):
-    """``1:a=3,b=2;2:`` as ``{"1": [("a", "3"), ("b", "2")], "2": []}``."""
-    tables = {}
-    for ranking in text.split(";") if text else []:
-        query, _, items = ranking.partition(":")
-        pairs = [item.rpartition(sign) for item in items.split(",") if item]
-        tables.setdefault(query, []).extend((left, right) for left, _, right in pairs)
-    return tables
 
 
 def tables_of(row, folder):
@@ -126,7 +98,7 @@ def tables_of(row, folder):
         qrels, run = parsed(row["qrels"], "="), parsed(row["run"], "@")
         grades = {query: {doc: float(grade) for doc, grade in qrels[query]} for query in qrels}
         return grades, frame(run) if "interleaved" in row["metric"] or twice(run) else dicts(run)
-    paths = [folder / "qrels", folder / "run"]
+    paths = [folder / f"{row['id']}.{part}" for part in ("qrels", "run")]
     for path, text in zip(paths, texts, strict=True):
         path.write_bytes(text.encode())
     return paths
@@ -169,29 +141,22 @@ def gained(parameters, gains):
     return chosen
 
 
-def value_of(row, folder):
-    """What we give for a row."""
+def call(row, folder):
     metric, _, inside = row["metric"].removesuffix("]").partition("[")
     metric = metric.strip().replace("(make_comparable=True)", "")
-    query = "1" if inside == "query 1" else None
     metric = metric.replace(", average_ties=True, per_query=True", "")
     if inside == "residual":
         metric = RESIDUALS[metric]
-    scores = evaluate(*tables_of(row, folder), [metric], how_of(row, inside)).runs[0]
-    return scores.means[metric] if query is None else scores.per_query(metric)[query]
+    asked = (*tables_of(row, folder), metric, how_of(row, inside))
+    if inside == "query 1":
+        return Call(*asked, lambda scores, name: scores.per_query(name)["1"])
+    return Call(*asked)
 
 
-@pytest.mark.parametrize("row", INSIDE, ids=[row["id"] for row in INSIDE])
-def test_a_convention_gives_what_its_tool_gives(row, tmp_path):
-    if row["id"] in ANSWERED:
-        want, tolerance = ANSWERED[row["id"]][0], 1e-9
-    elif row["id"] in REFUSED or row["value"].startswith("error"):
-        with pytest.raises(RankgateError):
-            value_of(row, tmp_path)
-        return
-    else:
-        want, tolerance = float(row["value"]), float(row["tolerance"])
-    assert value_of(row, tmp_path) == pytest.approx(want, rel=0, abs=tolerance, nan_ok=True)
+@pytest.mark.parametrize("batch", batches(INSIDE))
+def test_the_convention_gives_what_the_tool_gives(batch, tmp_path):
+    ours = {name: value for name, (value, _) in ANSWERED.items()}
+    assert_rows(batch, evaluated({row["id"]: call(row, tmp_path) for row in batch}), ours, REFUSED)
 
 
 def test_no_row_is_missing():

@@ -1,54 +1,34 @@
-"""What scikit-learn, torchmetrics, rax, allRank and LensKit compute for small inputs.
-
-The table is not part of the repository: it is sought beside it, and the tests are skipped
-where it is missing.
-"""
+"""What scikit-learn, torchmetrics, rax, allRank and LensKit compute for small inputs."""
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rankgate.errors import RankgateError
-from rankgate.evaluation.evaluate import evaluate
 from rankgate.scoring import CONVENTIONS
+from support.golden import Call, assert_rows, batches, evaluated, parsed, rows_of
 
-TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"
 COUNTS = {"lenskit": 447, "torchmetrics": 417, "rax": 278, "sklearn": 230, "allrank": 7}
 ELSEWHERE = (
     "2.10-0008",  # entropy of what was recommended, in nats: no judgments
     "2.10-0009",  # the same in bits
 )
 
-pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason="the table is not beside us")
 
-
-def table():
-    if not TABLE.is_file():
-        return []
-    with TABLE.open(newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["reproducible"] == "yes"]
-    return [row for row in rows if row["convention"] in {*COUNTS, "xgboost", "formula"}]
-
-
-ALL = table()
+ALL = rows_of({*COUNTS, "xgboost", "formula"})
 ROWS = [row for row in ALL if row["id"] not in ELSEWHERE]
 
 
 def numbers(text, sign):
     """``1:a=3,b=2;2:`` as ``{"1": {"a": 3.0, "b": 2.0}, "2": {}}``."""
-    read = {}
-    for ranking in text.split(";") if text else []:
-        query, _, items = ranking.partition(":")
-        pairs = [item.rpartition(sign) for item in items.split(",") if item]
-        # rax takes a score of minus infinity as not retrieved; a run says so by leaving it out
-        read[query] = {name: float(value) for name, _, value in pairs if value != "-inf"}
-    return read
+    # rax takes a score of minus infinity as not retrieved; a run says so by leaving it out
+    return {
+        query: {name: float(value) for name, value in pairs if value != "-inf"}
+        for query, pairs in parsed(text, sign).items()
+    }
 
 
 FILLED = {"neg": {"without_relevant": 0.0}, "pos": {"without_relevant": 1.0}}
@@ -73,27 +53,25 @@ def told(row):
     return name, how, option.removeprefix("query ") if option.startswith("query") else ""
 
 
-def value(row):
-    """The mean over all queries, as whoever calls a function query by query forms it."""
+def mean_of_lists(scores, metric):
+    """LensKit's mean: a list without a value leaves the mean of the lists without one."""
+    values = scores.per_query(metric).values()
+    return float(np.mean([np.nan if each is None else each for each in values]))
+
+
+def call(row):
     metric, how, query = told(row)
-    scores = evaluate(numbers(row["qrels"], "="), numbers(row["run"], "@"), metric, how).runs[0]
-    values = scores.per_query(metric)
+    tables = numbers(row["qrels"], "="), numbers(row["run"], "@")
     if query:
-        return values[query]
-    if how.name == "lenskit":  # a list without a value leaves the mean of the lists without one
-        return float(np.mean([np.nan if each is None else each for each in values.values()]))
-    return scores.means[metric]
+        return Call(*tables, metric, how, lambda scores, name: scores.per_query(name)[query])
+    if how.name == "lenskit":
+        return Call(*tables, metric, how, mean_of_lists)
+    return Call(*tables, metric, how)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
-def test_a_row_has_the_value_of_the_tool(row):
-    if row["value"].startswith("error"):
-        with pytest.raises(RankgateError):
-            value(row)
-    else:
-        want = float(row["value"])
-        tolerance = float(row["tolerance"])
-        assert value(row) == pytest.approx(want, rel=0, abs=tolerance, nan_ok=True)
+@pytest.mark.parametrize("batch", batches(ROWS))
+def test_the_convention_gives_what_the_tool_gives(batch):
+    assert_rows(batch, evaluated({row["id"]: call(row) for row in batch}))
 
 
 def test_no_row_is_missing():

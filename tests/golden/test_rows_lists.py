@@ -5,10 +5,8 @@ Their families name them as ``ELSEWHERE``; here each is computed from the row it
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -25,23 +23,19 @@ from rankgate.metrics.names import parse
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.lists import listed
 from rankgate.stats.paired import student
-
-TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"
-
-pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason="the table is not beside us")
-
+from support.golden import rows
 
 EACH = replace(CONVENTIONS["trec"], duplicates="each")  # RecBole's example shows an item twice
 
 
 def run_of(row):
     """The run of a row: a frame, as an item may stand in a list twice."""
-    rows = []
+    found = []
     for ranking in row["run"].split(";"):
         query, _, items = ranking.partition(":")
         pairs = (item.rpartition("@") for item in items.split(","))
-        rows += [(query, doc, float(score)) for doc, _, score in pairs]
-    return pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+        found += [(query, doc, float(score)) for doc, _, score in pairs]
+    return pl.DataFrame(found, schema=["query_id", "doc_id", "score"], orient="row")
 
 
 def lists(row, catalogue):
@@ -89,14 +83,7 @@ OTHERWISE = {
 """Rows where the tool errs, and what we give."""
 
 
-def table():
-    if not TABLE.is_file():
-        return []
-    with TABLE.open(newline="") as lines:
-        return [row for row in csv.DictReader(lines) if row["id"] in COMPUTED]
-
-
-ROWS = table()
+ROWS = [row for row in rows() if row["id"] in COMPUTED]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])

@@ -1,24 +1,13 @@
-"""What ten products and five documents compute for small inputs, number by number.
-
-The table is not part of the repository: it is sought beside it, and the tests are skipped
-where it is missing.
-"""
+"""What ten products and five documents compute for small inputs, number by number."""
 
 from __future__ import annotations
 
-import csv
-import math
 from collections import Counter
-from pathlib import Path
 
 import polars as pl
 import pytest
 
-from rankgate.evaluation.evaluate import evaluate
-
-TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"
-
-pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason="the table is not beside us")
+from support.golden import Call, assert_rows, batches, evaluated, parsed, rows_of
 
 ROWS_OF = {
     "quepid": 96,
@@ -46,31 +35,16 @@ SPELLED = {
 }
 
 
-def table():
-    if not TABLE.is_file():
-        return []
-    with TABLE.open(newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["convention"] in ROWS_OF]
-    return [row for row in rows if row["reproducible"] == "yes"]
-
-
-ROWS = table()
+ROWS = rows_of(ROWS_OF)
 HERE = [row for row in ROWS if row["id"] not in (*OUTSIDE, *ELSEWHERE)]
-
-
-def parsed(text, sign):
-    """``1:a=3,b=2;2:`` as ``{"1": [("a", "3"), ("b", "2")], "2": []}``."""
-    tables = {}
-    for ranking in text.split(";"):
-        query, _, items = ranking.partition(":")
-        pairs = [item.rpartition(sign) for item in items.split(",") if item]
-        tables[query] = [(name, number) for name, _, number in pairs if number != "null"]
-    return tables
 
 
 def judgments(row):
     tables = parsed(row["qrels"], "=")
-    return {query: {name: float(grade) for name, grade in tables[query]} for query in tables}
+    return {
+        query: {name: float(grade) for name, grade in pairs if grade != "null"}
+        for query, pairs in tables.items()
+    }
 
 
 def ranking(row):
@@ -83,15 +57,17 @@ def ranking(row):
     return pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
 
 
-@pytest.mark.parametrize("row", HERE, ids=[row["id"] for row in HERE])
-def test_the_convention_gives_what_the_tool_gives(row):
+def call(row):
     qrels, run = judgments(row), ranking(row)
     if row["metric"].startswith("IDCG"):
         run = qrels
     name = SPELLED.get(row["metric"], row["metric"].removesuffix(" [corrected]"))
-    (got,) = evaluate(qrels, run, name, row["convention"]).runs[0].means.values()
-    want = math.nan if row["value"] == "null" else float(row["value"])
-    assert got == pytest.approx(want, rel=0, abs=float(row["tolerance"] or 0), nan_ok=True)
+    return Call(qrels, run, name, row["convention"])
+
+
+@pytest.mark.parametrize("batch", batches(HERE))
+def test_the_convention_gives_what_the_tool_gives(batch):
+    assert_rows(batch, evaluated({row["id"]: call(row) for row in batch}))
 
 
 def test_no_row_is_missing():

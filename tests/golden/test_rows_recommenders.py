@@ -1,25 +1,17 @@
-"""What libraries for recommender systems, and rankeval, compute for small inputs, row by row.
-
-The table is not part of the repository: it is sought beside it, and the tests are skipped
-where it is missing.
-"""
+"""What libraries for recommender systems, and rankeval, compute for small inputs, row by row."""
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 
 import polars as pl
 import pytest
 
-from rankgate.evaluation.evaluate import evaluate
 from rankgate.scoring import CONVENTIONS
+from support.golden import Call, assert_rows, batches, evaluated, parsed, rows_of
 
-TABLE = Path(__file__).resolve().parents[3] / "shared" / "golden" / "conventions.csv"
 NAMES = ("recommenders", "recbole", "recmetrics", "rexmex", "elliot", "recpack", "rankeval")
 
 ELSEWHERE = (
@@ -34,34 +26,20 @@ ANSWERED = {
 }
 """Rows on which the tool crashes, and what we answer."""
 
-pytestmark = pytest.mark.skipif(not TABLE.is_file(), reason="the table is not beside us")
 
-
-def table():
-    if not TABLE.is_file():
-        return []
-    with TABLE.open(newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["convention"] in NAMES]
-    return [row for row in rows if row["reproducible"] == "yes"]
-
-
-ROWS = table()
+ROWS = rows_of(NAMES)
 INSIDE = [row for row in ROWS if row["id"] not in ELSEWHERE]
 
 
-def parsed(text, sign):
+def numbers(text, sign):
     """``1:a=3,b=2;2:`` as ``{"1": [("a", 3.0), ("b", 2.0)], "2": []}``."""
-    found = {}
-    for ranking in text.split(";") if text else []:
-        query, _, items = ranking.partition(":")
-        pairs = [item.rpartition(sign) for item in items.split(",") if item]
-        found.setdefault(query, []).extend((left, float(right)) for left, _, right in pairs)
-    return found
+    tables = parsed(text, sign)
+    return {query: [(name, float(value)) for name, value in tables[query]] for query in tables}
 
 
 def run_of(text):
     """A run as a dictionary, or as a frame where a document stands in it twice."""
-    rankings = parsed(text, "@")
+    rankings = numbers(text, "@")
     plain = {query: dict(pairs) for query, pairs in rankings.items()}
     if all(len(plain[query]) == len(pairs) for query, pairs in rankings.items()):
         return plain
@@ -102,22 +80,21 @@ def plain(how, metric):
     return how, metric
 
 
-@cache
-def value(name, metric, qrels, run):
-    how, word = OPTIONS.get(name, plain)(CONVENTIONS[name], metric)
-    judgments = {query: dict(pairs) for query, pairs in parsed(qrels, "=").items()}
-    return evaluate(judgments, run_of(run), word, how).runs[0].means[word]
+def call(row):
+    name = row["convention"]
+    how, word = OPTIONS.get(name, plain)(CONVENTIONS[name], row["metric"])
+    judgments = {query: dict(pairs) for query, pairs in numbers(row["qrels"], "=").items()}
+    return Call(judgments, run_of(row["run"]), word, how)
 
 
-@pytest.mark.parametrize("row", INSIDE, ids=[row["id"] for row in INSIDE])
-def test_a_row_is_what_the_tool_gives(row):
-    got = value(*(row[k] for k in ("convention", "metric", "qrels", "run")))
-    if row["id"] in ANSWERED:
-        assert row["value"].startswith("error")
-        assert got == ANSWERED[row["id"]]
-    else:
-        want, tolerance = float(row["value"]), float(row["tolerance"] or 0)
-        assert got == pytest.approx(want, rel=0, abs=tolerance, nan_ok=True)
+@pytest.mark.parametrize("batch", batches(INSIDE))
+def test_the_convention_gives_what_the_tool_gives(batch):
+    assert_rows(batch, evaluated({row["id"]: call(row) for row in batch}), ANSWERED)
+
+
+def test_the_tool_fails_where_we_answer():
+    values = {row["id"]: row["value"] for row in ROWS}
+    assert all(values[each].startswith("error") for each in ANSWERED)
 
 
 def test_no_row_is_missing():
