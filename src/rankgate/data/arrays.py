@@ -162,7 +162,7 @@ def _run(table: pl.DataFrame, users: Ids, name: str) -> Run:
     def pieces() -> Iterator[pl.DataFrame]:
         yield ranked
 
-    return Run(name, pieces, queries=states if len(empty) else None, place=place)
+    return Run(name, pieces, queries=states if len(empty) else None, place=place, ordered=False)
 
 
 def _dense(table: Any, name: str) -> NDArray[np.float64]:  # noqa: ANN401 - any array

@@ -73,7 +73,8 @@ def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:  # n
         yield from (shaped(piece, "score", label).collect() for piece in _slices(rows))
 
     known = queries if empty else None
-    return Run(name, pieces, rankings=rankings, queries=known, place=Place(label))
+    place = Place(label)
+    return Run(name, pieces, rankings=rankings, queries=known, place=place, ordered=False)
 
 
 def _ranked(table: Any, label: str) -> pl.DataFrame:  # noqa: ANN401

@@ -49,11 +49,13 @@ class Batch:
         frame: ``query_id``, ``doc_id``, ``score`` in file order.
         pairs: ``(n,)``, a hash of the query and document of each row.
         starts: ``(T,)``, where each query's rows begin, or None where they stand apart.
+        ordered: as of the run.
     """
 
     frame: pl.DataFrame
     pairs: NDArray[np.uint64]
     starts: NDArray[np.int64] | None = None
+    ordered: bool = True
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class Run:
         rankings: the same as a dictionary, where it is one; quicker to score than its rows.
         queries: what is known of each query: ``query_id``, ``state`` and more.
         place: where the rows come from.
+        ordered: whether the order of rows is a ranking, as in a file that a system wrote; rows
+            of a matrix, a frame or a dictionary of scores stand in any order.
     """
 
     name: str
@@ -76,6 +80,7 @@ class Run:
     rankings: Rankings | None = None
     queries: pl.DataFrame | None = None
     place: Place = field(default=Place("run"))
+    ordered: bool = True
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -123,17 +128,19 @@ class Run:
             starts = starts[: np.searchsorted(starts, end)]
             if not seen.add(batch["query_id"].gather(starts).hash().to_numpy()):
                 raise ScatteredError
-            yield self._checked(Batch(batch, pairs_of(batch, starts), starts), duplicates, row)
+            whole = Batch(batch, pairs_of(batch, starts), starts, self.ordered)
+            yield self._checked(whole, duplicates, row)
             row += end
         self._refuse_nothing(row)
 
     def whole(self, duplicates: Duplicates = "error") -> Batch:
         """All rows as one batch, wherever the rows of a query stand."""
         if duplicates == "error":
-            return Batch(self.table, pairs_of(self.table))
+            return Batch(self.table, pairs_of(self.table), ordered=self.ordered)
         frame = pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(self.pieces())])
         self._refuse_nothing(len(frame))
-        return self._checked(Batch(frame, pairs_of(frame)), duplicates, 0)
+        whole = Batch(frame, pairs_of(frame), ordered=self.ordered)
+        return self._checked(whole, duplicates, 0)
 
     def together(self) -> Run:
         """The same run with the rows of each query together, in memory."""
@@ -173,10 +180,10 @@ class Run:
             pair = ["query_id", "doc_id"]
             if duplicates == "place":
                 frame = batch.frame.with_columns(_renamed(pl.struct(pair).is_first_distinct()))
-                return Batch(frame, pairs_of(frame, batch.starts), batch.starts)
+                return replace(batch, frame=frame, pairs=pairs_of(frame, batch.starts))
             frame = batch.frame.unique(pair, keep=duplicates, maintain_order=True)
             starts = None if batch.starts is None else starts_of(frame["query_id"])
-            return Batch(frame, pairs_of(frame, starts), starts)
+            return replace(batch, frame=frame, pairs=pairs_of(frame, starts), starts=starts)
         return batch
 
     def _refuse_nothing(self, rows: int) -> None:

@@ -32,6 +32,8 @@ class Counts:
         unknown_queries: queries of the run without judgments; they are left out.
         ties_broken: groups of equal scores within a query evaluated.
         judged_at: share of judged documents among the first k, mean over queries, by k.
+        against_scores: queries ranked by the order of rows in the file, as the convention says,
+            where scores would rank them otherwise.
     """
 
     queries: int
@@ -41,11 +43,15 @@ class Counts:
     unknown_queries: int
     ties_broken: int
     judged_at: Mapping[int, float] = field(default_factory=dict)
+    against_scores: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; the cutoffs of ``judged_at`` become strings, as JSON needs."""
         shares = {str(k): share for k, share in self.judged_at.items()}
-        return {**asdict(self), "judged_at": shares}
+        told = {**asdict(self), "judged_at": shares}
+        if not self.against_scores:
+            del told["against_scores"]
+        return told
 
 
 @dataclass(frozen=True)

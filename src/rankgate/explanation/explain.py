@@ -98,12 +98,15 @@ def explain(
     _refuse_unknown(query, index, judgments)
     scores = score(index, rankings, chosen, rules)
     mine, nothing = pl.col("query_id") == query, pl.DataFrame(schema=SCHEMA)
+    frame = pl.concat([nothing, *(piece.filter(mine) for piece in rankings.pieces())])
+    if rules.for_metric(one).order == "file" and not rankings.ordered:
+        frame = frame.sort("score", descending=True, maintain_order=True)
     case = _Case(
         query_id=query,
         label=label,
         metric=one,
         how=rules,
-        frame=pl.concat([nothing, *(piece.filter(mine) for piece in rankings.pieces())]),
+        frame=frame,
         judged=judgments.table.select("query_id", "doc_id", "grade").filter(mine),
         depth=depth,
     )

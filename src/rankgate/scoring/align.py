@@ -35,6 +35,7 @@ class Aligned:
         row: ``(m,)``, the row of the batch.
         ties: groups of equal scores among all documents retrieved.
         unknown: queries without judgments, left out.
+        against_scores: queries whose rows rank them, and not in the order of their scores.
     """
 
     codes: NDArray[np.int64]
@@ -48,6 +49,7 @@ class Aligned:
     row: NDArray[np.int64]
     ties: int = 0
     unknown: int = 0
+    against_scores: int = 0
 
     def take(self, rows: NDArray[np.bool_]) -> Aligned:
         """The same queries with some of the rows."""
@@ -73,6 +75,7 @@ class Met:
         unknown: queries without judgments, left out.
         judgment: ``(m,)``, where each judgment stands in the index, as ``meet`` found them.
         retrieved: ``(T,)``, how many documents each query has; None where these are all of them.
+        ordered: whether the order of rows is a ranking; if not, only scores rank them.
     """
 
     scores: NDArray[np.float64]
@@ -85,6 +88,7 @@ class Met:
     unknown: int
     judgment: NDArray[np.int64]
     retrieved: NDArray[np.int64] | None = None
+    ordered: bool = True
 
 
 def meet(batch: Batch, index: Index) -> Met:
@@ -101,6 +105,7 @@ def meet(batch: Batch, index: Index) -> Met:
         mine.rows,
         mine.unknown,
         judgment,
+        ordered=batch.ordered,
     )
 
 
@@ -111,7 +116,7 @@ def laid_out(met: Met, how: Alignment) -> tuple[Met, Order]:
     if how.absent is not None:
         met = _only(met, met.scores != how.absent)
     scores: NDArray[np.floating] = met.scores
-    if how.order == "file":
+    if how.order == "file" and met.ordered:
         scores = -np.arange(len(scores), dtype=np.float64)
     elif how.precision == "float32":
         with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
@@ -124,7 +129,7 @@ def align(met: Met, how: Alignment) -> Aligned:
     everything = met
     met, placed = laid_out(met, how)
     owner = met.owner[met.row]
-    stand = ranks(placed, met.row, owner, met.doc_ids, how.ties)
+    stand = ranks(placed, met.row, owner, met.doc_ids, how.tie_order)
     by = np.argsort(owner * (len(met.scores) + 1) + stand.rank, kind="stable")
     retrieved = _counts(met)
     in_run = retrieved if met is everything else _counts(everything)  # even if none of it counts
@@ -140,8 +145,15 @@ def align(met: Met, how: Alignment) -> Aligned:
         row=met.row[by] if met.rows is None else met.rows[met.row[by]],
         ties=placed.ties,
         unknown=met.unknown,
+        against_scores=_against_scores(met) if how.order == "file" and met.ordered else 0,
     )
     return limited(aligned, how)
+
+
+def _against_scores(met: Met) -> int:
+    """Queries in which a row has a greater score than the row before it."""
+    rising = (met.scores[1:] > met.scores[:-1]) & (met.owner[1:] == met.owner[:-1])
+    return len(np.unique(met.owner[1:][rising]))
 
 
 def _counts(met: Met) -> NDArray[np.int64]:

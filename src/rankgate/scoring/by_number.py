@@ -74,7 +74,7 @@ def score_by_number(
 
 def depth_of(jobs: Sequence[Job], how: Alignment) -> int | None:
     """How far rankings have to be looked at; None is to their end."""
-    if how.order == "file" or how.judged_only or any("no_hit" in job.how.forced for job in jobs):
+    if how.judged_only or any("no_hit" in job.how.forced for job in jobs):
         return None
     cuts = [dict(job.metric.given).get("cutoff") for job in jobs if _is_near(job)]
     known = [cut for cut in cuts if isinstance(cut, int)]

@@ -95,7 +95,7 @@ def _shown(met: Met, how: Alignment, cutoff: int | None) -> NDArray[np.int64]:
     kept, placed = laid_out(replace(met, rows=None), how)
     rows = _near(placed, kept.owner, cutoff)
     if cutoff is not None:
-        stand = ranks(placed, rows, kept.owner[rows], kept.doc_ids, how.ties)
+        stand = ranks(placed, rows, kept.owner[rows], kept.doc_ids, how.tie_order)
         rows = rows[stand.rank <= cutoff]
     return rows if kept.rows is None else kept.rows[rows]
 

@@ -31,7 +31,9 @@ class Alignment:
     """How a ranking is formed from rows: the part of a convention that acts before any metric.
 
     Attributes:
-        order: documents stand by falling score, or as they stand in the file.
+        order: documents stand by falling score, or as they stand in the file. Matrices, frames
+            and dictionaries of scores have no such order: their documents stand by falling score
+            in either case, and by their rows where scores are equal.
         ties: the order of documents with equal scores; ids compare by their bytes.
         precision: scores are compared in this type, so that near scores may be equal.
         above: a document counts as retrieved only with a score above this; None is any score.
@@ -48,6 +50,11 @@ class Alignment:
     absent: float | None = None
     depth: int | None = None
     judged_only: bool = False
+
+    @property
+    def tie_order(self) -> Ties:
+        """The order of equal scores; under file order only rows without an order have any."""
+        return "file_order" if self.order == "file" else self.ties
 
 
 @dataclass(frozen=True)

@@ -114,10 +114,10 @@ def _part(batch: Batch, names: Growing, how: Convention, depth: int) -> _Part:
     rows = np.arange(len(owner))
     every = Met(
         batch.frame["score"].to_numpy(), batch.frame["doc_id"], owner, np.arange(len(heads)),
-        rows, np.zeros(len(rows)), None, 0, rows,
+        rows, np.zeros(len(rows)), None, 0, rows, ordered=batch.ordered,
     )  # fmt: skip
     counted, order = laid_out(every, how.alignment)
-    rank = ranks(order, counted.row, counted.owner, counted.doc_ids, how.ties).rank
+    rank = ranks(order, counted.row, counted.owner, counted.doc_ids, how.alignment.tie_order).rank
     top = np.flatnonzero(rank <= (depth if how.depth is None else min(depth, how.depth)))
     items = np.full((len(heads), int(rank[top].max(initial=1))), NONE, np.int32)
     whole = len(top) == len(batch.frame)

@@ -198,6 +198,7 @@ def summed_up(
         without_relevant=int(facts.lacking[counted].sum()),
         unknown_queries=facts.unknown,
         ties_broken=facts.ties,
+        against_scores=facts.against_scores,
         judged_at={k: float(share.mean()) if len(share) else np.nan for k, share in shares.items()},
     )
     query_ids = index.query_ids.filter(pl.Series(counted))

@@ -179,7 +179,7 @@ def _of_scores(
     row, judgment = _met(owner, item, wanted, source)
     met = Met(
         found.score[rows], _Names(source.items, item), owner, wanted.codes, row,
-        wanted.grade[judgment], None, 0, judgment, found.retrieved[known],
+        wanted.grade[judgment], None, 0, judgment, found.retrieved[known], ordered=False,
     )  # fmt: skip
     return align(met, replace(how, above=None, absent=None))  # as `best_of` has seen to
 
@@ -236,7 +236,7 @@ def tops_by_number(
 
     Arguments as of `aligned_blocks`; a depth of None is whole lists.
     """
-    queries, far = index.places_of(source.users), depth if how.order == "score" else None
+    queries = index.places_of(source.users)
     out = np.full((len(index.query_ids), 1), NOWHERE)
     for rows in blocks(source):
         known = queries[rows] >= 0
@@ -244,7 +244,7 @@ def tops_by_number(
         if isinstance(source, Padded) and _stands(source, how, seen):
             part = source.lists(rows)[known][:, : how.depth]
         else:
-            part = _ranked(source, best_of(source, rows, how, far, seen), known, how)
+            part = _ranked(source, best_of(source, rows, how, depth, seen), known, how)
         part = part[:, :depth]
         if part.shape[1] > out.shape[1]:
             wider = part.shape[1] - out.shape[1]
@@ -260,7 +260,7 @@ def _ranked(source: Source, found: Best, known: NDArray[np.bool_], how: Alignmen
     users, every = int(known.sum()), np.arange(len(item))
     met = Met(
         found.score[rows], _Names(source.items, item), owner, np.arange(users), every,
-        every.astype(np.float64), None, 0, every,
+        every.astype(np.float64), None, 0, every, ordered=False,
     )  # fmt: skip
     placed = align(met, replace(how, above=None, absent=None, judged_only=False))
     out = np.full((users, int(placed.rank.max(initial=1))), NOWHERE)

@@ -91,6 +91,7 @@ class Facts:
     shares: dict[int, NDArray[np.float64]]
     ties: int = 0
     unknown: int = 0
+    against_scores: int = 0
 
     @classmethod
     def of(cls, T: int, cutoffs: Sequence[int]) -> Facts:
@@ -102,6 +103,7 @@ class Facts:
         """Note some queries."""
         self.ties += aligned.ties
         self.unknown += aligned.unknown
+        self.against_scores += aligned.against_scores
         self.present[aligned.codes] |= aligned.present
         self.retrieved[aligned.codes] = aligned.retrieved
         for k, share in self.shares.items():

@@ -35,7 +35,7 @@ def render(result: Evaluation, form: str, *, per_query: bool = False) -> str:
 
 
 def _text(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001 - as every form takes it
-    foot = "\n".join([rules(result), *sampled(result)])
+    foot = "\n".join([rules(result), *notices(result)])
     parts = [as_text.fitted(means(result)), as_text.fitted(counts(result)), foot]
     if per_query:
         named = zip(result.runs, queries(result), strict=True)
@@ -46,7 +46,7 @@ def _text(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001 - as ever
 
 def _markdown(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
     parts = [as_markdown.table(means(result)), as_markdown.table(counts(result))]
-    parts += [as_markdown.escaped(line) for line in (rules(result), *sampled(result))]
+    parts += [as_markdown.escaped(line) for line in (rules(result), *notices(result))]
     if per_query:
         for run, grid in zip(result.runs, queries(result), strict=True):
             parts += [f"**{as_markdown.escaped(run.run)}**", as_markdown.table(grid)]
@@ -55,7 +55,7 @@ def _markdown(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
 
 def _latex(result: Evaluation, per_query: bool) -> str:  # noqa: FBT001
     counted = counts(result).flat
-    lines = [rules(result), *sampled(result)]
+    lines = [rules(result), *notices(result)]
     for name, *cells in counted.rows:
         named = zip(counted.head[1:], cells, strict=True)
         told = ", ".join(f"{head} {cell}" for head, cell in named)
@@ -144,6 +144,19 @@ def rules(result: Evaluation) -> str:
     """Whose judgments and whose rules stand behind the numbers, in a line."""
     name, digits = result.convention["name"], result.convention["hash"]
     return f"judgments {printable(result.qrels)}, convention {name} ({digits})"
+
+
+def notices(result: Evaluation) -> list[str]:
+    """What a reader must know of the numbers, a line each."""
+    lines = sampled(result)
+    for run in result.runs:
+        if count := run.counts.against_scores:
+            lines.append(
+                f"{printable(run.run)}: {count} of {run.counts.queries} queries are ranked by the "
+                f"order of their rows, as {result.convention['name']} does, and their scores say "
+                "otherwise; sort the file by score if the order means nothing"
+            )
+    return lines
 
 
 def sampled(result: Evaluation) -> list[str]:

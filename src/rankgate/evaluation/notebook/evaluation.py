@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.evaluation.documents.evaluation import counts, means, rules, sampled
+from rankgate.evaluation.documents.evaluation import counts, means, notices, rules
 from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.evaluation.evaluate import Evaluation as BaseEvaluation
 from rankgate.evaluation.evaluate import evaluate as service_evaluate
@@ -85,7 +85,7 @@ class Evaluation(BaseEvaluation, Reported):
         return (
             as_html.table(means(self))
             + as_html.table(counts(self))
-            + "".join(map(as_html.paragraph, (rules(self), *sampled(self))))
+            + "".join(map(as_html.paragraph, (rules(self), *notices(self))))
         )
 
 

@@ -1,0 +1,121 @@
+"""Scores in memory have no file order: every convention ranks them by score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from scipy import sparse
+
+import rankgate
+from rankgate.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BY_FILE_ORDER = ("lenskit", "ntcir", "recmetrics", "rexmex")
+METRIC = "P@10"
+USERS, ITEMS = 60, 80
+
+
+def world() -> tuple[np.ndarray, np.ndarray]:
+    """Scores that know something of the labels; no two scores of a user are equal."""
+    rng = np.random.default_rng(5)
+    labels = (rng.random((USERS, ITEMS)) < 0.1).astype(float)
+    return labels, labels + rng.normal(0, 0.5, (USERS, ITEMS))
+
+
+def expected() -> float:
+    """The same by NumPy alone."""
+    labels, scores = world()
+    best = np.argsort(-scores, axis=1)[:, :10]
+    return float(np.take_along_axis(labels, best, 1).mean())
+
+
+def forms() -> dict[str, object]:
+    _, scores = world()
+    users, items = (each.ravel() for each in np.indices(scores.shape))
+    rows = {"user": users.astype(str), "item": items.astype(str), "score": scores.ravel()}
+    frame = pl.DataFrame(rows)
+    ranked = np.argsort(-scores, axis=1)
+    return {
+        "matrix": scores,
+        "sparse": sparse.csr_matrix(scores),
+        "frame": frame,
+        "shuffled": frame.sample(fraction=1, shuffle=True, seed=1),
+        "frame of ranks": frame.select("user", "item").with_columns(
+            rank=pl.Series(1 + np.argsort(ranked, axis=1).ravel())
+        ),
+        "pandas": frame.to_pandas(),
+        "dictionary": {
+            str(user): {str(item): score for item, score in enumerate(row)}
+            for user, row in enumerate(scores.tolist())
+        },
+        "lists": {str(user): [str(i) for i in row] for user, row in enumerate(ranked.tolist())},
+        "padded": rankgate.Lists(ranked),
+        "padded with scores": rankgate.Lists(
+            np.broadcast_to(np.arange(ITEMS), scores.shape), values=scores
+        ),
+    }
+
+
+@pytest.mark.parametrize("convention", BY_FILE_ORDER)
+@pytest.mark.parametrize("form", list(forms()))
+def test_scores_in_memory_rank_by_score(convention: str, form: str) -> None:
+    labels, _ = world()
+    result = rankgate.evaluate(labels, forms()[form], [METRIC], convention=convention)
+    assert result.means[METRIC][0] == pytest.approx(expected(), abs=1e-4)
+
+
+@pytest.mark.parametrize("form", ["matrix", "shuffled", "dictionary", "padded with scores"])
+def test_list_metrics_see_the_same_lists(form: str) -> None:
+    labels, _ = world()
+    names = ["Coverage@3", "Gini@3", "Entropy@3"]
+    values = [
+        [rankgate.evaluate(labels, forms()[each], names, convention="lenskit").means[name][0]
+         for name in names]
+        for each in (form, "lists")
+    ]  # fmt: skip
+    assert values[0] == pytest.approx(values[1])
+
+
+def test_a_file_ranks_by_its_rows(tmp_path: Path) -> None:
+    run = tmp_path / "model.run"
+    run.write_text("u Q0 bad 1 0.1 m\nu Q0 good 2 0.9 m\n")
+    value = rankgate.evaluate({"u": {"good"}}, run, ["RR"], convention="lenskit").means["RR"][0]
+    assert value == 0.5
+
+
+def test_equal_scores_stand_in_the_order_of_rows() -> None:
+    frame = pl.DataFrame({"user": ["u"] * 3, "item": ["a", "c", "b"], "score": [1.0, 2.0, 2.0]})
+    for item, wanted in (("c", 1), ("b", 1 / 2), ("a", 1 / 3)):
+        result = rankgate.evaluate({"u": {item}}, frame, ["RR"], convention="lenskit")
+        assert result.means["RR"][0] == pytest.approx(wanted)
+
+
+def test_explain_shows_the_same_ranking() -> None:
+    frame = pl.DataFrame({"user": ["u"] * 2, "item": ["bad", "good"], "score": [0.1, 0.9]})
+    told = rankgate.explain({"u": {"good": 1}}, frame, "u", "RR", convention="lenskit")
+    assert told.value == 1.0
+
+
+def test_rows_against_the_scores_are_counted(tmp_path: Path) -> None:
+    run = tmp_path / "model.run"
+    run.write_text("u Q0 bad 1 0.1 m\nu Q0 good 2 0.9 m\nv Q0 x 1 2 m\nv Q0 y 2 1 m\n")
+    qrels = {"u": {"good"}, "v": {"x"}}
+    by_rows = rankgate.evaluate(qrels, run, ["RR"], convention="lenskit")
+    by_score = rankgate.evaluate(qrels, run, ["RR"], convention="trec")
+    assert by_rows.to_dict()["runs"][0]["counts"]["against_scores"] == 1
+    assert "against_scores" not in by_score.to_dict()["runs"][0]["counts"]
+
+
+def test_the_command_says_so(tmp_path: Path) -> None:
+    run, qrels = tmp_path / "model.run", tmp_path / "test.qrels"
+    run.write_text("u Q0 bad 1 0.1 m\nu Q0 good 2 0.9 m\n")
+    qrels.write_text("u 0 good 1\n")
+    arguments = ["eval", str(qrels), str(run), "-m", "RR", "--convention", "rexmex"]
+    result = CliRunner().invoke(main, arguments)
+    assert "1 of 1 queries are ranked by the order of their rows" in " ".join(result.output.split())
