@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 import numpy as np
 import pytest
 
+from rankgate.declare import Parameter, Range
 from rankgate.errors import UsageError
 from rankgate.metrics.average import AP
 from rankgate.metrics.catalogue import CATALOGUE, by_name
 from rankgate.metrics.dcg import nDCG
-from rankgate.metrics.declare import Metric, Parameter, Range
+from rankgate.metrics.declare import Metric
 from rankgate.metrics.interpolated import IPrec
 from rankgate.metrics.judged import Floats, Judged, block
 from rankgate.metrics.precision import P
@@ -78,8 +79,10 @@ def test_what_does_not_fit_is_refused_in_one_sentence(build, message):
 
 def test_parameters_are_read_from_the_signature():
     assert list(AP.parameters) == ["cutoff", "rel", "denominator"]
-    assert AP.parameters["cutoff"] == Parameter(default=None, kind="int", range=Range(1))
-    assert AP.parameters["rel"] == Parameter(default=1, kind="float")
+    cutoff = Parameter("cutoff", "int", AP.parameters["cutoff"].help, range=Range(1), optional=True)
+    assert AP.parameters["cutoff"] == cutoff
+    assert cutoff.help == "k; without it the whole list counts."
+    assert (AP.parameters["rel"].default, AP.parameters["rel"].kind) == (1, "float")
     found = AP.parameters["denominator"]
     assert (found.kind, found.default) == ("choice", "relevant")
     words = ("relevant", "reachable", "returned", "retrieved", "found", "ranks")

@@ -17,7 +17,8 @@ from rankgate.scoring import CONVENTIONS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rankgate.metrics.declare import Metric, Parameter
+    from rankgate.declare import Parameter
+    from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
 
 _TOGETHER = {"mean": "mean", "items": "one number for all lists", "ratio": "ratio of sums"}

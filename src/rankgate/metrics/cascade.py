@@ -4,8 +4,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.declare import Cutoff, Range
 from rankgate.errors import InputError
-from rankgate.metrics.declare import Cutoff, Metric, Range
+from rankgate.metrics.declare import Metric
 from rankgate.metrics.gains import GainMap, gained
 from rankgate.metrics.judged import PAD, Floats, Judged, Ranks, ratio, total
 from rankgate.metrics.steps import Steps, inside

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankgate.metrics.declare import Metric, Range
+from rankgate.declare import Range
+from rankgate.metrics.declare import Metric
 from rankgate.metrics.judged import Counts, Floats, Judged, count, total
 from rankgate.metrics.steps import Steps
 

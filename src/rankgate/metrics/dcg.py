@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.declare import Cutoff, Range
 from rankgate.errors import InputError
-from rankgate.metrics.declare import Cutoff, Metric, Range
+from rankgate.metrics.declare import Metric
 from rankgate.metrics.discounts import Base, Discount, Ties, averaged, by_rank, discounted
 from rankgate.metrics.gains import Gain, Levels, retrieved_gains
 from rankgate.metrics.ideals import Depth, Ideal, anywhere, ideal_ranking

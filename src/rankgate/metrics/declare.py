@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
+from rankgate.declare import Declared, Parameter, parameters_of
 from rankgate.errors import UsageError
-from rankgate.metrics.parameters import Cutoff, Parameter, Range, parameters_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from rankgate.metrics.judged import Floats, Judged
     from rankgate.metrics.steps import Steps
 
-__all__ = ["Cutoff", "Metric", "Parameter", "Range"]
-
-JUDGED_ONLY = Parameter(default=False, kind="bool")
-"""Every metric's own alignment parameter: unjudged documents leave the lists before ranking."""
+JUDGED_ONLY = Parameter(
+    "judged_only",
+    "bool",
+    "Unjudged documents leave the lists before ranks are given.",
+    default=False,
+)
+"""The alignment parameter that every metric has."""
 
 
 @dataclass(frozen=True)
-class Metric:
+class Metric(Declared):
     """A kernel with its declaration; a value, never changed, compared field by field.
 
     Attributes:
@@ -49,11 +52,8 @@ class Metric:
         given: the bound parameters as sorted (name, value) pairs.
     """
 
-    name: str
     kernel: Callable[..., Floats]
-    title: str = ""
     formula: str = ""
-    aliases: tuple[str, ...] = ()
     trec: tuple[str, ...] = ()
     at: str | None = "cutoff"
     low: float = 0.0
@@ -61,7 +61,6 @@ class Metric:
     aggregate: Literal["mean", "sum", "geometric", "weighted"] = "mean"
     weight: Callable[..., Floats] | None = None
     higher_is_better: bool = True
-    source: str = ""
     sees: str = ""
     blind_to: str = ""
     steps: Callable[..., Steps | None] | None = None
@@ -180,12 +179,15 @@ class Metric:
             raise UsageError(
                 f"{self.name}: no parameter {name!r}; {hint}", code="unknown-parameter"
             )
+        if name == self.at:
+            parameter = replace(parameter, optional=False)  # `@` needs a value
         try:
-            return parameter.read(value)
+            read: Hashable = parameter.read(value)
         except ValueError as error:
             raise UsageError(
                 f"{self.name}: {name}={value!r} {error}.", code="invalid-parameter"
             ) from None
+        return read
 
 
 def _written(value: object) -> str:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
+from rankgate.declare import Range
 from rankgate.metrics.judged import PAD, Floats, Judged, Ranks
-from rankgate.metrics.parameters import Range
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

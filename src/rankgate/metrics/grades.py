@@ -4,7 +4,8 @@ from typing import Literal
 
 import numpy as np
 
-from rankgate.metrics.declare import Cutoff, Metric
+from rankgate.declare import Cutoff
+from rankgate.metrics.declare import Metric
 from rankgate.metrics.gains import Gain, retrieved_gains
 from rankgate.metrics.ideals import Depth, Ideal, anywhere, ideal_ranking
 from rankgate.metrics.judged import Counts, Floats, Judged, count

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from rankgate.metrics.declare import Cutoff, Metric
+from rankgate.declare import Cutoff
+from rankgate.metrics.declare import Metric
 from rankgate.metrics.judged import Floats, Judged, ratio
 from rankgate.metrics.steps import Steps, inside, worth
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import traceback
 from dataclasses import replace
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from rankgate import declare
 from rankgate.errors import RankgateError, UsageError
 from rankgate.metrics.catalogue import by_name
 from rankgate.metrics.declare import Metric
@@ -71,20 +71,7 @@ def installed() -> tuple[Metric, ...]:
     Raises:
         UsageError: a package that fails, or two that declare one name.
     """
-    found: list[Metric] = []
-    for point in sorted(entry_points(group=GROUP)):
-        owner = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
-        try:
-            loaded = point.load()
-        except Exception as error:
-            raise UsageError(
-                f"the plug-in {owner} cannot be loaded ({type(error).__name__}: {error}); "
-                "mend or remove it.",
-                code="invalid-plugin",
-            ) from error
-        values = vars(loaded).values() if isinstance(loaded, ModuleType) else [loaded]
-        found += _declared(values, f"the plug-in {owner}")
-    return _declared(found, "the installed plug-ins")
+    return _declared(declare.installed(GROUP, Metric), "the installed plug-ins")
 
 
 def _declared(values: Iterable[object], owner: str) -> tuple[Metric, ...]:

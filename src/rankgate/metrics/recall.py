@@ -4,7 +4,8 @@ from typing import Literal
 
 import numpy as np
 
-from rankgate.metrics.declare import Cutoff, Metric
+from rankgate.declare import Cutoff
+from rankgate.metrics.declare import Metric
 from rankgate.metrics.judged import Counts, Floats, Judged, count, ratio
 from rankgate.metrics.steps import Steps, inside, until_found, worth
 

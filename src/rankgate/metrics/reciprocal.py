@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankgate.metrics.declare import Cutoff, Metric, Range
+from rankgate.declare import Cutoff, Range
+from rankgate.metrics.declare import Metric
 from rankgate.metrics.judged import Counts, Flags, Floats, Judged
 from rankgate.metrics.steps import Steps, inside
 

@@ -21,7 +21,8 @@ from rankgate.scoring.axes import KINDS, axes, literal, number
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rankgate.metrics.declare import Metric, Parameter
+    from rankgate.declare import Parameter
+    from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
 
 Overrides = Mapping[str, Any]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rankgate.metrics.declare import Cutoff
+from rankgate.declare import Cutoff
 from rankgate.metrics.facets.declare import FacetMetric
 from rankgate.metrics.facets.faceted import Faceted
 from rankgate.metrics.judged import PAD, Flags, Floats
@@ -66,23 +66,23 @@ def _mean(total: Floats, faceted: Faceted) -> Floats:
 PIA = FacetMetric(
     "P_IA",
     precision_ia,
-    "Precision, mean over subtopics.",
-    "P-IA@k = 1/S · Σ_s |relevant to s at ranks ≤ k| / k",
+    title="Precision, mean over subtopics.",
+    formula="P-IA@k = 1/S · Σ_s |relevant to s at ranks ≤ k| / k",
     source=f"{_AGRAWAL}; ndeval",
 )
 APIA = FacetMetric(
     "AP_IA",
     average_precision_ia,
-    "Average precision, mean over subtopics.",
-    "AP-IA = 1/S · Σ_s 1/R_s · Σ_{i relevant to s} |relevant to s at ranks ≤ i| / i",
-    ("MAP_IA",),
+    title="Average precision, mean over subtopics.",
+    formula="AP-IA = 1/S · Σ_s 1/R_s · Σ_{i relevant to s} |relevant to s at ranks ≤ i| / i",
+    aliases=("MAP_IA",),
     source=f"{_AGRAWAL}; ndeval (MAP-IA)",
 )
 StRecall = FacetMetric(
     "StRecall",
     subtopic_recall,
-    "The share of the subtopics that the first k answer.",
-    "StRecall@k = |subtopics answered at ranks ≤ k| / S",
-    ("strec", "S_recall"),
+    title="The share of the subtopics that the first k answer.",
+    formula="StRecall@k = |subtopics answered at ranks ≤ k| / S",
+    aliases=("strec", "S_recall"),
     source="Zhai, Cohen & Lafferty, SIGIR 2003, doi:10.1145/860435.860440; ndeval (strec)",
 )

@@ -4,11 +4,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankgate.metrics.declare import Cutoff
+from rankgate.declare import Cutoff, Range
 from rankgate.metrics.facets.declare import FacetMetric
 from rankgate.metrics.facets.faceted import Faceted, gains, ideal_gains
 from rankgate.metrics.judged import PAD, Floats, Ranks
-from rankgate.metrics.parameters import Range
 
 Alpha = Annotated[float, Range(0, 1)]
 Norm = Literal["collection", "none"]
@@ -161,47 +160,47 @@ def _over_ideal(
 AlphaDCG = FacetMetric(
     "alpha_DCG",
     alpha_dcg,
-    "Discounted gain of subtopics, those answered before worth less.",
-    "α-DCG@k = Σ_{i≤k} Σ_s rel(i, s) · (1 − α)^{cᵢ(s)} / log₂(i + 1)",
+    title="Discounted gain of subtopics, those answered before worth less.",
+    formula="α-DCG@k = Σ_{i≤k} Σ_s rel(i, s) · (1 − α)^{cᵢ(s)} / log₂(i + 1)",
     source=f"{_CLARKE}; ndeval (over the collection's greatest)",
     high=None,
 )
 AlphaNDCG = FacetMetric(
     "alpha_nDCG",
     alpha_ndcg,
-    "Discounted gain of subtopics over that of the greedy ideal ranking.",
-    "α-nDCG@k = α-DCG@k / α-DCG@k of the greedy ideal ranking",
+    title="Discounted gain of subtopics over that of the greedy ideal ranking.",
+    formula="α-nDCG@k = α-DCG@k / α-DCG@k of the greedy ideal ranking",
     source=f"{_CLARKE}; ndeval",
     high=None,
 )
 ErrIA = FacetMetric(
     "ERR_IA",
     err_ia,
-    "Expected reciprocal rank, mean over subtopics.",
-    "ERR-IA@k = 1/S · Σ_{i≤k} 1/i · Σ_s α · rel(i, s) · (1 − α)^{cᵢ(s)}",
+    title="Expected reciprocal rank, mean over subtopics.",
+    formula="ERR-IA@k = 1/S · Σ_{i≤k} 1/i · Σ_s α · rel(i, s) · (1 − α)^{cᵢ(s)}",
     source="Chapelle et al., Information Retrieval 14(6), 2011, doi:10.1007/s10791-011-9167-7",
 )
 NErrIA = FacetMetric(
     "nERR_IA",
     nerr_ia,
-    "ERR-IA over that of the greedy ideal ranking.",
-    "nERR-IA@k = ERR-IA@k / ERR-IA@k of the greedy ideal ranking",
+    title="ERR-IA over that of the greedy ideal ranking.",
+    formula="nERR-IA@k = ERR-IA@k / ERR-IA@k of the greedy ideal ranking",
     source="Clarke et al., WSDM 2011, doi:10.1145/1935826.1935847; ndeval",
     high=None,
 )
 NRBP = FacetMetric(
     "NRBP",
     nrbp,
-    "Novelty- and rank-biased precision.",
-    "NRBP = (1 − (1 − α) · p) / S · Σ_i p^(i−1) · Σ_s rel(i, s) · (1 − α)^{cᵢ(s)}",
+    title="Novelty- and rank-biased precision.",
+    formula="NRBP = (1 − (1 − α) · p) / S · Σ_i p^(i−1) · Σ_s rel(i, s) · (1 − α)^{cᵢ(s)}",
     at=None,
     source="Clarke, Kolla & Vechtomova, ICTIR 2009, doi:10.1007/978-3-642-04417-5_17; ndeval",
 )
 NNRBP = FacetMetric(
     "nNRBP",
     nnrbp,
-    "NRBP over that of the greedy ideal ranking.",
-    "nNRBP = NRBP / NRBP of the greedy ideal ranking",
+    title="NRBP over that of the greedy ideal ranking.",
+    formula="nNRBP = NRBP / NRBP of the greedy ideal ranking",
     at=None,
     source="ndeval",
     high=None,

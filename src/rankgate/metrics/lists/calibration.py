@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.declare import Range
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import Floats, Listed, over, taken, totals
-from rankgate.metrics.parameters import Range
 
 Weight = Literal["uniform", "log2"]
 Place = Literal["uniform", "log2", "geometric"]
@@ -120,8 +120,8 @@ def _relative(p: Floats, q: Floats) -> Floats:
 CategoryEntropy = ListMetric(
     "CategoryEntropy",
     category_entropy,
-    "How many categories a list is of, and how evenly, in bits.",
-    "CategoryEntropy = mean_list −Σ_g q(g) · log₂ q(g)",
+    title="How many categories a list is of, and how evenly, in bits.",
+    formula="CategoryEntropy = mean_list −Σ_g q(g) · log₂ q(g)",
     high=None,
     needs=("categories",),
     source="Shannon, Bell System Technical Journal 27, 1948; LensKit (entropy, "
@@ -131,9 +131,9 @@ CategoryEntropy = ListMetric(
 Miscalibration = ListMetric(
     "Miscalibration",
     miscalibration,
-    "How far the categories shown are from those of the user's history.",
-    "C_KL(p, q) = Σ_g p(g) · ln( p(g) / q̃(g) ),   q̃ = (1 − α) · q + α · p",
-    ("calibration_kl",),
+    title="How far the categories shown are from those of the user's history.",
+    formula="C_KL(p, q) = Σ_g p(g) · ln( p(g) / q̃(g) ),   q̃ = (1 − α) · q + α · p",
+    aliases=("calibration_kl",),
     high=None,
     higher_is_better=False,
     needs=("categories", "history"),

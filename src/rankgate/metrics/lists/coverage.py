@@ -4,9 +4,9 @@ from typing import Literal
 
 import numpy as np
 
+from rankgate.declare import Cutoff
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import Floats, Listed, Sums
-from rankgate.metrics.parameters import Cutoff
 
 Over = Literal["catalogue", "training"]
 
@@ -76,9 +76,9 @@ def list_lengths(listed: Listed) -> Floats:
 Coverage = ListMetric(
     "Coverage",
     coverage,  # type: ignore[arg-type]
-    "The share of the catalogue that any list shows.",
-    "Coverage@K = |∪ first K of each list| / |catalogue|",
-    ("catalog_coverage", "item_coverage", "prediction_coverage"),
+    title="The share of the catalogue that any list shows.",
+    formula="Coverage@K = |∪ first K of each list| / |catalogue|",
+    aliases=("catalog_coverage", "item_coverage", "prediction_coverage"),
     merge="items",
     source=f"{_GE}; RecBole and recpack over the whole catalogue, evidently over training",
     sees="which items are shown at all",
@@ -86,9 +86,9 @@ Coverage = ListMetric(
 ItemsShown = ListMetric(
     "ItemsShown",
     items_shown,  # type: ignore[arg-type]
-    "The number of items that any list shows.",
-    "ItemsShown = |items shown|",
-    ("aggregate_diversity", "unique_items"),
+    title="The number of items that any list shows.",
+    formula="ItemsShown = |items shown|",
+    aliases=("aggregate_diversity", "unique_items"),
     high=None,
     merge="items",
     source="Adomavicius & Kwon, IEEE TKDE 24(5), 2012, doi:10.1109/TKDE.2011.15",
@@ -97,27 +97,27 @@ ItemsShown = ListMetric(
 ListCoverage = ListMetric(
     "ListCoverage",
     list_coverage,
-    "The share of the lists that show anything.",
-    "ListCoverage = |lists with an item| / |lists|",
-    ("user_coverage",),
+    title="The share of the lists that show anything.",
+    formula="ListCoverage = |lists with an item| / |lists|",
+    aliases=("user_coverage",),
     source=_GE,
     sees="whether a list is empty",
 )
 FullLists = ListMetric(
     "FullLists",
     full_lists,
-    "The share of the lists that have as many items as were asked for.",
-    "FullLists@K = |lists with K items| / |lists|",
-    ("prediction_user_coverage",),
+    title="The share of the lists that have as many items as were asked for.",
+    formula="FullLists@K = |lists with K items| / |lists|",
+    aliases=("prediction_user_coverage",),
     source=f"{_GE}; elliot has the number of such lists (UserCoverageAtN)",
     sees="how long a list is",
 )
 ListLength = ListMetric(
     "ListLength",
     list_lengths,
-    "The mean number of items in a list.",
-    "ListLength@K = mean_list |first K of the list|",
-    ("num_retrieved",),
+    title="The mean number of items in a list.",
+    formula="ListLength@K = mean_list |first K of the list|",
+    aliases=("num_retrieved",),
     high=None,
     source="elliot (NumRetrieved)",
     sees="how long a list is",

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rankgate.declare import Parameter, Range, parameters_of
 from rankgate.errors import UsageError
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.lists.listed import Floats, Listed, Sums, blocks
-from rankgate.metrics.parameters import Parameter, Range, parameters_of
 
 Need = Literal["seen", "relevant", "history", "baseline", "earlier", "features", "alike",
                "categories", "groups"]  # fmt: skip
@@ -33,7 +33,9 @@ Merge = Literal["mean", "items", "ratio"]
 """How lists become one number: the mean over lists; a function of how often each item is shown;
 a function of sums over lists."""
 
-_CUTOFF = Parameter(default=None, kind="int", range=Range(1))
+_CUTOFF = Parameter(
+    "cutoff", "int", "K; without it whole lists count.", range=Range(1), optional=True
+)
 _ASKS: Mapping[tuple[str, str], tuple[Need, Need | None]] = {
     ("relevance", "use"): ("relevant", None),
     ("relevance", "only"): ("relevant", None),

@@ -101,9 +101,9 @@ def _given(listed: Listed) -> Floats:
 ILD = ListMetric(
     "ILD",
     intra_list_diversity,
-    "How different the items of one list are from each other.",
-    "ILD = mean_{a<b in the list} 1 − sim(a, b)",
-    ("intra_list_diversity", "intra_list_distance"),
+    title="How different the items of one list are from each other.",
+    formula="ILD = mean_{a<b in the list} 1 − sim(a, b)",
+    aliases=("intra_list_diversity", "intra_list_distance"),
     high=2.0,
     needs=("features",),
     source="Smyth & McClave, ICCBR 2001, doi:10.1007/3-540-44593-5_25; recpack (Jaccard)",

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.declare import Range
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.exposure import Patience, Weight, weights
 from rankgate.metrics.lists.listed import Floats, Sums
-from rankgate.metrics.parameters import Range
 
 Over = Literal["catalogue", "shown"]
 Divisor = Literal["n", "n-1"]
@@ -123,9 +123,9 @@ def evenness(sums: Sums) -> float:
 Gini = ListMetric(
     "Gini",
     gini,  # type: ignore[arg-type]
-    "How unevenly items are shown, 0 where all are shown alike.",
-    "Gini = Σ_i (2i − n − 1) · cᵢ / (n · Σ c),   c ascending",
-    ("gini_index",),
+    title="How unevenly items are shown, 0 where all are shown alike.",
+    formula="Gini = Σ_i (2i − n − 1) · cᵢ / (n · Σ c),   c ascending",
+    aliases=("gini_index",),
     higher_is_better=False,
     merge="items",
     source=f"{_ADOMAVICIUS}; RecBole, LensKit (the defaults), elliot, ClayRS, evidently",
@@ -134,9 +134,9 @@ Gini = ListMetric(
 ExposureGini = ListMetric(
     "ExposureGini",
     exposure_gini,  # type: ignore[arg-type]
-    "How unevenly items are exposed, 0 where all are alike.",
-    "ExposureGini = Σ_i (2i − n − 1) · εᵢ / (n · Σ ε),   ε ascending",
-    ("exposure_gini",),
+    title="How unevenly items are exposed, 0 where all are alike.",
+    formula="ExposureGini = Σ_i (2i − n − 1) · εᵢ / (n · Σ ε),   ε ascending",
+    aliases=("exposure_gini",),
     higher_is_better=False,
     merge="items",
     look=weights,
@@ -146,8 +146,8 @@ ExposureGini = ListMetric(
 Equality = ListMetric(
     "Equality",
     equality,  # type: ignore[arg-type]
-    "How evenly items are shown, 1 where all are shown alike.",
-    "Equality = 1 − Gini",
+    title="How evenly items are shown, 1 where all are shown alike.",
+    formula="Equality = 1 − Gini",
     merge="items",
     source=f"{_ADOMAVICIUS}; elliot's Gini (divisor n − 1)",
     sees="how often each item is shown",
@@ -155,9 +155,9 @@ Equality = ListMetric(
 Entropy = ListMetric(
     "Entropy",
     entropy,  # type: ignore[arg-type]
-    "How evenly items are shown, in bits.",
-    "Entropy = −Σ_i pᵢ · log₂ pᵢ",
-    ("shannon_entropy", "distributional_coverage"),
+    title="How evenly items are shown, in bits.",
+    formula="Entropy = −Σ_i pᵢ · log₂ pᵢ",
+    aliases=("shannon_entropy", "distributional_coverage"),
     high=None,
     merge="items",
     source=f"{_ADOMAVICIUS}; elliot, recommenders (the default), RecBole",
@@ -166,8 +166,8 @@ Entropy = ListMetric(
 Evenness = ListMetric(
     "Evenness",
     evenness,  # type: ignore[arg-type]
-    "Entropy over the greatest that the catalogue allows.",
-    "Evenness = −Σ_i pᵢ · log pᵢ / log I",
+    title="Entropy over the greatest that the catalogue allows.",
+    formula="Evenness = −Σ_i pᵢ · log pᵢ / log I",
     merge="items",
     source="Pielou, J. Theoretical Biology 13, 1966, doi:10.1016/0022-5193(66)90013-0",
     sees="how often each item is shown",

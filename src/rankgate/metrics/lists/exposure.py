@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.declare import Range
 from rankgate.metrics.lists.calibration import between
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import NONE, Codes, Floats, Listed, among, over
-from rankgate.metrics.parameters import Range
 
 Weight = Literal["log2", "geometric"]
 Target = Literal["catalogue", "uniform"]
@@ -153,9 +153,9 @@ def _groups(listed: Listed) -> Codes:
 AWRF = ListMetric(
     "AWRF",
     attention_weighted_fairness,
-    "How near the exposure of groups of items is to their due.",
-    "AWRF = 1 − distance( shares of exposure, due shares )",
-    ("attention_weighted_rank_fairness",),
+    title="How near the exposure of groups of items is to their due.",
+    formula="AWRF = 1 − distance( shares of exposure, due shares )",
+    aliases=("attention_weighted_rank_fairness",),
     needs=("groups",),
     source="Sapiezynski et al., FATES 2019, arXiv:1901.10437; Raj & Ekstrand, SIGIR 2022",
     sees="at which ranks the items of each group stand",
@@ -163,9 +163,9 @@ AWRF = ListMetric(
 ExposureParity = ListMetric(
     "ExposureParity",
     exposure_terms,
-    "The exposure of an item of the group that gets least, over that of the most.",
-    "ExposureParity = min_g / max_g of Σ exposure of g / Σ items of g",
-    ("demographic_parity_ratio",),
+    title="The exposure of an item of the group that gets least, over that of the most.",
+    formula="ExposureParity = min_g / max_g of Σ exposure of g / Σ items of g",
+    aliases=("demographic_parity_ratio",),
     needs=("groups",),
     merge="ratio",
     finish=least_over_most,
@@ -175,9 +175,9 @@ ExposureParity = ListMetric(
 ExposureMerit = ListMetric(
     "ExposureMerit",
     merit_terms,
-    "The exposure per relevant item of the group that gets least, over that of the most.",
-    "ExposureMerit = min_g / max_g of Σ exposure of g / Σ relevant items of g",
-    ("disparate_treatment_ratio", "DTR"),
+    title="The exposure per relevant item of the group that gets least, over that of the most.",
+    formula="ExposureMerit = min_g / max_g of Σ exposure of g / Σ relevant items of g",
+    aliases=("disparate_treatment_ratio", "DTR"),
     needs=("groups", "relevant"),
     merge="ratio",
     finish=least_over_most,
@@ -188,9 +188,9 @@ ExposureMerit = ListMetric(
 ExposureOpportunity = ListMetric(
     "ExposureOpportunity",
     opportunity_terms,
-    "The exposure of a relevant item of the group that gets least, over that of the most.",
-    "ExposureOpportunity = min_g / max_g of Σ exposure of relevant of g / Σ relevant of g",
-    ("equal_opportunity_ratio", "disparate_impact_ratio"),
+    title="The exposure of a relevant item of the group that gets least, over that of the most.",
+    formula="ExposureOpportunity = min_g / max_g of Σ exposure of relevant of g / Σ relevant of g",
+    aliases=("equal_opportunity_ratio", "disparate_impact_ratio"),
     needs=("groups", "relevant"),
     merge="ratio",
     finish=least_over_most,

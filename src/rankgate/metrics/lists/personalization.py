@@ -2,9 +2,9 @@
 
 from typing import Literal
 
+from rankgate.declare import Cutoff
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import Sums
-from rankgate.metrics.parameters import Cutoff
 
 
 def personalization(
@@ -46,9 +46,9 @@ def personalization(
 Personalization = ListMetric(
     "Personalization",
     personalization,  # type: ignore[arg-type]
-    "How little lists have in common, 0 where all show the same.",
-    "Personalization = 1 − mean_{a<b} |A ∩ B| / √(|A| · |B|)",
-    ("inter_list_diversity",),
+    title="How little lists have in common, 0 where all show the same.",
+    formula="Personalization = 1 − mean_{a<b} |A ∩ B| / √(|A| · |B|)",
+    aliases=("inter_list_diversity",),
     merge="items",
     source="Zhou et al., PNAS 107(10), 2010, doi:10.1073/pnas.1000488107; recmetrics, rexmex",
     sees="which items lists share",

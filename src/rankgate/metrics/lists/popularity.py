@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.declare import Range
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import NONE, Codes, Flags, Floats, Listed, among, mean_of, taken
-from rankgate.metrics.parameters import Range
 
 Head = Literal["items", "interactions", "seen"]
 Share = Annotated[float, Range(0, 1)]
@@ -175,9 +175,9 @@ def _seen(listed: Listed) -> Codes:
 Popularity = ListMetric(
     "Popularity",
     popularity,
-    "The mean number of people who know an item shown.",
-    "Popularity = mean_list mean_{i shown} |people who know i|",
-    ("ARP", "average_popularity"),
+    title="The mean number of people who know an item shown.",
+    formula="Popularity = mean_list mean_{i shown} |people who know i|",
+    aliases=("ARP", "average_popularity"),
     high=None,
     higher_is_better=False,
     needs=("seen",),
@@ -187,9 +187,10 @@ Popularity = ListMetric(
 PopularityRank = ListMetric(
     "PopularityRank",
     popularity_rank,
-    "The mean rank by popularity of the items shown, 1 being the most popular.",
-    "PopularityRank = mean_list mean_{i shown} rank of i from the least popular / |items known|",
-    ("mean_pop_rank", "obscurity"),
+    title="The mean rank by popularity of the items shown, 1 being the most popular.",
+    formula="PopularityRank = mean_list mean_{i shown} rank of i from the least popular "
+    "/ |items known|",
+    aliases=("mean_pop_rank", "obscurity"),
     higher_is_better=False,
     needs=("seen",),
     source="Ekstrand & Mahant, FLAIRS 2017; LensKit (MeanPopRank)",
@@ -198,9 +199,9 @@ PopularityRank = ListMetric(
 ACLT = ListMetric(
     "ACLT",
     tail_items,
-    "The mean number of items of the long tail in a list.",
-    "ACLT = mean_list |items shown of the tail|",
-    ("average_coverage_of_long_tail",),
+    title="The mean number of items of the long tail in a list.",
+    formula="ACLT = mean_list |items shown of the tail|",
+    aliases=("average_coverage_of_long_tail",),
     high=None,
     needs=("seen",),
     source=f"{_ABDOLLAHPOURI}; elliot",
@@ -209,9 +210,9 @@ ACLT = ListMetric(
 APLT = ListMetric(
     "APLT",
     tail_per_list,
-    "The mean share of items of the long tail in a list.",
-    "APLT = mean_list |items shown of the tail| / |items shown|",
-    ("average_percentage_of_long_tail",),
+    title="The mean share of items of the long tail in a list.",
+    formula="APLT = mean_list |items shown of the tail| / |items shown|",
+    aliases=("average_percentage_of_long_tail",),
     needs=("seen",),
     source=f"{_ABDOLLAHPOURI}; elliot",
     sees="which items shown are outside of the head",
@@ -219,9 +220,9 @@ APLT = ListMetric(
 TailShare = ListMetric(
     "TailShare",
     tail_terms,
-    "The share of all places that hold an item of the long tail.",
-    "TailShare = Σ_list |items shown of the tail| / Σ_list |items shown|",
-    ("tail_percentage",),
+    title="The share of all places that hold an item of the long tail.",
+    formula="TailShare = Σ_list |items shown of the tail| / Σ_list |items shown|",
+    aliases=("tail_percentage",),
     needs=("seen",),
     merge="ratio",
     finish=first_over_second,
@@ -231,9 +232,10 @@ TailShare = ListMetric(
 PopularityLift = ListMetric(
     "PopularityLift",
     lift_terms,
-    "How much more popular lists are than what their users had before, as a share.",
-    "PopularityLift = (Σ_user mean popularity shown − Σ_user of the history) / Σ_user of it",
-    ("delta_GAP", "popularity_lift"),
+    title="How much more popular lists are than what their users had before, as a share.",
+    formula="PopularityLift = (Σ_user mean popularity shown − Σ_user of the history) "
+    "/ Σ_user of it",
+    aliases=("delta_GAP", "popularity_lift"),
     low=-1.0,
     high=None,
     higher_is_better=False,
@@ -246,9 +248,10 @@ PopularityLift = ListMetric(
 PopREO = ListMetric(
     "PopREO",
     opportunity_terms,
-    "How unequal the chances are that a relevant item of the head, and one of the tail, is shown.",
-    "PopREO = std / mean over head and tail of Σ relevant shown / Σ relevant",
-    ("REO",),
+    title="How unequal the chances are that a relevant item of the head, and one of the tail, "
+    "is shown.",
+    formula="PopREO = std / mean over head and tail of Σ relevant shown / Σ relevant",
+    aliases=("REO",),
     higher_is_better=False,
     needs=("seen", "relevant"),
     merge="ratio",
@@ -260,9 +263,9 @@ PopREO = ListMetric(
 PopRSP = ListMetric(
     "PopRSP",
     parity_terms,
-    "How unequal the chances are that an item of the head, and one of the tail, is shown.",
-    "PopRSP = std / mean over head and tail of Σ shown / Σ items new to the user",
-    ("RSP",),
+    title="How unequal the chances are that an item of the head, and one of the tail, is shown.",
+    formula="PopRSP = std / mean over head and tail of Σ shown / Σ items new to the user",
+    aliases=("RSP",),
     higher_is_better=False,
     needs=("seen", "history"),
     merge="ratio",

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.declare import Range
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import NONE, Codes, Flags, Floats, Listed, over
-from rankgate.metrics.parameters import Range
 
 Kind = Literal["difference", "kl", "ratio"]
 Step = Annotated[int, Range(1)]
@@ -254,8 +254,9 @@ def _groups(listed: Listed) -> Codes:
 RND = ListMetric(
     "rND",
     of_differences,
-    "Unfairness of the prefixes of a list to a protected group, by shares.",
-    "rND = 1/Z · Σ_{i = step, 2·step, …} 1/log₂(i) · |share among the first i − share of all|",
+    title="Unfairness of the prefixes of a list to a protected group, by shares.",
+    formula="rND = 1/Z · Σ_{i = step, 2·step, …} 1/log₂(i) "
+    "· |share among the first i − share of all|",
     higher_is_better=False,
     needs=("groups",),
     source=f"{_YANG}; beware of its edges: Raj & Ekstrand, SIGIR 2022",
@@ -279,8 +280,9 @@ RRD = replace(
 NDKL = ListMetric(
     "NDKL",
     skew,
-    "Discounted divergence of the groups in each prefix from those of the catalogue.",
-    "NDKL = 1/Z · Σ_i 1/log₂(i + 1) · KL( groups of the first i ‖ groups of the catalogue )",
+    title="Discounted divergence of the groups in each prefix from those of the catalogue.",
+    formula="NDKL = 1/Z · Σ_i 1/log₂(i + 1) "
+    "· KL( groups of the first i ‖ groups of the catalogue )",
     high=None,
     higher_is_better=False,
     needs=("groups",),
@@ -290,9 +292,10 @@ NDKL = ListMetric(
 FAIR = ListMetric(
     "FAIR",
     fair_top_k,
-    "The share of lists whose every prefix holds enough of a protected group (FA*IR).",
-    "FAIR = |lists: for all k, protected among the first k ≥ quantile_α Bin(k, p)| / |lists|",
-    ("fa_ir",),
+    title="The share of lists whose every prefix holds enough of a protected group (FA*IR).",
+    formula="FAIR = |lists: for all k, protected among the first k ≥ quantile_α Bin(k, p)| "
+    "/ |lists|",
+    aliases=("fa_ir",),
     needs=("groups",),
     source=_ZEHLIKE,
     sees="how many of the protected group are in each prefix",

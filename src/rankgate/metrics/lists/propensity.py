@@ -4,9 +4,9 @@ from typing import Annotated
 
 import numpy as np
 
+from rankgate.declare import Range
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import Floats, Listed, among, over, taken
-from rankgate.metrics.parameters import Range
 
 
 def ips_hits(
@@ -45,9 +45,9 @@ def ips_hits(
 IPSHits = ListMetric(
     "IPSHits",
     ips_hits,
-    "Hits, each over the chance that an interaction is with its item.",
-    "IPSHits@K = Σ_{i relevant and shown} min( cap, Σ_j seen_j / seen_i )",
-    ("ips_hit_rate",),
+    title="Hits, each over the chance that an interaction is with its item.",
+    formula="IPSHits@K = Σ_{i relevant and shown} min( cap, Σ_j seen_j / seen_i )",
+    aliases=("ips_hit_rate",),
     high=None,
     needs=("seen", "relevant"),
     source="Schnabel et al., ICML 2016, arXiv:1602.05352; RecPack (IPSHitRateK, SNIPSHitRateK)",

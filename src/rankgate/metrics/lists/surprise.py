@@ -4,6 +4,7 @@ from typing import Literal
 
 import numpy as np
 
+from rankgate.declare import Cutoff
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import (
     NONE,
@@ -17,7 +18,6 @@ from rankgate.metrics.lists.listed import (
     unit,
 )
 from rankgate.metrics.lists.listed import over as share
-from rankgate.metrics.parameters import Cutoff
 
 Over = Literal["cutoff", "shown"]
 Relevance = Literal["ignore", "use", "only"]
@@ -138,8 +138,8 @@ def temporal_novelty(listed: Listed, *, against: Against = "shown") -> Floats:
 Serendipity = ListMetric(
     "Serendipity",
     serendipity,
-    "The share of the places that hold what is relevant and not on an obvious list.",
-    "Serendipity@K = |relevant ∩ (shown \\ obvious)| / K",
+    title="The share of the places that hold what is relevant and not on an obvious list.",
+    formula="Serendipity@K = |relevant ∩ (shown \\ obvious)| / K",
     needs=("relevant", "baseline"),
     source="Ge, Delgado-Battenfeld & Jannach, RecSys 2010, doi:10.1145/1864708.1864761",
     sees="which relevant items are shown that the obvious system does not show",
@@ -148,8 +148,8 @@ Serendipity = ListMetric(
 Unexpectedness = ListMetric(
     "Unexpectedness",
     unexpectedness,
-    "How far the items shown are from those that their users had before.",
-    "Unexpectedness = mean_{i shown} relᵢ · (1 − mean_{h in the history} cos(i, h))",
+    title="How far the items shown are from those that their users had before.",
+    formula="Unexpectedness = mean_{i shown} relᵢ · (1 − mean_{h in the history} cos(i, h))",
     high=2.0,
     needs=("features", "history"),
     source="Zhang et al., WSDM 2012, doi:10.1145/2124295.2124300; recommenders, evidently",
@@ -158,9 +158,9 @@ Unexpectedness = ListMetric(
 TemporalDiversity = ListMetric(
     "TemporalDiversity",
     temporal_diversity,
-    "How much of a list was not on it last time.",
-    "TemporalDiversity = |shown \\ shown last time| / |shown|",
-    ("lathia_diversity",),
+    title="How much of a list was not on it last time.",
+    formula="TemporalDiversity = |shown \\ shown last time| / |shown|",
+    aliases=("lathia_diversity",),
     needs=("earlier",),
     source="Lathia et al., SIGIR 2010, doi:10.1145/1835449.1835486",
     sees="which items are on both snapshots of a list",
@@ -168,9 +168,9 @@ TemporalDiversity = ListMetric(
 TemporalNovelty = ListMetric(
     "TemporalNovelty",
     temporal_novelty,
-    "How much of a list its user was never shown before.",
-    "TemporalNovelty = |shown \\ ever shown before| / |shown|",
-    ("lathia_novelty",),
+    title="How much of a list its user was never shown before.",
+    formula="TemporalNovelty = |shown \\ ever shown before| / |shown|",
+    aliases=("lathia_novelty",),
     needs=("earlier",),
     source="Lathia et al., SIGIR 2010, doi:10.1145/1835449.1835486",
     sees="which items were on any earlier list",
@@ -178,8 +178,8 @@ TemporalNovelty = ListMetric(
 Stability = ListMetric(
     "Stability",
     stability,
-    "What two snapshots of a list have in common.",
-    "Stability = |shown ∩ shown last time| / |shown ∪ shown last time|",
+    title="What two snapshots of a list have in common.",
+    formula="Stability = |shown ∩ shown last time| / |shown ∪ shown last time|",
     needs=("earlier",),
     source="Jaccard's coefficient of the two lists",
     sees="which items are on both snapshots of a list",

@@ -1,0 +1,22 @@
+"""How everything that has parameters is declared: metrics, axes, rules of gates and of ratings.
+
+`Parameter` is one named value with its type, range, choices, default and help. `Declared` is what
+has parameters, `Registry` finds declared objects by name, in a package and among installed
+plug-ins, and `Toml` reads a file whose errors name the line.
+"""
+
+from rankgate.declare.declared import Declared, Registry, declared_in
+from rankgate.declare.parameter import Cutoff, Parameter, Range
+from rankgate.declare.plugins import installed
+from rankgate.declare.signature import parameters_of
+
+__all__ = [
+    "Cutoff",
+    "Declared",
+    "Parameter",
+    "Range",
+    "Registry",
+    "declared_in",
+    "installed",
+    "parameters_of",
+]

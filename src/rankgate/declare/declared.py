@@ -1,0 +1,121 @@
+"""What has parameters, and how it is found by its name."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from rankgate.declare.plugins import installed
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankgate.declare.parameter import Parameter
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Something with a name and parameters: a metric, a kind of rule.
+
+    Attributes:
+        name: the one canonical name.
+        title: what it is, in a sentence.
+        source: the paper or tool that defines it.
+        aliases: other names it is known by.
+    """
+
+    name: str
+    title: str = field(default="", kw_only=True)
+    source: str = field(default="", kw_only=True)
+    aliases: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Its parameters by name."""
+        return MappingProxyType({})
+
+
+D = TypeVar("D", bound=Declared)
+
+
+class Registry(Mapping[str, D], Generic[D]):
+    """Declared objects by name: those of a package, then those of installed plug-ins.
+
+    Args:
+        kind: the class of the objects.
+        noun: what one is called in errors, such as *rule*.
+        declared: the objects, or a function that finds them when they are first needed.
+        group: the entry points under which installed packages declare more.
+    """
+
+    def __init__(
+        self,
+        kind: type[D],
+        noun: str,
+        declared: Iterable[D] | Callable[[], Iterable[D]],
+        group: str = "",
+    ) -> None:
+        self._kind = kind
+        self._noun = noun
+        self._declared = declared
+        self._group = group
+
+    @cached_property
+    def _own(self) -> Mapping[str, D]:
+        found = self._declared() if callable(self._declared) else self._declared
+        return {each.name: each for each in found}
+
+    @cached_property
+    def _installed(self) -> Mapping[str, D]:
+        """By name; looked for only when a name is unknown, as it takes long."""
+        found = installed(self._group, self._kind) if self._group else ()
+        for each in found:
+            if each.name in self._own:
+                raise UsageError(
+                    f"the {self._noun} {each.name!r} of a plug-in has a name that rankgate uses; "
+                    "rename it.",
+                    code="invalid-plugin",
+                )
+        return {each.name: each for each in found}
+
+    def __getitem__(self, name: str) -> D:
+        return self._own[name] if name in self._own else self._installed[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own)
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+    def named(self, name: str) -> D:
+        """Return the object of a name.
+
+        Raises:
+            UsageError: No object has the name; the message gives the nearest.
+        """
+        if name in self._own or name in self._installed:
+            return self[name]
+        known = [*self._own, *self._installed]
+        near = get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"the {self._noun}s are {', '.join(known)}."
+        raise UsageError(
+            f"no {self._noun} is called {name!r}; {hint}", code=f"unknown-{self._noun}"
+        )
+
+
+def declared_in(package: str, kind: type[D]) -> tuple[D, ...]:
+    """Return the objects of one class that the modules of a package define, by name."""
+    path = import_module(package).__path__
+    modules = [import_module(f"{package}.{each.name}") for each in pkgutil.iter_modules(path)]
+    found = {
+        value.name: value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, kind)
+    }
+    return tuple(found[name] for name in sorted(found))

@@ -1,0 +1,219 @@
+"""One parameter: what it takes, what it is by default, and how a value is checked."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal
+
+Kind = Literal["any", "bool", "choice", "float", "gain", "int", "list", "map", "number", "text"]
+"""What a parameter takes.
+
+A ``number`` keeps its type as it was written, a ``float`` becomes one; a ``gain`` is one of the
+choices or a map from grade to gain; a ``map`` has a number, or none, for each of the choices.
+"""
+
+_EXACT = 2**53  # beyond it a float is whole by lack of digits, not by meaning
+_WORDS: Mapping[str, str] = {
+    "bool": "true or false",
+    "float": "a number",
+    "int": "a whole number",
+    "list": "a list",
+    "number": "a number",
+    "text": "a text",
+}
+_TYPES: Mapping[str, tuple[type, str]] = {
+    "bool": (bool, "True or False"),
+    "list": (list, "a list in brackets"),
+    "text": (str, "text in quotes"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The numbers that a parameter may be, both ends included; stands in an ``Annotated``.
+
+    Attributes:
+        low: the least number.
+        high: the greatest number.
+        finite: whether infinity and NaN are refused.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    finite: bool = True
+
+    def __str__(self) -> str:
+        """The range in words that follow the word *number*."""
+        if math.isinf(self.low) and math.isinf(self.high):
+            return ""
+        if math.isinf(self.high):
+            return f" of at least {self.low:g}"
+        return f" between {self.low:g} and {self.high:g}"
+
+    def __contains__(self, value: float) -> bool:
+        if not math.isfinite(value):
+            return not self.finite
+        return self.low <= value <= self.high
+
+
+Cutoff = Annotated[int, Range(1)]
+"""How many ranks count."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter.
+
+    Attributes:
+        name: how it is written.
+        kind: what it takes.
+        help: what it means, in a sentence.
+        default: its value where nothing is given; None too where it is required.
+        choices: the words that it may be.
+        range: the numbers that it may be.
+        required: whether a value must be given.
+        optional: whether None is a value.
+    """
+
+    name: str
+    kind: Kind = "any"
+    help: str = ""
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    range: Range = Range()
+    required: bool = False
+    optional: bool = False
+
+    @property
+    def takes(self) -> str:
+        """What it takes, in words."""
+        if self.kind == "map":
+            return f"{self.name}.KIND=VALUE for the kinds {', '.join(self.choices)}"
+        words = " or ".join(self.choices) or _WORDS.get(self.kind, "a value") + str(self.range)
+        return f"{words} or none" if self.optional else words
+
+    def read(self, value: object) -> Any:  # noqa: ANN401 - of any kind
+        """Return the value as it is stored.
+
+        Raises:
+            ValueError: It is not what the parameter takes; the message begins with *must be*.
+        """
+        if value is None and self.optional:
+            return None
+        if self.kind in ("choice", "gain"):
+            return self._choice(value)
+        if self.kind in ("float", "int", "number"):
+            return self._number(value)
+        if self.kind == "map":
+            return self._map(value)
+        if self.kind == "any":
+            if not isinstance(value, Hashable):
+                raise ValueError("must be a value that does not change")
+            return value
+        expected, words = _TYPES[self.kind]
+        if not isinstance(value, expected):
+            raise ValueError(f"must be {words}")  # noqa: TRY004
+        if self.choices and value not in self.choices:
+            raise ValueError(f"must be one of {self.choices}{self.nearest(value)}")
+        return value
+
+    def parse(self, word: object) -> Any:  # noqa: ANN401 - of any kind
+        """Return the value of a word as the command line has it; other values as in `read`.
+
+        Raises:
+            ValueError: As in `read`.
+        """
+        if not isinstance(word, str) or word in self.choices:
+            return self.read(word)
+        if self.kind == "text":
+            return self.read(word)
+        if self.kind == "bool" and word.strip().lower() in _YES_OR_NO:
+            return _YES_OR_NO[word.strip().lower()]
+        if word.startswith("{"):
+            return self.read(_map_in(word))
+        return self.read(literal(word))
+
+    def nearest(self, value: object) -> str:
+        """A hint with the choice that is spelled most alike; empty where none is."""
+        near = get_close_matches(str(value), self.choices, n=1)
+        return f"; did you mean {near[0]}?" if near else ""
+
+    def _choice(self, value: object) -> Hashable:
+        if self.kind == "gain" and isinstance(value, Mapping | tuple):
+            return _gain_map(value)
+        if value not in self.choices:
+            or_map = " or a map such as gain={1: 1, 2: 3}" if self.kind == "gain" else ""
+            raise ValueError(f"must be one of {self.choices}{or_map}")
+        return str(value)
+
+    def _number(self, value: Any) -> float:  # noqa: ANN401 - checked here
+        number, needed = (Integral, "whole number") if self.kind == "int" else (Real, "number")
+        fits = isinstance(value, number) and not isinstance(value, bool)
+        if not (fits and value in self.range):
+            raise ValueError(f"must be a {needed}{self.range}")
+        if self.kind == "int":
+            return int(value)
+        if self.kind == "number":
+            return value  # type: ignore[no-any-return]  # as a policy writes it
+        # rel=2 and rel=2.0 are one value, so they are kept, and printed, as one
+        return plain(value) if isinstance(self.default, int) else float(value)
+
+    def _map(self, value: object) -> dict[str, float | None]:
+        if not isinstance(value, Mapping) or not set(value) <= set(self.choices):
+            raise ValueError(f"must be {self.takes}")
+        each = Parameter(self.name, "float", range=Range(finite=False), optional=True)
+        return {kind: each.parse(inside) for kind, inside in value.items()}
+
+
+def plain(value: float) -> float:
+    """A number without a fraction as an integer, where it is exact."""
+    return int(value) if float(value).is_integer() and abs(value) < _EXACT else float(value)
+
+
+def literal(word: str) -> Any:  # noqa: ANN401 - the value of the word
+    """Read a word: none, nan, true, false, a number; else the word itself.
+
+    >>> literal("none"), literal("True"), literal("10"), literal("0.5"), literal("exp")
+    (None, True, 10, 0.5, 'exp')
+    """
+    folded = word.strip().lower()
+    if folded in _LITERALS:
+        return _LITERALS[folded]
+    for kind in (int, float):
+        try:
+            return kind(folded)
+        except ValueError:
+            continue
+    return word
+
+
+_LITERALS: Mapping[str, Any] = {
+    **dict.fromkeys(("none", "null")),
+    **dict.fromkeys(("nan", "undefined"), math.nan),
+    "true": True,
+    "false": False,
+}
+_YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def _map_in(word: str) -> object:
+    try:
+        return ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        return word
+
+
+def _gain_map(value: Mapping[Any, Any] | tuple[Any, ...]) -> tuple[tuple[float, float], ...]:
+    pairs = tuple(value.items()) if isinstance(value, Mapping) else value
+    try:
+        read = tuple((plain(grade), plain(gain)) for grade, gain in pairs)
+    except (TypeError, ValueError, OverflowError):
+        read = ()
+    if not read or not all(math.isfinite(number) for pair in read for number in pair):
+        raise ValueError("must map numbers to numbers, such as gain={1: 1, 2: 3}")
+    return read
