@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 from scipy import sparse
 
 import rankgate
-from rankgate.cli import main
+from rankgate.evaluation.documents.evaluation import render
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,10 +111,8 @@ def test_rows_against_the_scores_are_counted(tmp_path: Path) -> None:
     assert "against_scores" not in by_score.to_dict()["runs"][0]["counts"]
 
 
-def test_the_command_says_so(tmp_path: Path) -> None:
-    run, qrels = tmp_path / "model.run", tmp_path / "test.qrels"
+def test_the_text_says_so(tmp_path: Path) -> None:
+    run = tmp_path / "model.run"
     run.write_text("u Q0 bad 1 0.1 m\nu Q0 good 2 0.9 m\n")
-    qrels.write_text("u 0 good 1\n")
-    arguments = ["eval", str(qrels), str(run), "-m", "RR", "--convention", "rexmex"]
-    result = CliRunner().invoke(main, arguments)
-    assert "1 of 1 queries are ranked by the order of their rows" in " ".join(result.output.split())
+    result = rankgate.evaluate({"u": {"good"}}, run, ["RR"], convention="rexmex")
+    assert "1 of 1 queries are ranked by the order of their rows" in render(result, "table")
