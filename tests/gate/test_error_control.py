@@ -36,6 +36,7 @@ def compared(delta):
         {
             "query_id": names, "metric": "AP", "baseline": [0.5] * len(delta),
             "candidate": [0.5 + d for d in delta], "delta": list(delta),
+            "gain": list(delta),
         }
     )  # fmt: skip
     ones = dict.fromkeys(("judged_baseline", "judged_candidate", "overlap"), 1.0)

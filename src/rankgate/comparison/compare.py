@@ -179,9 +179,7 @@ class _Pair:
     def of(cls, baseline: Side, candidate: Side, rules: Rules) -> _Pair:
         refuse(baseline, candidate)
         values = values_of(baseline, candidate, rules.unequal)
-        return cls(
-            baseline, candidate, values, figures(values.baseline, values.candidate, rules.way)
-        )
+        return cls(baseline, candidate, values, figures(values, rules.way))
 
 
 def refuse(baseline: Side, candidate: Side) -> None:
@@ -227,7 +225,6 @@ def _comparison(
     corrected = rules.correction if tests > 1 else "none"
     table = _metrics(values.metrics, pair.figures, p_value, way, corrected)
     slices, interactions = sliced(base, values, rules.slices, way, _metrics)
-    table, slices = (_won(each, other.lower) for each in (table, slices))
     depth, judged = min(base.depth, other.depth), parts.judged_of(base, other)
     return Comparison(
         baseline=Identity(base.name, base.tag, base.sha256),
@@ -277,20 +274,12 @@ def _metrics(
     table = pl.DataFrame(
         {
             "metric": names, "n": told.n, "baseline": told.baseline, "candidate": told.candidate,
-            "delta": told.delta, "low": told.low, "high": told.high, "level": way.level,
-            "test": way.test, "p_raw": told.p_raw, "p_value": p_value, "correction": correction,
-            "mc_error": told.mc_error, "effect": told.gz, "wins": told.wins, "ties": told.ties,
-            "losses": told.losses, "sd": told.sd, "mde": told.mde, "needed": told.needed,
+            "delta": told.delta, "gain": told.gain, "low": told.low, "high": told.high,
+            "level": way.level, "test": way.test, "p_raw": told.p_raw, "p_value": p_value,
+            "correction": correction, "mc_error": told.mc_error, "effect": told.gz,
+            "wins": told.wins, "ties": told.ties, "losses": told.losses, "sd": told.sd,
+            "mde": told.mde, "needed": told.needed,
         },
         schema=METRICS,
     )  # fmt: skip
     return table.with_columns(pl.col(pl.Float64).fill_nan(None))
-
-
-def _won(table: pl.DataFrame, lower: tuple[str, ...]) -> pl.DataFrame:
-    """A query is won where its value rose; where less is better, where it fell."""
-    fell = pl.col("metric").is_in(list(lower))
-    return table.with_columns(
-        pl.when(fell).then("losses").otherwise("wins").alias("wins"),
-        pl.when(fell).then("wins").otherwise("losses").alias("losses"),
-    )

@@ -46,15 +46,15 @@ def queries_of(baseline: Side, candidate: Side, values: Values) -> pl.DataFrame:
     parts = []
     for j, metric in enumerate(values.metrics):
         before, after = values.baseline[:, j], values.candidate[:, j]
+        gain = values.signs[j] * (after - before)
         part = pl.DataFrame(
             {
                 "query_id": values.query_ids, "metric": metric, "baseline": before,
-                "candidate": after, "delta": after - before,
+                "candidate": after, "delta": after - before, "gain": gain,
             },
             schema_overrides={"query_id": pl.String},
         ).drop_nans("delta")  # fmt: skip
-        fell = metric in candidate.lower
-        parts.append(part.sort("delta", "query_id", descending=[fell, False]))
+        parts.append(part.sort("gain", "query_id"))
     table = pl.concat(parts)
     for beside in (judged, shared, *([tags] if tags is not None else [])):
         table = table.join(beside, on="query_id", how="left", maintain_order="left")

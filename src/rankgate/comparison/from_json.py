@@ -21,7 +21,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "metrics": METRICS,
     "queries": {
         "query_id": _TEXT, "metric": _TEXT, "baseline": _NUMBER, "candidate": _NUMBER,
-        "delta": _NUMBER, "judged_baseline": _NUMBER, "judged_candidate": _NUMBER,
+        "delta": _NUMBER, "gain": _NUMBER, "judged_baseline": _NUMBER, "judged_candidate": _NUMBER,
         "overlap": _NUMBER,
     },
     "lists": {"query_id": _TEXT, "system": _TEXT, "rank": _COUNT, "doc_id": _TEXT,
@@ -58,6 +58,9 @@ def comparisons_of(told: Told, label: str) -> Comparisons:
 def _comparison(told: Told) -> Comparison:
     parts: dict[str, Any] = {name: told[name] for name in _FIGURES}
     parts |= {name: _frame(told.get(name) or [], schema) for name, schema in _SCHEMAS.items()}
+    lower = tuple(map(str, told.get("lower", ())))
+    for name in ("metrics", "queries", "slices"):  # files of version 1.0 have no gain
+        parts[name] = _with_gain(parts[name], lower)
     return Comparison(
         baseline=_identity(told["baseline"]),
         candidate=_identity(told["candidate"]),
@@ -65,9 +68,16 @@ def _comparison(told: Told) -> Comparison:
         qrels_sha256=str(told["qrels"]["sha256"]),
         convention={name: told["convention"][name] for name in ("name", "hash", "axes")},
         warnings=tuple(map(str, told["warnings"])),
-        lower=tuple(map(str, told.get("lower", ()))),
+        lower=lower,
         **parts,
     )
+
+
+def _with_gain(table: pl.DataFrame, lower: tuple[str, ...]) -> pl.DataFrame:
+    """The table with ``gain`` filled in where a file has none."""
+    less = pl.col("metric").is_in(list(lower))
+    gain = pl.when(less).then(-pl.col("delta")).otherwise("delta")
+    return table.with_columns(pl.coalesce("gain", gain).alias("gain"))
 
 
 def _identity(told: Told) -> Identity:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.comparison.values import signs_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -30,7 +32,8 @@ class Many:
         means: ``metric``, ``system``, ``mean``, ``n``, best first; over the queries on which all
             have a value.
         anova: ``metric``, ``f``, ``p_value``, ``ms_system``, ``ms_query``, ``ms_residual``.
-        pairs: ``metric``, ``first``, ``second``, ``delta`` (first − second), ``low``, ``high``,
+        pairs: ``metric``, ``first``, ``second``, ``delta`` (first − second), ``gain``
+            (above 0 where the first is better), ``low``, ``high``,
             ``p_tukey``, ``p_randomised``: corrected for all pairs of the metric.
         orderings: ``first``, ``second`` (metrics), ``tau``, ``tau_ap``, ``rbo`` (p = .9): how
             alike they order the systems.
@@ -73,12 +76,13 @@ def many(sides: Sequence[Side], way: Way) -> Many:
     resamples = min(way.resamples, 10_000)
     usable = {metric: table for metric, table in matrices.items() if len(table) > 1}
     means = {metric: table.mean(axis=0) for metric, table in usable.items()}
+    signs = dict(zip(metrics, signs_of(metrics, sides[0].lower), strict=True))
     return Many(
         names,
-        _means(names, usable),
+        _means(names, usable, signs),
         _frame([_anova(metric, table) for metric, table in usable.items()], _ANOVA),
         _frame(
-            [row for metric, table in usable.items()
+            [row | {"gain": signs[metric] * row["delta"]} for metric, table in usable.items()
              for row in _pairs(metric, names, table, way, resamples)],
             _PAIRS,
         ),
@@ -94,7 +98,7 @@ _MEANS = {"metric": pl.String, "system": pl.String, "mean": pl.Float64, "n": pl.
 _ANOVA = {"metric": pl.String, "f": pl.Float64, "p_value": pl.Float64, "ms_system": pl.Float64,
           "ms_query": pl.Float64, "ms_residual": pl.Float64}  # fmt: skip
 _PAIRS = {"metric": pl.String, "first": pl.String, "second": pl.String, "delta": pl.Float64,
-          "low": pl.Float64, "high": pl.Float64, "p_tukey": pl.Float64,
+          "gain": pl.Float64, "low": pl.Float64, "high": pl.Float64, "p_tukey": pl.Float64,
           "p_randomised": pl.Float64}  # fmt: skip
 _ORDERINGS = {
     "first": pl.String,
@@ -123,17 +127,18 @@ def matrix_of(sides: Sequence[Side], metric: str) -> NDArray[np.float64]:
     return table.sort("query_id").drop("query_id").to_numpy().astype(np.float64)
 
 
-def _means(names: Sequence[str], matrices: dict[str, NDArray[np.float64]]) -> pl.DataFrame:
+def _means(
+    names: Sequence[str], matrices: dict[str, NDArray[np.float64]], signs: dict[str, float]
+) -> pl.DataFrame:
     rows = [
         {"metric": metric, "system": name, "mean": float(mean), "n": len(table)}
         for metric, table in matrices.items()
-        for mean, name in sorted(zip(table.mean(axis=0), names, strict=True), key=_best)
+        for mean, name in sorted(
+            zip(table.mean(axis=0), names, strict=True),
+            key=lambda row: (-signs[metric] * row[0], row[1]),
+        )
     ]
     return _frame(rows, _MEANS)
-
-
-def _best(row: tuple[float, str]) -> tuple[float, str]:
-    return -row[0], row[1]
 
 
 def _anova(metric: str, table: NDArray[np.float64]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rankgate.errors import UsageError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.comparison.values import Values
     from rankgate.stats.interval import Intervals
 
     Floats = NDArray[np.float64]
@@ -101,13 +102,14 @@ class Figures:
     Attributes:
         n: pairs where both have a value.
         baseline, candidate, delta: means over these.
+        gain: delta, its sign turned for a metric that is better when lower.
         low, high: interval of delta.
         p_raw: of the test.
         p_max: corrected over the columns by max-T; NaN unless the test is randomization.
         mc_error: of p, where it was drawn.
         gz: Hedges' standardised difference.
         sd: of the differences.
-        wins, ties, losses: counts.
+        wins, ties, losses: queries whose gain is above the band, within it, below it.
         mde: smallest true difference these queries show; NaN where no two of them differ.
         needed: queries that show a difference as large as delta.
         warnings: of the intervals.
@@ -117,6 +119,7 @@ class Figures:
     baseline: Floats
     candidate: Floats
     delta: Floats
+    gain: Floats
     low: Floats
     high: Floats
     p_raw: Floats
@@ -132,20 +135,22 @@ class Figures:
     warnings: tuple[tuple[str, ...], ...]
 
 
-def figures(baseline: Floats, candidate: Floats, way: Way) -> Figures:
-    """Everything in `Figures`, from two matrices (T, M) with NaN where a value is undefined."""
+def figures(values: Values, way: Way) -> Figures:
+    """Everything in `Figures`, from the values of two systems."""
+    baseline, candidate = values.baseline, values.candidate
     delta = candidate - baseline
     known = ~np.isnan(delta)
     n = known.sum(axis=0).astype(np.int64)
     p, p_max, error = _tested(np.where(known, delta, 0.0), delta, known, way)
     told = [_column(baseline[k, j], candidate[k, j], way) for j, k in enumerate(known.T)]
-    bare = np.where(known, delta, 0.0)
+    bare = np.where(known, values.gains, 0.0)
     wins = (bare > way.band).sum(axis=0).astype(np.int64)
     losses = (bare < -way.band).sum(axis=0).astype(np.int64)
     figure = {name: np.array([each[name] for each, _ in told]) for name in _NUMBERS}
     return Figures(
-        n=n, p_raw=p, p_max=p_max, mc_error=error, wins=wins, ties=n - wins - losses,
-        losses=losses, warnings=tuple(words for _, words in told), **figure,
+        n=n, gain=values.signs * figure["delta"], p_raw=p, p_max=p_max, mc_error=error,
+        wins=wins, ties=n - wins - losses, losses=losses,
+        warnings=tuple(words for _, words in told), **figure,
     )  # fmt: skip
 
 

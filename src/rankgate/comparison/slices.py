@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +46,14 @@ def sliced(
         belongs = np.array([own.get(query) or "" for query in values.query_ids], dtype=object)
         groups = sorted(set(belongs))
         told = [
-            figures(values.baseline[belongs == each], values.candidate[belongs == each], way)
+            figures(
+                replace(
+                    values,
+                    baseline=values.baseline[belongs == each],
+                    candidate=values.candidate[belongs == each],
+                ),
+                way,
+            )
             for each in groups
         ]
         p = correct(np.stack([each.p_raw for each in told]), "bh")

@@ -30,6 +30,7 @@ class Values:
         query_ids: (T,).
         metrics: (M,), in the baseline's order.
         baseline, candidate: (T, M), NaN where undefined.
+        signs: (M,) 1 where more is better, -1 where less is.
         excluded: ``query_id``, ``metric``, ``reason``.
     """
 
@@ -37,7 +38,13 @@ class Values:
     metrics: tuple[str, ...]
     baseline: Floats
     candidate: Floats
+    signs: Floats
     excluded: pl.DataFrame
+
+    @property
+    def gains(self) -> Floats:
+        """(T, M) by how much the candidate is better; below 0 where it is worse."""
+        return self.signs * (self.candidate - self.baseline)
 
 
 def values_of(baseline: Side, candidate: Side, unequal: str) -> Values:
@@ -65,8 +72,14 @@ def values_of(baseline: Side, candidate: Side, unequal: str) -> Values:
         metrics,
         _matrix(both, "value", query_ids, metrics),
         _matrix(both, "value_other", query_ids, metrics),
+        signs_of(metrics, candidate.lower),
         _excluded(dropped, both),
     )
+
+
+def signs_of(metrics: Sequence[str], lower: Sequence[str]) -> Floats:
+    """(M,) 1 for a metric that is better when higher, -1 for one that is better when lower."""
+    return np.array([-1.0 if metric in lower else 1.0 for metric in metrics])
 
 
 _EXCLUDED = {"query_id": pl.String, "metric": pl.String, "reason": pl.String}

@@ -46,6 +46,7 @@ METRICS = {
     "baseline": pl.Float64,
     "candidate": pl.Float64,
     "delta": pl.Float64,
+    "gain": pl.Float64,
     "low": pl.Float64,
     "high": pl.Float64,
     "level": pl.Float64,
@@ -63,9 +64,10 @@ METRICS = {
     "needed": pl.Float64,
 }
 """One row a metric. delta is candidate − baseline, its mean over the n queries where both have a
-value; effect is Hedges' gz; sd the standard deviation of the differences; mde the smallest true
-difference that n queries show with the power asked for; needed how many queries would show one
-as large as delta."""
+value; gain is delta, or −delta for a metric that is better when lower; low and high are the ends
+of the interval of delta; effect is Hedges' gz; sd the standard deviation of the differences; mde
+the smallest true difference that n queries show with the power asked for; needed how many queries
+would show one as large as delta."""
 
 
 PLANS = {"metric": pl.String, "wanted": pl.Float64, "queries": pl.Float64}
@@ -139,9 +141,10 @@ class Comparison:
         qrels, qrels_sha256: the judgments both were scored by.
         convention: name, axes and hash.
         metrics: the columns of `METRICS`, in the order asked for.
-        queries: ``query_id``, ``metric``, ``baseline``, ``candidate``, ``delta``,
-            ``judged_baseline``, ``judged_candidate``, ``overlap`` (share of the first documents
-            that both have), then tags; metrics in order, the worst query of each first.
+        queries: ``query_id``, ``metric``, ``baseline``, ``candidate``, ``delta``, ``gain`` (above
+            0 where the candidate is better), ``judged_baseline``, ``judged_candidate``,
+            ``overlap`` (share of the first documents that both have), then tags; metrics in order,
+            the worst query of each first.
         lists: ``query_id``, ``system`` (baseline or candidate), ``rank``, ``doc_id``, ``grade``,
             ``moved`` (ranks gained against the other list; null where the other lacks it).
         latency: ``system``, ``n``, ``mean``, ``p50``, ``p90``, ``p95``, ``p99`` in milliseconds;
@@ -161,7 +164,7 @@ class Comparison:
         power: the power that ``mde`` and ``needed`` are for.
         depth: the last rank of the lists.
         seed, resamples: of what was drawn at random.
-        lower: the metrics that are better when lower; their worst queries are those that rose.
+        lower: the metrics that are better when lower; ``gain`` has their direction applied.
     """
 
     baseline: Identity
@@ -202,7 +205,7 @@ class Comparison:
     @property
     def tags(self) -> tuple[str, ...]:
         """The names of the tags that queries have."""
-        known = {"query_id", "metric", "baseline", "candidate", "delta", "judged_baseline",
+        known = {"query_id", "metric", "baseline", "candidate", "delta", "gain", "judged_baseline",
                  "judged_candidate", "overlap"}  # fmt: skip
         return tuple(name for name in self.queries.columns if name not in known)
 

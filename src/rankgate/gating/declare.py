@@ -242,13 +242,12 @@ class Evidence:
         """
         if whole := self.wholes.get((metric, slice_)):
             return whole.gain(lower=self.lower(metric))
-        delta = self.queries(metric, slice_)["delta"].to_numpy()
-        return -delta if self.lower(metric) else delta
+        return self.queries(metric, slice_)["gain"].to_numpy()
 
     def losses(self, metric: str, slice_: str | None) -> pl.DataFrame:
         """The queries of one metric that lost, worst first, of a slice."""
         table = self.queries(metric, slice_)
-        return table.filter(table["delta"] > 0 if self.lower(metric) else table["delta"] < 0)
+        return table.filter(table["gain"] < 0)
 
     def counted(self, slice_: str | None) -> Counted:
         """States and latencies of the queries of a slice; of every query for None."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.comparison.values import signs_of
 from rankgate.data import read_run
 from rankgate.data.comparison import METRICS, SCORES
 from rankgate.errors import UsageError
@@ -189,7 +190,8 @@ def with_wholes(
             low, high = (whole.redrawn[1] - whole.redrawn[0]).ends(delta, told.level)
             rows.append({
                 "metric": label, "n": whole.users, "baseline": whole.baseline,
-                "candidate": whole.candidate, "delta": delta, "low": low, "high": high,
+                "candidate": whole.candidate, "delta": delta,
+                "gain": delta * signs_of([label], told.lower)[0], "low": low, "high": high,
                 "level": told.level, "test": "none", "correction": "none",
             })  # fmt: skip
     more = pl.DataFrame(rows, schema=METRICS).with_columns(pl.col(pl.Float64).fill_nan(None))

@@ -85,12 +85,10 @@ class Verdict:
         if self.comparison is None:
             return []
         names = ("query_id", "metric", "baseline", "candidate", "delta")
-        lower = pl.col("metric").is_in(list(self.comparison.lower))
-        gain = pl.when(lower).then(-pl.col("delta")).otherwise("delta")
-        lost = self.comparison.queries.filter(gain < 0)
+        lost = self.comparison.queries.filter(pl.col("gain") < 0)
         ruled = {each.rule.get("metric") for each in self.rules} - {None}
         aside = ~pl.col("metric").is_in(list(ruled))
-        return lost.sort(aside, gain, "metric", "query_id").select(names).to_dicts()
+        return lost.sort(aside, "gain", "metric", "query_id").select(names).to_dicts()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

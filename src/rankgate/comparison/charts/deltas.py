@@ -46,10 +46,10 @@ def draw(told: Comparison) -> Picture:
 
 def rows_of(told: Comparison, metric: str) -> list[dict[str, Any]]:
     """The queries of one metric, the greatest gain first."""
-    table = told.deltas(metric).sort("delta", "query_id", descending=[True, False])
+    table = told.deltas(metric).sort("gain", "query_id", descending=[True, False])
     return [
         {"metric": metric, "place": i, "query": row["query_id"], "delta": row["delta"],
-         "baseline": row["baseline"], "candidate": row["candidate"]}
+         "gain": row["gain"], "baseline": row["baseline"], "candidate": row["candidate"]}
         for i, row in enumerate(table.iter_rows(named=True))
     ]  # fmt: skip
 
@@ -72,7 +72,7 @@ def _panel(told: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  #
 def _bars(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Altair's
     alt = altair()
     shown = _thinned(rows)
-    sign = alt.condition("datum.delta >= 0", alt.value(BLUE), alt.value(RED))
+    sign = alt.condition("datum.gain >= 0", alt.value(BLUE), alt.value(RED))
     y = alt.Y("delta:Q", title=f"Δ {metric}", axis=signed_axis())
     tips = ["query:N", "baseline:Q", "candidate:Q", "delta:Q"]
     if len(rows) <= _NAMED:
@@ -123,7 +123,7 @@ def _text(told: Comparison, metric: str, width: int) -> str:
     half = max((width - label - 11) // 2, 4)
     top = max((abs(row["delta"]) for row in shown), default=0) or 1
     lines = [
-        f"{name:<{label}}  {signed(row['delta'])}  {bar(row['delta'] / top, half)}".rstrip()
+        f"{name:<{label}}  {signed(row['delta'])}  {bar(row['gain'] / top, half)}".rstrip()
         for name, row in zip(names, shown, strict=True)
     ]
     if len(shown) < len(rows):

@@ -32,7 +32,7 @@ def draw(told: Comparisons) -> Picture:
     about = (
         f"Mean difference from {short(first.baseline.name)} with its {first.level:.0%} interval "
         f"({first.interval}), each of its own; p of the {first.test} test{corrected}. "
-        f"Blue and orange: p below {alpha:g}."
+        f"Blue: better, orange: worse, with p below {alpha:g}."
     )
     several = len(told.comparisons)
     title = (
@@ -46,7 +46,7 @@ def draw(told: Comparisons) -> Picture:
 
 def _rows(told: Comparisons) -> list[dict[str, Any]]:
     names = shorts([each.candidate.name for each in told.comparisons])
-    kept = ("metric", "n", "delta", "low", "high", "p_value")
+    kept = ("metric", "n", "delta", "gain", "low", "high", "p_value")
     return [
         {"system": name, **{column: row[column] for column in kept}}
         for name, each in zip(names, told.comparisons, strict=True)
@@ -57,7 +57,7 @@ def _rows(told: Comparisons) -> list[dict[str, Any]]:
 
 def _panel(rows: list[dict[str, Any]], metric: str, baseline: str, alpha: float) -> Any:  # noqa: ANN401
     alt = altair()
-    rows = sorted(rows, key=lambda row: (-row["delta"], row["system"]))
+    rows = sorted(rows, key=lambda row: (-row["gain"], row["system"]))
     shown = [
         row | {"words": f"{signed(row['delta'])}  {interval(row['low'], row['high'], 3)}  "
                f"p {p_value(row['p_value'])}"}
@@ -66,8 +66,8 @@ def _panel(rows: list[dict[str, Any]], metric: str, baseline: str, alpha: float)
     shown_to_be = f"isValid(datum.p_value) && datum.p_value < {alpha:g}"
     shade = alt.Color(
         condition=[
-            {"test": f"{shown_to_be} && datum.delta > 0", "value": BLUE},
-            {"test": f"{shown_to_be} && datum.delta < 0", "value": RED},
+            {"test": f"{shown_to_be} && datum.gain > 0", "value": BLUE},
+            {"test": f"{shown_to_be} && datum.gain < 0", "value": RED},
         ],
         value=GREY,
     )

@@ -23,8 +23,8 @@ _ALIKE = 8  # queries at one place that get the largest point, or more
 _MANY, _FINE, _COARSE = 1500, 6, 2  # points, and decimals of places that count as one
 
 HOW = (
-    "A point is a query, a larger one several; above the diagonal the candidate is better. "
-    "The furthest have names."
+    "A point is a query, a larger one several; blue: the candidate is better, orange: worse. "
+    "The furthest from the diagonal have names."
 )
 
 
@@ -35,7 +35,7 @@ def draw(told: Comparison) -> Picture:
     for metric in told.names:
         own = [
             {"metric": metric, "query": row["query_id"], "baseline": row["baseline"],
-             "candidate": row["candidate"], "delta": row["delta"]}
+             "candidate": row["candidate"], "delta": row["delta"], "gain": row["gain"]}
             for row in told.deltas(metric).iter_rows(named=True)
         ]  # fmt: skip
         rows += own
@@ -84,8 +84,8 @@ def _ends(values: list[float]) -> tuple[float, float]:
 def _points(places: list[dict[str, Any]], axes: dict[str, Any]) -> Any:  # noqa: ANN401 - Altair's
     alt = altair()
     least = _POINT if len(places) <= _CROWD else _POINT / 4
-    tied = {"test": "datum.delta == 0", "value": GREY}
-    shade = alt.Color(condition=[tied, {"test": "datum.delta > 0", "value": BLUE}], value=RED)
+    tied = {"test": "datum.gain == 0", "value": GREY}
+    shade = alt.Color(condition=[tied, {"test": "datum.gain > 0", "value": BLUE}], value=RED)
     most = max(_ALIKE, *(row["count"] for row in places), 0)
     size = alt.Size("count:Q", legend=None,
                     scale=alt.Scale(domain=[1, most], range=[least, least * _ALIKE]))  # fmt: skip

@@ -40,8 +40,8 @@ def sentence(told: Comparison) -> str:
     p = row["p_value"]
     if p is not None and p <= 1 - told.level:
         word = "higher" if row["delta"] > 0 else "lower"
-        better = (row["delta"] < 0) == (name in told.lower)
-        return f"{name} is {word} ({figures}): {'better' if better else 'worse'}."
+        better = "better" if row["gain"] > 0 else "worse"
+        return f"{name} is {word} ({figures}): {better}."
     return (
         f"{name} does not tell them apart ({figures}); these queries can show a difference of "
         f"{decimal(row['mde'])} or more."
@@ -108,9 +108,8 @@ class _Queries:
             return [_NONE]
         metric = self.told.names[0]
         rows = self.told.deltas(metric).drop_nulls("delta").to_dicts()
-        sign = -1 if metric in self.told.lower else 1
-        lost = [row for row in rows if sign * row["delta"] < 0]
-        gained = [row for row in reversed(rows) if sign * row["delta"] > 0]
+        lost = [row for row in rows if row["gain"] < 0]
+        gained = [row for row in reversed(rows) if row["gain"] > 0]
         shown = lost[:worst] + gained[:GAINED]
         lists = self._lists([row["query_id"] for row in shown])
         blocks: list[Block] = [_MOVES]
@@ -202,13 +201,12 @@ def _table(told: Comparison, texts: Mapping[str, str], anchors: Mapping[str, str
 def _bars(told: Comparison) -> list[Block]:
     """The differences of all queries, sorted: a picture of who won and who lost."""
     metric = told.names[0]
-    found = told.deltas(metric)["delta"].drop_nulls().sort(descending=True)
+    found = told.deltas(metric)["gain"].drop_nulls().sort(descending=True)
     if not len(found) or not (found != 0).any():
         return []
     words = (
-        f"{metric}, query by query: {int((found > 0).sum()):,} higher, "
-        f"{int((found < 0).sum()):,} lower; differences from {signed(found[-1])} to "
-        f"{signed(found[0])}"
+        f"{metric}, query by query: {int((found > 0).sum()):,} gained, "
+        f"{int((found < 0).sum()):,} lost; gains from {signed(found[-1])} to {signed(found[0])}"
     )
     step = max(1, len(found) // ROWS)
     return [Bars(tuple(found.gather_every(step).to_list()), words)]

@@ -174,7 +174,7 @@ def _worst(told: Comparison, metric: str, worst: int) -> Grid:
          signed(row["delta"]), number(row["overlap"], 2), number(row["judged_baseline"], 2),
          number(row["judged_candidate"], 2))
         for row in told.deltas(metric).head(worst).iter_rows(named=True)
-        if row["delta"] < 0
+        if row["gain"] < 0
     ]  # fmt: skip
     one, two = printable(told.baseline.name), printable(told.candidate.name)
     k = told.depth
@@ -184,7 +184,7 @@ def _worst(told: Comparison, metric: str, worst: int) -> Grid:
 
 
 def _losses(told: Comparison, metric: str) -> int:
-    return int((told.deltas(metric)["delta"] < 0).sum())
+    return int((told.deltas(metric)["gain"] < 0).sum())
 
 
 def _tags(told: Comparison) -> list[str]:

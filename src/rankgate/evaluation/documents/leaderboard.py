@@ -1,4 +1,4 @@
-"""All systems by all metrics, with marks where one is higher than another beyond chance."""
+"""All systems by all metrics, with marks where one is better than another beyond chance."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def leaderboard(told: Comparisons) -> tuple[Grid, str]:
     first = told.comparisons[0]
     systems = [first.baseline.name, *(each.candidate.name for each in told.comparisons)]
     level = first.level
-    means, higher, test = _of_many(told) if told.many else _of_two(told)
+    means, better, test = _of_many(told) if told.many else _of_two(told)
     rows = tuple(
         (
             f"{mark(i)} {printable(name)}",
             *(
                 decimal(means.get((metric, i)))
-                + "".join(map(mark, sorted(higher.get((metric, i), ()))))
+                + "".join(map(mark, sorted(better.get((metric, i), ()))))
                 for metric in first.names
             ),
         )
         for i, name in enumerate(systems)
     )
-    words = f"A mark beside a value names a system below it (p < {1 - level:.2g}, {test})."
+    words = f"A mark beside a value names a system that is worse (p < {1 - level:.2g}, {test})."
     return Grid(("system", *first.names), rows), words
 
 
@@ -58,13 +58,13 @@ _Told = tuple[dict[tuple[str, int], float], dict[tuple[str, int], list[int]], st
 def _of_two(told: Comparisons) -> _Told:
     (only,) = told.comparisons
     means: dict[tuple[str, int], float] = {}
-    higher: dict[tuple[str, int], list[int]] = {}
+    better: dict[tuple[str, int], list[int]] = {}
     for row in only.metrics.iter_rows(named=True):
         metric, delta, p = row["metric"], row["delta"], row["p_value"]
         means |= {(metric, 0): row["baseline"], (metric, 1): row["candidate"]}
         if p is not None and p < 1 - only.level and delta:
-            higher[metric, int(delta > 0)] = [int(delta < 0)]
-    return means, higher, f"paired {only.test} test, corrected by {only.correction}"
+            better[metric, int(row["gain"] > 0)] = [int(row["gain"] < 0)]
+    return means, better, f"paired {only.test} test, corrected by {only.correction}"
 
 
 def _of_many(told: Comparisons) -> _Told:
@@ -73,10 +73,10 @@ def _of_many(told: Comparisons) -> _Told:
     place = {name: i for i, name in enumerate(many.systems)}
     means = {(row["metric"], place[row["system"]]): row["mean"]
              for row in many.means.iter_rows(named=True)}  # fmt: skip
-    higher: dict[tuple[str, int], list[int]] = {}
+    better: dict[tuple[str, int], list[int]] = {}
     for row in many.pairs.iter_rows(named=True):
         if row["p_tukey"] is not None and row["p_tukey"] < 1 - many.level and row["delta"]:
             pair = (place[row["first"]], place[row["second"]])
-            best, other = pair if row["delta"] > 0 else pair[::-1]
-            higher.setdefault((row["metric"], best), []).append(other)
-    return means, higher, "Tukey's HSD, paired, corrected for all pairs of a metric"
+            best, other = pair if row["gain"] > 0 else pair[::-1]
+            better.setdefault((row["metric"], best), []).append(other)
+    return means, better, "Tukey's HSD, paired, corrected for all pairs of a metric"

@@ -1,0 +1,129 @@
+"""The direction of a metric in a comparison: gain is above 0 where the candidate is better."""
+
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate.comparison.charts import deltas, forest, scatter
+from rankgate.comparison.documents import changes, comparison
+from rankgate.evaluation.documents.leaderboard import leaderboard
+
+METRIC = "RankingLoss"
+QUERIES = [f"q{i:02d}" for i in range(20)]
+
+
+def run_of(places):
+    """A list of six documents for each query; the one relevant document stands at its place."""
+    found = {}
+    for query, place in zip(QUERIES, places, strict=True):
+        others = [f"n{i}" for i in range(5)]
+        order = [*others[: place - 1], "good", *others[place - 1 :]]
+        found[query] = {doc: 10.0 - i for i, doc in enumerate(order)}
+    return found
+
+
+QRELS = {query: {"good": 1} | {f"n{i}": 0 for i in range(5)} for query in QUERIES}
+GOOD = run_of([1 + (i % 3 == 0) for i in range(20)])
+BAD = run_of([3 + (i % 4) for i in range(20)])
+
+
+@pytest.fixture(scope="module")
+def better():
+    """A candidate that wins every query by a metric of which less is better."""
+    return rankgate.compare(QRELS, BAD, GOOD, [METRIC])
+
+
+@pytest.fixture(scope="module")
+def worse():
+    return rankgate.compare(QRELS, GOOD, BAD, [METRIC])
+
+
+def headings(found):
+    return [heading for heading, _ in comparison.grids(found.only)]
+
+
+def test_gain_is_above_0_where_the_candidate_is_better(better, worse):
+    assert (better.queries["delta"] < 0).all()
+    assert (better.queries["gain"] == -better.queries["delta"]).all()
+    assert (worse.queries["gain"] < 0).all()
+    assert worse.queries["gain"].is_sorted()
+    row = better.metrics.row(0, named=True)
+    assert (row["wins"], row["losses"]) == (20, 0)
+    assert row["gain"] == -row["delta"] > 0
+
+
+def test_the_gain_of_a_metric_that_is_better_when_higher_is_its_delta():
+    found = rankgate.compare(QRELS, BAD, GOOD, ["RR"])
+    assert found.queries["gain"].equals(found.queries["delta"].alias("gain"))
+
+
+def test_a_candidate_that_lost_every_query_shows_its_worst(better, worse):
+    assert f"{METRIC}: worst queries (5 of 20 that lost)" in headings(worse)
+    assert not any("that lost" in heading for heading in headings(better))
+
+
+def test_pictures_paint_an_improvement_blue(better, worse):
+    for found, blue in ((better, True), (worse, False)):
+        bars = deltas.draw(found.only)
+        assert all((row["gain"] > 0) == blue for row in bars.rows)
+        assert "datum.gain" in str(bars.chart.to_dict())
+        assert "datum.delta" not in str(bars.chart.to_dict())
+        mark = "█" if blue else "░"
+        other = "░" if blue else "█"
+        text = deltas.text(found.only, 80)
+        assert mark in text
+        assert other not in text
+        points = scatter.draw(found.only)
+        assert "datum.gain" in str(points.chart.to_dict())
+        lines = forest.draw(found)
+        assert all((row["gain"] > 0) == blue for row in lines.rows)
+        assert "datum.gain" in str(lines.chart.to_dict())
+
+
+def test_the_best_candidate_stands_first_in_a_forest():
+    found = rankgate.compare(QRELS, run_of([4] * 20), {"bad": BAD, "good": GOOD}, [METRIC])
+    assert "'sort': ['good', 'bad']" in str(forest.draw(found).chart.to_dict())
+
+
+def test_a_leaderboard_marks_the_better_system(better):
+    grid, _ = leaderboard(better)
+    assert grid.rows[1][1].endswith("ᵃ")
+    assert not grid.rows[0][1].endswith("ᵇ")
+    several = rankgate.compare(QRELS, BAD, {"good": GOOD, "bad again": BAD}, [METRIC])
+    assert several.many.means["system"][0] == "good"
+    marked = leaderboard(several)[0].rows
+    assert marked[1][1].endswith("ᵃᶜ")
+    assert not any(mark in row[1] for row in (marked[0], marked[2]) for mark in "ᵃᵇᶜ")
+    gains = dict(several.many.pairs.select("first", "gain").iter_rows())
+    assert gains["good"] > 0
+
+
+def test_a_report_counts_what_gained_and_what_lost(better, worse):
+    for found, words in ((better, "20 gained, 0 lost"), (worse, "0 gained, 20 lost")):
+        assert words in str(changes.sections(found.only, 0, 5, {}, None))
+    assert "better." in changes.sentence(better.only)
+    assert "worse." in changes.sentence(worse.only)
+
+
+def test_a_comparison_read_from_json_has_the_gain(better):
+    from rankgate.comparison.from_json import comparisons_of  # noqa: PLC0415 - to be moved
+
+    plain = better.to_dict()
+    again = comparisons_of(plain, "made").comparisons[0]
+    assert again.queries.equals(better.only.queries)
+    for table in (
+        *(each["queries"] for each in plain["comparisons"]),
+        plain["comparisons"][0]["metrics"],
+    ):
+        for row in table:
+            del row["gain"]  # as an older rankgate wrote it
+    old = comparisons_of(plain, "made").comparisons[0]
+    assert old.queries["gain"].to_list() == better.queries["gain"].to_list()
+    assert old.metrics["gain"].to_list() == better.metrics["gain"].to_list()
+
+
+def test_slices_count_wins_by_the_direction():
+    tags = pl.DataFrame({"query_id": QUERIES, "half": ["a", "b"] * 10})
+    found = rankgate.compare(QRELS, BAD, GOOD, [METRIC], tags=tags, slices=["half"])
+    assert found.only.slices.select("wins", "losses").rows() == [(10, 0), (10, 0)]
+    assert (found.only.slices["gain"] > 0).all()
