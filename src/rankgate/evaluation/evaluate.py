@@ -16,6 +16,7 @@ from rankgate.evaluation.judged import Judged, by_ids, rankings_of
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.facets import FACET_METRICS, FacetMetric
 from rankgate.metrics.names import parse, parse_all
+from rankgate.metrics.views import LISTS
 from rankgate.scoring.bounds import bounded
 from rankgate.scoring.facets import by_category, with_facets
 from rankgate.scoring.run_names import apart
@@ -193,8 +194,8 @@ def _topics(judged: Judged, beside: Beside | None) -> Qrels:
 
 
 def is_of_lists(metric: Metric) -> bool:
-    """Whether a metric says what lists are like; it says how their parts merge."""
-    return hasattr(metric, "merge")
+    """Whether a metric is about lists as a whole."""
+    return metric.view == LISTS
 
 
 def known_metrics(

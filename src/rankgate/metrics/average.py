@@ -123,6 +123,9 @@ AP = Metric(
     sees="the rank of every relevant document, and those that are missing",
     blind_to="grades above rel, and unjudged documents, which count as not relevant; AP@k of a "
     "perfect ranking stays below 1 where more than k documents are relevant",
+    prefix_only=True,
+    whole_list_when=(("denominator", "retrieved"),),
+    ideal_order_optimal=True,
 )
 GMAP = Metric(
     "GMAP",
@@ -135,4 +138,6 @@ GMAP = Metric(
     source="Robertson, CIKM 2006, doi:10.1145/1183614.1183630; trec_eval",
     sees="progress on the worst queries: from 0.01 to 0.02 counts as much as from 0.4 to 0.8",
     blind_to="grades above rel; queries at 0 all weigh as 0.00001, a floor chosen by hand",
+    prefix_only=True,
+    whole_list_when=(("denominator", "retrieved"),),
 )

@@ -55,4 +55,6 @@ AR = Metric(
     sees="how early the first k ranks gather the relevant documents",
     blind_to="grades above rel and all that stands behind k; a perfect ranking stays below 1 "
     "where more than one document is relevant",
+    prefix_only=True,
+    whole_list_when=(("over", "relevant"),),
 )

@@ -51,4 +51,5 @@ ARR = Metric(
     sees="the rank of every relevant document, and those that are missing",
     blind_to="grades above rel; a perfect ranking stays below 1 where more than one document "
     "is relevant, and the lower the more there are",
+    prefix_only=True,
 )

@@ -79,4 +79,5 @@ Q = Metric(
     source="Sakai & Robertson, EVIA 2008; Sakai & Song, SIGIR 2011, doi:10.1145/2009916.2010055",
     sees="the rank of every relevant document as AP does, and the grades",
     blind_to="unjudged documents, which count as not relevant",
+    prefix_only=True,
 )

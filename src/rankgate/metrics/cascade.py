@@ -176,6 +176,8 @@ ERR = Metric(
     sees="grades and ranks, and that a document below a perfect one is hardly ever read",
     blind_to="nearly all that follows the first very good document, and how much there was to "
     "find; a perfect ranking stays below 1",
+    prefix_only=True,
+    ideal_order_optimal=True,
 )
 nERR = Metric(  # noqa: N816 the field's own name
     "nERR",
@@ -186,4 +188,6 @@ nERR = Metric(  # noqa: N816 the field's own name
     source="Sakai & Song, SIGIR 2011, doi:10.1145/2009916.2010055; pyNTCIREVAL",
     sees="grades and ranks as ERR does, against the best that the judgments allow",
     blind_to="nearly all that follows the first very good document",
+    prefix_only=True,
+    ideal_order_optimal=True,
 )

@@ -69,6 +69,7 @@ NumQ = Metric(
     source="trec_eval",
     sees="which queries count",
     blind_to="everything about their results",
+    scenarios=False,
 )
 NumRet = Metric(
     "NumRet",
@@ -82,6 +83,7 @@ NumRet = Metric(
     source="trec_eval",
     sees="the lengths of the lists",
     blind_to="what is in them",
+    scenarios=False,
 )
 NumRel = Metric(
     "NumRel",
@@ -122,4 +124,5 @@ NumNonrelJudgedRet = Metric(
     source="trec_eval",
     sees="judged non-relevant documents in the lists",
     blind_to="their ranks, and unjudged documents",
+    scenarios=False,
 )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from rankgate.metrics.judged import Floats, Judged
     from rankgate.metrics.steps import Steps
+    from rankgate.metrics.views import View
 
     Function = Callable[..., Any]
     Kernel = Callable[..., Floats]
@@ -42,6 +43,12 @@ class Words(TypedDict, total=False):
     sees: str
     blind_to: str
     steps: Callable[..., Steps] | None
+    view: View
+    prefix_only: bool
+    whole_list_when: tuple[tuple[str, Any], ...]
+    ideal_order_optimal: bool
+    scenarios: bool
+    residual: Callable[..., Floats]
 
 
 @overload

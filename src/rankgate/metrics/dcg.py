@@ -254,6 +254,8 @@ CG = Metric(
     source=_SOURCE,
     sees="the grades of the first k documents",
     blind_to="their order, and how much there was to find",
+    prefix_only=True,
+    ideal_order_optimal=True,
 )
 DCG = Metric(
     "DCG",
@@ -267,6 +269,8 @@ DCG = Metric(
     sees="the grade and the rank of every judged document above the cutoff",
     blind_to="how much there was to find: easy queries, rich in relevant documents, dominate "
     "a mean of it",
+    prefix_only=True,
+    ideal_order_optimal=True,
 )
 nDCG = Metric(  # noqa: N816 the field's own name
     "nDCG",
@@ -280,4 +284,7 @@ nDCG = Metric(  # noqa: N816 the field's own name
     sees="the grade and the rank of every judged document above the cutoff",
     blind_to="unjudged documents, which count as worthless (see Judged@k), and how many good "
     "documents lie below the cutoff; rel has no effect on it",
+    prefix_only=True,
+    whole_list_when=(("ideal", "retrieved"),),
+    ideal_order_optimal=True,
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.declare import Declared, Parameter, parameters_of
 from rankgate.errors import UsageError
+from rankgate.metrics.views import RANKING, View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -50,6 +51,15 @@ class Metric(Declared):
             document; None for a metric that is not a sum over documents, and None from
             it where some parameters make it none.
         given: the bound parameters as sorted (name, value) pairs.
+        view: what the kernel sees.
+        prefix_only: whether its value at a cutoff follows from the documents above the cutoff
+            and the judgments, so that nothing below has to be ranked.
+        whole_list_when: values of parameters under which that does not hold.
+        ideal_order_optimal: whether no order of some documents has a greater value than that of
+            falling grades.
+        scenarios: whether its value says something where unjudged documents are given grades.
+        residual: for a metric of endless lists: with the parameters of the kernel and ``best``,
+            what documents behind the end could add if all had the grade ``best``, ``(T,)``.
     """
 
     kernel: Callable[..., Floats]
@@ -65,6 +75,12 @@ class Metric(Declared):
     blind_to: str = ""
     steps: Callable[..., Steps | None] | None = None
     given: tuple[tuple[str, Any], ...] = ()
+    view: View = RANKING
+    prefix_only: bool = False
+    whole_list_when: tuple[tuple[str, Any], ...] = ()
+    ideal_order_optimal: bool = False
+    scenarios: bool = True
+    residual: Callable[..., Floats] | None = None
 
     def __call__(self, **values: object) -> Metric:
         """The same metric with these parameters bound, as in ``nDCG(gain="exp")``.
@@ -161,6 +177,19 @@ class Metric(Declared):
         if any(name not in bound for name in self.missing):
             raise UsageError(self.incomplete(), code="incomplete-metric")
         return bound
+
+    def depth(self, defaults: Mapping[str, Any] | None = None) -> int | None:
+        """The last rank that its value follows from; None where that is the end of the list.
+
+        Args:
+            defaults: as in ``compute``.
+        """
+        bound = self.bound(defaults)
+        if not self.prefix_only or any(bound.get(name) == v for name, v in self.whole_list_when):
+            return None
+        declared = self.parameters.get("cutoff")
+        cutoff = bound.get("cutoff", declared.default if declared else None)
+        return int(cutoff) if cutoff else None
 
     def incomplete(self) -> str:
         """The sentence for a metric that lacks a required parameter."""

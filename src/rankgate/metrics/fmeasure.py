@@ -57,4 +57,6 @@ F = Metric(
     source="van Rijsbergen, Information Retrieval, 2nd ed., Butterworths 1979, ch. 7",
     sees="how many of the first k are relevant, against both k and the number of relevant",
     blind_to="the order within the first k and the grades above rel",
+    prefix_only=True,
+    ideal_order_optimal=True,
 )

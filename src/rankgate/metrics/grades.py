@@ -161,6 +161,8 @@ AvgGrade = Metric(
     sees="the grades of the first k documents, in the unit of the scale",
     blind_to="their order, and how much there was to find; unjudged documents count as grade 0 "
     "unless denominator='judged'",
+    prefix_only=True,
+    whole_list_when=(("denominator", "retrieved"),),
 )
 Hits = Metric(
     "Hits",
@@ -173,6 +175,7 @@ Hits = Metric(
     sees="how many relevant documents a reader finds in the first k",
     blind_to="their order, grades above rel, and how many there were to find; its mean is over "
     "queries, where NumRelRet is a sum",
+    prefix_only=True,
 )
 NCG = Metric(
     "NCG",
@@ -184,4 +187,7 @@ NCG = Metric(
     source="Järvelin & Kekäläinen, ACM TOIS 20(4), 2002, doi:10.1145/582415.582418",
     sees="the grades of the first k documents, beside the best there could be",
     blind_to="the order within the first k, and unjudged documents, which count as worthless",
+    prefix_only=True,
+    whole_list_when=(("ideal", "retrieved"),),
+    ideal_order_optimal=True,
 )

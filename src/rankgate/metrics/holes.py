@@ -84,6 +84,8 @@ JudgedAt = Metric(
     source="ir_measures",
     sees="how far the other metrics of this run stand on judgments, not on assumptions",
     blind_to=_BLIND,
+    prefix_only=True,
+    scenarios=False,
 )
 Unjudged = Metric(
     "Unjudged",
@@ -95,6 +97,8 @@ Unjudged = Metric(
     source="trec_eval 10",
     sees="the holes in the first k places",
     blind_to=_BLIND + "; a short list has fewer",
+    prefix_only=True,
+    scenarios=False,
 )
 NumUnjudged = Metric(
     "NumUnjudged",
@@ -107,4 +111,6 @@ NumUnjudged = Metric(
     source="Elasticsearch, ranking evaluation API (unrated_docs)",
     sees="how many judgments would close the holes",
     blind_to=_BLIND,
+    prefix_only=True,
+    scenarios=False,
 )

@@ -53,4 +53,5 @@ Accuracy = Metric(
     sees="the order of relevant documents and others, each pair as much as any",
     blind_to="relevant documents that were not retrieved, grades above rel, and whether the "
     "pairs stand at the top or far below",
+    prefix_only=True,
 )

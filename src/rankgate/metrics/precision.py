@@ -161,6 +161,9 @@ P = Metric(
     sees="how many of the first k documents are relevant",
     blind_to="their order within the first k, their grades above rel, and how many relevant "
     "documents exist: with fewer than k of them it cannot reach 1",
+    prefix_only=True,
+    whole_list_when=(("denominator", "retrieved"),),
+    ideal_order_optimal=True,
 )
 RelP = Metric(
     "RelP",
@@ -174,6 +177,7 @@ RelP = Metric(
     sees="how many of the relevant documents that fit into k places are there; recall over what k "
     "places can hold is the same number",
     blind_to="the order within the first k and the grades above rel",
+    prefix_only=True,
 )
 Rprec = Metric(
     "Rprec",

@@ -150,6 +150,22 @@ def rank_biased_residual(
     return np.where(count(seen) < length, open_ends, 0)
 
 
+def rank_biased_tail(
+    judged: Judged,
+    *,
+    p: Persistence = 0.8,
+    gain: Worth = "binary",
+    cutoff: Cutoff | None = None,
+    best: float = 1,
+) -> Floats:
+    """What documents behind the end of a list could add to RBP, if all had the grade ``best``.
+
+    A list that shows nothing has no end to continue.
+    """
+    behind = rank_biased_residual(judged, p=p, cutoff=cutoff) * (best if gain == "linear" else 1.0)
+    return np.where(judged.retrieved > 0, behind, 0)
+
+
 def _weight(rank: Ranks, p: float, cutoff: int | None) -> Floats:
     """The probability that the reader gets to a rank, p^(i−1); 0 behind the cutoff."""
     weight: Floats = np.power(p, rank - 1.0)
@@ -162,6 +178,7 @@ _SOURCE = "Moffat & Zobel, ACM TOIS 27(1), 2008, doi:10.1145/1416950.1416952"
 RBP = Metric(
     "RBP",
     rank_biased_precision,
+    residual=rank_biased_tail,
     title="The gain a document for a reader who goes on to the next with probability p.",
     formula="RBP = (1 − p) · Σ_i p^(i−1) · g(gradeᵢ)",
     aliases=("rank_biased_precision",),
@@ -173,6 +190,8 @@ RBP = Metric(
     "new judgments never lower it",
     blind_to="how much there was to find: a query with one relevant document cannot pass 1 − p; "
     "and what the unjudged could add, which RBPResid says",
+    prefix_only=True,
+    ideal_order_optimal=True,
 )
 RBPResid = Metric(
     "RBPResid",
@@ -184,4 +203,6 @@ RBPResid = Metric(
     source=_SOURCE,
     sees="the ranks at which nobody knows what the document is worth",
     blind_to="what the judged documents are worth; and gains above 1, of `linear` RBP",
+    prefix_only=True,
+    scenarios=False,
 )

@@ -94,6 +94,9 @@ R = Metric(
     sees="how many of the known relevant documents are within the first k",
     blind_to="their order, their grades above rel, and relevant documents nobody judged: "
     "R counts the judged ones only",
+    prefix_only=True,
+    whole_list_when=(("denominator", "retrieved"),),
+    ideal_order_optimal=True,
 )
 Success = Metric(
     "Success",
@@ -107,4 +110,6 @@ Success = Metric(
     "doi:10.1007/978-0-387-39940-9_1090; trec_eval",
     sees="whether the reader finds anything at all in the first k",
     blind_to="where in the first k it is, and whether there is more than one",
+    prefix_only=True,
+    ideal_order_optimal=True,
 )

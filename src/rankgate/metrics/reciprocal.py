@@ -95,4 +95,6 @@ RR = Metric(
     sees="where the reader who wants one relevant document stops",
     blind_to="everything below the first relevant document, and its grade above rel; a step "
     "from rank 1 to 2 costs as much as from 2 to never",
+    prefix_only=True,
+    ideal_order_optimal=True,
 )

@@ -65,4 +65,5 @@ SDCG = Metric(
     sees="grades and ranks of the first k; it needs no ideal, so judgments never lower it",
     blind_to="how much there was to find: a query with few documents of the highest grade "
     "cannot reach 1",
+    prefix_only=True,
 )

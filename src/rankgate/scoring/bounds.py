@@ -39,12 +39,6 @@ if TYPE_CHECKING:
     from rankgate.scoring.convention import Alignment, Convention
     from rankgate.scoring.tally import Facts, Values
 
-WITHOUT = frozenset(
-    {"Judged", "Unjudged", "NumUnjudged", "NumNonrelJudgedRet", "NumQ", "NumRet", "RBPResid"}
-)
-"""Metrics of the holes themselves, or of the lists alone: what the unjudged are does not bound
-them."""
-
 _Named = tuple[str, "Metric"]
 _TAIL, _RETRIEVED = " tail", " retrieved"  # no name of a metric begins with a blank
 
@@ -184,7 +178,7 @@ def _groups(
     """The metrics that admit bounds, by how their rankings are formed and how deep they look."""
     groups: dict[tuple[str, int | None], tuple[Convention, list[_Named]]] = {}
     for label, metric in metrics:
-        if metric.name in WITHOUT:
+        if not metric.scenarios:
             continue
         own = how.for_metric(metric)
         cutoff = metric.bound(own.defaults(metric)).get("cutoff")

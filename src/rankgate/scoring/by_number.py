@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     from rankgate.scoring.coded import Coded
     from rankgate.scoring.convention import Alignment, Convention
 
-_NEAR = frozenset({
-    "AP", "AR", "ARR", "Accuracy", "AvgGrade", "CG", "DCG", "ERR", "F", "GMAP", "Hits", "Judged",
-    "NCG", "NumUnjudged", "P", "Q", "R", "RBP", "RBPResid", "RR", "RelP", "SDCG", "Success",
-    "Unjudged", "nDCG", "nERR",
-})  # fmt: skip
-"""Metrics whose value at a cutoff is told by what stands above it, and by all judgments."""
-
-_FAR = (("over", "relevant"), *((name, "retrieved") for name in ("denominator", "ideal")))
-"""Parameters with which they count all that was retrieved."""
-
 
 def score_by_number(
     index: Coded,
@@ -76,11 +66,6 @@ def depth_of(jobs: Sequence[Job], how: Alignment) -> int | None:
     """How far rankings have to be looked at; None is to their end."""
     if how.judged_only or any("no_hit" in job.how.forced for job in jobs):
         return None
-    cuts = [dict(job.metric.given).get("cutoff") for job in jobs if _is_near(job)]
-    known = [cut for cut in cuts if isinstance(cut, int)]
+    cuts = [job.metric.depth(job.defaults) for job in jobs]
+    known = [cut for cut in cuts if cut is not None]
     return max([SHOWN, *known]) if len(known) == len(jobs) else None
-
-
-def _is_near(job: Job) -> bool:
-    bound = job.metric.bound(job.defaults)
-    return job.metric.name in _NEAR and not any(bound.get(name) == word for name, word in _FAR)

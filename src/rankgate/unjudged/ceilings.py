@@ -10,6 +10,7 @@ import polars as pl
 from rankgate.data import read_run
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
+from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.scoring import score
 
 if TYPE_CHECKING:
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
     from rankgate.evaluation.scored_system import Scorer
     from rankgate.metrics.declare import Metric
 
-RISING = ("nDCG", "DCG", "NCG", "CG", "ERR", "nERR", "RBP", "RR", "AP", "P", "R", "F", "Success")
-"""Metrics that no order of some documents raises above the order of falling grades: the better of
-two documents is never worth less on the better of two ranks."""
+RISING = tuple(metric.name for metric in CATALOGUE if metric.ideal_order_optimal)
+"""Our metrics that no order of some documents raises above the order of falling grades."""
 
 _HIDING = ("retrieved", "shown")  # ideals that are made of what was retrieved
 
@@ -46,7 +46,7 @@ def target_of(
             )
         return known[0]
     label, metric = chosen_metrics(wanted, scorer.how, extra)[0]
-    if metric.name not in RISING:
+    if not metric.ideal_order_optimal:
         raise UsageError(
             f"{label}: the best order of candidates is not known for it; there are "
             f"{', '.join(RISING)}.",
@@ -87,7 +87,7 @@ def ceiling(scorer: Scorer, target: tuple[str, Metric], candidates: pl.DataFrame
 
     Args:
         scorer: judgments and convention.
-        target: label and metric, one of `RISING`.
+        target: label and metric, whose best order is that of falling grades.
         candidates: ``query_id``, ``doc_id``, ``grade`` (null or below 0: unjudged).
 
     Returns:
@@ -116,4 +116,4 @@ _VALUE = {"query_id": pl.String, "value": pl.Float64}
 
 def _fits(metric: Metric, depth: int) -> bool:
     cutoff = cutoff_of(metric)
-    return metric.name in RISING and cutoff is not None and cutoff <= depth
+    return metric.ideal_order_optimal and cutoff is not None and cutoff <= depth

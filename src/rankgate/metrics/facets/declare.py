@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from rankgate.metrics.declare import Metric
+from rankgate.metrics.views import SUBTOPICS, View
 
 
 @dataclass(frozen=True)
@@ -11,3 +12,4 @@ class FacetMetric(Metric):
 
     sees: str = "which subtopics each document answers, and its rank"
     blind_to: str = "how well it answers them: a grade of 1 or more is relevant; unjudged documents"
+    view: View = SUBTOPICS

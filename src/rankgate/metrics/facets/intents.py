@@ -69,6 +69,7 @@ PIA = FacetMetric(
     title="Precision, mean over subtopics.",
     formula="P-IA@k = 1/S · Σ_s |relevant to s at ranks ≤ k| / k",
     source=f"{_AGRAWAL}; ndeval",
+    prefix_only=True,
 )
 APIA = FacetMetric(
     "AP_IA",
@@ -77,6 +78,7 @@ APIA = FacetMetric(
     formula="AP-IA = 1/S · Σ_s 1/R_s · Σ_{i relevant to s} |relevant to s at ranks ≤ i| / i",
     aliases=("MAP_IA",),
     source=f"{_AGRAWAL}; ndeval (MAP-IA)",
+    prefix_only=True,
 )
 StRecall = FacetMetric(
     "StRecall",
@@ -85,4 +87,5 @@ StRecall = FacetMetric(
     formula="StRecall@k = |subtopics answered at ranks ≤ k| / S",
     aliases=("strec", "S_recall"),
     source="Zhai, Cohen & Lafferty, SIGIR 2003, doi:10.1145/860435.860440; ndeval (strec)",
+    prefix_only=True,
 )

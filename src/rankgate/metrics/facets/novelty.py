@@ -164,6 +164,7 @@ AlphaDCG = FacetMetric(
     formula="α-DCG@k = Σ_{i≤k} Σ_s rel(i, s) · (1 − α)^{cᵢ(s)} / log₂(i + 1)",
     source=f"{_CLARKE}; ndeval (over the collection's greatest)",
     high=None,
+    prefix_only=True,
 )
 AlphaNDCG = FacetMetric(
     "alpha_nDCG",
@@ -172,6 +173,7 @@ AlphaNDCG = FacetMetric(
     formula="α-nDCG@k = α-DCG@k / α-DCG@k of the greedy ideal ranking",
     source=f"{_CLARKE}; ndeval",
     high=None,
+    prefix_only=True,
 )
 ErrIA = FacetMetric(
     "ERR_IA",
@@ -179,6 +181,7 @@ ErrIA = FacetMetric(
     title="Expected reciprocal rank, mean over subtopics.",
     formula="ERR-IA@k = 1/S · Σ_{i≤k} 1/i · Σ_s α · rel(i, s) · (1 − α)^{cᵢ(s)}",
     source="Chapelle et al., Information Retrieval 14(6), 2011, doi:10.1007/s10791-011-9167-7",
+    prefix_only=True,
 )
 NErrIA = FacetMetric(
     "nERR_IA",
@@ -187,6 +190,7 @@ NErrIA = FacetMetric(
     formula="nERR-IA@k = ERR-IA@k / ERR-IA@k of the greedy ideal ranking",
     source="Clarke et al., WSDM 2011, doi:10.1145/1935826.1935847; ndeval",
     high=None,
+    prefix_only=True,
 )
 NRBP = FacetMetric(
     "NRBP",

@@ -11,6 +11,7 @@ from rankgate.declare import Parameter, Range, parameters_of
 from rankgate.errors import UsageError
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.lists.listed import Floats, Listed, Sums, blocks
+from rankgate.metrics.views import LISTS, View
 
 Need = Literal["seen", "relevant", "history", "baseline", "earlier", "features", "alike",
                "categories", "groups"]  # fmt: skip
@@ -78,6 +79,7 @@ class ListMetric(Metric):
     finish: Callable[..., float] | None = None
     look: Callable[..., Floats] | None = None
     blind_to: str = "whether anything shown is relevant"
+    view: View = LISTS
 
     def __call__(self, **values: object) -> "ListMetric":
         """As of `Metric`; variants of libraries that know no bounds have none.

@@ -1,0 +1,37 @@
+"""What kernels see: a view is a name, and for one of a user's own the function that builds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class View:
+    """What the kernel of a metric gets as its first argument.
+
+    Attributes:
+        name: what it is called in messages.
+        build: for a view that rankgate does not build itself: from a ``scoring.plan.Block`` of
+            whole queries, pairs of positions ``(t,)`` among the queries of the block and what the
+            kernel sees of them. Every query is in one pair.
+    """
+
+    name: str
+    build: Callable[[Any], Iterable[tuple[NDArray[np.int64], Any]]] | None = None
+
+
+RANKING = View("ranking")
+"""A `Judged` block: ranks and grades of the judged documents."""
+
+SUBTOPICS = View("subtopics")
+"""A `Faceted` block: which subtopics the documents answer, by rank."""
+
+LISTS = View("lists")
+"""A `Listed` value: the first items of all lists, and what is known of items and users."""
