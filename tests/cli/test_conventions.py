@@ -99,7 +99,7 @@ def test_a_convention_from_a_file(run, small, tmp_path):
     path.write_text("tise = 1\n")
     ended = run("eval", *small, "--convention", path)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith(f"rankgate: {path}: unknown key 'tise'; did you mean ties?")
+    assert ended.err.startswith(f"rankgate: {path}:1: unknown key 'tise'; did you mean ties?")
 
 
 def test_bounds_stand_beside_each_mean(run, small):

@@ -26,7 +26,8 @@ _WORDS: Mapping[str, str] = {
     "number": "a number",
     "text": "a text",
 }
-_TYPES: Mapping[str, tuple[type, str]] = {
+_TYPES: Mapping[str, tuple[Any, str]] = {
+    "any": (Hashable, "a value that does not change"),
     "bool": (bool, "True or False"),
     "list": (list, "a list in brackets"),
     "text": (str, "text in quotes"),
@@ -101,61 +102,49 @@ class Parameter:
         """Return the value as it is stored.
 
         Raises:
-            ValueError: It is not what the parameter takes; the message begins with *must be*.
+            ValueError: It is not what the parameter takes; the message follows the value and
+                begins with *must be*.
         """
         if value is None and self.optional:
             return None
+        if self.kind == "gain" and isinstance(value, Mapping | tuple):
+            return _gain_map(value)
         if self.kind in ("choice", "gain"):
-            return self._choice(value)
+            return str(self._chosen(value))
         if self.kind in ("float", "int", "number"):
             return self._number(value)
         if self.kind == "map":
             return self._map(value)
-        if self.kind == "any":
-            if not isinstance(value, Hashable):
-                raise ValueError("must be a value that does not change")
-            return value
         expected, words = _TYPES[self.kind]
         if not isinstance(value, expected):
-            raise ValueError(f"must be {words}")  # noqa: TRY004
-        if self.choices and value not in self.choices:
-            raise ValueError(f"must be one of {self.choices}{self.nearest(value)}")
-        return value
+            raise ValueError(f"must be {words}.")  # noqa: TRY004
+        return self._chosen(value) if self.choices else value
 
     def parse(self, word: object) -> Any:  # noqa: ANN401 - of any kind
-        """Return the value of a word as the command line has it; other values as in `read`.
+        """Return the value of a word, as the command line has it; other values as `read` does.
 
         Raises:
             ValueError: As in `read`.
         """
-        if not isinstance(word, str) or word in self.choices:
-            return self.read(word)
-        if self.kind == "text":
+        if not isinstance(word, str) or word in self.choices or self.kind == "text":
             return self.read(word)
         if self.kind == "bool" and word.strip().lower() in _YES_OR_NO:
             return _YES_OR_NO[word.strip().lower()]
-        if word.startswith("{"):
-            return self.read(_map_in(word))
-        return self.read(literal(word))
+        return self.read(_map_in(word) if word.startswith("{") else literal(word))
 
-    def nearest(self, value: object) -> str:
-        """A hint with the choice that is spelled most alike; empty where none is."""
+    def _chosen(self, value: object) -> object:
+        if value in self.choices:
+            return value
+        or_map = " or a map such as gain={1: 1, 2: 3}" if self.kind == "gain" else ""
         near = get_close_matches(str(value), self.choices, n=1)
-        return f"; did you mean {near[0]}?" if near else ""
-
-    def _choice(self, value: object) -> Hashable:
-        if self.kind == "gain" and isinstance(value, Mapping | tuple):
-            return _gain_map(value)
-        if value not in self.choices:
-            or_map = " or a map such as gain={1: 1, 2: 3}" if self.kind == "gain" else ""
-            raise ValueError(f"must be one of {self.choices}{or_map}")
-        return str(value)
+        hint = f"; did you mean {near[0]}?" if near else "."
+        raise ValueError(f"must be one of {self.choices}{or_map}{hint}")
 
     def _number(self, value: Any) -> float:  # noqa: ANN401 - checked here
         number, needed = (Integral, "whole number") if self.kind == "int" else (Real, "number")
         fits = isinstance(value, number) and not isinstance(value, bool)
         if not (fits and value in self.range):
-            raise ValueError(f"must be a {needed}{self.range}")
+            raise ValueError(f"must be a {needed}{self.range}{' or none' * self.optional}.")
         if self.kind == "int":
             return int(value)
         if self.kind == "number":
@@ -165,7 +154,7 @@ class Parameter:
 
     def _map(self, value: object) -> dict[str, float | None]:
         if not isinstance(value, Mapping) or not set(value) <= set(self.choices):
-            raise ValueError(f"must be {self.takes}")
+            raise ValueError(f"must be {self.takes}.")
         each = Parameter(self.name, "float", range=Range(finite=False), optional=True)
         return {kind: each.parse(inside) for kind, inside in value.items()}
 
@@ -215,5 +204,5 @@ def _gain_map(value: Mapping[Any, Any] | tuple[Any, ...]) -> tuple[tuple[float, 
     except (TypeError, ValueError, OverflowError):
         read = ()
     if not read or not all(math.isfinite(number) for pair in read for number in pair):
-        raise ValueError("must map numbers to numbers, such as gain={1: 1, 2: 3}")
+        raise ValueError("must map numbers to numbers, such as gain={1: 1, 2: 3}.")
     return read

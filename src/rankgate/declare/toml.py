@@ -123,7 +123,7 @@ class Toml:
         try:
             return each.read(value)
         except ValueError as error:
-            raise self.error(f"{each.name} = {value!r} {error}.", *key, each.name) from None
+            raise self.error(f"{each.name} = {value!r} {error}", *key, each.name) from None
 
 
 def lines_of(text: str) -> dict[tuple[str, ...], int]:

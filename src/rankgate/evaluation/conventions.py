@@ -133,7 +133,7 @@ def axis_facts() -> tuple[AxisFacts, ...]:
     plain = [
         AxisFacts(
             name=axis.name,
-            about=axis.about,
+            about=axis.help,
             takes=axis.takes,
             default=written(axis.default),
             each=axis.each,
@@ -189,7 +189,7 @@ def _choices(how: Convention) -> list[Choice]:
             axis.name,
             written(getattr(how, axis.name)),
             written(getattr(how, axis.name)) == written(axis.default),
-            axis.about,
+            axis.help,
         )
         for axis in axes().values()
     ]
@@ -212,7 +212,7 @@ def _special(how: Convention) -> list[Choice]:
     for name, chosen in how.special.items():
         for key, value in chosen.items():
             axis = axes().get(key)
-            about = axis.about if axis else ""
+            about = axis.help if axis else ""
             if isinstance(value, dict) and not axis:
                 value = {k: v for each in value.values() for k, v in each.items()}  # noqa: PLW2901
             found.append(Choice(f"{name}.{key}", written(value), usual=False, about=about))

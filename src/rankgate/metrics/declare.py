@@ -214,7 +214,7 @@ class Metric(Declared):
             read: Hashable = parameter.read(value)
         except ValueError as error:
             raise UsageError(
-                f"{self.name}: {name}={value!r} {error}.", code="invalid-parameter"
+                f"{self.name}: {name}={value!r} {error}", code="invalid-parameter"
             ) from None
         return read
 

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.errors import UsageError
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.names import parse
-from rankgate.scoring.axes import KINDS, axes, literal, number
+from rankgate.scoring.axes import KINDS, axes, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,7 +102,7 @@ def _forced(how: Convention, kind: str, value: object) -> Convention:
     try:
         plain = number(value)
     except ValueError as error:
-        raise UsageError(f"forced.{kind}={value} {error}.", code="invalid-axis-value") from None
+        raise UsageError(f"forced.{kind}={value} {error}", code="invalid-axis-value") from None
     return replace(_without(how, "special", "forced"), forced={**how.forced, kind: plain})
 
 
@@ -166,32 +165,17 @@ def _metric(name: str) -> Metric:
 
 def _value(key: str, value: object) -> Any:  # noqa: ANN401 - as the field has it
     try:
-        return axes()[key].read(value)
+        return axes()[key].parse(value)
     except ValueError as error:
-        near = get_close_matches(str(value), axes()[key].choices, n=1)
-        hint = f"; did you mean {near[0]}?" if near else "."
-        raise UsageError(f"{key}={value} {error}{hint}", code="invalid-axis-value") from None
+        raise UsageError(f"{key}={value} {error}", code="invalid-axis-value") from None
 
 
 def _read(parameter: Parameter, value: object) -> tuple[Any, str]:
     """A parameter's value as the kernel takes it, and what is wrong with it, if anything."""
-    plain = value
-    if isinstance(value, str) and value not in parameter.choices:
-        plain = _map(value) if value.startswith("{") else literal(value)
-    if plain is None and parameter.default is None and not parameter.required:
-        return None, ""
     try:
-        return parameter.read(plain), ""
+        return parameter.parse(value), ""
     except ValueError as error:
-        near = get_close_matches(str(value), parameter.choices, n=1)
-        return None, f"{error}" + (f"; did you mean {near[0]}?" if near else ".")
-
-
-def _map(word: str) -> object:
-    try:
-        return ast.literal_eval(word)
-    except (ValueError, SyntaxError):
-        return word
+        return None, str(error)
 
 
 def _without(how: Convention, field: str, key: str) -> Convention:

@@ -20,21 +20,19 @@ else (``trec`` unless it is said)::
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import InputError, UsageError
-from rankgate.scoring.convention import Convention
+from rankgate.declare.toml import Toml
+from rankgate.errors import UsageError
+from rankgate.scoring.convention import WORDS, Convention
 from rankgate.scoring.overrides import overridden
 from rankgate.scoring.presets import convention
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
-_WORDS = ("title", "source")
 _TABLES = ("parameters", "special")
 
 
@@ -42,80 +40,60 @@ def read(path: str | Path) -> Convention:
     """The convention that a TOML file says.
 
     Raises:
-        InputError: no such file, not TOML, a key or a value that there is not; names the file.
+        InputError: no such file, not TOML, a key or a value that there is not; with its line.
     """
-    label = str(path)
-    try:
-        with Path(path).open("rb") as source:
-            table = tomllib.load(source)
-    except OSError as error:
-        raise InputError(
-            f"cannot be read: {error.strerror}.", source=label, code="cannot-read"
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"is not TOML: {error}.", source=label, code="invalid-toml") from None
-    try:
-        return of(table, Path(path).stem)
-    except UsageError as error:
-        raise InputError(str(error), source=label, code="invalid-convention") from None
-
-
-def of(table: Mapping[str, Any], name: str) -> Convention:
-    """The convention that a table says; ``name`` where it does not say its own.
-
-    Raises:
-        UsageError: a key or a value that there is not.
-    """
-    known = {each.name for each in fields(Convention)} | {"base"}
-    for key in table:
-        if key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(known))}."
-            raise UsageError(f"unknown key '{key}'; {hint}", code="unknown-key")
+    file = Toml.read(path, code="invalid-convention")
+    file.check_keys(file.values, {each.name for each in fields(Convention)} | {"base"})
     for key in (*_TABLES, "spellings"):
-        if not isinstance(table.get(key, {}), dict):
-            raise UsageError(
-                f"'{key}' must be a table; write it as [{key}].", code="invalid-convention"
-            )
-    base = table.get("base", "trec")
-    if not isinstance(base, str):
-        raise UsageError("base must be the name of a convention.", code="invalid-convention")
-    how = overridden(convention(base), dict(_settings(table)))
+        if not isinstance(file.values.get(key, {}), dict):
+            raise file.error(f"'{key}' must be a table; write it as [{key}].", key)
+    base = _word(file, "base", "trec")
+    how = _chosen(file, base)
     return replace(
         how,
-        name=_word(table, "name", name),
-        title=_word(table, "title", f"{base} with choices of its own" if table else base),
-        source=_word(table, "source", ""),
-        defects=tuple(map(str, table.get("defects", ()))),
-        spellings={**how.spellings, **_spellings(table)},
+        name=_word(file, "name", Path(path).stem),
+        title=_word(file, "title", f"{base} with choices of its own" if file.values else base),
+        source=_word(file, "source", ""),
+        defects=tuple(map(str, file.values.get("defects", ()))),
+        spellings={
+            **how.spellings,
+            **{str(theirs): str(ours) for theirs, ours in file.values.get("spellings", {}).items()},
+        },
     )
 
 
-def _settings(table: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Everything that chooses, as settings: whole axes first, then single metrics."""
-    plain = {*_WORDS, *_TABLES, "name", "base", "defects", "spellings"}
-    found = [(key, value) for key, value in table.items() if key not in plain]
-    for each in _TABLES:
-        for metric, chosen in table.get(each, {}).items():
+def _chosen(file: Toml, base: str) -> Convention:
+    """The base with everything that the file chooses: whole axes first, then single metrics."""
+    try:
+        start = convention(base)
+    except UsageError as error:
+        raise file.error(error.problem, "base") from None
+    pairs = {}
+    for path, value in _settings(file):
+        key = path[-1] if path[-2:-1] in ((), ("*",)) else ".".join(path[1:])
+        pairs[key] = value
+        try:
+            overridden(start, pairs)
+        except UsageError as error:
+            raise file.error(error.problem, *path) from None
+    return overridden(start, pairs)
+
+
+def _settings(file: Toml) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Everything that chooses, by its path in the file."""
+    for key, value in file.values.items():
+        if key not in {*WORDS, *_TABLES, "base"}:
+            yield (key,), value
+    for table in _TABLES:
+        for metric, chosen in file.values.get(table, {}).items():
             if not isinstance(chosen, dict):
-                raise UsageError(
-                    f"'{each}.{metric}' must be a table; write it as [{each}.{metric}].",
-                    code="invalid-convention",
-                )
-            found += [(_key(metric, key), value) for key, value in chosen.items()]
-    return found
+                words = f"'{table}.{metric}' must be a table; write it as [{table}.{metric}]."
+                raise file.error(words, table, metric)
+            yield from (((table, metric, key), value) for key, value in chosen.items())
 
 
-def _key(metric: str, key: str) -> str:
-    return key if metric == "*" else f"{metric}.{key}"
-
-
-def _word(table: Mapping[str, Any], key: str, otherwise: str) -> str:
-    value = table.get(key, otherwise)
+def _word(file: Toml, key: str, otherwise: str) -> str:
+    value = file.values.get(key, otherwise)
     if not isinstance(value, str) or (key == "name" and not value.strip()):
-        raise UsageError(f"{key} must be a word.", code="invalid-convention")
+        raise file.error(f"{key} must be a word.", key)
     return value
-
-
-def _spellings(table: Mapping[str, Any]) -> dict[str, str]:
-    return {str(theirs): str(ours) for theirs, ours in table.get("spellings", {}).items()}
