@@ -98,6 +98,13 @@ def test_a_leaderboard_marks_the_better_system(better):
     assert gains["good"] > 0
 
 
+def test_metrics_of_both_directions_order_systems_alike():
+    found = rankgate.compare(QRELS, run_of([4] * 20), {"bad": BAD, "good": GOOD}, [METRIC, "RR"])
+    row = found.many.orderings.row(0, named=True)
+    assert row["tau"] > 0
+    assert row["rbo"] > 0.9
+
+
 def test_a_report_counts_what_gained_and_what_lost(better, worse):
     for found, words in ((better, "20 gained, 0 lost"), (worse, "0 gained, 20 lost")):
         assert words in str(changes.sections(found.only, 0, 5, {}, None))

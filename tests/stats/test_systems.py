@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankgate.stats.order import tau, tau_ap
+from rankgate.stats.order import levels, tau, tau_ap
 from rankgate.stats.paired import student
+from rankgate.stats.rbo import tied
 from rankgate.stats.reliability import POWER, TAU, TAU_AP, reliability
 from rankgate.stats.systems import anova, randomised_tukey, tukey
 
@@ -130,6 +131,26 @@ def test_tau_is_scipys(data):
     two = np.array(data.draw(st.lists(st.integers(0, 5), min_size=len(one), max_size=len(one))))
     theirs = stats.kendalltau(one, two).statistic
     np.testing.assert_allclose(tau(one, two.astype(float)), theirs, atol=1e-12)
+
+
+def test_values_that_differ_in_their_last_bits_are_ties():
+    one = np.array([0.1 + 0.2, 0.3, 0.9])
+    two = np.array([0.3, 0.1 + 0.2, 0.9])
+    assert one[0] > one[1]
+    assert two[0] < two[1]
+    for treatment in ("a", "b"):
+        plain = tau(np.array([0.3, 0.3, 0.9]), np.array([0.3, 0.3, 0.9]), treatment)
+        assert tau(one, two, treatment) == tau(two, one, treatment) == plain
+        assert tau_ap(one, two, treatment) == tau_ap(two, one, treatment)
+    assert tau(one, two) == 1
+    assert tau(1e9 * one, 1e9 * two) == 1
+    assert tied({"a": 0.1 + 0.2, "b": 0.3, "c": 0.9}) == [["c"], ["a", "b"]]
+
+
+def test_small_steps_above_the_precision_are_an_order():
+    assert tau(np.array([0.3, 0.3 + 1e-9, 0.9]), np.array([0.3, 0.3 + 1e-9, 0.9]), "a") == 1
+    assert levels(np.array([np.nan, 2.0, np.inf, -np.inf, 2.0]))[1:].tolist() == [1, 2, 0, 1]
+    assert np.isnan(levels(np.array([np.nan, 2.0]))[0])
 
 
 def plain_tau_ap(estimate, reference):

@@ -77,6 +77,7 @@ def many(sides: Sequence[Side], way: Way) -> Many:
     usable = {metric: table for metric, table in matrices.items() if len(table) > 1}
     means = {metric: table.mean(axis=0) for metric, table in usable.items()}
     signs = dict(zip(metrics, signs_of(metrics, sides[0].lower), strict=True))
+    worth = {metric: signs[metric] * mean for metric, mean in means.items()}
     return Many(
         names,
         _means(names, usable, signs),
@@ -86,7 +87,7 @@ def many(sides: Sequence[Side], way: Way) -> Many:
              for row in _pairs(metric, names, table, way, resamples)],
             _PAIRS,
         ),
-        _frame(_orderings(names, means), _ORDERINGS),
+        _frame(_orderings(names, worth), _ORDERINGS),
         _frame([_reliable(metric, each, way.level) for metric, each in usable.items()], _RELIABLE),
         way.level,
         resamples,
@@ -165,16 +166,17 @@ def _pairs(
     ]  # fmt: skip
 
 
-def _orderings(names: Sequence[str], means: dict[str, NDArray[np.float64]]) -> list[dict[str, Any]]:
+def _orderings(names: Sequence[str], worth: dict[str, NDArray[np.float64]]) -> list[dict[str, Any]]:
+    """How alike metrics order the systems, by means of which the larger is better."""
     from rankgate.stats.order import tau, tau_ap  # noqa: PLC0415 - as above
     from rankgate.stats.rbo import rbo, tied  # noqa: PLC0415 - as above
 
-    labels = list(means)
-    order = {label: tied(dict(zip(names, means[label], strict=True))) for label in labels}
+    labels = list(worth)
+    order = {label: tied(dict(zip(names, worth[label], strict=True))) for label in labels}
     return [
         {
-            "first": one, "second": two, "tau": tau(means[one], means[two]),
-            "tau_ap": tau_ap(means[one], means[two], "b"),
+            "first": one, "second": two, "tau": tau(worth[one], worth[two]),
+            "tau_ap": tau_ap(worth[one], worth[two], "b"),
             "rbo": rbo(order[one], order[two], ties="b").value,
         }
         for i, one in enumerate(labels)

@@ -1,4 +1,8 @@
-"""How alike two orderings of the same things are."""
+"""How alike two orderings of the same things are.
+
+Values that differ by no more than `PRECISION` of the largest are equal: means over the same queries
+that are equal on paper differ in their last bits once they are computed.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rankgate.stats.paired import Floats
 
 Ties = Literal["a", "b"]
+
+PRECISION = 1e-10
+"""Relative to the largest absolute value: smaller steps between neighbouring values are ties."""
 
 
 def tau(first: Floats, second: Floats, ties: Ties = "b") -> float:
@@ -81,8 +90,30 @@ def _tau_ap_b(estimate: Floats, reference: Floats) -> float:
     return float(ordered.mean())
 
 
+def levels(values: Floats) -> NDArray[np.float64]:
+    """(n,) 0 for the smallest values, 1 for the next larger ones, and so on.
+
+    Sorted values share a level where each is within `PRECISION` of the largest absolute value of
+    the one before it. NaN stays NaN.
+
+    >>> levels(np.array([0.3, 0.1 + 0.2, 0.1])).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    table = np.asarray(values, np.float64)
+    order = np.argsort(table, kind="stable")
+    ranked = table[order]
+    finite = np.abs(ranked[np.isfinite(ranked)])
+    with np.errstate(invalid="ignore"):  # inf - inf
+        step = np.diff(ranked) > PRECISION * finite.max(initial=0.0)
+    found = np.empty_like(table)
+    found[order] = np.concatenate([[0.0], np.cumsum(step)])[: len(table)]
+    found[np.isnan(table)] = np.nan
+    return found
+
+
 def _both(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    one, two = np.asarray(first, np.float64), np.asarray(second, np.float64)
-    if one.shape != two.shape:
-        raise ValueError(f"{one.size} values against {two.size}: orderings are of the same things.")
-    return one, two
+    if len(first) != len(second):
+        raise ValueError(
+            f"{len(first)} values against {len(second)}: orderings are of the same things."
+        )
+    return levels(first), levels(second)

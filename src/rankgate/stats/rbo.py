@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rankgate.stats.order import levels
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -91,10 +93,12 @@ def rbo(
 
 
 def tied(scores: Mapping[str, float]) -> list[list[str]]:
-    """Items in groups of equal score, the largest first."""
+    """Items in groups of equal score (by `levels`), the largest first."""
+    names = sorted(scores)
+    level = dict(zip(names, levels(np.array([scores[name] for name in names])), strict=True))
     groups: dict[float, list[str]] = {}
-    for item in sorted(scores, key=lambda name: (-scores[name], name)):
-        groups.setdefault(scores[item], []).append(item)
+    for item in sorted(names, key=lambda name: (-level[name], name)):
+        groups.setdefault(level[item], []).append(item)
     return list(groups.values())
 
 
