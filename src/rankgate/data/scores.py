@@ -20,6 +20,10 @@ REASONS = ("", "missing", "no relevant", "nothing retrieved", "nothing judged")
 _WORDS = {place: reason or None for place, reason in enumerate(REASONS)}
 
 
+_IF_ANY = frozenset({"against_scores", "zeros_relevant"})
+"""Counts that only some conventions have."""
+
+
 @dataclass(frozen=True)
 class Counts:
     """What stands behind the means of a run.
@@ -34,6 +38,7 @@ class Counts:
         judged_at: share of judged documents among the first k, mean over queries, by k.
         against_scores: queries ranked by the order of rows in the file, as the convention says,
             where scores would rank them otherwise.
+        zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
     """
 
     queries: int
@@ -44,14 +49,13 @@ class Counts:
     ties_broken: int
     judged_at: Mapping[int, float] = field(default_factory=dict)
     against_scores: int = 0
+    zeros_relevant: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; the cutoffs of ``judged_at`` become strings, as JSON needs."""
         shares = {str(k): share for k, share in self.judged_at.items()}
         told = {**asdict(self), "judged_at": shares}
-        if not self.against_scores:
-            del told["against_scores"]
-        return told
+        return {name: value for name, value in told.items() if value or name not in _IF_ANY}
 
 
 @dataclass(frozen=True)

@@ -199,6 +199,7 @@ def summed_up(
         unknown_queries=facts.unknown,
         ties_broken=facts.ties,
         against_scores=facts.against_scores,
+        zeros_relevant=_zeros_relevant([job for job, _ in own], index),
         judged_at={k: float(share.mean()) if len(share) else np.nan for k, share in shares.items()},
     )
     query_ids = index.query_ids.filter(pl.Series(counted))
@@ -207,6 +208,17 @@ def summed_up(
         run.name, run.tag, query_ids, values, why, means, counts, how.to_dict(),
         parts=Parts(made_of, judged),
     )  # fmt: skip
+
+
+def _zeros_relevant(jobs: Sequence[Job], index: Laid) -> int:
+    """Judgments of grade 0 that a default of the convention, and not the user, makes relevant."""
+
+    def zero_counts(job: Job) -> bool:
+        asked = {**job.defaults, **dict(job.metric.given)}
+        by_level = job.level <= 0 and "rel" not in dict(job.metric.given)
+        return by_level or (asked.get("gain") == "judged" and "gain" in job.defaults)
+
+    return int((index.grades == 0).sum()) if any(map(zero_counts, jobs)) else 0
 
 
 def _known(share: NDArray[np.float64]) -> NDArray[np.float64]:

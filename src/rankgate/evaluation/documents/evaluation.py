@@ -148,12 +148,18 @@ def rules(result: Evaluation) -> str:
 
 def notices(result: Evaluation) -> list[str]:
     """What a reader must know of the numbers, a line each."""
-    lines = sampled(result)
+    lines, name = sampled(result), result.convention["name"]
+    if zeros := result.runs[0].counts.zeros_relevant:
+        lines.append(
+            f"{zeros:,} judgments of grade 0 count as relevant, as every judged item does in "
+            f"{name}; remove them, or set for each metric what is relevant, such as "
+            "--set P.rel=1 and --set nDCG.gain=binary"
+        )
     for run in result.runs:
         if count := run.counts.against_scores:
             lines.append(
                 f"{printable(run.run)}: {count} of {run.counts.queries} queries are ranked by the "
-                f"order of their rows, as {result.convention['name']} does, and their scores say "
+                f"order of their rows, as {name} does, and their scores say "
                 "otherwise; sort the file by score if the order means nothing"
             )
     return lines
