@@ -56,7 +56,7 @@ def main(words: list[str]) -> int:
         told.qrels, runs, train=told.train, obvious=runs["popular"],
         slices=["activity", "popularity"], **(beside if own else {}),
     )  # fmt: skip
-    verdict = rankgate.gating(
+    verdict = rankgate.gate(
         told.qrels, *(rankgate.read_run(runs[name], name) for name in ("popular", "neighbours")),
         HERE / "gate.toml" if own else parsed(ANY_LOG, "recommend.py"), train=told.train,
     )  # fmt: skip

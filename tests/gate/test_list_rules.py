@@ -39,7 +39,7 @@ def rule(kind, metric, **says):
 
 
 def ended(baseline, candidate, text, **given):
-    told = rankgate.gating(QRELS, baseline, candidate, parsed(text, "p.toml"), **given)
+    told = rankgate.gate(QRELS, baseline, candidate, parsed(text, "p.toml"), **given)
     return told, told.rules[0].outcome
 
 
@@ -108,10 +108,10 @@ def test_less_is_better_of_rankings_too():
     good = {query: {"good": 2.0, "bad": 1.0} for query in qrels}
     bad = {query: {"good": 1.0, "bad": 2.0} for query in qrels}
     text = rule("noninferiority", "Fallout@1", margin=0.1)
-    fine = rankgate.gating(qrels, bad, good, parsed(text, "p"))
+    fine = rankgate.gate(qrels, bad, good, parsed(text, "p"))
     assert fine.verdict == "pass"
     assert fine.queries == []
-    worse = rankgate.gating(qrels, good, bad, parsed(text, "p"))
+    worse = rankgate.gate(qrels, good, bad, parsed(text, "p"))
     assert worse.verdict == "fail"
     assert worse.rules[0].outcome.delta == 1
     assert "(less is better)" in worse.rules[0].outcome.reason

@@ -231,9 +231,9 @@ def test_the_verdict_of_the_policy_is_what_was_foretold(collection, tmp_path):
     wide = rankgate.advise(qrels, runs, margin=round(margin * 3, 3))
     place = tmp_path / "rankgate.toml"
     place.write_text(wide.policy)
-    assert rankgate.gating(qrels, runs["old"], runs["new"], place).verdict == "pass"
+    assert rankgate.gate(qrels, runs["old"], runs["new"], place).verdict == "pass"
     place.write_text(told.policy)
-    assert rankgate.gating(qrels, runs["new"], runs["old"], place).verdict == "fail"
+    assert rankgate.gate(qrels, runs["new"], runs["old"], place).verdict == "fail"
 
 
 def test_it_shows_itself_with_every_word_escaped(collection):

@@ -34,4 +34,4 @@ def test_the_blindness_is_named():
 
 
 def test_four_queries_are_no_proof():
-    assert rankgate.gating(*DATA).verdict == "inconclusive"
+    assert rankgate.gate(*DATA).verdict == "inconclusive"
