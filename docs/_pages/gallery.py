@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE
-from rankgate.present.charts.forms import written
 from rankgate.reports.commands.plot import command
 from rankgate.reports.kinds import KINDS
 from rankgate.reports.pictured import Asked, result_for
@@ -83,7 +82,7 @@ def _drawn(kind: Kind, words: list[str]) -> Iterator[tuple[str, str]]:
     )  # fmt: skip
     picture = kind.draw(result_for(kind.needs, asked))
     for theme in ("light", "dark"):
-        drawn = written(picture, "svg", theme)
+        drawn = picture.written("svg", theme)
         assert isinstance(drawn, str)
         yield theme, drawn
 

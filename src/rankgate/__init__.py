@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from rankgate.data.arrays import from_arrays
     from rankgate.data.matrices import Lists, Matrix
     from rankgate.errors import InputError, RankgateError, UsageError
+    from rankgate.evaluation.evaluation import Evaluation
     from rankgate.evaluation.notebook.accumulation import Accumulator
-    from rankgate.evaluation.notebook.evaluation import Evaluation, evaluate
+    from rankgate.evaluation.notebook.evaluation import evaluate
     from rankgate.evaluation.notebook.rules import Convention, Conventions, convention, conventions
     from rankgate.explanation.notebook.explanation import Explanation, explain
     from rankgate.explanation.notebook.reconciliation import (
@@ -53,7 +54,8 @@ if TYPE_CHECKING:
         sheets,
     )
     from rankgate.metrics.custom import metric
-    from rankgate.pipelines.verb import Pipeline, stages
+    from rankgate.pipelines.stages import Pipeline
+    from rankgate.pipelines.verb import stages
     from rankgate.recommenders.notebook.scorecard import Scorecard, scorecard
     from rankgate.recommenders.notebook.split import Split, split
     from rankgate.reports.notebook.plotting import plot
@@ -138,7 +140,7 @@ _HOMES = {
     "Conventions": "rankgate.evaluation.notebook.rules",
     "Conversion": "rankgate.files.notebook.conversion",
     "Descriptions": "rankgate.files.notebook.description",
-    "Evaluation": "rankgate.evaluation.notebook.evaluation",
+    "Evaluation": "rankgate.evaluation.evaluation",
     "Explanation": "rankgate.explanation.notebook.explanation",
     "Finding": "rankgate.explanation.notebook.reconciliation",
     "Hidden": "rankgate.unjudged.verb",
@@ -146,7 +148,7 @@ _HOMES = {
     "Judge": "rankgate.judging.notebook.model_rating",
     "Lists": "rankgate.data.matrices",
     "Matrix": "rankgate.data.matrices",
-    "Pipeline": "rankgate.pipelines.verb",
+    "Pipeline": "rankgate.pipelines.stages",
     "Pool": "rankgate.judging.notebook.pooling",
     "Prices": "rankgate.judging.notebook.model_rating",
     "RankgateError": "rankgate.errors",

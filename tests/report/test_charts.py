@@ -12,9 +12,9 @@ import pytest
 
 from rankgate.data import read_run
 from rankgate.errors import MissingExtraError, UsageError
-from rankgate.present.charts.forms import in_text, written
 from rankgate.present.charts.page import page
 from rankgate.present.charts.style import DARK, PAPER, on_dark
+from rankgate.reports.drawing import in_text
 from rankgate.reports.kinds import KINDS, kind
 from rankgate.reports.pictured import NEEDS, Asked, result_for
 
@@ -141,10 +141,10 @@ def test_png_is_a_png_and_scale_is_its_size(results):
 
 def test_written_gives_each_form(results):
     told = kind("deltas").draw(results["comparison"])
-    assert written(told, "svg").startswith("<svg")
-    assert "prefers-color-scheme" in written(told, "svg")
-    assert "prefers-color-scheme" not in written(told, "svg", "dark")
-    assert json.loads(written(told, "json"))["$schema"].startswith("https://vega.github.io/schema")
+    assert told.written("svg").startswith("<svg")
+    assert "prefers-color-scheme" in told.written("svg")
+    assert "prefers-color-scheme" not in told.written("svg", "dark")
+    assert json.loads(told.written("json"))["$schema"].startswith("https://vega.github.io/schema")
 
 
 def test_bars_of_text_have_every_query_or_both_ends(results, small):

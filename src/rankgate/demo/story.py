@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rankgate.demo.build import Demo
-    from rankgate.evaluation.evaluate import Evaluation
+    from rankgate.evaluation.evaluation import Evaluation
 
 METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10", "Judged@10")
 SEEING, BLIND = "nDCG@10", "RR"

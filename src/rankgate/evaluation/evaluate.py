@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data import read_run
 from rankgate.data.columns import renamed
 from rankgate.errors import UsageError
-from rankgate.evaluation.conventions import chosen_convention, refuse_mixed
+from rankgate.evaluation.conventions import chosen_convention
+from rankgate.evaluation.evaluation import Evaluation
 from rankgate.evaluation.judged import Judged, by_ids, rankings_of
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.facets import FACET_METRICS, FacetMetric
@@ -24,75 +24,15 @@ from rankgate.scoring.run_names import apart
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from rankgate.data import Qrels, Run, Scores
+    from rankgate.data import Qrels, Run
     from rankgate.evaluation.judged import Rankings
     from rankgate.evaluation.list_inputs import Beside
     from rankgate.evaluation.listing import Listing
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
 
-SCHEMA_VERSION = 1
-
 DEFAULT_METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
 """What is computed when nothing is asked for."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The values of one or more runs under one convention.
-
-    Attributes:
-        qrels: the name of the judgments.
-        convention: name, hash and axes.
-        metrics: the metrics as they were written.
-        runs: the scores of each run, in the order given.
-    """
-
-    qrels: str
-    convention: Mapping[str, Any]
-    metrics: tuple[str, ...]
-    runs: tuple[Scores, ...]
-
-    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
-        """Plain values for JSON: undefined is None, numbers keep full precision."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "convention": dict(self.convention),
-            "runs": [self._run(scores, per_query=per_query) for scores in self.runs],
-        }
-
-    def _run(self, scores: Scores, *, per_query: bool) -> dict[str, Any]:
-        told: dict[str, Any] = {
-            "name": scores.run,
-            "tag": scores.tag,
-            "mean": {label: _plain(scores.means[label]) for label in self.metrics},
-            "counts": scores.counts.to_dict(),
-        }
-        if per_query:
-            told["per_query"] = {label: scores.per_query(label) for label in self.metrics}
-        for name, ends in (("low", scores.low), ("high", scores.high)):
-            if ends is not None:
-                told[name] = {each: _plain(ends.means.get(each, math.nan)) for each in self.metrics}
-                if per_query:
-                    told[f"per_query_{name}"] = {each: ends.per_query(each) for each in ends.values}
-        return told
-
-    def joined(self, other: Evaluation) -> Evaluation:
-        """Both evaluations as one, to be compared.
-
-        Raises:
-            UsageError: they follow different conventions; the axes that differ are named. Or they
-                have different judgments or metrics.
-        """
-        mine, theirs = (each.runs[0].run for each in (self, other))
-        second = theirs if theirs != mine else f"the other {theirs}"
-        refuse_mixed({mine: self.convention, second: other.convention})
-        if (self.qrels, self.metrics) != (other.qrels, other.metrics):
-            raise UsageError(
-                f"{mine} and {second} have other judgments or metrics; score both by the same.",
-                code="not-comparable",
-            )
-        return replace(self, runs=(*self.runs, *other.runs))
 
 
 def evaluate(
@@ -275,7 +215,3 @@ def _is_plain(items: object) -> bool:
     """Whether something is a list of ids, and no list of runs or rows of an array."""
     first = next(iter(items), None) if isinstance(items, list | tuple | set | frozenset) else ()
     return first is None or isinstance(first, str | Number)
-
-
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None

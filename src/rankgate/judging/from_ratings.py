@@ -12,7 +12,7 @@ from rankgate.data.rated import read_ratings
 from rankgate.data.ratings import Ratings
 from rankgate.errors import UsageError
 from rankgate.evaluation.conventions import chosen_convention
-from rankgate.evaluation.evaluate import DEFAULT_METRICS, Evaluation, chosen_metrics, evaluate
+from rankgate.evaluation.evaluate import DEFAULT_METRICS, chosen_metrics, evaluate
 from rankgate.judging.methods.resolve import judgments, resolve
 from rankgate.judging.methods.scales import SCALES, TRANSFORMERS, scale_of
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rankgate.data.qrels import Scale
+    from rankgate.evaluation.evaluation import Evaluation
     from rankgate.judging.methods.scales import Transformer
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention

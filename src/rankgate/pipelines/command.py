@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.comparison.commands import options as comparing
-from rankgate.comparison.paired import Way
 from rankgate.console import options
 from rankgate.console.labels import label, labelled
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.output import print_result
+from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.console.terminal import styled, width
 from rankgate.metrics.plugins import from_file
-from rankgate.pipelines.documents.stages_page import FORMS, render
-from rankgate.pipelines.stages import CORRECTIONS, DEPTH, METRICS, stages
+from rankgate.pipelines.verb import CORRECTIONS, DEPTH, METRICS, stages
+from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
     from rankgate.scoring import Convention
@@ -89,9 +88,10 @@ def command(  # noqa: PLR0917 - click passes them by name
     refuse_clashes((qrels, *runs), output)
     named = labelled(labels)
     with Progress(len(runs) + 1) as progress:
-        told = stages(
+        pipeline = stages(
             qrels, list(runs), metrics, convention, target=target, depth=depth, labels=named,
-            way=Way(test, interval, level, resamples=resamples, seed=seed), correction=correction,
-            unequal=unequal, extra=from_file(metrics_from), on_progress=progress,
+            test=test, interval=interval, level=level, correction=correction,
+            resamples=resamples, seed=seed, unequal=unequal,
+            extra=from_file(metrics_from), on_progress=progress,
         )  # fmt: skip
-    deliver(styled(render(told, form, width(output)), form, output), output)
+    print_result(pipeline, form, output)

@@ -17,11 +17,11 @@ MOST_GRADES = 8
 
 _UNEVEN = 0.05
 
-_MOVES: dict[str, Any] = {
+MOVES: dict[str, Any] = {
     "stage": pl.String, "k": pl.Int64, "documents": pl.Int64, "new": pl.Int64, "gone": pl.Int64,
     "relevant": pl.Int64, "gained": pl.Int64, "lost": pl.Int64,
 }  # fmt: skip
-_MIX: dict[str, Any] = {
+MIX: dict[str, Any] = {
     "stage": pl.String, "grade": pl.Float64, "label": pl.String, "count": pl.Int64,
     "share": pl.Float64,
 }  # fmt: skip
@@ -50,9 +50,9 @@ def moves(sides: Sequence[Side], cutoffs: Sequence[int]) -> pl.DataFrame:
                 gone = before.join(own, on=["query_id", "doc_id"], how="anti")
                 row |= {"new": len(new), "gone": len(gone)}
                 row |= {"gained": _relevant(new), "lost": _relevant(gone)}
-            rows.append({name: row.get(name) for name in _MOVES})
+            rows.append({name: row.get(name) for name in MOVES})
             before = own
-    return pl.DataFrame(rows, schema=_MOVES)
+    return pl.DataFrame(rows, schema=MOVES)
 
 
 def mix(sides: Sequence[Side], k: int, labels: Mapping[float, str]) -> pl.DataFrame:
@@ -83,7 +83,7 @@ def mix(sides: Sequence[Side], k: int, labels: Mapping[float, str]) -> pl.DataFr
             rows.append({
                 "stage": side.name, "grade": grade, "label": label, "count": count, "share": share,
             })  # fmt: skip
-    return pl.DataFrame(rows, schema=_MIX)
+    return pl.DataFrame(rows, schema=MIX)
 
 
 def kinds_of(moved: pl.DataFrame, depth: int, count: int) -> tuple[str, ...]:

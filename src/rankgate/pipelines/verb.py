@@ -1,59 +1,56 @@
-"""The verb ``stages``, whose result shows itself in a notebook."""
+"""The verb ``stages``: what each stage gains, the ceiling it leaves, and where most is lost."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+
+from rankgate.comparison import compared as parts
+from rankgate.comparison.compare import Rules, compared
 from rankgate.comparison.paired import Way
-from rankgate.pipelines import stages as service
-from rankgate.pipelines.documents import stages as report
-from rankgate.present import as_html
-from rankgate.reports.notebook.picture import Picture, pictured
-from rankgate.reports.notebook.reporting import Reported
+from rankgate.errors import UsageError
+from rankgate.evaluation.scored_system import Scorer
+from rankgate.pipelines.stage_lists import kinds_of, mix, moves, uneven
+from rankgate.pipelines.stage_losses import LOSSES, bottleneck, losses
+from rankgate.pipelines.stages import CEILINGS, Pipeline
+from rankgate.scoring.run_names import sides_apart
+from rankgate.unjudged.ceilings import (
+    best_there_is,
+    ceiling,
+    cutoff_of,
+    hides_what_is_lost,
+    target_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from rankgate.data.comparison import Comparison, Side
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
 
+METRICS = ("nDCG@10", "RR@10", "R@100")
+"""The metrics when none is named: the order, the first hit, the coverage."""
 
-@dataclass(frozen=True)
-class Pipeline(service.Pipeline, Reported):
-    """The stages of a ranking; tables are Polars frames, and it shows itself as tables."""
+DEPTH = 100
+"""How many documents of a stage are the candidates of the next by default."""
 
-    @property
-    def sentence(self) -> str:
-        """Which stage is the bottleneck now, in words."""
-        return report.sentence(self)
-
-    def plot(self, kind: str = "stages") -> Picture:
-        """A picture of the stages with their ceilings.
-
-        Raises:
-            UsageError: no such picture of this result, or nothing to draw.
-            MissingExtraError: the extra ``plots`` is not installed.
-        """
-        return pictured(kind, {"stages": lambda: self})
-
-    def _repr_html_(self) -> str:
-        parts = [as_html.paragraph(report.title(self)), as_html.paragraph(self.sentence)]
-        for heading, grid in report.grids(self):
-            parts += [as_html.paragraph(heading)] if heading else []
-            parts.append(as_html.table(grid))
-        return "".join([*parts, *map(as_html.paragraph, self.warnings)])
+CORRECTIONS = ("holm", "bonferroni", "bh", "none")
 
 
 def stages(
     qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
     runs: Any,  # noqa: ANN401 - runs in the order of the stages, or {name: run}
-    metrics: str | Metric | Sequence[str | Metric] = service.METRICS,
+    metrics: str | Metric | Sequence[str | Metric] = METRICS,
     convention: str | Convention = "trec",
     *,
     target: str | Metric | None = None,
-    depth: int = service.DEPTH,
+    depth: int = DEPTH,
     labels: Mapping[float, str] | None = None,
     test: str = "t",
     interval: str = "t",
@@ -64,6 +61,7 @@ def stages(
     unequal: str = "refuse",
     overrides: Overrides | Sequence[str] = (),
     extra: Sequence[Metric] = (),
+    on_progress: Callable[[str], None] | None = None,
 ) -> Pipeline:
     """Follow a ranking through its stages, from the first retrieval to the last reranker.
 
@@ -72,7 +70,7 @@ def stages(
         runs: the run after each stage, the first first, or ``{name: run}``.
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``.
         convention: whose rules the numbers follow.
-        target: the metric whose ceiling is told; else the first nDCG with a cutoff.
+        target: the metric whose ceiling is computed; else the first nDCG with a cutoff.
         depth: how many documents of a stage are the candidates of the next.
         labels: the names of grades, as ``{3: "Exact"}``.
         test: t, randomization, wilcoxon, sign or bootstrap.
@@ -83,7 +81,8 @@ def stages(
         seed: of the drawing.
         unequal: what queries are that one of two stages lacks: refuse, zero or drop.
         overrides: axes of the convention that are chosen otherwise.
-        extra: metrics that can be named beside those of the house.
+        extra: metrics that can be named in addition to the built-in ones.
+        on_progress: called with the name of each step.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -92,15 +91,138 @@ def stages(
     >>> qrels = {f"q{i}": {"a": 1} for i in range(20)}
     >>> first = {query: {"b": 2.0, "a": 1.0} for query in qrels}
     >>> second = {query: {"a": 2.0, "b": 1.0} for query in qrels}
-    >>> told = stages(qrels, [first, second], ["nDCG@10"])
-    >>> told.ceilings.select("kind", "ceiling").rows()
+    >>> pipeline = stages(qrels, [first, second], ["nDCG@10"])
+    >>> pipeline.ceilings.select("kind", "ceiling").rows()
     [('retrieves', 1.0), ('reranks', 1.0)]
-    >>> told.sentence
+    >>> pipeline.sentence
     'Nothing is lost: the last stage has the best nDCG@10 there is.'
     """
-    told = service.stages(
-        qrels, runs, metrics, convention, target=target, depth=depth, labels=labels,
-        way=Way(test, interval, level, resamples=resamples, seed=seed), correction=correction,
-        unequal=unequal, overrides=overrides, extra=extra,
+    way = Way(test, interval, level, resamples=resamples, seed=seed)
+    say = on_progress or (lambda _: None)
+    if correction not in CORRECTIONS:
+        known = ", ".join(CORRECTIONS)
+        problem = f"unknown correction of steps {correction!r}; there are {known}."
+        raise UsageError(problem, code="unknown-choice")
+    scorer = Scorer.of(qrels, metrics, convention, overrides=overrides, extra=extra, depth=depth)
+    aim = target_of(scorer, target, extra)
+    if aim[0] not in dict(scorer.metrics):
+        scorer = replace(scorer, metrics=(aim, *scorer.metrics))
+    sides: list[Side] = []
+    places: list[Any] = []
+    for name, run in parts.named(runs):
+        say(f"scoring {name or run if isinstance(run, str) else 'a stage'}")
+        sides.append(scorer.side(run, name))
+        places.append(run)
+    if not sides:
+        problem = "no stage; give the run after each stage, the first first."
+        raise UsageError(problem, code="missing-input")
+    sides = sides_apart(sides, places)
+    say("computing ceilings")
+    rules = Rules(way, "none", unequal)
+    return _pipeline(scorer, aim, sides, labels or {}, (rules, correction))
+
+
+def _pipeline(
+    scorer: Scorer,
+    aim: tuple[str, Metric],
+    sides: Sequence[Side],
+    labels: Mapping[float, str],
+    ruled: tuple[Rules, str],
+) -> Pipeline:
+    rules, correction = ruled
+    scale = scorer.qrels.scale
+    named = {**dict(scale.labels if scale else ()), **labels}
+    k, depth, way = cutoff_of(aim[1]) or scorer.depth, scorer.depth, rules.way
+    moved, mixed = moves(sides, sorted({k, depth}, reverse=True)), mix(sides, k, named)
+    kinds = kinds_of(moved, depth, len(sides))
+    values = _values(scorer, aim, sides)
+    lost = losses(values, [side.name for side in sides], kinds)
+    steps, cautions, correction = _steps(sides, rules, correction)
+    first = sides[0]
+    return Pipeline(
+        tuple(side.name for side in sides), kinds, first.qrels, first.qrels_sha256,
+        tuple(side.sha256 for side in sides), first.convention, aim[0], k, depth, len(values),
+        _mean(values, "best"), _means(sides), _ceilings(values, sides, kinds, moved, depth), steps,
+        moved, mixed, lost.select(*LOSSES), bottleneck(values, lost, way.level),
+        (*_hidden(scorer, aim), *uneven(mixed, k), *cautions), way.test, way.interval, way.level,
+        correction, way.seed, way.drawn,
     )  # fmt: skip
-    return Pipeline(**{each.name: getattr(told, each.name) for each in fields(told)})
+
+
+def _values(scorer: Scorer, aim: tuple[str, Metric], sides: Sequence[Side]) -> pl.DataFrame:
+    """``query_id``, ``best``, ``value0``, ``ceiling0``, ``value1``, …; whole rows only."""
+    table = best_there_is(scorer, aim).rename({"value": "best"})
+    for i, side in enumerate(sides):
+        own = side.scores.filter(pl.col("metric") == aim[0])
+        found = ceiling(scorer, aim, side.lists)
+        table = table.join(
+            own.select("query_id", pl.col("value").alias(f"value{i}")), on="query_id"
+        ).join(found.rename({"value": f"ceiling{i}"}), on="query_id")
+    return table.drop_nulls().sort("query_id")
+
+
+def _means(sides: Sequence[Side]) -> pl.DataFrame:
+    table = pl.concat(side.scores.with_columns(stage=pl.lit(side.name)) for side in sides)
+    return table.group_by("stage", "metric", maintain_order=True).agg(
+        pl.col("value").mean().alias("mean"), pl.col("value").count().cast(pl.Int64).alias("n")
+    )
+
+
+def _ceilings(
+    values: pl.DataFrame, sides: Sequence[Side], kinds: Sequence[str], moved: pl.DataFrame, k: int
+) -> pl.DataFrame:
+    documents = moved.filter(pl.col("k") == k)["documents"].to_list()
+    rows = []
+    for i, side in enumerate(sides):
+        value, top = _mean(values, f"value{i}"), _mean(values, f"ceiling{i}")
+        lists = side.lists["query_id"].n_unique()
+        rows.append({
+            "stage": side.name, "kind": kinds[i], "value": value, "ceiling": top,
+            "realised": value / top if value is not None and top else None,
+            "documents": documents[i] / lists if lists else None,
+        })  # fmt: skip
+    return pl.DataFrame(rows, schema=CEILINGS)
+
+
+def _steps(
+    sides: Sequence[Side], rules: Rules, correction: str
+) -> tuple[pl.DataFrame, list[str], str]:
+    """Each stage against the one before, with what to be careful about, and what corrected p."""
+    pairs = list(pairwise(sides))
+    found: list[Comparison] = [compared(before, after, rules)[0] for before, after in pairs]
+    if not found:
+        return pl.DataFrame(), [], "none"
+    table = pl.concat(
+        each.metrics.select(
+            pl.lit(after.name).alias("stage"), pl.lit(before.name).alias("against"), pl.all()
+        )
+        for each, (before, after) in zip(found, pairs, strict=True)
+    )
+    from rankgate.stats.corrections import correct  # noqa: PLC0415 - statistics where needed
+
+    raw = table["p_raw"].fill_null(float("nan")).to_numpy().astype(np.float64)
+    corrected = correction if len(raw) > 1 else "none"
+    p_value = pl.Series("p_value", correct(raw, corrected)).fill_nan(None)  # type: ignore[arg-type]
+    words = f"{corrected} over {len(raw)} test{'s' * (len(raw) > 1)}"
+    cautions: dict[str, list[str]] = {}
+    for each, (_, after) in zip(found, pairs, strict=True):
+        for sentence in each.warnings:
+            if not sentence.startswith("judged@"):  # of a baseline; `_uneven` names the stages
+                cautions.setdefault(sentence, []).append(after.name)
+    texts = [f"{', '.join(names)}: {sentence}" for sentence, names in cautions.items()]
+    return table.with_columns(p_value, correction=pl.lit(corrected)), texts, words
+
+
+def _hidden(scorer: Scorer, aim: tuple[str, Metric]) -> list[str]:
+    if not hides_what_is_lost(scorer, aim[1]):
+        return []
+    words = (
+        f"under convention {scorer.how.name} the ideal of {aim[0]} is made of what was retrieved, "
+        f"so that the ceiling says nothing; say --set {aim[1].name}.ideal=judged."
+    )
+    return [words]
+
+
+def _mean(values: pl.DataFrame, column: str) -> float | None:
+    mean = values[column].mean()
+    return mean if isinstance(mean, float) else None

@@ -7,15 +7,15 @@ from hashlib import sha256
 from html import escape
 from typing import TYPE_CHECKING
 
+from rankgate.present.document import SIGNS
 from rankgate.present.grid import printable
 from rankgate.present.numbers import grade
-from rankgate.present.outline import SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from rankgate.present.document import Lists, Place
     from rankgate.present.grid import Grid
-    from rankgate.present.outline import Lists, Place
 
     Spans = Sequence[tuple[float | None, float | None, float | None]]
 

@@ -5,6 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from rankgate.present.charts.style import swaps
+from rankgate.present.document import (
+    SIGNS,
+    Bars,
+    Chart,
+    Code,
+    Entries,
+    Opened,
+    Points,
+    Table,
+    Warnings,
+)
+from rankgate.present.forms import drawn
 from rankgate.present.html_parts import (
     document,
     folded,
@@ -15,17 +28,21 @@ from rankgate.present.html_parts import (
     side_by_side,
     status,
 )
-from rankgate.present.outline import Bars, Code, Opened, Points, Table
 from rankgate.present.page_script import SCRIPT
 from rankgate.present.page_style import STYLE
 
 if TYPE_CHECKING:
-    from rankgate.present.outline import Block, Lists, Outline, Section
+    from rankgate.present.document import Block, Document, Lists, Section
 
+_PICTURES = (
+    "figure.picture{margin:1.5rem 0;overflow-x:auto}"
+    "figure.picture svg{display:block;max-width:100%;height:auto}"
+    f"{swaps('figure.picture ')}"
+)
 _HIGH = 100  # of the picture of differences, in its own units
 
 
-def page(told: Outline) -> str:
+def page(told: Document) -> str:
     """The whole page.
 
     Each section and each opened query has an anchor; the script sorts and filters tables, keeps
@@ -42,7 +59,8 @@ def page(told: Outline) -> str:
         *map(_section, told.sections),
     ]
     title = f"{told.status}: {told.title}" if told.status else told.title
-    return document(safe(title), "\n".join(part for part in body if part), SCRIPT, STYLE)
+    html = "\n".join(part for part in body if part)
+    return document(safe(title), html, SCRIPT, STYLE + (_PICTURES if "<svg" in html else ""))
 
 
 def _links(sections: tuple[Section, ...]) -> str:
@@ -58,7 +76,8 @@ def _links(sections: tuple[Section, ...]) -> str:
 
 
 def _section(told: Section) -> str:
-    parts = [f'<section id="{told.anchor}"><h2>{safe(told.title)}</h2>']
+    heading = f"<h2>{safe(told.title)}</h2>" if told.title else ""
+    parts = [f'<section id="{told.anchor}">{heading}']
     parts += [_block(each, f"{told.anchor}-{i}") for i, each in enumerate(told.blocks)]
     return "\n".join([*(part for part in parts if part), "</section>"])
 
@@ -68,6 +87,13 @@ def _block(told: Block, anchor: str) -> str:
         return paragraph(told)
     if isinstance(told, Points):
         return points(told.lines)
+    if isinstance(told, Warnings):
+        return "".join(f'<p class="warning">! {safe(each)}</p>' for each in told.lines)
+    if isinstance(told, Entries):
+        return _entries(told)
+    if isinstance(told, Chart):
+        svg = drawn(told)
+        return f'<figure class="picture">{svg}</figure>' if svg else ""
     if isinstance(told, Code):
         return f"<pre><code>{safe(told.text)}</code></pre>"
     if isinstance(told, Bars):
@@ -83,6 +109,21 @@ def _table(told: Table, anchor: str) -> str:
     if told.folded:
         return folded(told.heading, inside)
     return f"<h3>{safe(told.heading)}</h3>{inside}" if told.heading else inside
+
+
+def _entries(told: Entries) -> str:
+    """Labels with their paragraphs; the sign and the word of a status keep their colour."""
+    kinds = {f"{sign} {word}": word for word, sign in SIGNS.items()}
+    rows = []
+    for each in told.entries:
+        kind = kinds.get(each.label, "")
+        first, *others = each.lines or ("",)
+        words = "".join(f"<br>{safe(line)}" for line in others)
+        rows.append(
+            f'<dt class="{kind}">{safe(each.label)}</dt><dd><b>{safe(first)}</b>{words}</dd>'
+        )
+    heading = f"<h3>{safe(told.heading)}</h3>" if told.heading else ""
+    return f'{heading}<dl class="entries">{"".join(rows)}</dl>'
 
 
 def _opened(told: Opened) -> str:

@@ -11,8 +11,10 @@ from rankgate.present.charts.side_by_side import spots, written
 from rankgate.present.charts.style import BLUE, DIM, GREY, INK
 from rankgate.present.charts.words import queries, short, shorts
 from rankgate.present.numbers import decimal
+from rankgate.recommenders.tradeoff import tradeoff
 
 if TYPE_CHECKING:
+    from rankgate.evaluation.evaluation import Evaluation
     from rankgate.recommenders.tradeoff import Tradeoff
 
 _STEP, _LEAST, _HEIGHT, _SIDE, _NAME = 110, 330, 300, 400, 120
@@ -130,3 +132,13 @@ def _ends(values: list[float]) -> list[float]:
     low, high = min(values), max(values)
     room = (high - low) * _ROOM or 0.05
     return [low - room, high + room]
+
+
+def scorecard_of_evaluation(result: Evaluation) -> Picture:
+    """`scorecard` of an evaluation of several runs by several metrics."""
+    return scorecard(tradeoff(result))
+
+
+def pareto_of_evaluation(result: Evaluation) -> Picture:
+    """`pareto` of an evaluation of several runs by two metrics."""
+    return pareto(tradeoff(result))

@@ -15,7 +15,7 @@ from rankgate.recommenders.dominance import dominators
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rankgate.evaluation.evaluate import Evaluation
+    from rankgate.evaluation.evaluation import Evaluation
     from rankgate.metrics.declare import Metric
     from rankgate.recommenders.scorecard import Scorecard
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rankgate.blind_spots import charts as blind
-from rankgate.comparison.charts import deltas, distributions, forest, power, scatter
+from rankgate.comparison.charts import deltas, forest, power, scatter
 from rankgate.errors import UsageError
-from rankgate.evaluation.charts import bounds, cutoffs, gains, precision_recall
+from rankgate.evaluation.charts import bounds, cutoffs, distributions, gains, precision_recall
 from rankgate.explanation.charts import reconciled
 from rankgate.judging.charts import admitted, raters
 from rankgate.pipelines.charts import ranked, staged

@@ -9,14 +9,14 @@ from rankgate.blind_spots.blindspots import blindspots
 from rankgate.comparison.compare import Comparisons, Rules, compare
 from rankgate.comparison.planned import Planned, planned
 from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import DEFAULT_METRICS, Evaluation, evaluate
+from rankgate.evaluation.evaluate import DEFAULT_METRICS, evaluate
 from rankgate.evaluation.scored_system import DEPTH as HOLES
 from rankgate.explanation.explain import explain
 from rankgate.explanation.reconcile import Reconciliation, reconcile
 from rankgate.judging.admit import Admitted, admit
 from rankgate.judging.agree import agree
 from rankgate.pipelines.ranks import Ranks, ranks
-from rankgate.pipelines.stages import DEPTH, METRICS, Pipeline, stages
+from rankgate.pipelines.verb import DEPTH, METRICS, stages
 from rankgate.recommenders.tradeoff import Tradeoff, tradeoff
 from rankgate.unjudged.calibration import Calibration, calibration
 from rankgate.unjudged.holes import Hidden, holes
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
     from rankgate.blind_spots.blindspots import Blindness
     from rankgate.data.comparison import Comparison
+    from rankgate.evaluation.evaluation import Evaluation
     from rankgate.explanation.explanation import Explanation
     from rankgate.judging.agree import Agreed
     from rankgate.metrics.declare import Metric
+    from rankgate.pipelines.stages import Pipeline
     from rankgate.scoring import Convention
 
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100)

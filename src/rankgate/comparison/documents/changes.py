@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rankgate.comparison.documents import comparison
+from rankgate.present.document import Bars, Lists, Opened, Place, Points, Section, Table
 from rankgate.present.figures import interval, signed
 from rankgate.present.grid import Grid
 from rankgate.present.numbers import decimal
-from rankgate.present.outline import Bars, Lists, Opened, Place, Points, Section, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data.comparison import Comparison
-    from rankgate.present.outline import Block
+    from rankgate.present.document import Block
 
 WORST, GAINED, ROWS = 20, 5, 500
 """Queries that are shown with both lists: those that lost, those that gained; rows of a table."""

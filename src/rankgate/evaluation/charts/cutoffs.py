@@ -14,7 +14,7 @@ from rankgate.present.numbers import UNDEFINED
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rankgate.evaluation.evaluate import Evaluation
+    from rankgate.evaluation.evaluation import Evaluation
 
 _LEAST = 2
 _BLOCKS = "▁▂▃▄▅▆▇█"

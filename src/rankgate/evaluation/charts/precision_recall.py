@@ -11,7 +11,7 @@ from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.words import short
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.evaluate import Evaluation
+    from rankgate.evaluation.evaluation import Evaluation
 
 _NAMES = ("IPrec", "iprec_at_recall")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.present.charts.words import queries, shorts
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.evaluate import Evaluation
+    from rankgate.evaluation.evaluation import Evaluation
 
 
 def counted(told: Evaluation) -> str:

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.console import options
+from rankgate.console.output import print_result
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.evaluation.documents.evaluation import FORMS, render
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.plugins import from_file
 
 if TYPE_CHECKING:
     from rankgate.scoring import Convention
+
+FORMS = ("table", "json", "csv", "markdown", "latex")
 
 FROM_RATINGS = ("searchtweak", "quepid")
 """The tools that go all the way from single ratings to values."""
@@ -68,7 +70,7 @@ def command(  # noqa: PLR0917 - click passes them by name
         result = evaluate(
             qrels, runs, metrics, convention, bounds=bounds, extra=extra, on_progress=progress
         )
-    deliver(render(result, form, per_query=per_query), output)
+    print_result(result, form, output, per_query=per_query)
 
 
 def _from_ratings(  # noqa: PLR0917 - as the command has them

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankgate.present.document import Code, Section, Table
 from rankgate.present.grid import Grid
-from rankgate.present.outline import Code, Section, Table
 from rankgate.reports.documents.result_tables import word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rankgate.data.comparison import Comparison
-    from rankgate.present.outline import Block
+    from rankgate.present.document import Block
 
 
 def basis(blocks: Sequence[Block], again: str = "") -> Section:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.evaluation.documents.evaluation import render
 from rankgate.present import as_json
 from rankgate.present.grid import printable
 from rankgate.present.numbers import UNDEFINED
+from rankgate.present.write import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,14 +20,14 @@ def render_parts(parts: Sequence[Part], form: str, *, per_query: bool = False) -
     if form == "json":
         told = [part.to_dict(per_query=per_query) for part in parts]
         return as_json.dumped({"schema_version": 1, "parts": told})
-    told_as = [render(part.evaluation, form, per_query=per_query) for part in parts]
+    shown = [rendered(part.evaluation, form, per_query=per_query) for part in parts]
     if form == "csv":
-        heads = [each.split("\n", 1)[0] for each in told_as]
-        rest = [each.split("\n", 1)[1] for each in told_as]
-        return f"{heads[0]}\n{''.join(rest)}" if len(set(heads)) == 1 else "\n".join(told_as)
+        heads = [each.split("\n", 1)[0] for each in shown]
+        rest = [each.split("\n", 1)[1] for each in shown]
+        return f"{heads[0]}\n{''.join(rest)}" if len(set(heads)) == 1 else "\n".join(shown)
     sign = "% " if form == "latex" else ""
     heads = ["\n".join(f"{sign}{line}" for line in (way(part), *changes(part))) for part in parts]
-    return "\n".join(f"{head}\n\n{told}" for head, told in zip(heads, told_as, strict=True))
+    return "\n".join(f"{head}\n\n{told}" for head, told in zip(heads, shown, strict=True))
 
 
 def changes(part: Part) -> list[str]:

@@ -1,92 +1,20 @@
-"""The verb ``evaluate``, whose result shows itself as tables."""
+"""The verb ``evaluate`` with the side inputs of list metrics as keywords."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from rankgate.evaluation.documents.evaluation import counts, means, notices, rules
 from rankgate.evaluation.evaluate import DEFAULT_METRICS
-from rankgate.evaluation.evaluate import Evaluation as BaseEvaluation
 from rankgate.evaluation.evaluate import evaluate as service_evaluate
 from rankgate.evaluation.list_inputs import Beside
-from rankgate.present import as_html
-from rankgate.recommenders.tradeoff import tradeoff
-from rankgate.reports.notebook.picture import Picture, pictured
-from rankgate.reports.notebook.reporting import Reported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from rankgate.data import Scores
+    from rankgate.evaluation.evaluation import Evaluation
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.overrides import Overrides
-
-
-_KINDS = ("distributions", "cutoffs", "precision-recall")
-_TRADEOFFS = ("scorecard", "pareto")
-
-
-@dataclass(frozen=True)
-class Evaluation(BaseEvaluation, Reported):
-    """The values of one or more runs; the means in a table, every value in a frame."""
-
-    @property
-    def means(self) -> pl.DataFrame:
-        """One row a run: ``run`` and a column for each metric; undefined means are null."""
-        rows = [{"run": run.run, **run.means} for run in self.runs]
-        schema = {"run": pl.String, **dict.fromkeys(self.metrics, pl.Float64)}
-        return pl.DataFrame(rows, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
-
-    @property
-    def values(self) -> pl.DataFrame:
-        """Every value: ``run``, ``query_id``, ``metric``, ``value``, ``why``.
-
-        Where bounds were asked for also ``low`` and ``high``, null for a metric without bounds.
-        """
-        return pl.concat([_table(run).select(_name(run), pl.all()) for run in self.runs])
-
-    @property
-    def bounds(self) -> pl.DataFrame:
-        """Means with their bounds: ``run``, ``metric``, ``value``, ``low``, ``high``.
-
-        ``low`` is with all unjudged documents irrelevant, ``high`` with all of the best grade;
-        both are null where a metric admits none, or where they were not asked for.
-        """
-        rows = [
-            (run.run, label, run.means[label], *(_mean(end, label) for end in (run.low, run.high)))
-            for run in self.runs
-            for label in self.metrics
-        ]
-        numbers = dict.fromkeys(["value", "low", "high"], pl.Float64)
-        schema = {"run": pl.String, "metric": pl.String, **numbers}
-        return pl.DataFrame(rows, schema, orient="row").with_columns(
-            pl.col(pl.Float64).fill_nan(None)
-        )
-
-    def plot(self, kind: str = "distributions") -> Picture:
-        """A picture of the runs.
-
-        Args:
-            kind: distributions; cutoffs, of metrics at several; precision-recall, of IPrec;
-                scorecard and pareto, of several runs by several metrics.
-
-        Raises:
-            UsageError: no such picture of this result, or nothing to draw.
-            MissingExtraError: the extra ``plots`` is not installed.
-        """
-        results: dict[str, Callable[[], Any]] = dict.fromkeys(_KINDS, lambda: self)
-        return pictured(kind, results | dict.fromkeys(_TRADEOFFS, lambda: tradeoff(self)))
-
-    def _repr_html_(self) -> str:
-        return (
-            as_html.table(means(self))
-            + as_html.table(counts(self))
-            + "".join(map(as_html.paragraph, (rules(self), *notices(self))))
-        )
 
 
 def evaluate(
@@ -158,29 +86,7 @@ def evaluate(
         train=train, items=items, features=tuple(features), category=category, group=group,
         baseline=obvious, earlier=earlier, drop_seen=drop_seen, drawn=drawn,
     )  # fmt: skip
-    told = service_evaluate(
+    return service_evaluate(
         qrels, runs, metrics, convention, overrides=overrides, bounds=bounds, extra=extra,
         beside=beside, catalogue=catalogue, columns=columns,
     )  # fmt: skip
-    return Evaluation(**{each.name: getattr(told, each.name) for each in fields(told)})
-
-
-_KEYS = ["query_id", "metric"]
-
-
-def _table(run: Scores) -> pl.DataFrame:
-    """The values of a run with their bounds, if there are any."""
-    table = run.table
-    for name, ends in (("low", run.low), ("high", run.high)):
-        if ends is not None:
-            side = ends.table.select(*_KEYS, pl.col("value").alias(name))
-            table = table.join(side, on=_KEYS, how="left", maintain_order="left")
-    return table
-
-
-def _name(run: Scores) -> pl.Series:
-    return pl.Series("run", [run.run], dtype=pl.String).new_from_index(0, len(run.table))
-
-
-def _mean(ends: Scores | None, label: str) -> float | None:
-    return None if ends is None else ends.means.get(label)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rankgate.comparison.documents import changes
 from rankgate.evaluation.documents.basis import basis, of_comparisons, of_convention, of_hashes
 from rankgate.gating.documents.verdict_parts import verdict_section
-from rankgate.present.outline import Outline
+from rankgate.present.document import Document
 from rankgate.present.page import page as drawn
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def page(told: Verdict) -> str:
     return drawn(outline(told))
 
 
-def outline(told: Verdict) -> Outline:
+def outline(told: Verdict) -> Document:
     """The verdict, then what it rests on."""
     baseline, candidate = told.names
     comparison = told.comparison
@@ -32,6 +32,6 @@ def outline(told: Verdict) -> Outline:
         blocks = [*([of_hashes(hashes)] if hashes else []), f"Policy: {told.policy}."]
         blocks += of_convention(told.convention) if told.convention else []
     lead = (changes.sentence(comparison), changes.ground(comparison)) if comparison else ()
-    return Outline(
+    return Document(
         f"{candidate} against {baseline}", told.verdict, lead, (*sections, basis(blocks))
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankgate.present.document import SIGNS, Points, Section, Table
 from rankgate.present.figures import signed
 from rankgate.present.grid import Grid
 from rankgate.present.numbers import decimal
-from rankgate.present.outline import SIGNS, Points, Section, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

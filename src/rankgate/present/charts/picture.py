@@ -7,14 +7,20 @@ import re
 import textwrap
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from rankgate.errors import UsageError
 from rankgate.present.charts.door import converter
 from rankgate.present.charts.style import THEMES, config, on_dark, swaps
 from rankgate.present.charts.words import short
+from rankgate.present.saving import save
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+FORMS = ("svg", "png", "pdf", "html", "json")
+"""What a picture can be written as."""
 
 _HASH = 12
 _COLUMNS = 100
@@ -95,8 +101,57 @@ class Picture:
         drawn: bytes = converter().vegalite_to_pdf(self.spec(theme))
         return drawn
 
+    def html(self) -> str:
+        """A page that answers to the pointer and needs no network."""
+        from rankgate.present.charts.page import page  # noqa: PLC0415 - Vega is large
+
+        return page(self)
+
+    def save(self, path: str | Path, theme: str = "", scale: float = 2.0) -> Path:
+        """Write it to a file: SVG, PNG, PDF, HTML or JSON, as the name ends; return the path.
+
+        Args:
+            path: the file.
+            theme: light or dark; empty is as the reader prefers where the form can, else light.
+            scale: pixels to a point, of PNG.
+
+        Raises:
+            UsageError: another suffix.
+            MissingExtraError: the converter is not installed.
+        """
+        save(path, self.written(form_of(path), theme, scale))
+        return Path(path)
+
+    def written(self, form: str, theme: str = "", scale: float = 2.0) -> str | bytes:
+        """The picture in one of `FORMS`."""
+        if form == "png":
+            return self.png(theme or "light", scale)
+        if form == "pdf":
+            return self.pdf(theme or "light")
+        if form == "html":
+            return self.html()
+        if form == "json":
+            return self.json(theme or "light")
+        return self.svg(theme or "auto") + "\n"
+
     def _repr_svg_(self) -> str:
         return self.svg()
+
+
+def form_of(path: str | PurePath) -> str:
+    """The form of a file's name.
+
+    Raises:
+        UsageError: its suffix is none of `FORMS`.
+
+    >>> form_of("deltas.SVG")
+    'svg'
+    """
+    form = PurePath(path).suffix.lower().lstrip(".")
+    if form not in FORMS:
+        known = ", .".join(FORMS)
+        raise UsageError(f"{path}: a picture's name ends in .{known}.", code="unknown-format")
+    return form
 
 
 def _escaped(text: str) -> str:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from rankgate.present import as_csv, as_html, as_json
 from rankgate.present.as_text import WIDTH, fitted, table
+from rankgate.present.document import Document, Points, Section, Table
+from rankgate.present.forms import latex, markdown
 from rankgate.present.grid import printable
-from rankgate.present.outline import Outline, Points, Section, Table
-from rankgate.present.outline_forms import latex, markdown
 from rankgate.present.page import page
 from rankgate.present.paragraphs import wrapped
 from rankgate.recommenders.documents.scorecard_grids import (
@@ -76,7 +76,7 @@ def fragment(told: Scorecard) -> str:
     return "\n".join([*parts, "".join(as_html.paragraph(line) for line in notes(told))])
 
 
-def outline(told: Scorecard, *, flat: bool = True) -> Outline:
+def outline(told: Scorecard, *, flat: bool = True) -> Document:
     """The card, its slices, and what to know; flat if each row is to stand by itself."""
     grid_of = sheet if flat else card
     sections = [Section("card", "Systems", (Table("", grid_of(told)),))]
@@ -87,7 +87,7 @@ def outline(told: Scorecard, *, flat: bool = True) -> Outline:
         sections.append(Section(f"by-{i}", f"By {printable(name)}", tuple(blocks)))
     first, *others = notes(told)
     sections.append(Section("notes", "What to know", (Points(tuple(others)),)))
-    return Outline("Scorecard", "", (first,), tuple(sections))
+    return Document("Scorecard", "", (first,), tuple(sections))
 
 
 def slices(told: Scorecard) -> list[str]:

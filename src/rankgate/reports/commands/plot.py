@@ -13,8 +13,9 @@ from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
 from rankgate.metrics.plugins import from_file
-from rankgate.present.charts.forms import drawn, form_of, in_text
+from rankgate.present.charts.picture import form_of
 from rankgate.present.charts.style import THEMES
+from rankgate.reports.drawing import drawn, in_text
 from rankgate.reports.kinds import KINDS, kind
 from rankgate.reports.pictured import CUTOFFS, Asked, result_for
 

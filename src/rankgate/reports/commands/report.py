@@ -18,7 +18,7 @@ from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.metrics.plugins import from_file
-from rankgate.present.outline_forms import FORMS, csv, latex, markdown
+from rankgate.present.forms import csv, latex, markdown
 from rankgate.present.page import page
 from rankgate.reports.documents import dossier as of_runs
 from rankgate.reports.documents import results as of_results
@@ -27,8 +27,11 @@ from rankgate.reports.report_data import dossier
 from rankgate.reports.results import are_results, results
 
 if TYPE_CHECKING:
-    from rankgate.present.outline import Outline
+    from rankgate.present.document import Document
     from rankgate.scoring import Convention
+
+FORMS = ("html", "markdown", "latex", "csv", "pdf")
+"""The forms of a report, by the name that ``--format`` takes."""
 
 _WORDS = "rankgate.report.words"
 _OF_ALL = {"sources", "queries", "documents", "worst", "form", "browser", "output"}
@@ -153,7 +156,7 @@ def _refuse_options(ctx: click.Context) -> None:
             )
 
 
-def _deliver(told: Outline, form: str, browser: str | None, output: str | None) -> None:
+def _deliver(told: Document, form: str, browser: str | None, output: str | None) -> None:
     if form == "pdf":
         if output is None:
             raise UsageError(

@@ -10,20 +10,20 @@ from rankgate.comparison.documents.systems import of_many
 from rankgate.evaluation.documents.basis import basis, of_comparisons
 from rankgate.evaluation.documents.leaderboard import leaderboard
 from rankgate.gating.documents.verdict_parts import verdict_section
-from rankgate.present.outline import Outline, Points, Section, Table
+from rankgate.present.document import Document, Points, Section, Table
 from rankgate.unjudged import document as holes
 
 if TYPE_CHECKING:
     from rankgate.comparison.compare import Comparisons
     from rankgate.data.comparison import Comparison
-    from rankgate.present.outline import Block
+    from rankgate.present.document import Block
     from rankgate.reports.report_data import Dossier
 
 
 _LONG = 20
 
 
-def outline(told: Dossier, worst: int = changes.WORST) -> Outline:
+def outline(told: Dossier, worst: int = changes.WORST) -> Document:
     """What there is to say, the verdict first.
 
     Args:
@@ -48,7 +48,7 @@ def outline(told: Dossier, worst: int = changes.WORST) -> Outline:
     sections += [] if others else systems(told.comparisons)
     policy = told.verdict.policy if told.verdict else ""
     sections.append(basis(of_comparisons(comparisons, policy), told.again))
-    return Outline(
+    return Document(
         f"{first.candidate.name}{more} against {first.baseline.name}",
         told.verdict.verdict if told.verdict else "",
         tuple(lead),

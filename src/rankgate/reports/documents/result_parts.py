@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankgate.present.document import Bars, Points, Section, Table
 from rankgate.present.grid import Grid
 from rankgate.present.numbers import column, decimal
-from rankgate.present.outline import Bars, Points, Section, Table
 from rankgate.reports.documents.result_tables import is_table, pairs, table, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from rankgate.present.outline import Block
+    from rankgate.present.document import Block
 
     Told = Mapping[str, Any]
 

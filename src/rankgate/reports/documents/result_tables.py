@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankgate.present.document import Table
 from rankgate.present.figures import interval, p_value, signed
 from rankgate.present.grid import Grid
 from rankgate.present.numbers import UNDEFINED, decimal
-from rankgate.present.outline import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

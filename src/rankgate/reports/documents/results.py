@@ -10,21 +10,21 @@ from rankgate.comparison.documents import changes
 from rankgate.errors import InputError
 from rankgate.evaluation.documents.basis import basis, of_comparisons, of_convention, of_hashes
 from rankgate.gating.documents.verdict_parts import verdict_section, worst_section
-from rankgate.present.outline import Outline, Section
+from rankgate.present.document import Document, Section
 from rankgate.reports.documents.dossier import systems
 from rankgate.reports.documents.result_parts import section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rankgate.present.outline import Block
+    from rankgate.present.document import Block
     from rankgate.reports.results import Result, Results
 
 _VERDICTS = ("pass", "fail", "inconclusive")
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, LookupError)
 
 
-def outline(told: Results, worst: int = changes.WORST) -> Outline:
+def outline(told: Results, worst: int = changes.WORST) -> Document:
     """Every result, the verdict first.
 
     Args:
@@ -48,7 +48,7 @@ def outline(told: Results, worst: int = changes.WORST) -> Outline:
     decided = next((each.told["verdict"] for each in told.results
                     if each.told.get("verdict") in _VERDICTS), "")  # fmt: skip
     lead = next((_lead(each) for each in told.results if each.comparisons), ())
-    return Outline(
+    return Document(
         title if several else sections[0].title if not lead else _title(first),
         decided,
         lead or _judged_by(first.told),

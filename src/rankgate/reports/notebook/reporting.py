@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from rankgate.comparison.documents.changes import WORST
 from rankgate.errors import UsageError
 from rankgate.present import as_json
-from rankgate.present.outline_forms import csv, latex, markdown
+from rankgate.present.forms import csv, latex, markdown
 from rankgate.present.page import page
 from rankgate.present.saving import save
 from rankgate.reports.documents import results

@@ -14,7 +14,7 @@ from rankgate.present.charts.words import short, shorts
 from rankgate.present.numbers import decimal
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.evaluate import Evaluation
+    from rankgate.evaluation.evaluation import Evaluation
 
 _ROW, _WIDTH = 40, 440
 _BINS = 10

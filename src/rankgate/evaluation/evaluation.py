@@ -1,0 +1,230 @@
+"""The values of runs under one convention."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.candidates import mark_in
+from rankgate.data.scores import Counts, Scores
+from rankgate.errors import UsageError
+from rankgate.evaluation.conventions import refuse_mixed
+from rankgate.present.result import Notice, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_KEYS = ["query_id", "metric"]
+_CHARTS = "rankgate.evaluation.charts"
+
+
+@dataclass(frozen=True)
+class Evaluation(Result):
+    """The values of one or more runs under one convention; the means in a table.
+
+    Attributes:
+        qrels: the name of the judgments.
+        convention: name, hash and axes.
+        metrics: the metrics as they were written.
+        runs: the scores of each run, in the order given.
+    """
+
+    kind: ClassVar[str] = "evaluation"
+    document_from: ClassVar[str] = "rankgate.evaluation.documents.evaluation:document"
+    charts: ClassVar[Mapping[str, str]] = {
+        "distributions": "rankgate.evaluation.charts.distributions:draw",
+        "cutoffs": f"{_CHARTS}.cutoffs:draw",
+        "precision-recall": f"{_CHARTS}.precision_recall:draw",
+        "scorecard": "rankgate.recommenders.charts:scorecard_of_evaluation",
+        "pareto": "rankgate.recommenders.charts:pareto_of_evaluation",
+    }
+
+    qrels: str
+    convention: Mapping[str, Any]
+    metrics: tuple[str, ...]
+    runs: tuple[Scores, ...]
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Sampled candidates, and runs that are ranked by their rows against their scores."""
+        found = []
+        if mark := mark_in(self.qrels):
+            text = f"{mark} candidates: never compare these figures with exact ones"
+            found.append(Notice("sampled-candidates", text, self.qrels))
+        for run in self.runs:
+            if count := run.counts.against_scores:
+                text = (
+                    f"{run.run}: {count} of {run.counts.queries} queries are ranked by the order "
+                    f"of their rows, as {self.convention['name']} does, and their scores say "
+                    "otherwise; sort the file by score if the order means nothing"
+                )
+                found.append(Notice("order-against-scores", text, run.run))
+        return tuple(found)
+
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+        """Plain values for JSON: undefined is None, numbers keep full precision."""
+        return {
+            **self.head(),
+            "qrels": self.qrels,
+            "convention": dict(self.convention),
+            "runs": [self._run(scores, per_query=per_query) for scores in self.runs],
+        }
+
+    def _run(self, scores: Scores, *, per_query: bool) -> dict[str, Any]:
+        values: dict[str, Any] = {
+            "name": scores.run,
+            "tag": scores.tag,
+            "mean": {label: _plain(scores.means[label]) for label in self.metrics},
+            "counts": scores.counts.to_dict(),
+        }
+        if per_query:
+            values["per_query"] = {label: scores.per_query(label) for label in self.metrics}
+        for name, ends in (("low", scores.low), ("high", scores.high)):
+            if ends is not None:
+                means = ends.means
+                values[name] = {each: _plain(means.get(each, math.nan)) for each in self.metrics}
+                if per_query:
+                    values[f"per_query_{name}"] = {
+                        each: ends.per_query(each) for each in ends.values
+                    }
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From ``to_dict``; without ``per_query`` only the means are known."""
+        runs = tuple(_scores(run, values["convention"]) for run in values["runs"])
+        metrics = tuple(values["runs"][0]["mean"])
+        return cls(values["qrels"], values["convention"], metrics, runs)
+
+    def joined(self, other: Evaluation) -> Evaluation:
+        """Both evaluations as one, to be compared.
+
+        Raises:
+            UsageError: they follow different conventions (the axes that differ are named), or
+                they have different judgments or metrics.
+        """
+        mine, theirs = (each.runs[0].run for each in (self, other))
+        second = theirs if theirs != mine else f"the other {theirs}"
+        refuse_mixed({mine: self.convention, second: other.convention})
+        if (self.qrels, self.metrics) != (other.qrels, other.metrics):
+            raise UsageError(
+                f"{mine} and {second} have different judgments or metrics; score both by the same.",
+                code="not-comparable",
+            )
+        return replace(self, runs=(*self.runs, *other.runs))
+
+    @property
+    def means(self) -> pl.DataFrame:
+        """One row a run: ``run`` and a column for each metric; undefined means are null."""
+        rows = [{"run": run.run, **run.means} for run in self.runs]
+        schema = {"run": pl.String, **dict.fromkeys(self.metrics, pl.Float64)}
+        return pl.DataFrame(rows, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+    @property
+    def values(self) -> pl.DataFrame:
+        """Every value: ``run``, ``query_id``, ``metric``, ``value``, ``why``.
+
+        Where bounds were asked for also ``low`` and ``high``, null for a metric without bounds.
+        """
+        return pl.concat([_table(run).select(_name(run), pl.all()) for run in self.runs])
+
+    @property
+    def bounds(self) -> pl.DataFrame:
+        """Means with their bounds: ``run``, ``metric``, ``value``, ``low``, ``high``.
+
+        ``low`` is with all unjudged documents irrelevant, ``high`` with all of the best grade;
+        both are null where a metric admits none, or where they were not asked for.
+        """
+        rows = [
+            (run.run, label, run.means[label], *(_mean(end, label) for end in (run.low, run.high)))
+            for run in self.runs
+            for label in self.metrics
+        ]
+        numbers = dict.fromkeys(["value", "low", "high"], pl.Float64)
+        schema = {"run": pl.String, "metric": pl.String, **numbers}
+        return pl.DataFrame(rows, schema, orient="row").with_columns(
+            pl.col(pl.Float64).fill_nan(None)
+        )
+
+    def __len__(self) -> int:
+        """How many runs there are."""
+        return len(self.runs)
+
+    def __getitem__(self, key: tuple[str, str]) -> float:
+        """The mean of a run by its name and a metric, as in ``result["bm25", "nDCG@10"]``.
+
+        Raises:
+            KeyError: there is no such run or metric.
+        """
+        run, metric = key
+        return next(each.means[str(metric)] for each in self._named(run))
+
+    def _named(self, run: str) -> list[Scores]:
+        found = [each for each in self.runs if each.run == run]
+        if not found:
+            raise KeyError(run)
+        return found
+
+    def _table(self) -> pl.DataFrame:
+        return self.means
+
+
+def _scores(run: Mapping[str, Any], convention: Mapping[str, Any]) -> Scores:
+    """The scores of one run from its JSON."""
+    ends: dict[str, Any] = {
+        name: _side(run, run[name], run.get(f"per_query_{name}", {}), convention)
+        for name in ("low", "high")
+        if name in run
+    }
+    return replace(_side(run, run["mean"], run.get("per_query", {}), convention), **ends)
+
+
+def _side(
+    run: Mapping[str, Any],
+    mean: Mapping[str, float | None],
+    per_query: Mapping[str, Mapping[str, float | None]],
+    convention: Mapping[str, Any],
+) -> Scores:
+    counts = dict(run["counts"])
+    counts["judged_at"] = {int(k): share for k, share in counts["judged_at"].items()}
+    queries = list(next(iter(per_query.values()), {}))
+    return Scores(
+        run=run["name"],
+        tag=run["tag"],
+        query_ids=pl.Series("query_id", queries, dtype=pl.String),
+        values={metric: _floats(values.values()) for metric, values in per_query.items()},
+        why={metric: np.zeros(len(queries), np.int8) for metric in per_query},
+        means={metric: math.nan if value is None else value for metric, value in mean.items()},
+        counts=Counts(**counts),
+        convention=convention,
+    )
+
+
+def _floats(values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: ANN401 - a view
+    return np.array([math.nan if each is None else each for each in values], np.float64)
+
+
+def _table(run: Scores) -> pl.DataFrame:
+    """The values of a run with their bounds, if there are any."""
+    table = run.table
+    for name, ends in (("low", run.low), ("high", run.high)):
+        if ends is not None:
+            side = ends.table.select(*_KEYS, pl.col("value").alias(name))
+            table = table.join(side, on=_KEYS, how="left", maintain_order="left")
+    return table
+
+
+def _name(run: Scores) -> pl.Series:
+    return pl.Series("run", [run.run], dtype=pl.String).new_from_index(0, len(run.table))
+
+
+def _mean(ends: Scores | None, label: str) -> float | None:
+    return None if ends is None else ends.means.get(label)
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None

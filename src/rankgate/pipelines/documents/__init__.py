@@ -1,1 +1,0 @@
-"""The results of pipelines as tables and words."""

@@ -1,0 +1,232 @@
+"""A result as its readers see it: headline, notices, tables, charts and paragraphs.
+
+A `Document` is made once by each result (`Result.document`). Every form is made from it: text for
+a terminal, Markdown, LaTeX, CSV, one HTML page, a notebook. It holds words and figures that are
+already rounded for people; files for programs are the result's ``to_dict``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rankgate.present.grid import Grid
+
+SIGNS = {"pass": "✔", "fail": "✘", "inconclusive": "?"}
+"""The sign before the word of a verdict."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Sentences, one below the other."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Warnings:
+    """Texts of notices; the reader should see them before the figures are used."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A label with paragraphs to its right.
+
+    Attributes:
+        label: a word or two; a status such as ``✔ pass`` gets its colour.
+        lines: paragraphs; the first one says what the entry is about.
+    """
+
+    label: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Labelled paragraphs, such as the rules of a verdict or the details of a metric."""
+
+    entries: tuple[Entry, ...]
+    heading: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A grid with its heading.
+
+    Attributes:
+        heading: what it shows; may be empty.
+        grid: its words.
+        find: whether it is so long that readers search it; LaTeX leaves it out.
+        folded: whether a page shows it only when asked for; text leaves it out.
+        spans: for each row low end, middle and high end of an interval, to be drawn.
+        links: for each row the anchor of what it is about; empty where there is none.
+    """
+
+    heading: str
+    grid: Grid
+    find: bool = False
+    folded: bool = False
+    spans: tuple[tuple[float | None, float | None, float | None], ...] = ()
+    links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Code:
+    """Words to be typed as they are."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Values of all queries, the largest first, and what they say in words."""
+
+    values: tuple[float, ...]
+    words: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture that a page and a notebook draw, if the extra ``plots`` is installed.
+
+    Attributes:
+        draw: ``module:function`` from `result` to a ``present.charts.picture.Picture``.
+        result: what the function takes.
+    """
+
+    draw: str
+    result: Any
+
+
+@dataclass(frozen=True)
+class Place:
+    """A document in a list: its grade (None: unjudged), its move in words, its text."""
+
+    doc_id: str
+    grade: float | None
+    move: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Lists:
+    """One query with the lists of both systems.
+
+    Attributes:
+        anchor: the name that links to it use.
+        query_id: the query.
+        text: its words, where they are known.
+        change: its values, in words.
+        names: of both systems.
+        ranks: rank, and what each system has there.
+        top: the best grade of the report.
+    """
+
+    anchor: str
+    query_id: str
+    text: str
+    change: str
+    names: tuple[str, str]
+    ranks: tuple[tuple[int, Place | None, Place | None], ...]
+    top: float
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Queries that are opened one by one."""
+
+    heading: str
+    queries: tuple[Lists, ...]
+
+
+Block = str | Points | Warnings | Entries | Table | Code | Bars | Chart | Opened
+"""A part of a section; a text is a paragraph."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part with a heading, that links can name.
+
+    Attributes:
+        anchor: its name in links.
+        title: its heading; empty in a document of one part.
+        blocks: what it says.
+        short: its name in the list of contents; without it the heading.
+    """
+
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...]
+    short: str = ""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The figures of a result for spreadsheets and programs: one fact a line, every digit."""
+
+    head: tuple[str, ...]
+    rows: Sequence[tuple[str | float | None, ...]]
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a result says.
+
+    Attributes:
+        title: what it is about, in a line.
+        status: pass, fail or inconclusive; empty where nothing was decided.
+        lead: the most important sentence, then what it is based on.
+        sections: the parts, the most important first.
+        rows: what the CSV form holds; None: every cell of every table.
+    """
+
+    title: str
+    status: str = ""
+    lead: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+    rows: Rows | None = field(default=None, compare=False)
+
+    @property
+    def tables(self) -> Iterator[tuple[Section, Table]]:
+        """Every table that has rows, with its section."""
+        for section in self.sections:
+            for block in section.blocks:
+                if isinstance(block, Table) and block.grid.rows:
+                    yield section, block
+
+
+def document(
+    title: str,
+    *blocks: Block,
+    lead: Sequence[str] = (),
+    status: str = "",
+    rows: Rows | None = None,
+) -> Document:
+    """A document of one part without a heading; tables without rows and empty blocks are left out.
+
+    >>> document("a title", "a paragraph", Points(())).sections[0].blocks
+    ('a paragraph',)
+    """
+    return Document(title, status, tuple(lead), (Section("result", "", solid(blocks)),), rows)
+
+
+def solid(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """The blocks that say something."""
+    return tuple(each for each in blocks if not _empty(each))
+
+
+def _empty(block: Block) -> bool:
+    if isinstance(block, Table):
+        return not block.grid.rows
+    if isinstance(block, Points | Warnings):
+        return not block.lines
+    if isinstance(block, Entries):
+        return not block.entries
+    if isinstance(block, Opened):
+        return not block.queries
+    return block == ""

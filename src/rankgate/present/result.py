@@ -1,0 +1,157 @@
+"""What every verb returns: one frozen class for the command line, Python and the web.
+
+A result class is a frozen dataclass that inherits `Result` and declares:
+
+- ``kind``: its name in JSON, which is also the name of its module, so that the kind alone finds
+  the class (`rankgate.reports.kinds_of_results`); ``schema_version``;
+- ``document_from``: ``module:function`` that makes its `Document`;
+- ``charts``: by name, ``module:function`` that draws it; the first one is ``plot()``'s default;
+- ``to_dict`` and ``from_dict``, where the default (a key for each field) is not its JSON.
+
+Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow from these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from rankgate.errors import UsageError
+from rankgate.present.codec import decoded, encoded
+from rankgate.present.resolve import resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import polars as pl
+
+    from rankgate.present.charts.picture import Picture
+    from rankgate.present.document import Document
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something that the reader of a result should know before using its figures.
+
+    Attributes:
+        code: what it is, for programs: ``few-judged``, ``no-spread``.
+        text: one sentence for people.
+        subject: what it is about: a run, a metric, a query; empty is the whole result.
+    """
+
+    code: str
+    text: str
+    subject: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """As plain values."""
+        return {"code": self.code, "text": self.text, "subject": self.subject}
+
+
+class Result:
+    """The base of all results; see the module."""
+
+    kind: ClassVar[str]
+    schema_version: ClassVar[int] = 1
+    document_from: ClassVar[str]
+    charts: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What the reader should know before using the figures."""
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: undefined numbers are None, numbers keep full precision."""
+        own = {each.name: encoded(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
+        return {**self.head(), **own}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The result that ``to_dict`` was called on.
+
+        Raises:
+            KeyError, TypeError, ValueError: values that ``to_dict`` does not write.
+        """
+        return cls(**decoded(cls, values))
+
+    @classmethod
+    def head(cls) -> dict[str, Any]:
+        """The first keys of every result's JSON: its version and its kind."""
+        return {"schema_version": cls.schema_version, "kind": cls.kind}
+
+    def document(self, **options: Any) -> Document:  # noqa: ANN401 - each kind has its own
+        """What it says: headline, notices, tables, charts, paragraphs.
+
+        Args:
+            options: what the kind's document function takes, such as ``worst=10``.
+        """
+        made: Document = resolved(self.document_from)(self, **options)
+        return made
+
+    def to_polars(self) -> pl.DataFrame:
+        """Its main table as a Polars frame.
+
+        Raises:
+            UsageError: it has no table.
+        """
+        return self._table()
+
+    def to_pandas(self) -> Any:  # noqa: ANN401 - pandas is optional
+        """Its main table as a pandas frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+            UsageError: it has no table.
+        """
+        from rankgate.present.frames import pandas_frame  # noqa: PLC0415 - pandas is optional
+
+        return pandas_frame(self._table())
+
+    def _table(self) -> pl.DataFrame:
+        """The main table; kinds that have one override it."""
+        raise UsageError(f"a result of kind {self.kind} has no table.", code="no-table")
+
+    def plot(self, kind: str = "", **options: Any) -> Picture:  # noqa: ANN401 - each chart has its own
+        """A picture of the result, which shows itself in a notebook and can be saved.
+
+        Args:
+            kind: one of ``charts``; without it the first.
+            options: what the chart's function takes.
+
+        Raises:
+            UsageError: there is no such picture of this kind, or nothing to draw.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        if not self.charts:
+            raise UsageError(f"a result of kind {self.kind} has no pictures.", code="no-picture")
+        name = kind or next(iter(self.charts))
+        if name not in self.charts:
+            known = ", ".join(self.charts)
+            problem = f"a result of kind {self.kind} has the pictures {known}, not {name!r}."
+            raise UsageError(problem, code="unknown-picture")
+        made: Picture = resolved(self.charts[name])(self, **options)
+        return made
+
+    def report(self, path: str | Path, **options: Any) -> Path:  # noqa: ANN401 - as `document`
+        """Write a report and return its path: one HTML page, or Markdown, LaTeX, CSV, JSON, text.
+
+        Args:
+            path: the file; its suffix (.html, .md, .tex, .csv, .json, .txt) names the form.
+            options: as ``document`` takes them.
+
+        Raises:
+            UsageError: another suffix, or a place where nothing can be written.
+        """
+        made: Path = resolved("rankgate.present.write:report")(self, path, **options)
+        return made
+
+    def __str__(self) -> str:
+        """As text of 80 columns."""
+        made: str = resolved("rankgate.present.forms:text")(self.document())
+        return made.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        made: str = resolved("rankgate.present.notebook:html")(self.document())
+        return made

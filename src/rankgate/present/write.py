@@ -1,0 +1,66 @@
+"""A result in any of its forms, as text or in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.errors import UsageError
+from rankgate.present import as_json, forms
+from rankgate.present.as_text import WIDTH
+from rankgate.present.page import page
+from rankgate.present.saving import save
+
+if TYPE_CHECKING:
+    from rankgate.present.result import Result
+
+FORMS = ("text", "json", "csv", "markdown", "latex", "html")
+"""The forms of every result, by the name that ``--format`` takes."""
+
+_SUFFIXES = {
+    ".html": "html", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json",
+    ".txt": "text",
+}  # fmt: skip
+
+
+def rendered(result: Result, form: str, width: int = WIDTH, **options: Any) -> str:  # noqa: ANN401
+    """A result in one of `FORMS`, ending with a newline.
+
+    Args:
+        result: any result.
+        form: one of `FORMS`.
+        width: columns of text.
+        options: as the result's ``document`` takes them (``to_dict`` for JSON).
+    """
+    if form == "json":
+        return as_json.dumped(result.to_dict(**options))
+    document = result.document(**options)
+    if form == "text":
+        return forms.text(document, width)
+    if form == "html":
+        return page(document)
+    ways = {"csv": forms.csv, "markdown": forms.markdown, "latex": forms.latex}
+    return ways[form](document)
+
+
+def form_of(path: str | Path) -> str:
+    """The form that a file's suffix names.
+
+    Raises:
+        UsageError: another suffix.
+    """
+    form = _SUFFIXES.get(Path(path).suffix.lower())
+    if form is None:
+        known = ", ".join(_SUFFIXES)
+        raise UsageError(f"{path}: the name must end in one of {known}.", code="unknown-format")
+    return form
+
+
+def report(result: Result, path: str | Path, **options: Any) -> Path:  # noqa: ANN401
+    """Write a result into a file in the form that its suffix names; return the path.
+
+    Raises:
+        UsageError: another suffix, or a place where nothing can be written.
+    """
+    save(path, rendered(result, form_of(path), **options))
+    return Path(path)
