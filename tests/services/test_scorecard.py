@@ -14,9 +14,9 @@ import rankgate
 from rankgate.cli import rankgate as program
 from rankgate.data.candidates import sample
 from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.documents.evaluation import render
 from rankgate.metrics.lists import NONE
 from rankgate.metrics.lists.coverage import Coverage
+from rankgate.present.write import rendered as render
 from rankgate.scoring.world import World, grouped, numbers, one_hot, places
 
 QRELS = {"u": {"a": 1, "b": 1}, "v": {"c": 1}, "w": {"a": 1}, "x": {"d": 1}}
@@ -128,7 +128,7 @@ def test_sampled_candidates_mark_every_figure(tmp_path):
     assert any("never compare" in line for line in told.warnings)
     words = "sampled(1) candidates: never compare these figures with exact ones"
     told = [rankgate.evaluate(each, {"same": SAME}, ["P@1"]) for each in (named, QRELS)]
-    for form in ("table", "markdown", "latex"):
+    for form in ("text", "markdown", "latex"):
         assert [words in render(each, form).replace("\\", "") for each in told] == [True, False]
     assert [words in each._repr_html_() for each in told] == [True, False]
     told = [rankgate.compare(each, GOOD, SAME, ["P@1"]).warnings for each in (named, QRELS)]

@@ -249,7 +249,7 @@ def test_equal_names_are_told_apart():
         ({"target": "nDCG"}, "needs a cutoff"),
         ({"target": "nDCG@20", "depth": 10}, "--depth 20"),
         ({"target": "Judged@10"}, "not known"),
-        ({"correction": "maxt"}, "no correction of steps"),
+        ({"correction": "maxt"}, "unknown correction of steps"),
     ],
 )
 def test_what_cannot_be_is_said(settings_, words):

@@ -124,14 +124,19 @@ def _markdown(block: Block) -> Iterator[str]:
 
 
 def latex(document: Document) -> str:
-    """Every table that is not for searching, each after a remark that says what it is.
+    """Every table that is not for searching; words stand before it as remarks.
 
     Marks of significance are superscript letters. The tables need the package booktabs.
     """
-    tables = [(section, table) for section, table in document.tables if not table.find]
-    top = [document.title, *document.lead]
-    parts = [f"% {printable(each)}" for each in top if each]
-    parts += [f"{_remark(section, table)}{as_latex.table(table.grid)}" for section, table in tables]
+    parts = [f"% {printable(each)}" for each in (document.title, *document.lead) if each]
+    for section in document.sections:
+        for block in section.blocks:
+            if isinstance(block, Table) and block.grid.rows and not block.find:
+                parts.append(f"{_remark(section, block)}{as_latex.table(block.grid)}")
+            elif isinstance(block, str):
+                parts.append(f"% {printable(block)}")
+            elif isinstance(block, Points | Warnings):
+                parts += [f"% {printable(line)}" for line in block.lines]
     return "\n\n".join(parts) + "\n"
 
 

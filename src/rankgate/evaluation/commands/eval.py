@@ -12,11 +12,10 @@ from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.plugins import from_file
+from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
     from rankgate.scoring import Convention
-
-FORMS = ("table", "json", "csv", "markdown", "latex")
 
 FROM_RATINGS = ("searchtweak", "quepid")
 """The tools that go all the way from single ratings to values."""
