@@ -12,11 +12,11 @@ from rankgate.advice.sources import SOURCES
 from rankgate.comparison import compared as parts
 from rankgate.data import read_qrels
 from rankgate.errors import UsageError
+from rankgate.evaluation.ceilings import cutoff_of
 from rankgate.evaluation.metric_details import passport
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.metrics.names import parse
 from rankgate.scoring.run_names import sides_apart
-from rankgate.unjudged.ceilings import cutoff_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import polars as pl
 
 from rankgate.data.comparison import METRICS as FIGURES
-from rankgate.pipelines.sentence import sentence
 from rankgate.pipelines.stage_lists import MIX, MOVES
 from rankgate.pipelines.stage_losses import LOSSES, Bottleneck
 from rankgate.present.codec import frame
+from rankgate.present.resolve import resolved
 from rankgate.present.result import Notice, Result
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ class Pipeline(Result):
     @property
     def sentence(self) -> str:
         """Which stage is the bottleneck now, in words."""
-        return sentence(self)
+        words: str = resolved("rankgate.pipelines.sentence:sentence")(self)
+        return words
 
     def _table(self) -> pl.DataFrame:
         return self.means

@@ -13,18 +13,18 @@ from rankgate.comparison import compared as parts
 from rankgate.comparison.compare import Rules, compared
 from rankgate.comparison.paired import Way
 from rankgate.errors import UsageError
-from rankgate.evaluation.scored_system import Scorer
-from rankgate.pipelines.stage_lists import kinds_of, mix, moves, uneven
-from rankgate.pipelines.stage_losses import LOSSES, bottleneck, losses
-from rankgate.pipelines.stages import CEILINGS, Pipeline
-from rankgate.scoring.run_names import sides_apart
-from rankgate.unjudged.ceilings import (
+from rankgate.evaluation.ceilings import (
     best_there_is,
     ceiling,
     cutoff_of,
     hides_what_is_lost,
     target_of,
 )
+from rankgate.evaluation.scored_system import Scorer
+from rankgate.pipelines.stage_lists import kinds_of, mix, moves, uneven
+from rankgate.pipelines.stage_losses import LOSSES, bottleneck, losses
+from rankgate.pipelines.stages import CEILINGS, Pipeline
+from rankgate.scoring.run_names import sides_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

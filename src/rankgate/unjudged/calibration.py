@@ -10,8 +10,8 @@ import polars as pl
 
 from rankgate.data import read_run
 from rankgate.errors import UsageError
+from rankgate.evaluation.ceilings import cutoff_of
 from rankgate.evaluation.scored_system import Scorer
-from rankgate.unjudged.ceilings import cutoff_of
 from rankgate.unjudged.flip_trials import KEYS, shown, trials
 from rankgate.unjudged.hole_model import modelled
 

@@ -14,6 +14,7 @@ from rankgate.errors import UsageError
 from rankgate.present.charts.door import converter
 from rankgate.present.charts.style import THEMES, config, on_dark, swaps
 from rankgate.present.charts.words import short
+from rankgate.present.resolve import resolved
 from rankgate.present.saving import save
 
 if TYPE_CHECKING:
@@ -103,9 +104,8 @@ class Picture:
 
     def html(self) -> str:
         """A page that answers to the pointer and needs no network."""
-        from rankgate.present.charts.page import page  # noqa: PLC0415 - Vega is large
-
-        return page(self)
+        made: str = resolved("rankgate.present.charts.page:page")(self)
+        return made
 
     def save(self, path: str | Path, theme: str = "", scale: float = 2.0) -> Path:
         """Write it to a file: SVG, PNG, PDF, HTML or JSON, as the name ends; return the path.
