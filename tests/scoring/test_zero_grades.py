@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.evaluation.documents.evaluation import render
+from rankgate.present.write import rendered as render
 
 DISLIKED = {"u": {"good": 1, "bad": 0}, "v": {"bad": 0, "good": 1}}
 RUN = {"u": {"bad": 2.0, "good": 1.0}, "v": {"good": 2.0, "bad": 1.0}}
@@ -46,5 +46,5 @@ def test_the_remedy_gives_the_value_without_disliked_items() -> None:
 
 
 def test_the_text_says_so() -> None:
-    told = render(rankgate.evaluate(DISLIKED, RUN, ["P@1"], convention="recommenders"), "table")
+    told = render(rankgate.evaluate(DISLIKED, RUN, ["P@1"], convention="recommenders"), "text")
     assert "2 judgments of grade 0 count as relevant" in " ".join(told.split())

@@ -55,6 +55,13 @@ class Evaluation(Result):
         if mark := mark_in(self.qrels):
             text = f"{mark} candidates: never compare these figures with exact ones"
             found.append(Notice("sampled-candidates", text, self.qrels))
+        if zeros := self.runs[0].counts.zeros_relevant:
+            text = (
+                f"{zeros:,} judgments of grade 0 count as relevant, as every judged item does in "
+                f"{self.convention['name']}; remove them, or set for each metric what is relevant, "
+                "such as --set P.rel=1 and --set nDCG.gain=binary"
+            )
+            found.append(Notice("zero-grades-relevant", text, self.qrels))
         for run in self.runs:
             if count := run.counts.against_scores:
                 text = (
