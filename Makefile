@@ -1,6 +1,7 @@
 # The one list of commands. Every target sets up .venv itself.
 PYTHON ?= python3
 BIN := .venv/bin
+CORES := -n auto --dist worksteal
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -9,8 +10,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 demo: setup            ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
 
-test: .venv/.dev       ## everything
-	$(BIN)/python -m pytest -q
+test: .venv/.dev       ## everything, on all cores
+	$(BIN)/python -m pytest -q $(CORES)
 
 setup: .venv/.run      ## leaves .venv/bin/rankgate
 
@@ -19,7 +20,7 @@ check: .venv/.dev      ## format, lint, types, floors, and the quick tests
 	$(BIN)/ruff check src tests bench validity fuzz docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q -m "not slow" tests/laws tests/metrics tests/data tests/scoring tests/stats tests/judging src
+	$(BIN)/python -m pytest -q $(CORES) -m "not slow and not large" tests/laws tests/metrics tests/data tests/scoring tests/stats tests/judging src
 
 tensors:               ## tests of matrices with torch and JAX, in an environment of their own
 	$(PYTHON) -m venv build/tensors

@@ -10,13 +10,26 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "quick",
-    max_examples=50,
+    max_examples=15,
     deadline=None,
     derandomize=True,  # the same code has the same answer; `make explore` looks elsewhere
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+MARKED = {"browser": "browser", "docs": "manual"}
+"""All tests of these folders have the marker."""
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        marker = MARKED.get(item.path.parent.name)
+        if marker:
+            item.add_marker(marker)
+        if "shared" in getattr(item, "fixturenames", ()):
+            item.add_marker("large")
 
 
 @pytest.fixture(scope="session")

@@ -146,7 +146,8 @@ def test_three_columns_may_be_said_to_be_a_run(run):
     assert "2 ranked documents" in run("validate", "-", "--as", "run", stdin=lines).out
 
 
-def test_describe(run, small):
+def test_describe(run, small, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")  # paths of any length
     qrels, ranking = small
     done = run("describe", qrels, ranking, "-k", "2")
     assert done.code == 0

@@ -126,43 +126,50 @@ def test_quoted_fields_over_the_ends_of_pieces(tmp_path, monkeypatch):
     assert len(read_run(tmp_path / "y.csv").table) == len(rows)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\x00\x01\x02\x03",
-        b"PAR1PAR1",
-        b"ARROW1\x00\x00",
-        b"\x80\x04\x95 pickle",
-        b"{" * 1000,
-        b'{"a":' * 100_000,
-        b"[" * 1_000_000,
-        b"1 0 a\n",
-        b"a,b,c\n1,2,3\n",
-        b'{"x": 1}\n',
-        b"[[[]]]",
-        b"null",
-        b'"x"',
-        b"\xff\xfe1\x00 \x000\x00",
-        "1 0 ä 1\n".encode("latin-1"),
-        parquet()[:-20],
-        parquet()[20:],
-        gzip.compress(b"1 0 a 1\n" * 1000)[:-9],
-        zlib.compress(b"1 0 a 1\n"),
-        zstandard.compress(b"1 0 a 1\n" * 1000)[:-3],
-        b"\x1f\x8b",
-        b"\x28\xb5\x2f\xfd",
-        b"\n" * 100_000,
-        b"," * 100_000,
-        b"\x1b[31m 0 a 1\n",
-    ],
-)  # fmt: skip
-def test_junk_is_an_error_in_every_format(tmp_path, name, content):
-    path = saved(tmp_path, content)
+JUNK = [
+    b"",
+    b"\x00\x01\x02\x03",
+    b"PAR1PAR1",
+    b"ARROW1\x00\x00",
+    b"\x80\x04\x95 pickle",
+    b"{" * 1000,
+    b"1 0 a\n",
+    b"a,b,c\n1,2,3\n",
+    b'{"x": 1}\n',
+    b"[[[]]]",
+    b"null",
+    b'"x"',
+    b"\xff\xfe1\x00 \x000\x00",
+    "1 0 ä 1\n".encode("latin-1"),
+    parquet()[:-20],
+    parquet()[20:],
+    gzip.compress(b"1 0 a 1\n" * 1000)[:-9],
+    zlib.compress(b"1 0 a 1\n"),
+    zstandard.compress(b"1 0 a 1\n" * 1000)[:-3],
+    b"\x1f\x8b",
+    b"\x28\xb5\x2f\xfd",
+    b"\x1b[31m 0 a 1\n",
+]  # fmt: skip
+LONG = [
+    b'{"a":' * 100_000,
+    b"[" * 1_000_000,
+    b"\n" * 100_000,
+    b"," * 100_000,
+]  # fmt: skip
+
+
+def refused(path, name, content):
+    path.write_bytes(content)
     with pytest.raises(RankgateError) as error:
         judged(path, name)
-    assert "\n" not in str(error.value).strip()
+    assert "\n" not in str(error.value).strip(), content[:40]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_junk_is_an_error_in_every_format(tmp_path, name):
+    for content in JUNK:
+        refused(tmp_path / "x", name, content)
+    refused(tmp_path / "x", name, LONG[NAMES.index(name) % len(LONG)])
 
 
 @pytest.mark.parametrize("name", NAMES)

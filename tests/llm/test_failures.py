@@ -1,6 +1,5 @@
 """Whatever the endpoint does, no failure becomes a grade."""
 
-import time
 from itertools import pairwise
 
 import pytest
@@ -55,10 +54,10 @@ def test_a_failure_that_stays_is_no_grade_and_is_asked_again_later(rate, server,
 
 @pytest.mark.parametrize("act", ["hangs", "drips"])
 def test_a_slow_answer_is_given_up(rate, server, rows, act):
-    server.plan = {"d0": [(act, 2.0)]}
-    begin = time.monotonic()
+    """It is given up while the server is still busy with it."""
+    server.plan = {"d0": [(act, 20.0)]}
     _, out = rate(1, timeout=0.4, retries=0)
-    assert time.monotonic() - begin < 1.6
+    assert server.active == 1
     assert rows(out)[0]["reason"] == "no answer: no answer within 0.4 seconds"
 
 
