@@ -14,7 +14,7 @@ import atheris  # type: ignore[import-untyped, unused-ignore]
 with atheris.instrument_imports(include=["rankgate"]):
     from target import tried
 
-    from rankgate.data.formats import FORMATS
+    from rankgate.data.formats.registry import FORMATS
 
 from mutate import mutated
 

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from rankgate.data.formats import TABLE
+from rankgate.data.formats.registry import TABLE
 
 FAULTS = Path(__file__).parent / "work"
 

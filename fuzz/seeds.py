@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from rankgate.data.contents import Contents
-from rankgate.data.formats import FORMATS
+from rankgate.data.formats.registry import FORMATS
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.ratings import Ratings
 from rankgate.data.run import Run

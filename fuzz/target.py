@@ -5,7 +5,8 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 
-from rankgate.data.formats import contents_of, detected
+from rankgate.data.formats.registry import detected
+from rankgate.data.read import contents_of
 from rankgate.data.source import Source
 from rankgate.errors import RankgateError
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from lists_clock import timed
 
-from rankgate.data.matrices import Lists
+from rankgate.data.memory.matrices import Lists
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.evaluation.list_inputs import Beside
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rankgate.blind_spots.verb import Blindness, blindspots
     from rankgate.comparison.verb import Comparisons, compare
     from rankgate.data import read_qrels, read_run
-    from rankgate.data.arrays import from_arrays
-    from rankgate.data.matrices import Lists, Matrix
+    from rankgate.data.memory.arrays import from_arrays
+    from rankgate.data.memory.matrices import Lists, Matrix
     from rankgate.errors import InputError, RankgateError, UsageError
     from rankgate.evaluation.evaluation import Evaluation
     from rankgate.evaluation.notebook.accumulation import Accumulator
@@ -146,8 +146,8 @@ _HOMES = {
     "Hidden": "rankgate.unjudged.verb",
     "InputError": "rankgate.errors",
     "Judge": "rankgate.judging.notebook.model_rating",
-    "Lists": "rankgate.data.matrices",
-    "Matrix": "rankgate.data.matrices",
+    "Lists": "rankgate.data.memory.matrices",
+    "Matrix": "rankgate.data.memory.matrices",
     "Pipeline": "rankgate.pipelines.stages",
     "Pool": "rankgate.judging.notebook.pooling",
     "Prices": "rankgate.judging.notebook.model_rating",
@@ -172,7 +172,7 @@ _HOMES = {
     "describe": "rankgate.files.notebook.description",
     "evaluate": "rankgate.evaluation.notebook.evaluation",
     "explain": "rankgate.explanation.notebook.explanation",
-    "from_arrays": "rankgate.data.arrays",
+    "from_arrays": "rankgate.data.memory.arrays",
     "gate": "rankgate.gating.verb",
     "holes": "rankgate.unjudged.verb",
     "metric": "rankgate.metrics.custom",

@@ -10,7 +10,7 @@ import scipy.sparse
 
 import rankgate
 from rankgate.data import read_qrels, read_run
-from rankgate.data.arrays import from_arrays
+from rankgate.data.memory.arrays import from_arrays
 from rankgate.errors import DuplicateError, InputError
 
 LABELS = np.array([[3, 0, 1], [0, 2, -1]])

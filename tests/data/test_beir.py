@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from rankgate.data import Contents, contents_of, read_qrels
-from rankgate.data.formats import detected, named
+from rankgate.data.formats.registry import detected, named
 from rankgate.data.source import Source, source
 from rankgate.errors import InputError
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from rankgate.data import Contents, contents_of, read_qrels, read_run
-from rankgate.data.formats import named
+from rankgate.data.formats.registry import named
 from rankgate.data.qrels import Qrels
 from rankgate.data.source import Source
 from rankgate.errors import InputError

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.data import read_qrels, read_run
-from rankgate.data.formats import FORMATS, contents_of, named
+from rankgate.data.formats.registry import FORMATS, named
+from rankgate.data.read import contents_of
 from rankgate.data.source import Source
 from rankgate.errors import DuplicateError, InputError, RankgateError
 
@@ -255,7 +256,7 @@ def test_duplicates_in_long_runs_have_their_line(tmp_path):
 
 def test_a_table_that_declares_too_many_rows(tmp_path, monkeypatch):
     """A few bytes can declare any number of rows; they are counted before they are read."""
-    from rankgate.data import arrow  # noqa: PLC0415 - of this test only
+    from rankgate.data.formats.tables import arrow  # noqa: PLC0415 - of this test only
 
     rows = [("1", str(i % 7), 1.0) for i in range(1000)]
     path = saved(tmp_path, parquet(rows))

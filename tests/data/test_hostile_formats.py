@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.data.contents import Contents
-from rankgate.data.formats import TABLE, named
+from rankgate.data.formats.registry import TABLE, named
 from rankgate.data.source import Source
 from rankgate.errors import RankgateError
 
@@ -105,7 +105,7 @@ def test_the_format_does_not_matter_for_what_is_in_it(fuzz, name):
 BOMBS = """
 import gzip
 from pathlib import Path
-from rankgate.data.formats import TABLE, named
+from rankgate.data.formats.registry import TABLE, named
 from rankgate.data.source import Source
 from rankgate.errors import RankgateError
 blank, many, long = b"\\n" * (1 << 20), b'"",' * (1 << 18), b"a " * (1 << 19)
@@ -154,9 +154,9 @@ def test_the_loop_sees_a_traceback_a_hang_and_a_crash(tmp_path):
         ("x = bytearray(1 << 28); x[::4096] = b'1' * (1 << 16)", "memory in trec"),
     ):
         (tmp_path / "sitecustomize.py").write_text(
-            "import rankgate.data.formats as formats\n"
+            "import rankgate.data.formats.registry\n"
             "from dataclasses import replace\n"
-            "from rankgate.data import trec\n"
+            "from rankgate.data.formats.trec import trec\n"
             "def broken(source):\n"
             f"    {fault}\n"
             "    return good(source)\n"

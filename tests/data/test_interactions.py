@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from rankgate.data.logs import LOGS, read_interactions
-from rankgate.data.truth import Truth, truth
+from rankgate.data.logs.reading import LOGS, read_interactions
+from rankgate.data.logs.relevance import Truth, truth
 from rankgate.errors import InputError, UsageError
 
 ROWS = [("1", "10", 5.0, 881250949), ("1", "20", 3.0, 891717742), ("2", "10", 1.0, 878887116)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.data import json_depth
+from rankgate.data.text import json_depth
 
 texts = st.text('a"\\[]{}ä\n', max_size=6)
 values = st.recursive(

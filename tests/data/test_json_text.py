@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.data import json_text
 from rankgate.data.source import Source
+from rankgate.data.text import json_text
 from rankgate.errors import InputError
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()

@@ -9,7 +9,7 @@ import pytest
 
 import rankgate
 from rankgate.data import Contents, contents_of, read_qrels
-from rankgate.data.formats import FORMATS, named
+from rankgate.data.formats.registry import FORMATS, named
 from rankgate.data.qrels import OPTIONAL, Qrels
 from rankgate.data.source import Source
 from rankgate.errors import InputError

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rankgate.data.formats import contents_of, named
+from rankgate.data.formats.registry import named
+from rankgate.data.read import contents_of
 from rankgate.errors import InputError
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate.data import meetings
-from rankgate.data.logs import read_interactions
-from rankgate.data.meetings import read_meetings
+from rankgate.data.logs import user_items
+from rankgate.data.logs.reading import read_interactions
+from rankgate.data.logs.user_items import read_meetings
 from rankgate.errors import InputError
 
 DRAWN = np.random.default_rng(11)
@@ -19,7 +19,7 @@ PAIRS = {(str(user), f"i{item}") for user, item in zip(USERS, ITEMS, strict=True
 
 @pytest.mark.parametrize("size", [1 << 20, 7])
 def test_each_pair_is_told_once_whatever_the_pieces(monkeypatch, size):
-    monkeypatch.setattr(meetings, "_PIECE", size)
+    monkeypatch.setattr(user_items, "_PIECE", size)
     for log in (LOG, LOG.to_pandas(), LOG.to_arrow(), read_interactions(LOG)):
         told = read_meetings(log)
         rows = told.frame.rows()
@@ -31,7 +31,7 @@ def test_each_pair_is_told_once_whatever_the_pieces(monkeypatch, size):
 
 
 def test_a_hole_in_a_later_piece_is_told_with_its_line(monkeypatch, tmp_path):
-    monkeypatch.setattr(meetings, "_PIECE", 2)
+    monkeypatch.setattr(user_items, "_PIECE", 2)
     file = tmp_path / "log.csv"
     file.write_text("user,item,rating\n" + "u,i,1\n" * 4 + "u,,1\n")
     with pytest.raises(InputError, match=r"log.csv:6: doc_id is empty"):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.data import read_qrels
-from rankgate.data.parquet_pages import refuse_lies
+from rankgate.data.formats.tables.parquet_pages import refuse_lies
 from rankgate.data.source import Source
 from rankgate.errors import InputError
 
@@ -61,13 +61,13 @@ def test_good_files_are_taken(how):
 
 
 def read_qrels_of(data):
-    from rankgate.data.arrow import read_qrels as read  # noqa: PLC0415 - of this function only
+    from rankgate.data.formats.tables.arrow import read_qrels as read  # noqa: PLC0415 - of this function only
 
     return read(Source(None, data)).table
 
 
 def test_a_column_that_unpacks_to_too_much(monkeypatch):
-    from rankgate.data import parquet_pages  # noqa: PLC0415 - of this test only
+    from rankgate.data.formats.tables import parquet_pages  # noqa: PLC0415 - of this test only
 
     monkeypatch.setattr(parquet_pages, "UNPACKED", 1 << 10)
     with pytest.raises(InputError, match="a column of more than 0 MB in one row group"):

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.data import Contents, cbor, contents_of, read_qrels, read_run
-from rankgate.data.formats import detected, named
+from rankgate.data import Contents, contents_of, read_qrels, read_run
+from rankgate.data.formats.ranx import cbor
+from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.run import Run
 from rankgate.data.source import Source

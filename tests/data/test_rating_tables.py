@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from rankgate.data import read_qrels
-from rankgate.data.rated import read_ratings
+from rankgate.data.read_ratings import read_ratings
 from rankgate.errors import InputError
 
 

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from rankgate.data import contents_of, read_qrels
-from rankgate.data.formats import detected, named
+from rankgate.data.formats.registry import detected, named
 from rankgate.data.source import Source, source
 
 PACK = "qrels-pack/qrels."

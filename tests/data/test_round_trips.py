@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgate.data import Contents, contents_of
-from rankgate.data.formats import FORMATS, named
+from rankgate.data.formats.registry import FORMATS, named
 from rankgate.data.qrels import SCHEMA, Qrels, Scale
 from rankgate.data.ratings import Ratings
 from rankgate.data.run import Run

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rankgate.data import Contents, contents_of
-from rankgate.data.formats import detected, named
+from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels
 from rankgate.data.source import Source
 from rankgate.errors import DuplicateError, InputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rankgate.data import contents_of
-from rankgate.data.formats import detected
+from rankgate.data.formats.registry import detected
 from rankgate.data.source import Source, source
 from rankgate.errors import InputError
 

@@ -9,7 +9,7 @@ import pytest
 
 import rankgate
 from rankgate.data import Contents, contents_of, read_qrels
-from rankgate.data.formats import detected, named
+from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.source import Source
 from rankgate.errors import DuplicateError, InputError
@@ -185,7 +185,7 @@ def test_pieces_of_judgments_are_the_whole(monkeypatch, queries):
     table = pl.DataFrame({"query_id": ids, "doc_id": list("abcdef"), "grade": [1.0, 0, 2, 0, 1, 3]})
     told = set()
     for piece in (1, 2, 3, 100):
-        monkeypatch.setattr("rankgate.data.trec_write._PIECE", piece)
+        monkeypatch.setattr("rankgate.data.formats.trec.write._PIECE", piece)
         out = io.BytesIO()
         told.add((named("trec").write(Contents(qrels=Qrels(table)), out), out.getvalue()))
     grades = (1, 0, 2, 0, 1, 3)

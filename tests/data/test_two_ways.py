@@ -7,8 +7,9 @@ import json
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from rankgate.data import jsonl_rows, records, tables
+from rankgate.data.formats.tables import jsonl_rows, schemas
 from rankgate.data.source import Source
+from rankgate.data.text import records
 
 FIELDS = ["1", "a", "2", "0.5", "", " ", '"', '""', '"a"', '"x,y"', '"x\ny"', '"a""b"', "-3", "1e5"]
 ENDS = ["\n", "\r\n", "\n\n", ",", ",", ",", ""]
@@ -19,7 +20,7 @@ HEADER = "qid,doc,grade\n"
 def test_separated(parts):
     data = "".join(field + end for field, end in parts).encode()
     header = records.header_in(HEADER.encode(), ",")
-    table = tables.table_of(header.names, "runs") or tables.table_of(header.names)
+    table = schemas.table_of(header.names, "runs") or schemas.table_of(header.names)
     layout = records.Layout(header, table.kept, frozenset({"grade"}))
     if not data or not records._regular(data, ","):
         return
@@ -50,7 +51,7 @@ def written(pairs):
 @given(st.lists(OBJECT.map(written) | FINE.map(whole), min_size=1, max_size=3))
 def test_json_lines(lines):
     data = "\n".join(lines).encode()
-    table = tables.table_of(["qid", "doc", "score"], "runs")
+    table = schemas.table_of(["qid", "doc", "score"], "runs")
     quick = jsonl_rows._quick(data, table)
     if quick is not None:
         careful = jsonl_rows._careful(jsonl_rows._Piece(data, 1), table, Source(None, data))
@@ -63,7 +64,7 @@ def test_the_fast_way_is_taken():
     layout = records.Layout(header, {"query_id": "qid", "grade": "grade"}, frozenset({"grade"}))
     assert records._quick(b'"x\ny",b,2\n1,"c""d",0.5\n', layout) is not None
     line = json.dumps({"qid": "1", "doc": "é", "score": 0.1, "note": {"doc": "x"}})
-    table = tables.table_of(["qid", "doc", "score"], "runs")
+    table = schemas.table_of(["qid", "doc", "score"], "runs")
     assert (
         jsonl_rows._quick(line.replace('"note": {"doc": "x"}', '"note": [1]').encode(), table)
         is not None

@@ -6,7 +6,7 @@ import doctest
 import re
 from pathlib import Path
 
-from rankgate.data.splits import WAYS
+from rankgate.data.logs.splits import WAYS
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.list_names import parse_list
 from rankgate.metrics.lists import LIST_METRICS

@@ -9,8 +9,8 @@ import polars as pl
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rankgate.data import cells
-from rankgate.data.guard import guarded, unguarded
+from rankgate.data.text import cells
+from rankgate.data.text.formulas import guarded, unguarded
 from rankgate.errors import InputError
 from rankgate.judging.methods.sheets import filled, sheet
 from rankgate.judging.methods.tasks import tasks_of

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import rankgate
 from rankgate import Lists, Matrix
-from rankgate.data import memory
+from rankgate.data.memory import frames as memory
 from rankgate.errors import DuplicateError, InputError, UsageError
 from rankgate.scoring import sheets
 

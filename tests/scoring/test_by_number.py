@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import rankgate.metrics
 from rankgate.data import read_qrels, read_run
-from rankgate.data.matrices import Lists, source_of
+from rankgate.data.memory.matrices import Lists, source_of
 from rankgate.errors import DuplicateError, RankgateError
 from rankgate.metrics.declare import Metric
 from rankgate.scoring import CONVENTIONS, by_number, score

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from rankgate.data.contents import Contents
+from rankgate.data.notes import Note
 from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
-from rankgate.data.told import Note
 from rankgate.errors import InputError
 from rankgate.files.checks import CHECKS
 from rankgate.files.validate import checks, validate

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.data.candidates import sample
+from rankgate.data.logs.candidates import sample
 
 SIZE = 10_000
 RANKS = {

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import rankgate
 from rankgate.cli import rankgate as program
-from rankgate.data.candidates import sample
+from rankgate.data.logs.candidates import sample
 from rankgate.errors import InputError, UsageError
 from rankgate.metrics.lists import NONE
 from rankgate.metrics.lists.coverage import Coverage

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate.cli import rankgate as program
-from rankgate.data.candidates import sample
-from rankgate.data.logs import read_interactions
+from rankgate.data.logs.candidates import sample
+from rankgate.data.logs.reading import read_interactions
+from rankgate.data.logs.splits import WAYS, Plan, masks_of
 from rankgate.data.qrels import Qrels
-from rankgate.data.splits import WAYS, Plan, masks_of
 from rankgate.errors import InputError, UsageError
 from rankgate.recommenders.split import Truth, split
 

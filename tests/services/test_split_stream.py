@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankgate.data.log_stretches import stretched
-from rankgate.data.logs import opened, read_interactions
-from rankgate.data.splits import WAYS, Plan
+from rankgate.data.logs.reading import opened, read_interactions
+from rankgate.data.logs.sorted_users import stretched
+from rankgate.data.logs.splits import WAYS, Plan
 from rankgate.errors import InputError, UsageError
 from rankgate.recommenders.split import Truth, split
 from rankgate.recommenders.split_files import written

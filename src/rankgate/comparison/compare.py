@@ -14,8 +14,8 @@ from rankgate.comparison.many import Many, many
 from rankgate.comparison.paired import Way, figures, planned
 from rankgate.comparison.slices import max_t, sliced
 from rankgate.comparison.values import Values, values_of
-from rankgate.data.candidates import warned
 from rankgate.data.comparison import METRICS, PLANS, Comparison, Identity, Side
+from rankgate.data.logs.candidates import warned
 from rankgate.errors import UsageError
 from rankgate.evaluation.conventions import refuse_mixed
 from rankgate.evaluation.evaluate import DEFAULT_METRICS

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.told import Loss
+from rankgate.data.notes import Loss
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.data.notes import Note
     from rankgate.data.qrels import Qrels
     from rankgate.data.ratings import Ratings
     from rankgate.data.run import Run
-    from rankgate.data.told import Note
 
 PARTS = ("qrels", "runs", "ratings", "queries", "documents", "values", "extra")
 """The parts of contents, in the order in which a format that holds one of them chooses."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from rankgate.data.ahead import ahead
 from rankgate.data.digest import digest
 from rankgate.data.duplicates import pairs_of, refuse_duplicates
 from rankgate.data.place import Place
+from rankgate.data.prefetch import ahead
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:

@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data import arrow, delimited, jsonl, jsonl_rows, lines, records, tables, trec
 from rankgate.data.columns import named, shaped
+from rankgate.data.formats.tables import arrow, jsonl, jsonl_rows, schemas
+from rankgate.data.formats.tables import csv as delimited
+from rankgate.data.formats.trec import trec
 from rankgate.data.place import Place
+from rankgate.data.text import lines, records
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rankgate.data.format import Format
-    from rankgate.data.formats import Part
+    from rankgate.data.formats.format import Format
+    from rankgate.data.read import Part
     from rankgate.data.source import Source
 
 NUMBERS = {"qrels": "grade", "run": "score"}
@@ -89,7 +92,7 @@ def _between_blanks(source: Source) -> Unchecked | None:
 
 def _separated(source: Source, separator: str) -> Unchecked | None:
     header = records.header_in(next(source.chunks(), b""), separator)
-    known = tables.table_of(header.names)
+    known = schemas.table_of(header.names)
     part = _part(known)
     if known is None or part is None:
         return None
@@ -110,7 +113,7 @@ def _separated(source: Source, separator: str) -> Unchecked | None:
 
 def _objects(source: Source) -> Unchecked | None:
     names = jsonl.names_of(source)
-    known = tables.table_of(names)
+    known = schemas.table_of(names)
     part = _part(known)
     if known is None or part is None:
         return None
@@ -138,7 +141,7 @@ def _columns(source: Source) -> Unchecked | None:
     return Unchecked(part, arrow.collected(rows, source), Place(source.label))
 
 
-def _part(known: tables.Table | None) -> Part | None:
+def _part(known: schemas.Table | None) -> Part | None:
     return {"qrels": "qrels", "runs": "run"}.get(known.part) if known else None  # type: ignore[return-value]
 
 

@@ -127,7 +127,7 @@ def _topics(judged: Judged, beside: Beside | None) -> Qrels:
     topics = judged.by_subtopic
     if topics.by_subtopic or beside is None or beside.items is None or not beside.category:
         return topics
-    from rankgate.data.items import read_described  # noqa: PLC0415 - only where items are told
+    from rankgate.data.logs.items import read_described  # noqa: PLC0415 - only where items are told
 
     items = read_described(beside.items)
     return by_category(judged.qrels, items.ids, items.words(beside.category))

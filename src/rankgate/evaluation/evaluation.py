@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from rankgate.data.candidates import mark_in
+from rankgate.data.logs.candidates import mark_in
 from rankgate.data.scores import Counts, Scores
 from rankgate.errors import UsageError
 from rankgate.evaluation.conventions import refuse_mixed

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.data import Run, read_qrels, read_run
-from rankgate.data.matrices import Padded, Source, is_source, source_of
+from rankgate.data.memory.matrices import Padded, Source, is_source, source_of
 from rankgate.errors import DuplicateError, InputError
 from rankgate.scoring import score
 from rankgate.scoring.index import Index

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.items import read_candidates, read_described
-from rankgate.data.meetings import read_meetings
+from rankgate.data.logs.items import read_candidates, read_described
+from rankgate.data.logs.user_items import read_meetings
 from rankgate.errors import UsageError
 from rankgate.metrics.lists.declare import NEEDS, ListMetric
 from rankgate.scoring.tops import tops
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rankgate.data import Qrels, Run
-    from rankgate.data.items import Described
-    from rankgate.data.meetings import Meetings
+    from rankgate.data.logs.items import Described
+    from rankgate.data.logs.user_items import Meetings
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.declare import Need
     from rankgate.metrics.lists.listed import Listed

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.columns import renamed
-from rankgate.data.ids import present
-from rankgate.data.matrices import Dense, Padded, Source
+from rankgate.data.memory.ids import present
+from rankgate.data.memory.matrices import Dense, Padded, Source
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import UsageError
 from rankgate.evaluation.judged import by_ids, rankings_of

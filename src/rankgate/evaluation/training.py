@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.matrices import Source, is_source, pairs_of, source_of
-from rankgate.data.meetings import Meetings, packed, read_meetings
+from rankgate.data.logs.user_items import Meetings, packed, read_meetings
+from rankgate.data.memory.matrices import Source, is_source, pairs_of, source_of
 from rankgate.evaluation.list_inputs import kept
 from rankgate.scoring.sheets import Seen
 

@@ -8,7 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data import read_qrels, read_run, trec_qrels, trec_run
+from rankgate.data import read_qrels, read_run
+from rankgate.data.formats.trec import qrels as trec_qrels
+from rankgate.data.formats.trec import run as trec_run
 from rankgate.data.source import source
 from rankgate.errors import InputError, UsageError
 

@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
-from rankgate.data import formats, run_meta
+from rankgate.data import read
 from rankgate.data.contents import WORDS, Contents
-from rankgate.data.format import Loss, Note
+from rankgate.data.formats import registry, run_meta
+from rankgate.data.formats.format import Loss, Note
+from rankgate.data.notes import STATES
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run, ScatteredError
 from rankgate.data.target import replacing, suffix_of
-from rankgate.data.told import STATES
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from rankgate.data.format import Format
+    from rankgate.data.formats.format import Format
 
 SCHEMA_VERSION = 1
 
@@ -119,14 +120,14 @@ def convert(
 def _writer(target: str | Path | BinaryIO, to: str | None) -> Format:
     """The format to write."""
     if to is not None:
-        found = formats.named(to)
+        found = registry.named(to)
         if found.write is None:
             raise UsageError(
                 f"{found.name} is read, not written; see rankgate formats.",
                 code="format-not-written",
             )
         return found
-    writers = [each for each in formats.FORMATS if each.write]
+    writers = [each for each in registry.FORMATS if each.write]
     suffix = "" if hasattr(target, "write") else suffix_of(str(target))
     fitting = [each for each in writers if suffix in each.suffixes]
     tables = [each for each in fitting if each.streams]  # what any tool reads, before a product's
@@ -152,15 +153,15 @@ def _read(
     if held is not None:
         kept, lost = _only(held, as_, "the source")
         return "in memory", "memory", "it is in memory", kept, lost
-    place, found = formats.opened(source, from_)
+    place, found = registry.opened(source, from_)
     reason = "it was named" if found else ""
     if found is None:
-        found, reason = formats.detected(place)
-    part: formats.Part | None = "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
+        found, reason = registry.detected(place)
+    part: read.Part | None = "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
     if found.streams and part:  # one table, which may be read as either
-        contents = formats.contents_of(place, found.name, part)
+        contents = read.contents_of(place, found.name, part)
         return place.label, found.name, reason, contents, ()
-    kept, lost = _only(formats.contents_of(place, found.name), as_, place.label)
+    kept, lost = _only(read.contents_of(place, found.name), as_, place.label)
     return place.label, found.name, reason, kept, lost
 
 
@@ -173,9 +174,9 @@ def _in_memory(source: Any, as_: str | None) -> Contents | None:  # noqa: ANN401
     if isinstance(source, str) or hasattr(source, "__fspath__"):
         return None
     if as_ == "qrels":
-        return Contents(qrels=formats.read_qrels(source))
+        return Contents(qrels=read.read_qrels(source))
     if as_ == "run":
-        return Contents(runs=(formats.read_run(source),))
+        return Contents(runs=(read.read_run(source),))
     raise UsageError(
         "a table in memory is judgments or a run; say as_='qrels' or as_='run'.",
         code="ambiguous-input",

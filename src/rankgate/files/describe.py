@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data import formats
+from rankgate.data import read
 from rankgate.data.contents import Contents
+from rankgate.data.formats import registry
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.errors import UsageError
@@ -23,9 +24,9 @@ from rankgate.files.described import Judgments, Ranking, Rated, judgments_of, ra
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rankgate.data.formats import Part
+    from rankgate.data.notes import Note
+    from rankgate.data.read import Part
     from rankgate.data.source import Source
-    from rankgate.data.told import Note
 
 SCHEMA_VERSION = 1
 CUTOFF = 10
@@ -151,11 +152,11 @@ def _read(given: Any, from_: str | None, as_: Part | None) -> tuple[Description,
     if not isinstance(given, str | Path):
         contents = _in_memory(given, as_)
         return _described("in memory", ("memory", "it is in memory"), (0, ""), contents), contents
-    place, found = formats.opened(given, from_)
+    place, found = registry.opened(given, from_)
     reason = "it was named"
     if found is None:
-        found, reason = formats.detected(place)
-    contents = formats.contents_of(place, found.name, as_)
+        found, reason = registry.detected(place)
+    contents = read.contents_of(place, found.name, as_)
     told = _described(place.label, (found.name, reason), _stored(place), contents)
     return told, contents
 
@@ -164,9 +165,9 @@ def _in_memory(given: Any, as_: Part | None) -> Contents:  # noqa: ANN401 - as o
     if isinstance(given, Contents):
         return given
     if isinstance(given, Qrels) or as_ == "qrels":
-        return Contents(qrels=formats.read_qrels(given))
+        return Contents(qrels=read.read_qrels(given))
     if isinstance(given, Run) or as_ == "run":
-        return Contents(runs=(formats.read_run(given),))
+        return Contents(runs=(read.read_run(given),))
     raise UsageError(
         "a table could be judgments or a run; say as_='qrels' or as_='run'.", code="ambiguous-input"
     )

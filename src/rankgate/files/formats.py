@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data import formats
+from rankgate.data.formats import registry
 
 if TYPE_CHECKING:
-    from rankgate.data.format import Format
+    from rankgate.data.formats.format import Format
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def format_facts(name: str | None = None) -> tuple[FormatFacts, ...]:
     Raises:
         UsageError: no format has the name; the nearest ones are in the message.
     """
-    begins = {known: tuple(kinds.split()) for known, _, kinds in formats.TABLE}
-    found = formats.FORMATS if name is None else (formats.named(name),)
+    begins = {known: tuple(kinds.split()) for known, _, kinds in registry.TABLE}
+    found = registry.FORMATS if name is None else (registry.named(name),)
     return tuple(_facts(each, begins[each.name]) for each in found)
 
 
@@ -77,4 +77,4 @@ def _facts(found: Format, begins: tuple[str, ...]) -> FormatFacts:
 
 def without_format(path: str) -> str:
     """The path of ``NAME:PATH``; any other path as it is."""
-    return str(formats.prefixed(path)[1])
+    return str(registry.prefixed(path)[1])

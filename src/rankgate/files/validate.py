@@ -15,9 +15,9 @@ from rankgate.judging.methods.scales import scale_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rankgate.data.formats import Part
     from rankgate.data.place import Place
     from rankgate.data.qrels import Scale
+    from rankgate.data.read import Part
     from rankgate.files.checks import Check, Found, Needs, Severity
     from rankgate.files.checks.subject import Judged, Outline, Subject
 

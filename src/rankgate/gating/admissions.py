@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.data.json_text import parsed
+from rankgate.data.text.json_text import parsed
 from rankgate.errors import InputError
 from rankgate.gating.declare import Admission
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data.comparison import LISTS, QUERIES, SCORES, Side
-from rankgate.data.json_text import parsed
+from rankgate.data.text.json_text import parsed
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

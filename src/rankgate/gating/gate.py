@@ -13,7 +13,7 @@ from rankgate.comparison.compare import Rules, compared
 from rankgate.comparison.compared import latency_of, of_slice, states_of
 from rankgate.comparison.paired import Way
 from rankgate.data import read_run
-from rankgate.data.tags import tags_from
+from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
 from rankgate.evaluation.conventions import chosen_convention
 from rankgate.evaluation.evaluate import DEFAULT_METRICS

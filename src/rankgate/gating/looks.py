@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.json_text import parsed
+from rankgate.data.text.json_text import parsed
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

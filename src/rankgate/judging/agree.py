@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.rated import read_ratings
+from rankgate.data.read_ratings import read_ratings
 from rankgate.judging.methods.agreement import Agreements, agreements
 from rankgate.judging.methods.alarms import Alarm, alarms
 from rankgate.judging.methods.scales import scale_of

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.formats import contents_of, detected, opened
-from rankgate.data.rated import read_ratings
+from rankgate.data.formats.registry import detected, opened
 from rankgate.data.ratings import Ratings
+from rankgate.data.read import contents_of
+from rankgate.data.read_ratings import read_ratings
 from rankgate.errors import UsageError
 from rankgate.evaluation.conventions import chosen_convention
 from rankgate.evaluation.evaluate import DEFAULT_METRICS, chosen_metrics, evaluate

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data import read_qrels
-from rankgate.data.tags import tags_from
+from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
 from rankgate.evaluation.conventions import chosen_convention
 from rankgate.judging.methods.pool import ORDERS, in_order, pooled, shuffled

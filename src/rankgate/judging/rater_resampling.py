@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import read_qrels, read_run
-from rankgate.data.rated import read_ratings
+from rankgate.data.read_ratings import read_ratings
 from rankgate.errors import InputError
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.judging.methods.redrawing import Redrawn

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data import read_qrels
-from rankgate.data.rated import read_ratings
+from rankgate.data.read_ratings import read_ratings
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.methods.drawing import as_drawn
 from rankgate.judging.methods.resolve import Resolution, judgments

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rankgate.data import cells
 from rankgate.data.journal import Journal
 from rankgate.data.target import replacing
+from rankgate.data.text import cells
 from rankgate.errors import UsageError
 from rankgate.judging.methods.assignment import assigned, doubled
 from rankgate.judging.methods.scales import scale_of
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from rankgate.data.notes import Note
     from rankgate.data.ratings import Ratings
-    from rankgate.data.told import Note
 
 Form = Literal["csv", "xlsx"]
 FORMS = ("csv", "xlsx")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data import contents_of
-from rankgate.data.pool_file import read_pool
+from rankgate.data.formats.pool_file import read_pool
 from rankgate.errors import InputError
 from rankgate.judging.methods.tasks import Task, tasks_of
 from rankgate.judging.pool import Pool

@@ -7,7 +7,7 @@ import io
 import math
 from typing import TYPE_CHECKING
 
-from rankgate.data.guard import guarded
+from rankgate.data.text.formulas import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

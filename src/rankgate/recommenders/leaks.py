@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.data.clock import shown
+from rankgate.data.logs.clock import shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.clock import Unit
-    from rankgate.data.interactions import Interactions
+    from rankgate.data.logs.clock import Unit
+    from rankgate.data.logs.interactions import Interactions
 
 _PAIR = ["query_id", "doc_id"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import read_qrels, read_run
-from rankgate.data.candidates import mark_in
+from rankgate.data.logs.candidates import mark_in
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import named_runs
 from rankgate.evaluation.list_inputs import Tables, kept, lists_of, world_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.ids import places
+from rankgate.data.memory.ids import places
 from rankgate.errors import UsageError
 from rankgate.metrics.lists.listed import NONE
 from rankgate.metrics.lists.popularity import tail_of
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.data.items import Described, Whose
-    from rankgate.data.meetings import Meetings
+    from rankgate.data.logs.items import Described, Whose
+    from rankgate.data.logs.user_items import Meetings
     from rankgate.evaluation.list_inputs import Tables
     from rankgate.scoring.world import World
 

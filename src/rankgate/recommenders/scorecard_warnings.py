@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.candidates import WARNING
+from rankgate.data.logs.candidates import WARNING
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import NONE, among
 

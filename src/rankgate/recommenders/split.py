@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.candidates import CANDIDATES, Sample, sample
-from rankgate.data.clock import instant
-from rankgate.data.logs import read_interactions
-from rankgate.data.splits import WAYS, Plan
-from rankgate.data.truth import Truth
+from rankgate.data.logs.candidates import CANDIDATES, Sample, sample
+from rankgate.data.logs.clock import instant
+from rankgate.data.logs.reading import read_interactions
+from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.splits import WAYS, Plan
 from rankgate.errors import UsageError
 from rankgate.recommenders.split_figures import FoldCount, FoldFigures, SplitFigures, warnings_of
 from rankgate.recommenders.split_parts import (
@@ -23,7 +23,7 @@ from rankgate.recommenders.split_parts import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rankgate.data.interactions import Interactions
+    from rankgate.data.logs.interactions import Interactions
     from rankgate.data.qrels import Qrels
 
 __all__ = ["CANDIDATES", "WAYS", "Fold", "Plan", "Split", "Truth", "split", "way_facts"]

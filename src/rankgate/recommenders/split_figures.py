@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.candidates import WARNING
+from rankgate.data.logs.candidates import WARNING
 from rankgate.recommenders.leaks import LeakCount, Leaks, Part, PartCount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.data.candidates import Sample
-    from rankgate.data.clock import Unit
-    from rankgate.data.splits import Plan
-    from rankgate.data.truth import Truth
+    from rankgate.data.logs.candidates import Sample
+    from rankgate.data.logs.clock import Unit
+    from rankgate.data.logs.relevance import Truth
+    from rankgate.data.logs.splits import Plan
     from rankgate.recommenders.split_parts import Parts
 
 SCHEMA_VERSION = 1

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.splits import masks_of
-from rankgate.data.truth import truth
+from rankgate.data.logs.relevance import truth
+from rankgate.data.logs.splits import masks_of
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from rankgate.data.interactions import Interactions
+    from rankgate.data.logs.interactions import Interactions
+    from rankgate.data.logs.relevance import Truth
+    from rankgate.data.logs.splits import Flags, Plan
     from rankgate.data.qrels import Qrels
-    from rankgate.data.splits import Flags, Plan
-    from rankgate.data.truth import Truth
 
 _PAIR = ["query_id", "doc_id"]
 

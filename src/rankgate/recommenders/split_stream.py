@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.data.candidates import sample
-from rankgate.data.clock import instant
-from rankgate.data.log_stretches import ROWS, stretched
-from rankgate.data.logs import opened
-from rankgate.data.splits import Plan
-from rankgate.data.truth import Truth
+from rankgate.data.logs.candidates import sample
+from rankgate.data.logs.clock import instant
+from rankgate.data.logs.reading import opened
+from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.sorted_users import ROWS, stretched
+from rankgate.data.logs.splits import Plan
 from rankgate.recommenders.split import marked, negatives_of
 from rankgate.recommenders.split_figures import FoldCount, SplitFigures, warnings_of
 from rankgate.recommenders.split_files import FoldTables, folder_for, saved
@@ -24,8 +24,8 @@ from rankgate.recommenders.split_parts import masks, nothing_judged, parts, refu
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rankgate.data.interactions import Interactions
-    from rankgate.data.log_stretches import Stretches
+    from rankgate.data.logs.interactions import Interactions
+    from rankgate.data.logs.sorted_users import Stretches
     from rankgate.recommenders.split_parts import Masks
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.data.arrays import pieces_of
+from rankgate.data.memory.arrays import pieces_of
 from rankgate.data.place import Place
 from rankgate.data.run import Run
 from rankgate.scoring.score import SHOWN, fill, refuse, summed_up
@@ -14,7 +14,7 @@ from rankgate.scoring.tally import Job, Tally
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.data.matrices import Source
+    from rankgate.data.memory.matrices import Source
     from rankgate.data.scores import Scores
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.coded import Coded

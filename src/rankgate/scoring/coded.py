@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.data.arrays import graded
-from rankgate.data.ids import NOWHERE, Ids, places
+from rankgate.data.memory.arrays import graded
+from rankgate.data.memory.ids import NOWHERE, Ids, places
 from rankgate.scoring.index import Laid
 from rankgate.scoring.order import keys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.matrices import Source
+    from rankgate.data.memory.matrices import Source
     from rankgate.scoring.index import Index
 
     Codes = NDArray[np.int64]

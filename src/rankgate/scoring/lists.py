@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankgate.data.ids import Growing
+from rankgate.data.memory.ids import Growing
 from rankgate.data.run import ScatteredError
 from rankgate.metrics.lists import NONE, Listed
 from rankgate.scoring.align import Met, laid_out

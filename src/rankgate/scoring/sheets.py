@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.data.devices import Best, best
-from rankgate.data.ids import NOWHERE, rising
-from rankgate.data.matrices import Dense, Padded, Sparse, pairs_of
+from rankgate.data.memory.devices import Best, best
+from rankgate.data.memory.ids import NOWHERE, rising
+from rankgate.data.memory.matrices import Dense, Padded, Sparse, pairs_of
 from rankgate.errors import InputError
 from rankgate.scoring.align import Aligned, Met, align, limited
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rankgate.data.ids import Ids
-    from rankgate.data.matrices import Source
-    from rankgate.data.meetings import Meetings
+    from rankgate.data.logs.user_items import Meetings
+    from rankgate.data.memory.ids import Ids
+    from rankgate.data.memory.matrices import Source
     from rankgate.scoring.coded import Coded
     from rankgate.scoring.convention import Alignment
 

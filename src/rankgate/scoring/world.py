@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.ids import places
+from rankgate.data.memory.ids import places
 from rankgate.metrics.lists import NONE, Listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rankgate.data.meetings import Meetings
+    from rankgate.data.logs.user_items import Meetings
     from rankgate.metrics.lists.listed import Codes, Floats
 
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from rankgate.data import contents_of
-from rankgate.data.formats import detected, named
+from rankgate.data.formats.registry import detected, named
 from rankgate.data.source import Source
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.data.formats import contents_of, detected, named
+from rankgate.data.formats.registry import detected, named
+from rankgate.data.read import contents_of
 from rankgate.data.source import Source
 from rankgate.errors import RankgateError
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rankgate.data.formats import named
+from rankgate.data.formats.registry import named
 from rankgate.errors import DuplicateError, InputError
 
 

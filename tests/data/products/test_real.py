@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from rankgate.data import contents_of, read_qrels, read_run
-from rankgate.data.formats import detected, named
+from rankgate.data.formats.registry import detected, named
 from rankgate.data.source import Source, source
 from rankgate.errors import InputError
 

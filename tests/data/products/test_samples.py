@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rankgate.data import contents_of
-from rankgate.data.formats import detected, named
+from rankgate.data.formats.registry import detected, named
 from rankgate.data.source import Source, source
 
 SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())

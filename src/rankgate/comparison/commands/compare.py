@@ -14,7 +14,7 @@ from rankgate.console import options
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
-from rankgate.data.tags import tags_from
+from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
 from rankgate.metrics.plugins import from_file
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data import delimited, formats
-from rankgate.data.ahead import ahead
+from rankgate.data import read
 from rankgate.data.columns import graded, shaped
 from rankgate.data.contents import Contents
+from rankgate.data.formats import registry
+from rankgate.data.formats.tables import csv as delimited
 from rankgate.data.place import Place
+from rankgate.data.prefetch import ahead
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import SCHEMA, Run
 from rankgate.data.unchecked import Unchecked, unchecked
@@ -21,9 +23,9 @@ from rankgate.errors import InputError, UsageError
 from rankgate.files.checks.subject import Bytes, Judged, Ranked, Subject
 
 if TYPE_CHECKING:
-    from rankgate.data.format import Format
-    from rankgate.data.formats import Part
+    from rankgate.data.formats.format import Format
     from rankgate.data.qrels import Scale
+    from rankgate.data.read import Part
     from rankgate.data.source import Source
 
 _PLAIN = frozenset({"trec", "csv", "tsv", "jsonl", "parquet", "arrow"})
@@ -66,11 +68,11 @@ def subject(
         return _in_memory(given, as_, scale), None
     told = Subject(str(given), "?", "", _NOTHING)
     try:
-        place, found = formats.opened(given, from_)
+        place, found = registry.opened(given, from_)
         told = replace(told, label=place.label, bytes=_text(place))
         reason = "it was named"
         if found is None:
-            found, reason = formats.detected(place)
+            found, reason = registry.detected(place)
         begins = replace(
             told.bytes, separator=_separator(told.bytes.head), guarded=found.name not in _PLAIN
         )
@@ -102,7 +104,7 @@ def _read(
     if plain:
         return _of_rows(told, place, plain, scale), None
     try:
-        return _holding(told, formats.contents_of(place, found.name, as_), scale), None
+        return _holding(told, read.contents_of(place, found.name, as_), scale), None
     except InputError as problem:
         plain = unchecked(place, found) if found.name == "trec" or told.bytes.separator else None
         if plain is None or (as_ and plain.part != as_):
@@ -153,7 +155,7 @@ def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  #
         )
     part = as_ or ("qrels" if graded(frame.columns) else "run")  # type: ignore[union-attr]
     if frame is None:
-        held = formats.read_qrels(given) if part == "qrels" else formats.read_run(given)
+        held = read.read_qrels(given) if part == "qrels" else read.read_run(given)
         return _in_memory(held, as_, scale)
     number = "grade" if part == "qrels" else "score"
     try:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rankgate.data.contents import Contents
-    from rankgate.data.told import Note
+    from rankgate.data.notes import Note
     from rankgate.errors import InputError
 
 _RATED_ONLY = "rated only"

@@ -12,7 +12,7 @@ from rankgate.present.paragraphs import beside
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.data.format import Loss, Note
+    from rankgate.data.formats.format import Loss, Note
     from rankgate.files.convert import Conversion
 
 FORMS = ("text", "json")

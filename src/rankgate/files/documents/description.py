@@ -11,7 +11,7 @@ from rankgate.present.numbers import UNDEFINED
 from rankgate.present.paragraphs import beside
 
 if TYPE_CHECKING:
-    from rankgate.data.told import Note
+    from rankgate.data.notes import Note
     from rankgate.files.describe import Description, Descriptions
     from rankgate.files.described import Judgments, Ranking, Rated, Spread
 

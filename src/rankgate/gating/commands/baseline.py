@@ -6,7 +6,7 @@ import click
 
 from rankgate.console import options
 from rankgate.console.places import deliver
-from rankgate.data.tags import tags_from
+from rankgate.data.formats.tags import tags_from
 from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.gating import baselines as service
 from rankgate.gating.documents.baseline import FORMS, render

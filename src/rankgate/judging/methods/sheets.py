@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.guard import guarded, unguarded
+from rankgate.data.notes import Note
 from rankgate.data.place import Place
 from rankgate.data.ratings import SCHEMA, Ratings
-from rankgate.data.told import Note
+from rankgate.data.text.formulas import guarded, unguarded
 from rankgate.errors import DuplicateError, InputError
 from rankgate.judging.methods.scales import scale_of
 from rankgate.judging.methods.tasks import check_of
@@ -20,8 +20,8 @@ from rankgate.judging.methods.tasks import check_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rankgate.data.cells import Cell, Cells, Row
     from rankgate.data.qrels import Scale
+    from rankgate.data.text.cells import Cell, Cells, Row
     from rankgate.judging.methods.tasks import Task
 
 _NEEDED = ("query", "document", "grade")

@@ -1,0 +1,1 @@
+"""File formats: one file for each, with what their readers and writers share."""

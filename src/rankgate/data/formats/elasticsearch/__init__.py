@@ -1,0 +1,1 @@
+"""Elasticsearch's ranking evaluation API."""

@@ -1,0 +1,55 @@
+"""What a format is: how it is known, what it reads and writes, what it cannot hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rankgate.data.notes import Loss, Note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+    from rankgate.data.contents import Contents
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Run
+    from rankgate.data.source import Source
+
+__all__ = ["Format", "Loss", "Note"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format.
+
+    Attributes:
+        name: how the command line and the documentation call it.
+        title: what it is, in a few words.
+        suffixes: how the names of such files end, the usual one first.
+        sniff: from the first bytes of a file (decompressed, 64 KiB at most, a byte order mark
+            kept) and its name: the reason why it is of this format, or None.
+        read: everything that a file holds.
+        detail: a paragraph: what it is read from and written to, and its traps.
+        write: writes what it can and returns what it could not; None where it only reads.
+        read_qrels: reads judgments; without it they are taken from ``read``.
+        read_run: reads a run, lazily if it can be long; as ``read_qrels``.
+        holds: the parts of `Contents` that it can hold, by name.
+        loses: what it cannot hold, in words, for the table of formats.
+        columns: those columns of judgments that it holds and few formats do, as ``subtopic``.
+        streams: whether a run is written while it is read, however long it is.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    sniff: Callable[[bytes, str], str | None]
+    read: Callable[[Source], Contents]
+    detail: str = ""
+    write: Callable[[Contents, BinaryIO], tuple[Loss, ...]] | None = None
+    read_qrels: Callable[[Source], Qrels] | None = None
+    read_run: Callable[[Source], Run] | None = None
+    holds: tuple[str, ...] = ("qrels",)
+    loses: str = ""
+    columns: tuple[str, ...] = ()
+    streams: bool = False

@@ -1,0 +1,1 @@
+"""Files of OpenSearch's search relevance."""

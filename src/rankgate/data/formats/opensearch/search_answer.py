@@ -1,0 +1,48 @@
+"""What all documents of OpenSearch's search relevance share: the answer of a search around them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data.text.json_keys import keys
+from rankgate.data.text.json_text import document
+from rankgate.data.text.json_walk import an_object, each, whole_object
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from rankgate.data.source import Source
+
+_AROUND = "hits.hits[]._source."
+
+
+def inner(head: bytes) -> frozenset[str]:
+    """The paths of keys, without those of the answer of a search around them."""
+    found = keys(head)
+    return found | {path.removeprefix(_AROUND) for path in found if path.startswith(_AROUND)}
+
+
+def sources(source: Source) -> list[dict[str, Any]]:
+    """The document, or all documents of the answer of a search.
+
+    Raises:
+        InputError: no object.
+    """
+    found = whole_object(document(source), source)
+    if "hits" not in found:
+        return [found]
+    hits = an_object(found, "hits", "", source.label)
+    listed = each(hits.get("hits"), "hits.hits", source.label)
+    return [an_object(hit, "_source", where, source.label) for where, hit in listed]
+
+
+def only(source: Source, what: str) -> dict[str, Any]:
+    """The one document.
+
+    Raises:
+        InputError: none or several.
+    """
+    found = sources(source)
+    if len(found) != 1:
+        problem = f"{len(found)} {what}, where one is needed; save one of them alone."
+        raise InputError(problem, source=source.label, code="several-candidates")
+    return found[0]

@@ -1,0 +1,1 @@
+"""Quepid's files."""

@@ -1,0 +1,144 @@
+"""Quepid's books as CSV: ``query,docid``, then one column a judge."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data.columns import ALIASES
+from rankgate.data.contents import Contents
+from rankgate.data.formats.collected import resolved
+from rankgate.data.formats.format import Format, Loss, Note
+from rankgate.data.formats.quepid.case import NAMELESS, rating_losses
+from rankgate.data.formats.query_texts import by_text
+from rankgate.data.formats.writing import lost
+from rankgate.data.ratings import Ratings
+from rankgate.data.text import sheet
+from rankgate.data.text.records import first_fields
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rankgate.data.source import Source
+
+_NAME = "quepid-book-csv"
+_PAIR = ["query_id", "doc_id"]
+_IDS = ("query", "docid")
+_LOOKED_AT = 200
+_NO_JUDGE = {name for ours in ("grade", "score", "rank", "rater") for name in ALIASES[ours]}
+
+
+def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+    """Query and docid, then columns that hold numbers or nothing, of which one has a number."""
+    names = sheet.names_of(head)
+    judges = names[len(_IDS) :]
+    if names[: len(_IDS)] != _IDS or not judges or set(judges) & _NO_JUDGE:
+        return None
+    lines = head.decode(errors="replace").splitlines()[1 : _LOOKED_AT + 1]
+    whole = lines[:-1] if len(lines) > 1 else lines  # the last may be cut off
+    try:
+        cells = [cell for row in csv.reader(whole) for cell in row[len(_IDS) :] if cell.strip()]
+    except csv.Error:
+        return None
+    if cells and all(cell.strip().replace(".", "", 1).isdigit() for cell in cells):
+        return f"query and docid, then a column of grades for each of {len(judges)} judges"
+    return None
+
+
+def read(source: Source) -> Contents:
+    """Ratings of each judge; judgments where no pair has two grades. Empty is unrated.
+
+    Raises:
+        InputError: a rating that is no number, a pair that stands twice; with the line.
+    """
+    header = first_fields(source.head(), ",")
+    judges = [name for name in header if name and name.lower() not in _IDS]
+    raters = {f"judge {i}": name for i, name in enumerate(judges)}  # no judge's name is one of ours
+    ids = {"query_id": ("query",), "doc_id": ("docid",)}
+    wanted = ids | {ours: (name.lower(),) for ours, name in raters.items()}
+    found = sheet.sheet(source, wanted, numbers=list(raters), filled=ids)
+    rows = found.rows
+    if rows.select(pl.struct(_PAIR).is_duplicated().any()).item():
+        row = int((~rows.select(pl.struct(_PAIR).is_first_distinct()).to_series()).arg_max() or 0)
+        query, doc = rows["query_id"][row], rows["doc_id"][row]
+        problem = f"document '{doc}' of query '{query}' stands twice; merge the two lines."
+        raise InputError(
+            problem, source=source.label, line=found.place.line(row), code="duplicate-document"
+        )
+    long = (
+        rows.with_columns(pl.int_range(pl.len()).alias("row"))
+        .unpivot(list(raters), index=[*_PAIR, "row"], variable_name="rater", value_name="grade")
+        .with_columns(pl.col("rater").replace(raters))
+        .filter(pl.col("grade").is_not_null())
+        .sort("row", maintain_order=True)
+    )
+    ratings = Ratings(long.select(*_PAIR, "rater", "grade"), source.stem, place=found.place)
+    bare = rows.select(_PAIR).join(long, on=_PAIR, how="anti")
+    asked = rows["query_id"].unique(maintain_order=True)
+    return Contents(
+        qrels=resolved(ratings, asked) if len(rows) else None,
+        ratings=ratings if len(long) else None,
+        documents=rows.select(_PAIR) if len(bare) else None,
+        notes=Note.of("pairs without a judgement", map(" ".join, bare.iter_rows())),
+    )
+
+
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """A row a pair, a column a judge; judgments without raters are of 'Anonymous'.
+
+    A rater's last rating of a pair counts.
+
+    Raises:
+        InputError: there are neither ratings nor judgments.
+    """
+    contents, called = by_text(contents)
+    ratings = contents.ratings
+    if ratings is None:
+        judged = contents.judgments("").table.select(*_PAIR, "grade")
+        table = judged.with_columns(pl.lit(NAMELESS).alias("rater"))
+    else:
+        table = ratings.table.select(*_PAIR, "rater", "grade")
+    raters = table["rater"].unique(maintain_order=True).to_list()
+    again = table.filter(pl.struct(*_PAIR, "rater").is_duplicated())
+    pairs = table.select(_PAIR)
+    documents = contents.documents
+    by_query = documents is not None and set(_PAIR) <= set(documents.columns)
+    if documents is not None and by_query:
+        pairs = pl.concat([pairs, documents.select(_PAIR)])
+    wide = pairs.unique(maintain_order=True)
+    for rater in raters:
+        theirs = table.filter(pl.col("rater") == rater).unique(
+            _PAIR, keep="last", maintain_order=True
+        )
+        column = theirs.select(*_PAIR, sheet.grade().alias(f"{rater} "))
+        wide = wide.join(column, on=_PAIR, how="left", maintain_order="left")
+    names = {f"{rater} ": rater for rater in raters}
+    sheet.write(wide.rename({"query_id": "query", "doc_id": "docid", **names}), out)
+    kept = ("qrels", "ratings", "documents") if by_query else ("qrels", "ratings")
+    corrected = [" ".join(row) for row in again.select(*_PAIR, "rater").unique().iter_rows()]
+    return (
+        *lost(contents, _NAME, *kept),
+        *called,
+        *rating_losses(contents, ()),
+        *Loss.of("pairs that a rater rated more than once, of which the last is kept", corrected),
+    )
+
+
+FORMAT = Format(
+    name=_NAME,
+    title="Quepid's books as CSV",
+    suffixes=(".csv",),
+    sniff=sniff,
+    read=read,
+    write=write,
+    holds=("ratings", "qrels"),
+    loses="reasons, comments, times, fields of documents, runs",
+    detail=(
+        "CSV with query and docid, then one column for each judge, by name; 'Anonymous' where "
+        "Quepid does not know who. An empty cell is unrated. A pair with grades of several judges "
+        "is no judgment before it is resolved."
+    ),
+)

@@ -1,0 +1,88 @@
+"""Quepid's information needs: ``query,information_need``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data.contents import Contents
+from rankgate.data.formats.format import Format, Loss
+from rankgate.data.formats.writing import lost, lost_columns
+from rankgate.data.text import sheet
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rankgate.data.source import Source
+
+_NAME = "information-need"
+_COLUMNS = {"query_id": ("query",), "information_need": ("information_need",)}
+
+
+def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+    """The columns query and information_need, and no document."""
+    names = set(sheet.names_of(head))
+    if {"query", "information_need"} <= names and not names & {"docid", "doc_id", "rating"}:
+        return "the first line names query and information_need"
+    return None
+
+
+def read(source: Source) -> Contents:
+    """Queries with their information needs.
+
+    Raises:
+        InputError: an empty or repeated query, with its line.
+    """
+    found = sheet.sheet(source, _COLUMNS, filled=("query_id",))
+    rows = found.rows
+    if "information_need" in found.absent:
+        names = ", ".join(found.others)[:200]
+        problem = f"no column information_need among query, {names}."
+        raise InputError(problem, source=source.label, line=1, code="missing-column")
+    again = ~rows["query_id"].is_first_distinct()
+    if again.any():
+        row = int(again.arg_max() or 0)
+        problem = f"query '{rows['query_id'][row]}' stands twice; remove one of the two lines."
+        raise InputError(
+            problem, source=source.label, line=found.place.line(row), code="duplicate-query"
+        )
+    text = pl.col("query_id").alias("text")
+    return Contents(queries=rows.select("query_id", text, "information_need", *found.others))
+
+
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """Two columns; a query is called by its text.
+
+    Raises:
+        InputError: there are no queries.
+    """
+    queries = contents.queries
+    if queries is None or "text" not in queries.columns:
+        raise InputError(
+            "no queries with their texts in it; this format is a list of them.", code="no-queries"
+        )
+    if "information_need" not in queries.columns:
+        queries = queries.with_columns(pl.lit(None, pl.String).alias("information_need"))
+    query = pl.col("text").fill_null(pl.col("query_id")).alias("query")
+    sheet.write(queries.select(query, "information_need"), out)
+    named = queries.filter(pl.col("text") != pl.col("query_id"))["query_id"].to_list()
+    return (
+        *lost(contents, _NAME, "queries"),
+        *lost_columns("queries", queries, ("query_id", "text", "information_need")),
+        *Loss.of("ids of queries, which are called by their texts", named),
+    )
+
+
+FORMAT = Format(
+    name=_NAME,
+    title="Quepid's information needs",
+    suffixes=(".csv",),
+    sniff=sniff,
+    read=read,
+    write=write,
+    holds=("queries",),
+    loses="judgments, runs, ids beside texts",
+    detail="CSV with the columns query and information_need: what people want when they ask.",
+)

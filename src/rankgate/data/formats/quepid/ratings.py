@@ -1,0 +1,70 @@
+"""Quepid's ratings as JSON: the documents and grades of each query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.data.contents import Contents
+from rankgate.data.formats.collected import Judged
+from rankgate.data.formats.format import Format, Loss
+from rankgate.data.formats.query_texts import by_text
+from rankgate.data.formats.rating_sheet import pool_losses
+from rankgate.data.formats.writing import pooled_by_query, put
+from rankgate.data.text.json_keys import matching
+from rankgate.data.text.json_text import document
+from rankgate.data.text.json_walk import an_id, an_object, inside, whole_object
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rankgate.data.source import Source
+
+_NAME = "quepid-ratings"
+
+
+def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+    """Queries with ratings by document."""
+    if matching(head, r"queries\[\]\.query") and matching(head, r"queries\[\]\.ratings(\..+)?"):
+        return "queries with an object of ratings by document"
+    return None
+
+
+def read(source: Source) -> Contents:
+    """Judgments.
+
+    Raises:
+        InputError: something of another shape, a rating that is no number; with the place.
+    """
+    found = whole_object(document(source), source)
+    judged = Judged(source.label)
+    for where, query in inside(found, "queries", "", source.label):
+        text = an_id(query, "query", where, source.label)
+        judged.ask(text)
+        for doc, grade in an_object(query, "ratings", where, source.label).items():
+            judged.add(text, doc, grade, f"{where}.ratings.{doc}", "")
+    qrels, notes = judged.qrels(source.stem)
+    return Contents(qrels=qrels, documents=judged.pool(), notes=notes)
+
+
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """The queries with their ratings.
+
+    Raises:
+        InputError: there are no judgments.
+    """
+    contents, called = by_text(contents)
+    grades = pooled_by_query(contents)
+    put(out, {"queries": [{"query": query, "ratings": found} for query, found in grades.items()]})
+    return (*pool_losses(contents, _NAME), *called)
+
+
+FORMAT = Format(
+    name=_NAME,
+    title="Quepid's ratings as JSON",
+    suffixes=(".json",),
+    sniff=sniff,
+    read=read,
+    write=write,
+    loses="raters, scales, texts beside ids",
+    detail='One object: {"queries": [{"query": "star wars", "ratings": {"11": 3}}]}.',
+)

@@ -1,0 +1,1 @@
+"""ranx's files."""

@@ -1,0 +1,159 @@
+"""ranx's JSON: ``{"q1": {"d1": 2}}``, whole numbers for judgments and floats for a run."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data.contents import Contents
+from rankgate.data.formats.format import Format
+from rankgate.data.formats.tables import schemas
+from rankgate.data.formats.writing import by_query, lost
+from rankgate.data.memory import frames as memory
+from rankgate.data.text import json_text
+from rankgate.data.text.json_walk import whole_object
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rankgate.data.formats.format import Loss
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Run
+    from rankgate.data.source import Source
+
+NAME = "ranx"
+
+_STRING = rb'"(?:[^"\\]|\\.)*+"\s*+'
+_NUMBER = rb"-?\d++(?:\.\d++)?+(?:[eE][-+]?\d++)?+\s*+"
+_EMPTY = _STRING + rb":\s*+\{\s*+\}\s*+,\s*+"
+_SNIFFED = re.compile(
+    rb"\{\s*+(?:" + _EMPTY + rb")*+" + _STRING + rb":\s*+\{\s*+" + _STRING + rb":\s*+"
+    + _NUMBER + rb"[,}]"
+)  # fmt: skip
+_BOM = b"\xef\xbb\xbf"
+
+
+def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+    """An object of queries, each an object of documents with numbers."""
+    if _SNIFFED.match(head.removeprefix(_BOM).lstrip()):
+        return "an object of queries, each an object of documents with numbers"
+    return None
+
+
+def read(source: Source) -> Contents:
+    """Judgments if all numbers are whole, otherwise a run.
+
+    Raises:
+        InputError: another shape of JSON, a number that is none or not finite.
+    """
+    return contents_of(json_text.document(source), source)
+
+
+def read_qrels(source: Source) -> Qrels:
+    """Judgments, whatever their numbers.
+
+    Raises:
+        InputError: as `read`.
+    """
+    return memory.qrels_of(numbers(json_text.document(source), source), source.stem, source.label)
+
+
+def read_run(source: Source) -> Run:
+    """A run, even if all of its scores are whole.
+
+    Raises:
+        InputError: as `read`.
+    """
+    return memory.run_of(numbers(json_text.document(source), source), source.stem, source.label)
+
+
+def contents_of(value: Any, source: Source) -> Contents:  # noqa: ANN401 - whatever JSON holds
+    """What a dictionary of dictionaries holds.
+
+    Raises:
+        InputError: as `read`.
+    """
+    table = numbers(value, source)
+    written = chain.from_iterable(row.values() for row in table.values())
+    if all(isinstance(number, int) for number in written):
+        return Contents(qrels=memory.qrels_of(table, source.stem, source.label))
+    return Contents(runs=(memory.run_of(table, source.stem, source.label),))
+
+
+def numbers(value: Any, source: Source) -> dict[str, dict[str, float]]:  # noqa: ANN401 - as above
+    """The dictionary, checked to be one of dictionaries of numbers under ids.
+
+    Raises:
+        InputError: it is not.
+    """
+    table = whole_object(value, source)
+    for query, row in table.items():
+        if not query or not isinstance(row, dict):
+            problem = f"query '{query}' has {json_text.kind(row)}, where documents are needed."
+            raise InputError(problem, source=source.label, code="wrong-type")
+        for document, number in row.items():
+            if not document or isinstance(number, bool) or not isinstance(number, int | float):
+                problem = (
+                    f"'{document}' of query '{query}' has {json_text.kind(number)}, where an id "
+                    "and a number are needed."
+                )
+                raise InputError(problem, source=source.label, code="wrong-type")
+    return table
+
+
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """The judgments if there are any, else the first run.
+
+    Raises:
+        UsageError: neither is there.
+    """
+    table, losses = table_of(contents)
+    out.write(b"{")
+    for index, (query, row) in enumerate(table.items()):
+        begin = ",\n  " if index else "\n  "
+        written = json.dumps({query: row}, ensure_ascii=False, allow_nan=False)
+        out.write((begin + written[1:-1]).encode())
+    out.write(b"\n}\n")
+    return losses
+
+
+def table_of(contents: Contents) -> tuple[dict[str, dict[str, float]], tuple[Loss, ...]]:
+    """What is written: whole numbers for judgments that have no others, floats for a run.
+
+    Raises:
+        UsageError: neither judgments nor a run.
+    """
+    part, _ = schemas.chosen(contents, ("qrels", "runs"))
+    if part == "qrels" and contents.qrels:
+        return by_query(contents.qrels), lost(contents, NAME, "qrels", "unjudged")
+    run = contents.runs[0]
+    table: dict[str, dict[str, float]] = {}
+    for query, document, score in run.table.select("query_id", "doc_id", "score").iter_rows():
+        table.setdefault(query, {})[document] = score
+    if run.queries is not None:
+        table |= {query: {} for query in run.queries["query_id"] if query not in table}
+    losses = (*lost(contents, NAME, "runs", runs=1), *schemas.run_losses(run))
+    return table, losses
+
+
+FORMAT = Format(
+    name=NAME,
+    title="ranx's judgments and runs as JSON",
+    suffixes=(".json",),
+    sniff=sniff,
+    read=read,
+    write=write,
+    read_qrels=read_qrels,
+    read_run=read_run,
+    holds=("qrels", "runs"),
+    loses="all parts but one; raters, scales, texts, a run's tag",
+    detail=(
+        'An object of queries, each an object of documents: {"q1": {"d1": 2}}; other tools have '
+        "the same. It holds judgments if all numbers are written as whole ones, otherwise a run, "
+        "as ranx writes them; --as says otherwise. A query with an empty object has no "
+        "judgments, or nothing was found for it."
+    ),
+)

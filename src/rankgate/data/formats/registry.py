@@ -1,0 +1,195 @@
+"""The table of formats: what a file is, found by looking into it.
+
+A format's file is imported when a file could be of that format, so that a command loads only
+what it needs; `FORMATS` is all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data.formats import unsupported
+from rankgate.data.source import Source, source
+from rankgate.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from rankgate.data.formats.format import Format
+
+    FORMATS: tuple[Format, ...]
+
+TABLE = (
+    # name of the format, its module in this folder, how such files begin (see `_beginnings`)
+    ("parquet", "tables.parquet", "binary"),
+    ("arrow", "tables.arrow", "binary"),
+    ("ranx-lz4", "ranx.lz4", "binary"),
+    ("quepid-book", "quepid.book", "json"),
+    ("quepid-case", "quepid.case", "json"),
+    ("quepid-snapshot", "quepid.snapshot", "json"),
+    ("quepid-ratings", "quepid.ratings", "json"),
+    ("rank-eval", "elasticsearch.request", "json"),
+    ("rank-eval-response", "elasticsearch.response", "json"),
+    ("rre", "rre.gains", "json"),
+    ("rre-array", "rre.arrays", "json"),
+    ("opensearch-judgments", "opensearch.judgments", "json"),
+    ("opensearch-experiment", "opensearch.experiment", "json"),
+    ("opensearch-configuration", "opensearch.configuration", "json"),
+    ("opensearch-metrics", "opensearch.metrics", "json"),
+    ("opensearch-query-set", "opensearch.query_set", "json labels"),
+    ("rankquest", "rankquest", "json"),
+    ("searchtweak", "searchtweak.api", "json"),
+    ("label-studio", "label_studio", "json"),
+    ("umbrela", "umbrela.judgments", "json"),
+    ("umbrela-requests", "umbrela.requests", "json"),
+    ("beir", "beir", "json header"),
+    ("ranx", "ranx.json", "json"),
+    ("jsonl", "tables.jsonl", "json"),
+    ("quepid-book-csv", "quepid.book_csv", "comma"),
+    ("quepid-detail", "quepid.detail", "comma"),
+    ("quepid-snapshot-csv", "quepid.snapshot_csv", "comma"),
+    ("quepid-general", "quepid.general", "comma"),
+    ("information-need", "quepid.information_need", "comma"),
+    ("quaerite", "quaerite", "comma"),
+    ("searchtweak-csv", "searchtweak.csv", "comma"),
+    ("quepid-csv", "quepid.ratings_csv", "comma"),
+    ("govuk", "govuk", "comma"),
+    ("svmlight", "letor.svmlight", "labels"),
+    ("quepid-ltr", "quepid.ltr", "labels"),
+    ("tsv", "tables.tsv", "header"),
+    ("csv", "tables.csv", "header"),
+    ("topics", "trec.topics", "text"),
+    ("ntcir", "trec.ntcir", "text"),
+    ("prels", "trec.prels", "text"),
+    ("trec-subtopics", "trec.subtopics", "text"),
+    ("trec", "trec.trec", "text"),
+)
+"""Every format, the most particular first; the file has the format as ``FORMAT``."""
+
+_BOM = b"\xef\xbb\xbf"
+_CONTROL = rb"[\x00-\x08\x0e-\x1f]"
+_SEPARATORS = re.compile(rb"[,;|\t]")
+_LABELS = re.compile(rb"\b(?:qid|query):|^\S+[ \t]+\d+:")
+_JSON = re.compile(rb"\{|\[\s*[\[{\"\]\n]")  # what no id begins with; [7] could be one
+_HEAD, _LONG = 1 << 16, 1 << 23  # bytes of a beginning
+_LOOKED_AT = 1 << 12
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - the one name that is made when it is asked for
+    if name == "FORMATS":
+        return tuple(_loaded(module) for _, module, _ in TABLE)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+@cache
+def _loaded(module: str) -> Format:
+    found: Format = import_module(f"rankgate.data.formats.{module}").FORMAT
+    return found
+
+
+def named(name: str) -> Format:
+    """The format of a name; upper and lower case, ``_`` and ``-`` are one.
+
+    Raises:
+        UsageError: no format has it.
+    """
+    asked = name.strip().lower().replace("_", "-")
+    for known, module, _ in TABLE:
+        if known == asked:
+            return _loaded(module)
+    from difflib import get_close_matches  # noqa: PLC0415 - the way of an error only
+
+    names = [known for known, _, _ in TABLE]
+    near = get_close_matches(asked, names, 3) or names
+    raise UsageError(
+        f"unknown format '{name}'; did you mean {' or '.join(near)}?", code="unknown-format"
+    )
+
+
+def detected(place: Source) -> tuple[Format, str]:
+    """The first format that a file's beginning fits, with the reason.
+
+    Raises:
+        InputError: JSON that no format knows; an archive and other things that none is; a file
+            that cannot be opened.
+    """
+    if place.path and place.content is None and place.path.is_dir():
+        return _folder(place)
+    head = _head(place)
+    if problem := unsupported.told(head):
+        raise InputError(problem, source=place.label, code="unknown-format")
+    name = place.path.name if place.path else ""
+    begins = _beginnings(head)
+    for kind in begins:
+        for _, module, kinds in TABLE:
+            if kind in kinds.split():
+                found = _loaded(module)
+                if reason := found.sniff(head, name):
+                    return found, reason
+    if begins[0] == "json":
+        raise unsupported.unknown_json(place, head)
+    if "header" in begins and re.search(rb"[,;]", head.split(b"\n", 1)[0]):
+        return named("csv"), "commas or semicolons are in the first line, and nothing else fits"
+    return named("trec"), "nothing else fits"
+
+
+def _folder(place: Source) -> tuple[Format, str]:
+    """The one format that is a folder."""
+    from rankgate.data.formats import beir  # noqa: PLC0415 - of folders only
+
+    reason = beir.holds(place.path) if place.path else None
+    if reason is None:
+        raise InputError(
+            "a folder, where a file is needed.", source=place.label, code="is-a-folder"
+        )
+    return beir.FORMAT, reason
+
+
+def _head(place: Source) -> bytes:
+    """The first bytes; more of them where the first line names very many columns."""
+    head = place.head()
+    long = b"\n" not in head and len(head) == _HEAD and "header" in _beginnings(head)
+    return place.head(_LONG) if long else head
+
+
+def _beginnings(head: bytes) -> tuple[str, ...]:
+    """How a file begins, the most particular first.
+
+    ``binary``: with bytes that no text has; ``json``: with a brace or a bracket; ``labels``: a
+    ``qid:`` or ``query:`` is in the first lines, or ``1:`` begins the second word; ``comma``: a
+    comma is in the first line; ``header``: a comma, semicolon, bar or tab is; ``text``: anything
+    else.
+    """
+    text = head.removeprefix(_BOM).lstrip()
+    if re.search(_CONTROL, head[:_LOOKED_AT]) or text.startswith((b"PAR1", b"ARROW1")):
+        return ("binary",)
+    if _JSON.match(text):
+        return ("json",)
+    first = text.split(b"\n", 1)[0]
+    found = {
+        "json": text.startswith(b"["),
+        "labels": bool(_LABELS.search(text[:_LOOKED_AT])),
+        "comma": b"," in first,
+        "header": bool(_SEPARATORS.search(first)),
+        "text": True,
+    }
+    return tuple(kind for kind, there in found.items() if there)
+
+
+def opened(path: str | Path | Source, from_: str | None) -> tuple[Source, Format | None]:
+    """The source of a path, and the format if ``from_`` or ``NAME:PATH`` names one."""
+    if isinstance(path, Source):
+        return path, named(from_) if from_ else None
+    name, rest = prefixed(path)
+    asked = from_ or name
+    return source(rest), named(asked) if asked else None
+
+
+def prefixed(path: str | Path) -> tuple[str | None, str | Path]:
+    """The name of a format and the path of ``NAME:PATH``; no name and the path of any other."""
+    before, colon, rest = str(path).partition(":")
+    if colon and rest and any(before == known for known, _, _ in TABLE) and not Path(path).exists():
+        return before, rest
+    return None, path

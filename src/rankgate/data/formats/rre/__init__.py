@@ -1,0 +1,1 @@
+"""Ratings of the Rated Ranking Evaluator (RRE)."""

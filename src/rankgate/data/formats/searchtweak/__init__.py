@@ -1,0 +1,1 @@
+"""SearchTweak's files."""

@@ -1,0 +1,255 @@
+"""Arrow files, and what Parquet has in common with them: columns, read and written in batches."""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data.columns import shaped
+from rankgate.data.contents import Contents
+from rankgate.data.formats.format import Format
+from rankgate.data.formats.tables import run_columns, schemas
+from rankgate.data.formats.tables.parquet_pages import refuse_lies
+from rankgate.data.place import Place
+from rankgate.data.qrels import refuse_holes
+from rankgate.data.run import Run
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from rankgate.data.formats.format import Loss
+    from rankgate.data.formats.tables.schemas import Table
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.source import Source
+
+PARQUET = b"PAR1"
+ARROW = b"ARROW1"
+_RANX = {"q_id", "doc_id", "score"}
+_BATCH = 1_000_000
+
+PACKED = 384 << 20
+"""Bytes of a file that is compressed as a whole, unpacked, at most: twice that is held."""
+
+VALUES = 100_000_000
+"""Rows times columns that are read whole at most; a few kilobytes can declare any number."""
+
+# Polars panics over some damaged files, which is no Exception
+_BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+
+
+def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+    """The file begins with ARROW1."""
+    return "it begins with ARROW1" if head.startswith(ARROW) else None
+
+
+def read(source: Source) -> Contents:
+    """What the columns say: judgments, a run, ratings, queries, documents or metric values.
+
+    Raises:
+        InputError: a damaged file, no such columns, or as of the readers.
+    """
+    scan = scanned(source)
+    table = table_in(scan)
+    if table is None:
+        names = scan.collect_schema().names()
+        problem = f"the columns {', '.join(names[:10])} are those of no known table."
+        raise InputError(problem, source=source.label, code="unknown-format")
+    if table.part == "runs":
+        return Contents(runs=(read_run(source),))
+    place = Place(source.label)
+    if table.part == "qrels":
+        found, notes = schemas.judgments(_judged(source), source.stem, place)
+        return Contents(qrels=found, notes=notes)
+    columns = [
+        pl.col(theirs).cast(pl.Float64 if ours in table.numbers else pl.String).alias(ours)
+        for ours, theirs in table.kept.items()
+    ]
+    rows = collected(_bounded(scan.select(columns), source), source)
+    return schemas.contents_of(table, rows, source.stem, place)
+
+
+def table_in(scan: pl.LazyFrame) -> Table | None:
+    """What the columns say; ranx calls a grade a score too, and has it as a whole number."""
+    schema = scan.collect_schema()
+    names = schema.names()
+    ranx = set(names) == _RANX and schema["score"].is_integer()
+    return schemas.table_of(names, "qrels" if ranx else None)
+
+
+def read_qrels(source: Source) -> Qrels:
+    """Judgments from columns for query, document and grade; a null grade is no judgment.
+
+    Raises:
+        InputError: a damaged file, a missing column.
+        DuplicateError: a document judged twice for one query.
+    """
+    return schemas.judgments(_judged(source), source.stem, Place(source.label))[0]
+
+
+def read_run(source: Source) -> Run:
+    """A run from columns for query, document and score, or rank; rows are read when needed.
+
+    Raises:
+        InputError: a damaged file, a missing column.
+    """
+    scan = shaped(scanned(source), "score", source.label)
+    place = Place(source.label)
+
+    def checked() -> Iterator[pl.DataFrame]:
+        for frame in pieces(scan, source):
+            refuse_holes(frame, "score", place)
+            yield frame
+
+    return Run(source.stem, checked, queries=_queries(source), place=place)
+
+
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """One part as a table, a run in its own order.
+
+    Raises:
+        UsageError: no part that is a table.
+    """
+    part, lost = schemas.chosen(contents)
+    with told_full():
+        batches(contents, part).sink_ipc(out)
+    return lost
+
+
+@contextmanager
+def told_full() -> Iterator[None]:
+    """What Polars says of a disk without room, as an OSError, which it is elsewhere."""
+    try:
+        yield
+    except pl.exceptions.ComputeError as error:
+        if "os error" not in str(error):
+            raise
+        raise OSError(str(error).rsplit(": ", 1)[-1]) from None
+
+
+def batches(contents: Contents, part: str) -> pl.LazyFrame:
+    """A part that is made batch by batch while it is written."""
+    from polars.io.plugins import register_io_source  # noqa: PLC0415 - not needed to read
+
+    def source(
+        with_columns: list[str] | None,
+        predicate: pl.Expr | None,
+        n_rows: int | None,  # noqa: ARG001 - the whole is written
+        batch_size: int | None,  # noqa: ARG001 - batches are as they come
+    ) -> Iterator[pl.DataFrame]:
+        for frame in schemas.rows(contents, part):
+            kept = frame if with_columns is None else frame.select(with_columns)
+            yield kept if predicate is None else kept.filter(predicate)
+
+    return register_io_source(source, schema=schemas.schema_of(contents, part))
+
+
+def _queries(source: Source) -> pl.DataFrame | None:
+    scan = scanned(source)
+    kept = run_columns.kept(scan.collect_schema().names())
+    if not kept:
+        return None
+    types = {"latency_ms": pl.Float64}
+    columns = [
+        pl.col(theirs).cast(types.get(ours, pl.String)).alias(ours) for ours, theirs in kept.items()
+    ]
+    return run_columns.queries_of(
+        [collected(scan.select(columns).unique(maintain_order=True), source)], source.label
+    )
+
+
+def _judged(source: Source) -> pl.DataFrame:
+    return collected(_bounded(shaped(scanned(source), "grade", source.label), source), source)
+
+
+def _bounded(frame: pl.LazyFrame, source: Source) -> pl.LazyFrame:
+    """The same, if it declares no more values than are read whole."""
+    rows = collected(frame.select(pl.len()), source).item()
+    columns = len(frame.collect_schema())
+    if rows * columns > VALUES:
+        problem = (
+            f"{rows} rows of {columns} columns, where {VALUES} values are read at most; split it."
+        )
+        raise InputError(problem, source=source.label, code="too-large")
+    return frame
+
+
+def scanned(source: Source) -> pl.LazyFrame:
+    """The columns of a Parquet or Arrow file, not read yet.
+
+    Raises:
+        InputError: a damaged file.
+    """
+    parquet = source.head(4) == PARQUET
+    scan = pl.scan_parquet if parquet else pl.scan_ipc
+    plain = None if source.content is not None or _packed(source) else source.path
+    held = b"" if plain else source.everything(PACKED)
+    if parquet:
+        with plain.open("rb") if plain else io.BytesIO(held) as stream:
+            refuse_lies(stream, stream.seek(0, io.SEEK_END), source.label)
+    try:
+        frame = scan(plain or held)
+        frame.collect_schema()
+    except _BROKEN:
+        raise _damaged(source) from None
+    return frame
+
+
+def _packed(source: Source) -> bool:
+    """Whether the file is compressed as a whole, so that its columns cannot be looked up."""
+    with source.raw() as raw:
+        return raw.read(4) not in (PARQUET, ARROW[:4])
+
+
+def pieces(frame: pl.LazyFrame, source: Source) -> Iterator[pl.DataFrame]:
+    """The rows of what `scanned` gave, a million at a time.
+
+    Raises:
+        InputError: as `collected`.
+    """
+    for begin in range(0, collected(frame.select(pl.len()), source).item(), _BATCH):
+        yield collected(frame.slice(begin, _BATCH), source)
+
+
+def collected(frame: pl.LazyFrame, source: Source) -> pl.DataFrame:
+    """The rows of what `scanned` gave.
+
+    Raises:
+        InputError: a damaged file, a column that holds what it should not.
+    """
+    try:
+        return frame.collect(engine="streaming")
+    except _BROKEN as error:
+        if isinstance(error, pl.exceptions.InvalidOperationError):
+            problem = f"a column holds what it should not: {str(error).splitlines()[0]}."
+            raise InputError(problem, source=source.label, code="wrong-type") from None
+        raise _damaged(source) from None
+
+
+def _damaged(source: Source) -> InputError:
+    problem = "a damaged Parquet or Arrow file; write it again."
+    return InputError(problem, source=source.label, code="damaged-file")
+
+
+FORMAT = Format(
+    name="arrow",
+    title="Arrow IPC (Feather) with named columns",
+    suffixes=(".arrow", ".feather", ".ipc"),
+    sniff=sniff,
+    read=read,
+    write=write,
+    read_qrels=read_qrels,
+    read_run=read_run,
+    holds=schemas.HOLDS,
+    loses=schemas.LOSES,
+    columns=schemas.COLUMNS,
+    streams=True,
+    detail=(
+        "Columns as of csv; ids are strings, categories or whole numbers. Null is unrated. Columns "
+        "q_id, doc_id and score, as ranx writes them, are judgments if the scores are integers."
+    ),
+)

@@ -1,0 +1,195 @@
+"""CSV and TSV with a header line: any column order, any of the known names, quotes allowed."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from rankgate.data.columns import ALIASES, is_header
+from rankgate.data.contents import Contents
+from rankgate.data.formats.format import Format
+from rankgate.data.formats.tables import run_columns, schemas
+from rankgate.data.place import Place
+from rankgate.data.run import Run
+from rankgate.data.text import records
+from rankgate.data.text.lines import RETURNS
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from rankgate.data.formats.format import Loss
+    from rankgate.data.formats.tables.schemas import Table
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.source import Source
+
+_BETWEEN = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+_MARK = "\ufeff"
+_NEEDED = {"qrels": ("query_id", "doc_id", "grade"), "runs": ("query_id", "doc_id", "score")}
+
+
+def separator_of(head: bytes) -> str | None:
+    """The separator under which the first line names columns; none if it does not."""
+    for separator in records.SEPARATORS:
+        names = records.first_fields(head, separator)
+        if is_header(names) or (len(names) > 1 and schemas.table_of(names)):
+            return separator
+    return None
+
+
+def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+    """The first line names columns that are known."""
+    separator = separator_of(head)
+    return f"the first line names columns between {_BETWEEN[separator]}" if separator else None
+
+
+def read(source: Source) -> Contents:
+    """What the columns say: judgments, a run, ratings, queries, documents or metric values.
+
+    Raises:
+        InputError: no such columns, or as of the readers.
+    """
+    header = _header(source)
+    table = schemas.table_of(header.names)
+    if table is None:
+        names = ", ".join(header.names[:10])
+        problem = f"the columns {names} are those of no known table; see rankgate formats csv."
+        raise InputError(problem, source=source.label, line=1, code="unknown-format")
+    if table.part == "runs":
+        return Contents(runs=(read_run(source),))
+    return schemas.contents_of(table, _whole(source, header, table), source.stem, _place(source))
+
+
+def read_qrels(source: Source) -> Qrels:
+    """Judgments from columns for query, document and grade; pairs without a grade are unrated.
+
+    Raises:
+        InputError: a missing column, a grade that is no number, with its line.
+        DuplicateError: a document judged twice for one query.
+    """
+    header = _header(source)
+    rows = _whole(source, header, _asked(source, header, "qrels"))
+    with schemas.raters_told(header.names):
+        return schemas.judgments(rows, source.stem, _place(source))[0]
+
+
+def read_run(source: Source) -> Run:
+    """A run from columns for query, document and score, or rank; rows are read when needed.
+
+    Raises:
+        InputError: a missing column.
+    """
+    header = _header(source)
+    table = _asked(source, header, "runs")
+    refuse_twins(header, table, source)
+    layout = records.Layout(header, table.kept, table.numbers, table.empty)
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        for frame in records.frames(source, layout):
+            yield schemas.scored(frame)
+
+    return Run(source.stem, pieces, queries=_queries(source, header), place=_place(source))
+
+
+def _queries(source: Source, header: records.Header) -> pl.DataFrame | None:
+    kept = run_columns.kept(header.names)
+    if not kept:
+        return None
+    told = frozenset(kept) - {"query_id"}
+    layout = records.Layout(header, kept, told & {"latency_ms"}, told)
+    return run_columns.queries_of(records.frames(source, layout), source.label)
+
+
+def write(contents: Contents, out: BinaryIO, separator: str = ",") -> tuple[Loss, ...]:
+    """One part as a table, a run in its own order.
+
+    Raises:
+        UsageError: no part that is a table.
+    """
+    part, lost = schemas.chosen(contents)
+    first = True
+    for frame in schemas.rows(contents, part):
+        # a line that began with a byte order mark would be taken for the beginning of a file
+        marked = frame.to_series(0).cast(pl.String).str.starts_with(_MARK).any()
+        style: Literal["always", "necessary"] = "always" if marked else "necessary"
+        frame.write_csv(out, separator=separator, include_header=first, quote_style=style)
+        first = False
+    return lost
+
+
+def _header(source: Source) -> records.Header:
+    first = next(source.chunks(), b"")
+    separator = separator_of(first)
+    if separator is None and b"\r" in first.split(b"\n", 1)[0].rstrip(b"\r"):
+        raise InputError(RETURNS, source=source.label, line=1, code="carriage-returns")
+    return records.header_in(first, separator or ",")
+
+
+def _asked(source: Source, header: records.Header, part: str) -> Table:
+    """The table as judgments or as a run."""
+    table = schemas.table_of(header.names, part)
+    found = {"score" if ours == "rank" else ours for ours in table.kept} if table else set()
+    for ours in _NEEDED[part]:
+        if table is None or ours not in found:
+            names = ", ".join(header.names[:10])
+            wanted = ", ".join(ALIASES[ours][:4])
+            problem = f"no column for {ours} among {names}; name one {wanted}."
+            raise InputError(problem, source=source.label, line=1, code="missing-column")
+    assert table is not None  # noqa: S101 - or the loop has raised
+    return table
+
+
+def refuse_twins(header: records.Header, table: Table, source: Source) -> None:
+    """Check that each column that is read stands once; nobody knows which of two is meant.
+
+    Raises:
+        InputError: two columns of one name.
+    """
+    lower = [name.lower() for name in header.names]
+    for theirs in table.kept.values():
+        if lower.count(theirs.lower()) > 1:
+            problem = f"two columns are called '{theirs}'; rename or remove one of them."
+            raise InputError(problem, source=source.label, line=1, code="duplicate-column")
+
+
+def _whole(source: Source, header: records.Header, table: Table) -> pl.DataFrame:
+    refuse_twins(header, table, source)
+    layout = records.Layout(header, table.kept, table.numbers, table.empty)
+    schema = {name: pl.Float64 if name in table.numbers else pl.String for name in table.kept}
+    return pl.concat([pl.DataFrame(schema=schema), *records.frames(source, layout)])
+
+
+def _place(source: Source) -> Place:
+    return Place(source.label, partial(_line, source))
+
+
+def _line(source: Source, row: int) -> int | None:
+    return records.line_of(source, _header(source), row)
+
+
+FORMAT = Format(
+    name="csv",
+    title="CSV whose first line names the columns",
+    suffixes=(".csv",),
+    sniff=sniff,
+    read=read,
+    write=write,
+    read_qrels=read_qrels,
+    read_run=read_run,
+    holds=schemas.HOLDS,
+    loses=schemas.LOSES,
+    columns=schemas.COLUMNS,
+    streams=True,
+    detail=(
+        "The columns may stand in any order and have any of the names that tools use "
+        "(query_id, qid, query, topic; doc_id, docid, docno, corpus-id; grade, rating, relevance; "
+        "score, sim; rank); other columns are passed over. Commas, tabs, semicolons or bars "
+        "separate them; a byte order mark and Windows line ends are fine. An empty grade means "
+        "that the pair is unrated, not that its grade is 0. Judgments may have subtopic, inclusion "
+        "(the probability of being drawn to be judged) and stratum. Of a run latency_ms and state "
+        "(ok, zero, failed, not_run) say how long each query took and how it ended."
+    ),
+)

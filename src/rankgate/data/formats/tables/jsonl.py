@@ -1,0 +1,167 @@
+"""JSONL: one object a line with a query, a document and a grade or a score."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rankgate.data.columns import ALIASES
+from rankgate.data.contents import Contents
+from rankgate.data.formats.format import Format
+from rankgate.data.formats.tables import run_columns, schemas
+from rankgate.data.formats.tables.jsonl_rows import BOM, frames, line_of, whole
+from rankgate.data.place import Place
+from rankgate.data.run import Run
+from rankgate.data.text import json_text
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, BinaryIO
+
+    import polars as pl
+
+    from rankgate.data.formats.format import Loss
+    from rankgate.data.formats.tables.schemas import Table
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.source import Source
+
+_NEEDED = {"qrels": "grade", "runs": "score"}
+
+
+def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+    """The first line is an object with known keys and plain values."""
+    first = _first_object(head)
+    table = schemas.table_of(list(first)) if first else None
+    if not first or table is None or not _flat(first, table):
+        return None
+    keys = ", ".join(f"'{theirs}'" for theirs in list(table.kept.values())[:3])
+    return f"the first line is an object with {keys}"
+
+
+def read(source: Source) -> Contents:
+    """What the keys say: judgments, a run, ratings, queries, documents or metric values.
+
+    Raises:
+        InputError: no such keys, or as of the readers.
+    """
+    names = names_of(source)
+    table = schemas.table_of(names)
+    if table is None:
+        problem = f"the keys {', '.join(names[:10])} are those of no known table."
+        raise InputError(problem, source=source.label, line=1, code="unknown-format")
+    if table.part == "runs":
+        return Contents(runs=(read_run(source),))
+    place = Place(source.label, partial(line_of, source))
+    return schemas.contents_of(table, whole(source, table), source.stem, place)
+
+
+def read_qrels(source: Source) -> Qrels:
+    """Judgments from objects with a query, a document and a grade; null is unrated.
+
+    Raises:
+        InputError: a line that is no such object, with its number.
+        DuplicateError: a document judged twice for one query.
+    """
+    rows = whole(source, _asked(source, "qrels"))
+    place = Place(source.label, partial(line_of, source))
+    with schemas.raters_told(names_of(source)):
+        return schemas.judgments(rows, source.stem, place)[0]
+
+
+def read_run(source: Source) -> Run:
+    """A run from objects with a query, a document and a score, or rank; read when needed.
+
+    Raises:
+        InputError: the first line is no such object.
+    """
+    table = _asked(source, "runs")
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        for frame in frames(source, table):
+            yield schemas.scored(frame)
+
+    place = Place(source.label, partial(line_of, source))
+    return Run(source.stem, pieces, queries=_queries(source), place=place)
+
+
+def _queries(source: Source) -> pl.DataFrame | None:
+    kept = run_columns.kept(names_of(source))
+    if not kept:
+        return None
+    told = frozenset(kept) - {"query_id"}
+    table = schemas.Table("runs", kept, told & {"latency_ms"}, told)
+    return run_columns.queries_of(frames(source, table), source.label)
+
+
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """One part, an object a row, a run in its own order.
+
+    Raises:
+        UsageError: no part that is a table.
+    """
+    part, lost = schemas.chosen(contents)
+    for frame in schemas.rows(contents, part):
+        frame.write_ndjson(out)
+    return lost
+
+
+def _first_object(head: bytes) -> dict[str, Any] | None:
+    line = head.removeprefix(BOM).lstrip().split(b"\n", 1)[0].strip()
+    try:
+        value = json_text.parsed(line, "")
+    except InputError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _flat(first: dict[str, Any], table: Table) -> bool:
+    """Whether the values that are needed are plain, as those of a row are."""
+    return not any(isinstance(first[key], dict | list) for key in table.kept.values())
+
+
+def names_of(source: Source) -> list[str]:
+    """The keys of the first object.
+
+    Raises:
+        InputError: the first line is no object.
+    """
+    _, first = next(json_text.objects(source), (1, None))
+    if first is None:
+        problem = "the file is empty; see whether writing it went through."
+        raise InputError(problem, source=source.label, code="empty-file")
+    return list(first)
+
+
+def _asked(source: Source, part: str) -> Table:
+    names = names_of(source)
+    table = schemas.table_of(names, part)
+    needed = {"query_id", "doc_id", _NEEDED[part]}
+    found = {"score" if ours == "rank" else ours for ours in table.kept} if table else set()
+    if table is None or not needed <= found:
+        ours = min(needed - found)
+        wanted = ", ".join(ALIASES[ours][:4])
+        problem = f"no key for {ours} among {', '.join(names[:10])}; name one {wanted}."
+        raise InputError(problem, source=source.label, line=1, code="missing-column")
+    return table
+
+
+FORMAT = Format(
+    name="jsonl",
+    title="JSONL, an object a line with named keys",
+    suffixes=(".jsonl", ".ndjson"),
+    sniff=sniff,
+    read=read,
+    write=write,
+    read_qrels=read_qrels,
+    read_run=read_run,
+    holds=schemas.HOLDS,
+    loses=schemas.LOSES,
+    columns=schemas.COLUMNS,
+    streams=True,
+    detail=(
+        "Keys as the columns of csv; other keys are passed over, whatever they hold. An id is a "
+        "string or a whole number; a grade or a score is a number or a string that writes one; "
+        "null is unrated. A key twice in one object is an error."
+    ),
+)

@@ -1,0 +1,68 @@
+"""What columns beside the rows of a run say of its queries: how long each took, how it ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data.columns import named
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_TYPES = {"query_id": pl.String, "latency_ms": pl.Float64, "state": pl.String}
+
+
+def kept(names: Sequence[str]) -> dict[str, str]:
+    """Our name of each such column and of the query's, and theirs; empty where there is none.
+
+    >>> kept(["qid", "docid", "score", "latency_ms"])
+    {'query_id': 'qid', 'latency_ms': 'latency_ms'}
+    """
+    told = {name: name for name in ("latency_ms", "state") if name in names}
+    return named(names, ("query_id",)) | told if told else {}
+
+
+def queries_of(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | None:
+    """One row a query: ``query_id``, ``state``, ``latency_ms``, ``error``.
+
+    A column ``state`` with other words than ok, zero, failed and not_run is about something else.
+
+    Raises:
+        InputError: a latency that is no number of 0 or more; a query with two of them.
+    """
+    from rankgate.data.formats.run_meta import STATES  # noqa: PLC0415 - few runs have such columns
+
+    parts = [frame.unique(maintain_order=True) for frame in frames]
+    if not parts:
+        return None
+    rows = pl.concat(parts)
+    rows = rows.with_columns(
+        pl.lit(None, dtype).alias(name) for name, dtype in _TYPES.items() if name not in rows
+    )
+    if not rows["state"].drop_nulls().is_in(STATES).all():
+        rows = rows.with_columns(pl.lit(None, pl.String).alias("state"))
+    wrong = rows.filter(~pl.col("latency_ms").is_finite() | (pl.col("latency_ms") < 0))
+    if len(wrong):
+        query, taken = wrong["query_id"][0], wrong["latency_ms"][0]
+        problem = f"query {query!r}: latency_ms {taken!r} is no number of milliseconds, 0 or more."
+        raise InputError(problem, source=label, code="not-a-number")
+    told = rows.drop_nulls("query_id").unique(maintain_order=True)
+    known = told.group_by("query_id", maintain_order=True).agg(
+        pl.col("latency_ms", "state").drop_nulls().unique(maintain_order=True)
+    )
+    several = known.filter(pl.any_horizontal(pl.col("latency_ms", "state").list.len() > 1))
+    if len(several):
+        query, *values = several.select("query_id", "latency_ms", "state").row(0)
+        two = next(value for value in values if len(value) > 1)
+        problem = f"query {query!r} has {two[0]!r} in one row and {two[1]!r} in another; keep one."
+        raise InputError(problem, source=label, code="contradiction")
+    first = known.with_columns(pl.col("latency_ms", "state").list.first())
+    if first["latency_ms"].is_null().all() and first["state"].is_null().all():
+        return None
+    return first.select(
+        "query_id", pl.col("state").fill_null("ok"), "latency_ms",
+        pl.lit(None, pl.String).alias("error"),
+    )  # fmt: skip

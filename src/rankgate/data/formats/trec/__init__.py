@@ -1,0 +1,1 @@
+"""TREC files and their relatives: fields between blanks."""

@@ -1,0 +1,128 @@
+"""NTCIR's judgments: ``0001 doc L2``, or ``0001 A doc 1`` with the letters S, A, B, C."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data.contents import Contents
+from rankgate.data.formats.format import Format
+from rankgate.data.place import Place
+from rankgate.data.qrels import SCHEMA, Qrels, Scale
+from rankgate.data.text.lines import Layout, first_fields, frames, line_of
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rankgate.data.formats.format import Loss
+    from rankgate.data.source import Source
+
+_LETTERS = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
+_NAMES = ((3.0, "S"), (2.0, "A"), (1.0, "B"), (0.0, "C"))
+_LABEL = re.compile(rb"[SABC]|L-?\d{1,3}")
+_WIDTHS = (3, 4)
+_LOOKED_AT = 100
+
+
+def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+    """The second or third field of the first lines is a label such as S, A, B, C or L2."""
+    at = _place([line.split() for line in head.removeprefix(b"\xef\xbb\xbf").splitlines()])
+    return f"field {at + 1} of the first lines is a label such as A or L2" if at else None
+
+
+def read(source: Source) -> Contents:
+    """Judgments; S, A, B, C are 3, 2, 1, 0, and L2 is 2.
+
+    Raises:
+        InputError: another number of fields, a label that is none; with the line.
+        DuplicateError: a document judged twice for one query.
+    """
+    return Contents(qrels=read_qrels(source))
+
+
+def read_qrels(source: Source) -> Qrels:
+    """As `read`.
+
+    Raises:
+        InputError, DuplicateError: as `read`.
+    """
+    first = first_fields(source)
+    at = _place([line.split() for line in source.head().splitlines()]) or 2
+    if len(first) not in _WIDTHS or (at == 1 and len(first) != max(_WIDTHS)):
+        problem = f"{len(first)} fields, expected 3 (query doc L2) or 4 (query A doc 1)."
+        raise InputError(
+            problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
+        )
+    names = ["query_id", "doc_id", "label"] if at > 1 else ["query_id", "label", "doc_id", "binary"]
+    if at > 1 and len(first) > len(names):
+        problem = "4 fields, where a label such as A should be the second; see format trec."
+        raise InputError(
+            problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
+        )
+    layout = Layout(names, "", ("query_id", "doc_id", "label"))
+    pieces = list(frames(source, layout))
+    table = (
+        pl.concat(pieces) if pieces else pl.DataFrame(schema=dict.fromkeys(layout.kept, pl.String))
+    )
+    label = table["label"]
+    letters = label.is_in(list(_LETTERS))
+    number = label.str.extract(r"^L(-?\d{1,3})$").cast(pl.Float64, strict=False)
+    grade = pl.select(
+        pl.when(letters).then(label.replace_strict(_LETTERS, default=None)).otherwise(number)
+    ).to_series()
+    if grade.null_count():
+        row = int(grade.is_null().arg_max() or 0)
+        problem = f"'{label[row][:40]}' is no label; write S, A, B, C, or L and a number."
+        raise InputError(problem, source=source.label, line=line_of(source, row), code="wrong-type")
+    scale = Scale(0.0, 3.0, _NAMES) if letters.all() else None
+    place = Place(source.label, partial(line_of, source))
+    found = table.with_columns(grade.alias("grade")).select(*SCHEMA)
+    return Qrels(found, source.stem, scale=scale, place=place)
+
+
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """``query doc L2`` a line.
+
+    Raises:
+        InputError: there are no judgments, a grade that is no whole number, ids with blanks.
+    """
+    from rankgate.data.formats.trec.write import judgments  # noqa: PLC0415 - not needed to read
+
+    table = contents.judgments("").table
+    broken = table.filter(pl.col("grade") != pl.col("grade").round())
+    if len(broken):
+        problem = f"grade {broken['grade'][0]}, where NTCIR has whole numbers; scale the grades."
+        raise InputError(problem, code="grade-outside-scale")
+    label = pl.format("L{}", pl.col("grade").cast(pl.Int64)).alias("label")
+    return judgments(contents, out, ["query_id", "doc_id", label])
+
+
+def _place(lines: list[list[bytes]]) -> int | None:
+    """Where the label stands in every one of the first lines."""
+    found = [fields for fields in lines[:_LOOKED_AT] if fields and not fields[0].startswith(b"#")]
+    for at, width in ((2, 3), (1, 4)):
+        whole = [fields for fields in found if len(fields) == width]
+        if whole and len(whole) >= len(found) - 1 and all(_LABEL.fullmatch(f[at]) for f in whole):
+            return at
+    return None
+
+
+FORMAT = Format(
+    name="ntcir",
+    title="NTCIR's judgments with labels",
+    suffixes=(".txt",),
+    sniff=sniff,
+    read=read,
+    write=write,
+    read_qrels=read_qrels,
+    loses="all parts but judgments; raters, the names of other scales",
+    detail=(
+        "Lines of 3 fields with a label at the end (0001 doc L2), or of 4 with a letter behind the "
+        "query (0001 A doc 1). S, A, B and C are the grades 3, 2, 1 and 0; L2 is 2. The fourth "
+        "field, the same in two grades, is passed over. Written with L and the grade."
+    ),
+)

@@ -1,0 +1,137 @@
+"""Judgments of a sample (TREC million query): ``1 GX000-00-0000000 1 2 0.25``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data.contents import Contents
+from rankgate.data.formats.format import Format
+from rankgate.data.notes import Loss, Note
+from rankgate.data.place import Place
+from rankgate.data.qrels import Qrels
+from rankgate.data.text.lines import Layout, first_fields, frames, line_of
+from rankgate.data.text.numbers import number_fault
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rankgate.data.source import Source
+
+_FIELDS = ("query_id", "doc_id", "grade", "stratum", "inclusion")
+_METHODS = (b"0", b"1", b"2")  # the algorithms that chose documents: one, the other, both
+_ALL = 1.0  # the probability of a document where every one was judged
+_LOOKED_AT = 100
+
+
+def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+    """The first lines have 5 fields, the last of them numbers: grade, method, probability."""
+    lines = [line.split() for line in head.removeprefix(b"\xef\xbb\xbf").splitlines()[:-1]]
+    lines = lines or [head.split()]
+    found = [fields for fields in lines if fields and not fields[0].startswith(b"#")][:_LOOKED_AT]
+    if found and all(len(fields) == len(_FIELDS) and _fits(fields) for fields in found):
+        return "the first lines have 5 fields: query, document, grade, method, probability"
+    return None
+
+
+def read(source: Source) -> Contents:
+    """Judgments with the probability with which each document was drawn.
+
+    A probability of 0, or one that is not told, is none: the document was chosen, not drawn.
+
+    Raises:
+        InputError: another number of fields, a grade or a probability that is none, with the line.
+        DuplicateError: a document judged twice for one query.
+    """
+    qrels = read_qrels(source)
+    without = qrels.table.filter(pl.col("inclusion").is_null())
+    told = "documents that were chosen without a probability"
+    pairs = [f"{query} {document}" for query, document in without[:, :2].head(3).rows()]
+    notes = (Note(told, len(without), tuple(pairs)),) if len(without) else ()
+    return Contents(qrels=qrels, notes=notes)
+
+
+def read_qrels(source: Source) -> Qrels:
+    """As `read`.
+
+    Raises:
+        InputError, DuplicateError: as `read`.
+    """
+    first = first_fields(source)
+    if len(first) != len(_FIELDS):
+        problem = f"{len(first)} fields, expected 5 (query_id doc_id grade method probability)."
+        raise InputError(
+            problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
+        )
+    pieces = list(frames(source, Layout(_FIELDS, "grade", _FIELDS)))
+    schema = {name: pl.Float64 if name == "grade" else pl.String for name in _FIELDS}
+    table = pl.concat([pl.DataFrame(schema=schema), *pieces])
+    column = table["inclusion"]
+    number = column.cast(pl.Float64, strict=False)
+    wrong = number.is_null()
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        problem = number_fault(column[row][:40], "probability") or "a probability is no number."
+        raise InputError(
+            problem, source=source.label, line=line_of(source, row), code="not-a-number"
+        )
+    told = pl.select(pl.when(number.is_nan() | (number == 0)).then(None).otherwise(number))
+    table = table.with_columns(told.to_series().alias("inclusion"))
+    columns = ["query_id", "doc_id", "grade", "inclusion", "stratum"]
+    place = Place(source.label, partial(line_of, source))
+    return Qrels(table.select(columns), source.stem, place=place)
+
+
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """Five fields a line; where no probabilities are known, every document has 1.
+
+    Raises:
+        InputError: there are no judgments, or two ids that would become one.
+    """
+    from rankgate.data.formats.tables import schemas  # noqa: PLC0415 - not needed to read
+    from rankgate.data.formats.trec import write as trec_write  # noqa: PLC0415 - not needed to read
+
+    qrels = contents.judgments("")
+    drawn = "inclusion" in qrels.table.columns
+    method = pl.col("stratum").fill_null("0") if "stratum" in qrels.table.columns else pl.lit("0")
+    chance = pl.col("inclusion").fill_null(0.0) if drawn else pl.lit(_ALL)
+    grade = schemas.whole(qrels.table)
+    fields: list[str | pl.Expr] = ["query_id", "doc_id", grade]
+    fields += [method.alias("stratum"), chance.alias("inclusion")]
+    lost = trec_write.judgments(contents, out, fields, ("inclusion", "stratum"))
+    made = (
+        () if drawn else (Loss("probabilities that are not known, written as 1", len(qrels.table)),)
+    )
+    return (*lost, *made)
+
+
+def _fits(fields: list[bytes]) -> bool:
+    """Whether a line's last three fields are a grade, a method, and a probability."""
+    grade, method, chance = fields[2:]
+    try:
+        value = float(chance)
+    except ValueError:
+        return False
+    plain = grade.lstrip(b"-").isdigit() and method in _METHODS
+    return plain and not value < 0 and not value > 1
+
+
+FORMAT = Format(
+    name="prels",
+    title="judgments of a sample with probabilities (TREC million query)",
+    suffixes=(".prels",),
+    sniff=sniff,
+    read=read,
+    write=write,
+    read_qrels=read_qrels,
+    loses="all parts but judgments; raters, scales, queries without judgments",
+    columns=("inclusion", "stratum"),
+    detail=(
+        "Lines of 5 fields: query_id doc_id grade method probability. The method (0, 1 or 2: which "
+        "of two algorithms chose the document, or both) is kept as the stratum, the probability as "
+        "inclusion; 0 and nan are no probability. Metrics over judgments use the grade alone."
+    ),
+)

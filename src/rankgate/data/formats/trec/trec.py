@@ -1,0 +1,91 @@
+"""TREC files: qrels and runs, fields between blanks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.data.contents import Contents
+from rankgate.data.formats.format import Format
+from rankgate.data.formats.trec import qrels as trec_qrels
+from rankgate.data.formats.trec import run as trec_run
+from rankgate.data.text.lines import first_fields
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rankgate.data.formats.format import Loss
+    from rankgate.data.source import Source
+
+_QRELS, _RUN, _EITHER, _RANKED = 4, 6, 3, 2  # fields in a line
+_TOLD = {_QRELS: ", as judgments have", _RUN: ", as a run has", _EITHER: "", _RANKED: ""}
+_LOOKED_AT = 1000
+
+
+def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+    """The first line has as many fields between blanks as judgments or runs have."""
+    for text in head.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+        content = text.strip()
+        if content and not content.startswith(b"#"):
+            width = len(content.split())
+            told = f"the first line has {width} fields between blanks"
+            return f"{told}{_TOLD[width]}" if width in _TOLD else None
+    return None
+
+
+def read(source: Source) -> Contents:
+    """Judgments from 4 fields, a run from 6 or 2; 3 are judgments if all numbers are whole.
+
+    Raises:
+        InputError: as of the two readers.
+    """
+    if holds_judgments(source):
+        return Contents(qrels=trec_qrels.read(source))
+    return Contents(runs=(trec_run.read(source),))
+
+
+def holds_judgments(source: Source) -> bool:
+    """Whether the first line is one of judgments; of 3 fields, whether all numbers are whole."""
+    width = len(first_fields(source))
+    return width == _QRELS or (width == _EITHER and _whole(source))
+
+
+def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+    """The judgments if there are any, else the first run; blanks in ids become ``_``.
+
+    Raises:
+        InputError: two ids that would become one.
+        UsageError: neither judgments nor a run.
+    """
+    from rankgate.data.formats.trec import write as trec_write  # noqa: PLC0415 - not needed to read
+
+    return trec_write.write(contents, out)
+
+
+def _whole(source: Source) -> bool:
+    """Whether the third fields of the first lines are whole numbers."""
+    lines = [line.split() for line in source.head().splitlines()[:_LOOKED_AT]]
+    thirds = [fields[2].decode(errors="replace") for fields in lines if len(fields) == _EITHER]
+    return all(third.lstrip("+-").isdigit() for third in thirds)
+
+
+FORMAT = Format(
+    name="trec",
+    title="TREC qrels and runs, fields between blanks",
+    suffixes=(".trec", ".qrels", ".run", ".txt"),
+    sniff=sniff,
+    read=read,
+    write=write,
+    read_qrels=trec_qrels.read,
+    read_run=trec_run.read,
+    holds=("qrels", "runs"),
+    loses="all parts but one; texts, raters, scales; blanks in ids are written as _",
+    streams=True,
+    detail=(
+        "Judgments have 4 fields (query_id iteration doc_id grade) or 3; runs have 6 (query_id Q0 "
+        "doc_id rank score tag), 3 (query_id doc_id score) or 2, best first. Three fields are "
+        "taken for judgments if all their numbers are whole, else for a run. Tabs, runs of "
+        "blanks, blank lines and lines that begin with # are fine. Rankings follow the score, "
+        "not the rank column, as in trec_eval; what is written has ranks that follow the score "
+        "and keeps the run's tag and order of lines."
+    ),
+)

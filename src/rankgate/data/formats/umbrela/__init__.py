@@ -1,0 +1,1 @@
+"""UMBRELA's requests and judgments."""

@@ -1,0 +1,1 @@
+"""Logs of interactions: read, split, and made into judgments."""

@@ -1,0 +1,59 @@
+"""Lines of ``user: item item …``, as many recommenders write what users did, in time order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.place import Place
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.data.logs.tables import Rows
+    from rankgate.data.source import Source
+
+
+def read(source: Source, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
+    """One row for each item, in one piece; ``at`` is its place in the line, from 1 on.
+
+    A user may stand on several lines; later lines are later in time.
+
+    Raises:
+        InputError: a line without a colon, or not UTF-8 text; with its line.
+    """
+    users: list[str] = []
+    items: list[list[str]] = []
+    numbers: list[int] = []
+    line = 0
+    for piece in source.chunks():
+        try:
+            text = piece.decode("utf-8-sig" if not line else "utf-8")
+        except UnicodeDecodeError:
+            problem = "not UTF-8 text; convert the file, for example with iconv."
+            raise InputError(problem, source=source.label, code="not-utf8") from None
+        for row in text.split("\n")[: None if not text.endswith("\n") else -1]:
+            line += 1
+            user, colon, rest = row.partition(":")
+            if not row.strip():
+                continue
+            if not colon or not user.strip():
+                problem = "no user and colon in the line; write it as user: item item."
+                raise InputError(problem, source=source.label, line=line, code="invalid-syntax")
+            users.append(user.strip())
+            items.append(rest.split())
+            numbers.append(line)
+    lengths = np.fromiter(map(len, items), np.int64, len(items))
+    owner = np.repeat(np.arange(len(items)), lengths)
+    frame = pl.DataFrame(
+        {
+            "query_id": pl.Series(users, dtype=pl.String).gather(owner),
+            "doc_id": pl.Series(items, dtype=pl.List(pl.String)).explode().drop_nulls(),
+        }
+    )
+    at = pl.int_range(1, pl.len() + 1).over("query_id").alias("at")
+    lines = np.repeat(np.asarray(numbers, np.int64), lengths)
+    return iter((frame.with_columns(at),)), Place(source.label, lambda row: int(lines[row]))

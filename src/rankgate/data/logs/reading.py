@@ -1,0 +1,201 @@
+"""Logs of interactions: what a file is, found by looking into it, and how it is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.data.logs import lists as log_lists
+from rankgate.data.logs import tables as log_tables
+from rankgate.data.logs.clock import UNITS
+from rankgate.data.logs.columns import mapped
+from rankgate.data.logs.interactions import Interactions, interactions_of
+from rankgate.data.memory.matrices import is_source, pairs_of, source_of
+from rankgate.data.place import Place
+from rankgate.data.source import Source, source
+from rankgate.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from rankgate.data.logs.clock import Unit
+
+_RECBOLE = re.compile(rb"^\S+:(token|float|token_seq|float_seq)(\t|\r?\n)")
+_LIST = re.compile(rb"^[^\s:,\t]+:[ \t]*[^\s:,]+([ \t]+[^\s:,]+)*[ \t]*\r?$")
+_U_DATA = re.compile(rb"^\d+\t\d+\t\d+(\.\d+)?\t\d+\r?$")
+_RATINGS_DAT = re.compile(rb"^\d+::\d+::\d+(\.\d+)?::\d+\r?$")
+_BOM = b"\xef\xbb\xbf"
+
+Read = Callable[[Source, Mapping[str, str]], tuple[Iterator[pl.DataFrame], Place]]
+
+
+@dataclass(frozen=True)
+class LogFormat:
+    """One format of logs.
+
+    Attributes:
+        name: what ``--from`` calls it.
+        title: what it is.
+        fits: whether a file begins like one: its first bytes and its first line.
+        read: its rows under our column names, in pieces, and where they stand.
+        unit: the unit of its times, where the format says it.
+    """
+
+    name: str
+    title: str
+    fits: Callable[[bytes, bytes], bool]
+    read: Read
+    unit: Unit | None = None
+
+
+LOGS = (
+    LogFormat("parquet", "Parquet or Arrow with named columns",
+              lambda head, _: head.startswith((b"PAR1", b"ARROW1")), log_tables.columnar),
+    LogFormat("jsonl", "JSONL, one interaction a line",
+              lambda head, _: head.lstrip().startswith(b"{"), log_tables.jsonl),
+    LogFormat("recbole", "RecBole's atomic file (.inter): user_id:token, item_id:token …",
+              lambda _, line: bool(_RECBOLE.match(line + b"\n")), log_tables.recbole),
+    LogFormat("movielens-100k", "MovieLens u.data: user, item, rating, time between tabs",
+              lambda _, line: bool(_U_DATA.match(line)), log_tables.u_data),
+    LogFormat("movielens-1m", "MovieLens ratings.dat: user::item::rating::time",
+              lambda _, line: bool(_RATINGS_DAT.match(line)), log_tables.ratings_dat),
+    LogFormat("lists", "lines of user: item item …, in the order of time",
+              lambda _, line: bool(_LIST.match(line)), log_lists.read,
+              "place"),
+    LogFormat("csv", "CSV or TSV whose first line names the columns (MovieLens' ratings.csv too)",
+              lambda _, line: bool(re.search(rb"[,;|\t]", line)), log_tables.delimited),
+)  # fmt: skip
+"""Every format of logs, the most particular first."""
+
+
+def read_interactions(
+    log: Any,  # noqa: ANN401 - a path, a frame, or a log as it is
+    columns: Mapping[str, str] | None = None,
+    *,
+    from_: str | None = None,
+    unit: Unit | None = None,
+    same: str = "once",
+    timed: bool = True,
+) -> Interactions:
+    """A log from a path (``-`` is standard input), a frame, or as it is.
+
+    Args:
+        log: where it is.
+        columns: our column (``query_id``, ``doc_id``, ``at``, ``kind``, ``value``) -> the log's;
+            those that are not named are found by their usual names.
+        from_: the name of the format; found by looking into the file if not given.
+        unit: the unit of times that are numbers; told by their size if not given.
+        same: what rows are that are equal in every column: counted ``once``, or ``each``.
+        timed: whether times matter; if not, they are not looked at.
+
+    Raises:
+        InputError: what is wrong, with file and line; times in mixed units.
+        UsageError: no such format or column.
+    """
+    if isinstance(log, Interactions):
+        return log
+    raw = opened(log, columns, from_=from_, unit=unit)
+    rows = [piece if timed else piece.drop("at", strict=False) for piece in raw.pieces]
+    frame = pl.concat(rows) if rows else pl.DataFrame()
+    return interactions_of(frame, raw.name, raw.place, raw.unit, same=same)
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A log that is open, nothing of it read or checked.
+
+    Attributes:
+        name: what to call the log.
+        place: where its rows stand.
+        pieces: the rows under our column names, once.
+        unit: the unit of times that are numbers, if it is known.
+    """
+
+    name: str
+    place: Place
+    pieces: Iterator[pl.DataFrame]
+    unit: Unit | None
+
+
+def opened(
+    log: Any,  # noqa: ANN401 - a path, a frame, or a log as it is
+    columns: Mapping[str, str] | None = None,
+    *,
+    from_: str | None = None,
+    unit: Unit | None = None,
+) -> Raw:
+    """A log whose rows come piece by piece; arguments as of `read_interactions`.
+
+    Raises:
+        InputError, UsageError: as `read_interactions`; what is wrong in rows, when they are read.
+    """
+    if unit not in (None, *UNITS):
+        raise UsageError(
+            f"no unit is called '{unit}'; choose {', '.join(UNITS)}.", code="unknown-choice"
+        )
+    if not isinstance(log, str | Path | Source):
+        rows, name, where = _in_memory(log, columns or {})
+        return Raw(name, where, iter((rows,)), unit)
+    place = log if isinstance(log, Source) else source(log)
+    found = _named(from_) if from_ else detected(place)
+    pieces, where = found.read(place, columns or {})
+    return Raw(place.stem, where, pieces, found.unit or unit)
+
+
+def detected(place: Source) -> LogFormat:
+    """The first format that a file's beginning fits.
+
+    Raises:
+        InputError: none does.
+    """
+    head = place.head().removeprefix(_BOM)
+    line = head.lstrip().split(b"\n", 1)[0]
+    if not line:
+        raise InputError(
+            "there are no interactions in it.", source=place.label, code="no-interactions"
+        )
+    for each in LOGS:
+        if each.fits(head, line):
+            return each
+    problem = "the first line is that of no known log; say its format, or name columns in it."
+    raise InputError(problem, source=place.label, line=1, code="unknown-format")
+
+
+def _named(name: str) -> LogFormat:
+    wanted = {"tsv": "csv", "arrow": "parquet"}.get(name, name)
+    for each in LOGS:
+        if each.name == wanted:
+            return each
+    raise UsageError(
+        f"no log is called '{name}'; choose {', '.join(each.name for each in LOGS)}.",
+        code="unknown-choice",
+    )
+
+
+def _in_memory(table: Any, columns: Mapping[str, str]) -> tuple[pl.DataFrame, str, Place]:  # noqa: ANN401
+    """A frame under our column names; of a matrix what is not 0."""
+    if is_source(table):
+        met = source_of(table, "log")
+        rows, items = pairs_of(met)
+        ids = met.users.names.gather(rows), met.items.names.gather(items)
+        table = pl.DataFrame(
+            [each.alias(name) for each, name in zip(ids, ("query_id", "doc_id"), strict=True)]
+        )
+    if isinstance(table, pl.LazyFrame):
+        table = table.collect()
+    if not isinstance(table, pl.DataFrame):
+        if not hasattr(table, "__arrow_c_stream__"):
+            kind = type(table).__name__
+            raise InputError(
+                f"a {kind} is no log; give a path or a frame.", source="log", code="wrong-type"
+            )
+        table = pl.DataFrame(table)
+    found = mapped(table.columns, columns, "log")
+    return (
+        table.select(pl.col(theirs).alias(ours) for ours, theirs in found.items()),
+        "log",
+        Place("log"),
+    )

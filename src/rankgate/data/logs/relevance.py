@@ -1,0 +1,152 @@
+"""From what users did to judgments: which interactions make an item relevant to a user."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from rankgate.data.qrels import Qrels
+from rankgate.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.data.logs.interactions import Interactions
+
+Repeats = Literal["max", "last", "first", "sum", "mean"]
+"""What several interactions of one user with one item are worth together."""
+
+Grades = Literal["binary", "value"]
+"""What a grade is: 1 from the threshold on and 0 below it, or the worth itself."""
+
+_TOGETHER = {
+    "max": pl.col("worth").max(),
+    "last": pl.col("worth").last(),
+    "first": pl.col("worth").first(),
+    "sum": pl.col("worth").sum(),
+    "mean": pl.col("worth").mean(),
+}
+
+
+@dataclass(frozen=True)
+class Truth:
+    """How interactions become grades.
+
+        worth = weight(kind) · value;   grade = 1 if together(worths) ≥ threshold else 0
+
+    Attributes:
+        weights: what one interaction of a kind weighs; where any are given, the kinds that are
+            not named do not count. A kind of weight 0 is a sign against: its grade is 0.
+        threshold: the least worth that is relevant; 0 or less takes every pair for relevant.
+        least: the least value that an interaction of a kind must have, as four stars or thirty
+            seconds; one below it is worth 0, and is no sign for the item.
+        repeats: what several interactions of a user with an item are worth.
+        grades: ``binary``, or the worth itself (``value``), 0 where it is below the threshold.
+    """
+
+    weights: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    threshold: float = 0.0
+    repeats: Repeats = "max"
+    grades: Grades = "binary"
+    least: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def tells_zero(self) -> bool:
+        """Whether an interaction may be worth 0, and be no sign for its item."""
+        return bool(self.weights or self.least)
+
+    def __post_init__(self) -> None:
+        if self.repeats not in _TOGETHER:
+            raise UsageError(
+                f"repeats='{self.repeats}'; choose {', '.join(_TOGETHER)}.", code="unknown-choice"
+            )
+        if self.grades not in {"binary", "value"}:
+            raise UsageError(
+                f"grades='{self.grades}'; choose binary or value.", code="unknown-choice"
+            )
+        if not all(math.isfinite(w) for w in self._numbers()):
+            raise UsageError("weights and thresholds must be finite numbers.", code="not-a-number")
+
+    def _numbers(self) -> tuple[float, ...]:
+        return (*self.weights.values(), *self.least.values(), self.threshold)
+
+    def to_dict(self) -> dict[str, object]:
+        """The rule in plain values."""
+        plain = replace(self, weights={}, least={})  # mappings that cannot change cannot be copied
+        return {**asdict(plain), "weights": dict(self.weights), "least": dict(self.least)}
+
+
+def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels:
+    """Judgments from a log, one for each user and item, the user's items in time order.
+
+    That is the order of the first interactions that are worth anything; then come the items that
+    were none, such as those that were only shown.
+
+    A pair below the threshold is judged with grade 0; a pair that is not in the log is unjudged.
+
+    Args:
+        log: the interactions, in order of time for each user.
+        rule: how they become grades.
+        name: what to call the judgments; as the log if not given.
+
+    Raises:
+        InputError: no interaction is of a kind that counts.
+        UsageError: a weight for a kind that the log has not.
+
+    >>> from rankgate.data.logs.reading import read_interactions
+    >>> log = read_interactions(pl.DataFrame(
+    ...     {"user": ["u", "u", "u"], "item": ["a", "b", "a"], "rating": [2.0, 5.0, 4.0]}))
+    >>> truth(log, Truth(threshold=4, repeats="last")).table.rows()
+    [('u', 'a', 1.0), ('u', 'b', 1.0)]
+    >>> truth(log, Truth(threshold=4, repeats="first")).table.rows()
+    [('u', 'a', 0.0), ('u', 'b', 1.0)]
+    """
+    rule = rule or Truth()
+    rows = _weighed(log, rule)
+    together = _TOGETHER[rule.repeats].alias("worth")
+    first = pl.col("place").filter(pl.col("worth") != 0).min()
+    pairs = (
+        rows.with_row_index("place")
+        .group_by("query_id", "doc_id", maintain_order=True)
+        .agg(together, first)
+        .sort("query_id", "place", nulls_last=True, maintain_order=True)
+    )
+    relevant = pl.col("worth") >= rule.threshold
+    if rule.tells_zero:
+        relevant &= pl.col("worth") != 0
+    worth = pl.lit(1.0) if rule.grades == "binary" else pl.col("worth")
+    grade = pl.when(relevant).then(worth).otherwise(0.0).alias("grade")
+    table = pairs.select("query_id", "doc_id", grade)
+    return Qrels(table, name=name or log.name, made_by=rule.to_dict(), place=log.place)
+
+
+def _weighed(log: Interactions, rule: Truth) -> pl.DataFrame:
+    """The interactions that count, each with its worth."""
+    value = pl.col("value")
+    if rule.least:
+        low = {kind: float(least) for kind, least in rule.least.items()}
+        floor = pl.col("kind").replace_strict(low, default=-math.inf, return_dtype=pl.Float64)
+        value = pl.when(value >= floor).then(value).otherwise(0.0)
+    if not rule.weights:
+        return log.table.with_columns(value.alias("worth"))
+    kinds = log.table["kind"].unique().sort().to_list()
+    for kind in rule.weights:
+        if kind not in kinds:
+            known = ", ".join(kinds[:10])
+            raise UsageError(
+                f"no interaction is of the kind '{kind}'; there are {known}.", code="unknown-choice"
+            )
+    rows = log.table.filter(pl.col("kind").is_in(list(rule.weights)))
+    if rows.is_empty():
+        raise InputError(
+            "no interaction is of a kind that counts.",
+            source=log.place.label,
+            code="no-interactions",
+        )
+    weights = {kind: float(weight) for kind, weight in rule.weights.items()}
+    weight = pl.col("kind").replace_strict(weights, return_dtype=pl.Float64)
+    return rows.with_columns((value * weight).alias("worth"))

@@ -1,0 +1,181 @@
+"""Logs larger than memory: sorted on disk, then read in stretches of whole users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.logs.interactions import KIND, Interactions, checked, completed, ordered
+from rankgate.data.place import Place
+from rankgate.data.prefetch import ahead
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rankgate.data.logs.clock import Unit
+    from rankgate.data.logs.reading import Raw
+
+ROWS = 4_000_000
+"""Rows of a stretch, and of what is sorted at one time; a user with more has one alone."""
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """A log on disk: users in byte order, each user's rows as in `Interactions`.
+
+    Attributes:
+        name: what to call the log.
+        place: where the rows come from.
+        unit: what times were written in.
+        repeated: rows that were left out, as equal to another.
+        items: every item once, in byte order.
+        kinds: every kind of interaction once.
+        lengths: the rows of each stretch.
+        files: where each is.
+    """
+
+    name: str
+    place: Place
+    unit: Unit
+    repeated: int
+    items: pl.Series
+    kinds: frozenset[str]
+    lengths: tuple[int, ...]
+    files: tuple[Path, ...]
+
+    def __iter__(self) -> Iterator[Interactions]:
+        """One stretch after the other."""
+        for file in self.files:
+            yield self._log(completed(pl.read_ipc(file)))
+
+    def narrow(self, *, items: bool) -> Interactions:
+        """The whole log in whole numbers: users and times, with `items` also items.
+
+        Numbers have the order of the names they stand for.
+        """
+        users, parts = 0, []
+        for file in self.files:
+            scan = pl.scan_ipc(file)
+            timed = "at" in scan.collect_schema()
+            columns = [(pl.col("query_id").rle_id() + users).alias("query_id")]
+            if timed:
+                columns.append(pl.col("at"))
+            if items:
+                place = pl.col("doc_id").cast(pl.Enum(self.items)).to_physical()
+                columns.append(place.cast(pl.UInt32))
+            parts.append(scan.select(columns).collect())
+            users = int(parts[-1]["query_id"][-1]) + 1
+        return self._log(pl.concat(parts, rechunk=True))
+
+    def _log(self, table: pl.DataFrame) -> Interactions:
+        return Interactions(table, self.unit, self.name, self.repeated, self.place)
+
+
+def stretched(raw: Raw, folder: Path, same: str = "once", rows: int = ROWS) -> Stretches:
+    """Sort a log on disk and cut it between users.
+
+    Each piece is sorted by user and written; what the pieces have of a stretch of users is then
+    read together, so that no more than a few pieces are ever in memory.
+
+    Args:
+        raw: the log; it is read once.
+        folder: where there is room for it twice.
+        same: what rows are that are equal in every column: counted ``once``, or ``each``.
+        rows: of a stretch.
+
+    Raises:
+        InputError: as `interactions_of`.
+    """
+    runs = _Runs(folder)
+    for piece in _pieces(raw.pieces, rows):
+        runs.add(piece, raw)
+    if not runs.files:
+        raise InputError(
+            "there are no interactions in it.", source=raw.place.label, code="no-interactions"
+        )
+    items, kinds = pl.Series("doc_id", dtype=pl.String), frozenset[str]()
+    files, lengths = [], []
+    for number, found in enumerate(runs.stretches(rows)):
+        table = ordered(found, runs.unit, same)
+        items = pl.concat([items, table["doc_id"].unique()]).unique()
+        kinds |= {*table["kind"].unique()} if "kind" in table.columns else {KIND}
+        lengths.append(len(table))
+        files.append(folder / f"stretch-{number}.arrow")
+        table.write_ipc(files[-1], compression="lz4")
+    runs.remove()
+    return Stretches(
+        raw.name, raw.place, runs.unit, runs.rows - sum(lengths), items.sort(), kinds,
+        tuple(lengths), tuple(files),
+    )  # fmt: skip
+
+
+class _Runs:
+    """Pieces of a log on disk, each sorted by user, and how many rows each user has in all."""
+
+    def __init__(self, folder: Path) -> None:
+        self.files: list[Path] = []
+        self.unit: Unit = "none"
+        self.rows = 0
+        self._folder = folder
+        self._users = pl.DataFrame(schema={"query_id": pl.String, "len": pl.UInt32})
+
+    def add(self, piece: pl.DataFrame, raw: Raw) -> None:
+        """Check a piece, sort it and write it."""
+        first = self.rows
+        place = Place(raw.place.label, lambda row: raw.place.line(first + row))
+        table, unit = checked(piece, place, raw.unit)
+        if self.files and unit != self.unit:
+            problem = f"times are in '{unit}' from here on and in '{self.unit}' before; mend them."
+            raise InputError(problem, source=place.label, line=place.line(0), code="mixed-times")
+        self.unit = unit
+        self.rows += len(table)
+        counts = table.group_by("query_id").len()
+        self._users = pl.concat([self._users, counts]).group_by("query_id").sum()
+        self.files.append(self._folder / f"run-{len(self.files)}.arrow")
+        table.sort("query_id", maintain_order=True).write_ipc(self.files[-1], compression="lz4")
+
+    def stretches(self, rows: int) -> Iterator[pl.DataFrame]:
+        """The rows of some users after the others, as they stood in the log."""
+        users = self._users.sort("query_id")
+        last = users["len"].cast(pl.Int64).cum_sum().to_numpy() - 1
+        heads = np.flatnonzero(np.diff(last // rows, prepend=-1))
+        edges = users["query_id"].gather(heads[1:])
+        ends = [self._ends(file, edges) for file in self.files]
+        for begin, end in pairwise(range(len(heads) + 1)):
+            yield pl.concat(
+                [
+                    pl.scan_ipc(file).slice(at[begin], at[end] - at[begin]).collect()
+                    for file, at in zip(self.files, ends, strict=True)
+                ],
+                rechunk=True,
+            )
+
+    @staticmethod
+    def _ends(file: Path, edges: pl.Series) -> list[int]:
+        """The row before which each stretch begins, and the end."""
+        users = pl.scan_ipc(file).select("query_id").collect().to_series()
+        return [0, *users.search_sorted(edges).to_list(), len(users)]
+
+    def remove(self) -> None:
+        """Leave no file."""
+        for file in self.files:
+            file.unlink()
+
+
+def _pieces(frames: Iterator[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:
+    """Frames put together until they have so many rows, empty ones left out."""
+    held: list[pl.DataFrame] = []
+    for frame in ahead(frames):
+        if len(frame):
+            held.append(frame)
+        if sum(map(len, held)) >= rows:
+            yield pl.concat(held, rechunk=True)
+            held = []
+    if held:
+        yield pl.concat(held, rechunk=True)

@@ -1,0 +1,202 @@
+"""Ways to split a log into what is learned from and what is predicted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankgate.data.run import starts_of
+from rankgate.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import polars as pl
+
+    from rankgate.data.logs.interactions import Interactions
+
+Flags = NDArray[np.bool_]
+Masks = list[tuple[Flags, Flags]]
+"""For each fold the rows to learn from and the rows to predict; a row may be in neither."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a log is split.
+
+    Attributes:
+        way: a key of `WAYS`.
+        share: the share of interactions (or users, or items) that is predicted.
+        last: how many interactions of each user `leave-last` predicts.
+        cut: the microsecond from which on `global` predicts; by the share if not given.
+        windows: the number of folds of `windows`.
+        validation: whether another part, split off in the same way, lies before the test.
+        seed: of everything that is drawn.
+    """
+
+    way: str = "global"
+    share: float = 0.2
+    last: int = 1
+    cut: int | None = None
+    windows: int = 5
+    validation: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.way not in WAYS:
+            raise UsageError(
+                f"no split is called '{self.way}'; choose {', '.join(WAYS)}.", code="unknown-choice"
+            )
+        if not 0 < self.share < 1:
+            raise UsageError(
+                f"share={self.share:g}; it must lie between 0 and 1.", code="out-of-range"
+            )
+        if self.last < 1 or self.windows < 1:
+            raise UsageError("last and windows must be 1 or more.", code="out-of-range")
+        if self.validation and self.way == "windows":
+            raise UsageError(
+                "windows are several folds already; leave validation out.",
+                code="conflicting-options",
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class SplitWay:
+    """One way: its function, what it does in a sentence, and what it asks of the log."""
+
+    masks: Callable[[Interactions, Plan], Masks]
+    title: str
+    timed: str = ""
+    drawn: bool = False
+
+
+def masks_of(log: Interactions, plan: Plan) -> Masks:
+    """For each fold the rows to learn from and the rows to predict.
+
+    Args:
+        log: the interactions, by user and time.
+        plan: how to split.
+
+    Raises:
+        UsageError: the way needs times that the log has not.
+        InputError: nothing would be left to learn from, or to predict.
+    """
+    way = WAYS[plan.way]
+    if way.timed and (log.unit == "none" or (way.timed == "clock" and log.unit == "place")):
+        needs = "times that hold for all users" if way.timed == "clock" else "times"
+        raise UsageError(
+            f"{plan.way} needs {needs}, and {log.name} has none; name their column with "
+            "at=COLUMN, or choose random.",
+            code="missing-input",
+        )
+    found = way.masks(log, plan)
+    for train, test in found:
+        for mask, part in ((train, "to learn from"), (test, "to predict")):
+            if not mask.any():
+                problem = f"{plan.way} leaves nothing {part}; choose another share or way."
+                raise InputError(problem, source=log.place.label, code="no-interactions")
+    return found
+
+
+def _global(log: Interactions, plan: Plan) -> Masks:
+    at = _times(log)
+    if plan.cut is not None:
+        cut = plan.cut
+    else:
+        place = min(len(at) - 1, math.ceil((1 - plan.share) * len(at)))
+        cut = int(np.partition(at, place)[place])
+    test = at >= cut
+    return [(~test, test)]
+
+
+def _windows(log: Interactions, plan: Plan) -> Masks:
+    at = _times(log)
+    place = min(len(at) - 1, math.ceil((1 - plan.share) * len(at)))
+    first, end = int(np.partition(at, place)[place]), int(at.max()) + 1
+    edges = [first + (end - first) * i // plan.windows for i in range(plan.windows + 1)]
+    return [(at < low, (at >= low) & (at < high)) for low, high in zip(edges, edges[1:])]  # noqa: B905, RUF007
+
+
+def _per_user(log: Interactions, plan: Plan) -> Masks:
+    place, length = _places(log.table["query_id"])
+    predicted = np.minimum(np.floor(plan.share * length + 0.5), length - 1)
+    test = place >= length - predicted
+    return [(~test, test)]
+
+
+def _last(log: Interactions, plan: Plan) -> Masks:
+    place, length = _places(log.table["query_id"])
+    test = (place >= length - plan.last) & (length > plan.last)
+    return [(~test, test)]
+
+
+def _one_out(log: Interactions, plan: Plan) -> Masks:
+    place, length = _places(log.table["query_id"])
+    starts = np.flatnonzero(place == 0)
+    drawn = np.random.default_rng(plan.seed).integers(0, length[starts])
+    test = np.zeros(len(place), bool)
+    test[(starts + drawn)[length[starts] > 1]] = True
+    return [(~test, test)]
+
+
+def _random(log: Interactions, plan: Plan) -> Masks:
+    rows = len(log.table)
+    test = np.zeros(rows, bool)
+    drawn = np.random.default_rng(plan.seed).permutation(rows)
+    test[drawn[: math.floor(plan.share * rows + 0.5)]] = True
+    return [(~test, test)]
+
+
+def _cold(column: str) -> Callable[[Interactions, Plan], Masks]:
+    def masks(log: Interactions, plan: Plan) -> Masks:
+        names = log.table[column].unique().sort()
+        drawn = np.random.default_rng(plan.seed).permutation(len(names))
+        cold = names.gather(np.sort(drawn[: math.floor(plan.share * len(names) + 0.5)]))
+        test = log.table[column].is_in(cold.implode()).to_numpy()
+        return [(~test, test)]
+
+    return masks
+
+
+def _times(log: Interactions) -> NDArray[np.int64]:
+    at: NDArray[np.int64] = log.table["at"].to_numpy()
+    return at
+
+
+def _places(owner: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The place of each row among those of its user, from 0 on, and how many there are."""
+    starts = starts_of(owner)
+    lengths = np.diff(starts, append=len(owner))
+    return np.arange(len(owner)) - np.repeat(starts, lengths), np.repeat(lengths, lengths)
+
+
+WAYS: Mapping[str, SplitWay] = MappingProxyType(
+    {
+        "global": SplitWay(
+            _global, "all before one moment is learned from, all from it on predicted", "clock"
+        ),
+        "windows": SplitWay(
+            _windows, "one fold for each of several stretches of time at the end", "clock"
+        ),
+        "user": SplitWay(_per_user, "the last share of each user's interactions", "order"),
+        "leave-last": SplitWay(_last, "the last interactions of each user, --last many", "order"),
+        "leave-one-out": SplitWay(_one_out, "one interaction of each user, drawn", drawn=True),
+        "random": SplitWay(_random, "a share of all interactions, drawn", drawn=True),
+        "cold-users": SplitWay(
+            _cold("query_id"), "all interactions of a share of the users, drawn", drawn=True
+        ),
+        "cold-items": SplitWay(
+            _cold("doc_id"), "all interactions with a share of the items, drawn", drawn=True
+        ),
+    }
+)
+"""Every way to split, by its name; the first is the default."""

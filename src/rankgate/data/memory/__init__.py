@@ -1,0 +1,1 @@
+"""Tables that are in memory already: dicts, frames, arrays and matrices."""

@@ -1,0 +1,202 @@
+"""Tables that are in memory already: dicts of dicts, arrays, Polars, pandas and Arrow frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.columns import named, shaped
+from rankgate.data.memory import arrays
+from rankgate.data.memory.matrices import is_source
+from rankgate.data.place import Place
+from rankgate.data.qrels import Qrels, refuse_holes, without_empty
+from rankgate.data.rankings import Rankings
+from rankgate.data.run import Run
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BATCH = 1 << 20
+
+
+def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels:  # noqa: ANN401
+    """Judgments from ``{query_id: {doc_id: grade}}``, a frame, or an array (see `arrays`).
+
+    Where there are no grades, in ``{query_id: {doc_id, …}}`` and a frame of nothing but pairs,
+    each is 1.
+
+    Args:
+        table: the table.
+        name: what to call the judgments.
+        label: what errors call their origin; the name if not given.
+
+    Raises:
+        InputError: not such a table, ids that are not strings, grades that are no numbers.
+    """
+    if is_source(table):
+        return arrays.qrels_of(table, name)
+    if _is_listed(table):
+        frame = _from_lists(table, "grade", label or name)
+        empty = tuple(str(each) for each in _empty(table))
+        return Qrels(frame, name=name, unjudged=empty, place=Place(label or name))
+    frame = _graded(table, label or name)
+    return Qrels(frame, name=name, unjudged=tuple(_empty(table)), place=Place(label or name))
+
+
+def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:  # noqa: ANN401
+    """A run from ``{query_id: {doc_id: score}}``, a frame, or an array (see `arrays`).
+
+    ``{query_id: [doc_id, …]}`` ranks as it stands. A query with nothing in it is one that
+    returned nothing. Arguments as of `qrels_of`.
+
+    Raises:
+        InputError: not such a table, ids that are not strings, scores that are no numbers.
+    """
+    if is_source(table):
+        return arrays.run_of(table, name)
+    rankings, label = None, label or name
+    if _is_dict(table) and not _is_listed(table):
+        _refuse_flat(table, "score", label)
+        rankings = Rankings.of(table, label)
+    frame = None if rankings else _ranked(table, label)
+    empty = [str(query) for query in _empty(table)]
+    states = {"query_id": empty, "state": ["zero"] * len(empty)}
+    queries = pl.DataFrame(states, schema={"query_id": pl.String, "state": pl.String})
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        rows = _from_dict(table, "score", label) if frame is None else frame
+        yield from (shaped(piece, "score", label).collect() for piece in _slices(rows))
+
+    known = queries if empty else None
+    place = Place(label)
+    return Run(name, pieces, rankings=rankings, queries=known, place=place, ordered=False)
+
+
+def _ranked(table: Any, label: str) -> pl.DataFrame:  # noqa: ANN401
+    """The rows of a run, checked; the ids of a frame as they are, which may take less room."""
+    if _is_listed(table):
+        return _from_lists(table, "score", label)
+    if _is_dict(table):
+        frame = _from_dict(table, "score", label)
+    else:
+        lazy = _lazy(table, "score", label)
+        theirs = named(lazy.collect_schema().names(), ("query_id", "doc_id", "score", "rank"))
+        shaped(lazy, "score", label)  # which refuses columns that are missing
+        frame = lazy.select(theirs.values()).collect()
+    first = 0
+    for piece in _slices(frame):
+        rows = _cast(piece, "score", label)
+        refuse_holes(rows, "score", Place(label), first)
+        first += len(rows)
+    return frame
+
+
+def _slices(frame: pl.DataFrame) -> Iterator[pl.LazyFrame]:
+    """The rows in pieces; one piece where there are none."""
+    return (piece.lazy() for piece in (frame.iter_slices(_BATCH) if len(frame) else [frame]))
+
+
+def _empty(table: Any) -> list[str]:  # noqa: ANN401
+    """The queries of a dict of dicts that have an empty dict."""
+    return [query for query, row in table.items() if not row] if _is_dict(table) else []
+
+
+def _refuse_flat(table: Mapping[str, Any], number: str, label: str) -> None:
+    if not all(map(_is_dict, table.values())):
+        problem = f"not a dict of dicts; expected {{query_id: {{doc_id: {number}}}}}."
+        raise InputError(problem, source=label, code="wrong-type")
+
+
+def _is_dict(table: object) -> bool:
+    return isinstance(table, Mapping)
+
+
+def _graded(table: Any, label: str) -> pl.DataFrame:  # noqa: ANN401
+    """The rows of judgments; each is relevant where there is nothing but pairs."""
+    if _is_dict(table):
+        return _from_dict(table, "grade", label)
+    frame = _lazy(table, "grade", label)
+    names = frame.collect_schema().names()
+    if len(names) == len(named(names, ("query_id", "doc_id"))):
+        frame = frame.with_columns(grade=1.0)
+    return without_empty(_cast(frame, "grade", label))
+
+
+def _lazy(table: Any, number: str, label: str) -> pl.LazyFrame:  # noqa: ANN401
+    if isinstance(table, pl.DataFrame | pl.LazyFrame):
+        return table.lazy()
+    if hasattr(table, "__arrow_c_stream__"):  # pyarrow, pandas, DuckDB, ibis and others
+        return pl.DataFrame(table).lazy()
+    kind = type(table).__name__
+    problem = f"a {kind} is no table of {number}s; give a path, a frame or a dict of dicts."
+    raise InputError(problem, source=label, code="wrong-type")
+
+
+def _is_listed(table: object) -> bool:
+    """Whether something is ``{query_id: [doc_id, …]}``, or with sets."""
+    if not isinstance(table, Mapping):
+        return False
+    return isinstance(next(iter(table.values()), None), list | tuple | set | frozenset)
+
+
+def _from_lists(table: Mapping[Any, Any], number: str, label: str) -> pl.DataFrame:
+    """Lists of documents: each of grade 1, or ranked as they stand."""
+    rows = list(table.values())
+    kinds = {type(row) for row in rows}
+    if not kinds <= {list, tuple, set, frozenset}:
+        problem = "lists of documents and others; give every query a list."
+        raise InputError(problem, source=label, code="wrong-type")
+    if number == "score" and kinds & {set, frozenset}:
+        problem = "a set of documents has no order; give lists, the best first."
+        raise InputError(problem, source=label, code="wrong-type")
+    documents = list(chain.from_iterable(rows))
+    for kind in {*map(type, documents)} | {*map(type, table)}:
+        if not issubclass(kind, str | int | np.integer):
+            problem = f"an id is a {kind.__name__}, where strings or whole numbers are needed."
+            raise InputError(problem, source=label, code="invalid-id")
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    owner = np.repeat(np.arange(len(rows)), lengths)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    numbers = np.ones(len(owner)) if number == "grade" else -1.0 - place
+    return pl.DataFrame(
+        [
+            pl.Series("query_id", [str(query) for query in table], dtype=pl.String).gather(owner),
+            pl.Series("doc_id", list(map(str, documents)), dtype=pl.String),
+            pl.Series(number, numbers),
+        ]
+    )
+
+
+def _cast(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
+    try:
+        return shaped(frame, number, label).collect()
+    except pl.exceptions.InvalidOperationError as error:
+        raise InputError(
+            f"a {number} is not a number: {error}.", source=label, code="not-a-number"
+        ) from None
+
+
+def _from_dict(table: Mapping[str, Mapping[str, float]], number: str, label: str) -> pl.DataFrame:
+    rows = list(table.values())
+    _refuse_flat(table, number, label)
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    values = chain.from_iterable(row.values() for row in rows)
+    try:
+        numbers = np.fromiter(values, np.float64, int(lengths.sum()))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"a {number} is not a number: {error}.", source=label, code="not-a-number"
+        ) from None
+    try:
+        queries = pl.Series("query_id", list(table), dtype=pl.String)
+        documents = pl.Series("doc_id", list(chain.from_iterable(rows)), dtype=pl.String)
+    except TypeError:
+        problem = "ids must be strings; turn them into strings first."
+        raise InputError(problem, source=label, code="invalid-id") from None
+    owner = queries.gather(np.repeat(np.arange(len(rows)), lengths))
+    return pl.DataFrame([owner, documents, pl.Series(number, numbers)])

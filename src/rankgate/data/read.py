@@ -1,0 +1,126 @@
+"""Read judgments and runs from files of any format, frames and dicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from rankgate.data.contents import Contents
+from rankgate.data.formats import registry
+from rankgate.data.memory import frames
+from rankgate.data.qrels import Qrels
+from rankgate.data.run import Run
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    from rankgate.data.formats.format import Format
+    from rankgate.data.source import Source
+
+Part = Literal["qrels", "run"]
+"""What a file is to be read as, where it could be either."""
+
+
+def contents_of(
+    path: str | Path | Source, from_: str | None = None, as_: Part | None = None
+) -> Contents:
+    """Everything that a file holds; ``-`` is standard input.
+
+    Args:
+        path: the file; ``NAME:PATH`` names its format.
+        from_: the name of its format; found by looking into it if not given.
+        as_: read it as judgments, or as a run, where its format has both.
+
+    Raises:
+        InputError: what is wrong, with file and line.
+        UsageError: no such format.
+    """
+    place, found = registry.opened(path, from_)
+    found = found or registry.detected(place)[0]
+    if as_ == "qrels":
+        return Contents(qrels=_qrels(place, found))
+    if as_ == "run":
+        return Contents(runs=(_run(place, found),))
+    contents = found.read(place)
+    if len(contents.runs) != 1:
+        return contents
+    return replace(contents, runs=(_beside(contents.runs[0], place),))
+
+
+def read_qrels(
+    table: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts, or judgments
+    name: str | None = None,
+    from_: str | None = None,
+    *,
+    subtopics: bool = False,
+) -> Qrels:
+    """Judgments from a path (``-`` is standard input), a frame, a dict of dicts, or as they are.
+
+    Args:
+        table: where they are; a path may be ``NAME:PATH`` to name its format.
+        name: what to call them where they have no name of their own.
+        from_: the name of the file's format; found by looking into it if not given.
+        subtopics: whether judgments by subtopic are taken; otherwise they are an error.
+
+    Raises:
+        InputError: what is wrong, with file and line; judgments by subtopic.
+        DuplicateError: a document judged twice for one query.
+        UsageError: no such format.
+    """
+    if isinstance(table, Qrels):
+        return table if subtopics else _of_documents(table)
+    if isinstance(table, str | Path):
+        place, found = registry.opened(table, from_)
+        qrels = _qrels(place, found or registry.detected(place)[0])
+        return qrels if subtopics else _of_documents(qrels)
+    return frames.qrels_of(table, name or "qrels")
+
+
+def read_run(table: Any, name: str | None = None, from_: str | None = None) -> Run:  # noqa: ANN401
+    """A run from a path (``-`` is standard input), a frame, a dict of dicts, or as it is.
+
+    Rows are read and checked when they are first needed. Arguments as of ``read_qrels``.
+
+    Raises:
+        InputError: what is wrong, with file and line.
+        UsageError: no such format.
+    """
+    if isinstance(table, Run):
+        return table
+    if isinstance(table, str | Path):
+        place, found = registry.opened(table, from_)
+        return _run(place, found or registry.detected(place)[0])
+    return frames.run_of(table, name or "run")
+
+
+def _of_documents(qrels: Qrels) -> Qrels:
+    """Judgments with one grade a document, as metrics take them."""
+    if qrels.by_subtopic:
+        problem = (
+            "judgments by subtopic, where one grade a document is needed; write each document's "
+            "highest grade into a file of its own with rankgate convert --to trec."
+        )
+        raise InputError(problem, source=qrels.place.label, code="wrong-type")
+    return qrels
+
+
+def _qrels(place: Source, found: Format) -> Qrels:
+    if found.read_qrels:
+        return found.read_qrels(place)
+    return found.read(place).judgments(place.label)
+
+
+def _run(place: Source, found: Format) -> Run:
+    if found.read_run:
+        return _beside(found.read_run(place), place)
+    run = found.read(place).ranking(place.label)
+    return _beside(run if run.name else replace(run, name=place.stem), place)
+
+
+def _beside(run: Run, place: Source) -> Run:
+    """The run with what ``RUN.meta.jsonl`` beside it says of its queries."""
+    if place.path is None or not place.path.with_name(f"{place.path.name}.meta.jsonl").is_file():
+        return run
+    from rankgate.data.formats.run_meta import with_meta  # noqa: PLC0415 - few runs have a companion
+
+    return with_meta(run, place)

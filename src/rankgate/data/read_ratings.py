@@ -1,0 +1,58 @@
+"""Ratings from wherever they are: files of any format, frames."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rankgate.data.columns import named
+from rankgate.data.ratings import SCHEMA, Ratings
+from rankgate.data.read import contents_of
+from rankgate.errors import InputError
+
+
+def read_ratings(table: Any, name: str | None = None, from_: str | None = None) -> Ratings:  # noqa: ANN401
+    """The ratings of single raters, from a path (``-`` is standard input) or a frame.
+
+    Args:
+        table: where they are; a path may be ``NAME:PATH`` to name its format.
+        name: what to call them where they have no name of their own.
+        from_: the name of the file's format; found by looking into it if not given.
+
+    Raises:
+        InputError: what is wrong, with file and line; or that nobody knows who rated what.
+        UsageError: no such format.
+    """
+    if isinstance(table, Ratings):
+        return table
+    if isinstance(table, str | Path):
+        held = contents_of(table, from_)
+        if held.ratings is None:
+            problem = (
+                "it does not say who rated what; ratings need a column rater beside query_id, "
+                "doc_id and grade."
+            )
+            raise InputError(problem, source=str(table), code="missing-column")
+        return held.ratings
+    return _of_frame(table, name or "ratings")
+
+
+def _of_frame(table: Any, name: str) -> Ratings:  # noqa: ANN401 - Polars, pandas or Arrow
+    if not isinstance(table, pl.DataFrame | pl.LazyFrame) and not hasattr(
+        table, "__arrow_c_stream__"
+    ):
+        problem = f"a {type(table).__name__} is no table of ratings; give a path or a frame."
+        raise InputError(problem, source=name, code="wrong-type")
+    frame = table.lazy() if isinstance(table, pl.DataFrame | pl.LazyFrame) else pl.LazyFrame(table)
+    columns = frame.collect_schema().names()
+    found = named(columns, ("query_id", "doc_id", "rater", "grade"))
+    kept = [pl.col(theirs).alias(ours) for ours, theirs in found.items()]
+    others = [column for column in SCHEMA if column in columns and column not in found]
+    try:
+        return Ratings(frame.select(*kept, *others).collect(), name=name)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(
+            f"the columns cannot be read as ratings: {error}.", source=name, code="invalid-syntax"
+        ) from None

@@ -1,0 +1,1 @@
+"""Lines, records, cells and JSON: what file formats are made of."""
