@@ -19,8 +19,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankgate.advice.verb import Advice, advise
-    from rankgate.blind_spots.verb import Blindness, blindspots
+    from rankgate.advice.advice import Advice
+    from rankgate.advice.advise import advise
+    from rankgate.blind_spots.blindspots import BlindSpots
+    from rankgate.blind_spots.verb import blindspots
     from rankgate.comparison.verb import Comparisons, compare
     from rankgate.data import read_qrels, read_run
     from rankgate.data.memory.arrays import from_arrays
@@ -67,7 +69,7 @@ __all__ = [
     "Advice",
     "Agreed",
     "Asked",
-    "Blindness",
+    "BlindSpots",
     "Bridge",
     "Collected",
     "Comparisons",
@@ -129,10 +131,10 @@ __all__ = [
 _HOMES = {
     "Accumulator": "rankgate.evaluation.notebook.accumulation",
     "Admitted": "rankgate.judging.notebook.admission",
-    "Advice": "rankgate.advice.verb",
+    "Advice": "rankgate.advice.advice",
     "Agreed": "rankgate.judging.notebook.ratings",
     "Asked": "rankgate.judging.notebook.model_rating",
-    "Blindness": "rankgate.blind_spots.verb",
+    "BlindSpots": "rankgate.blind_spots.blindspots",
     "Bridge": "rankgate.explanation.notebook.reconciliation",
     "Collected": "rankgate.judging.notebook.ratings",
     "Comparisons": "rankgate.comparison.verb",
@@ -161,7 +163,7 @@ _HOMES = {
     "Validation": "rankgate.files.notebook.validation",
     "Verdict": "rankgate.gating.verb",
     "admit": "rankgate.judging.notebook.admission",
-    "advise": "rankgate.advice.verb",
+    "advise": "rankgate.advice.advise",
     "agree": "rankgate.judging.notebook.ratings",
     "blindspots": "rankgate.blind_spots.verb",
     "collect": "rankgate.judging.notebook.ratings",

@@ -59,7 +59,7 @@ def test_the_commands_run_as_printed(run, data, tmp_path, monkeypatch, count, wo
 
 def test_without_judgments_a_few_answers_are_enough(run):
     told = run("advise", "--queries", "50", "--grades", "2", "--complete", "0.6").out
-    assert "no judgments yet: 50 queries, grades 0, 1 supposed" in " ".join(told.split())
+    assert "no judgments yet: 50 queries, grades 0, 1 assumed" in " ".join(told.split())
     assert "AP@100" in told.split("watch:")[0]
     assert "only 60% of a page is judged" in " ".join(told.split())
     assert "to run next" not in told

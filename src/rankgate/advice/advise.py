@@ -1,12 +1,13 @@
-"""Which metrics to report and to gate on, what they would not see, and what the queries carry."""
+"""The verb ``advise``: which metrics to report and to gate on, and why."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rankgate.advice.carried_metrics import Carrying, carrying
-from rankgate.advice.facts import Answers, Facts, facts_of, facts_supposed
+from rankgate.advice.advice import Advice, Choice, Reason
+from rankgate.advice.carried_metrics import carrying
+from rankgate.advice.facts import DEPTH, MARGIN, PAGE, Answers, Facts, facts_of, facts_supposed
 from rankgate.advice.rules import CAUTIONS, ROLES, RULES, STEPS, named, worded
 from rankgate.advice.sources import SOURCES
 from rankgate.comparison import compared as parts
@@ -19,116 +20,63 @@ from rankgate.metrics.names import parse
 from rankgate.scoring.run_names import sides_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from rankgate.data.comparison import Side
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
 
 
-@dataclass(frozen=True)
-class Reason:
-    """Why a metric has its role: a rule, its words, and the key of its source."""
-
-    rule: str
-    words: str
-    source: str
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A metric and what it is for.
-
-    Attributes:
-        metric: its name.
-        role: ``gate``, ``watch``, ``report`` or ``avoid``.
-        reasons: the rules that say so.
-        sees: what can change its value.
-        blind_to: what cannot.
-        carrying: what the runs at hand let these queries show; None without runs, for what is to
-            be avoided, and for Judged.
-    """
-
-    metric: str
-    role: str
-    reasons: tuple[Reason, ...]
-    sees: str
-    blind_to: str
-    carrying: Carrying | None
-
-
-@dataclass(frozen=True)
-class Advice:
-    """Metrics for a task, with reasons.
-
-    Attributes:
-        answers: what was said.
-        facts: what was seen.
-        qrels, qrels_sha256: the judgments; empty where there are none yet.
-        runs: names.
-        convention: name, axes and hash; empty as well.
-        choices: metrics to gate on, to watch and to report, in this order.
-        avoided: metrics not to decide by.
-        cautions: what no choice mends.
-        sources: those that are cited, by key.
-    """
-
-    answers: Answers
-    facts: Facts
-    qrels: str
-    qrels_sha256: str
-    runs: tuple[str, ...]
-    convention: Mapping[str, Any]
-    choices: tuple[Choice, ...]
-    avoided: tuple[Choice, ...]
-    cautions: tuple[Reason, ...]
-    sources: Mapping[str, str]
-
-    def of(self, role: str) -> tuple[Choice, ...]:
-        """The choices of one role."""
-        return tuple(each for each in self.choices if each.role == role)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "schema_version": 1,
-            "answers": asdict(self.answers),
-            "facts": self.facts.to_dict(),
-            "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
-            "runs": list(self.runs),
-            "convention": dict(self.convention),
-            "choices": [asdict(each) for each in self.choices],
-            "avoided": [asdict(each) for each in self.avoided],
-            "cautions": [asdict(each) for each in self.cautions],
-            "sources": dict(self.sources),
-        }
-
-
 def advise(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    qrels: Any = None,  # noqa: ANN401 - a path, a frame, a dict of dicts
     runs: Any = (),  # noqa: ANN401 - a run, a list, or {name: run}
-    answers: Answers | None = None,
-    how: str | Convention = "trec",
     *,
+    task: str = "explore",
+    stage: str = "final",
+    page: int = PAGE,
+    depth: int = DEPTH,
+    margin: float = MARGIN,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    queries: int | None = None,
+    grades: int | None = None,
+    complete: float | None = None,
+    convention: str | Convention = "trec",
     overrides: Overrides | Sequence[str] = (),
     on_progress: Callable[[str], None] | None = None,
 ) -> Advice:
-    """Advise on metrics for a task, from judgments, runs and a few answers.
+    """Advise on metrics: what to decide by, to watch and to report, by your own data.
 
     Args:
-        qrels: judgments, as ``evaluate`` takes them; None where there are none yet.
-        runs: runs whose differences show what the queries can carry; the first is the baseline.
-        answers: the task and the stage, cutoffs, margin.
-        how: the convention.
-        overrides: axes that are chosen otherwise.
-        on_progress: told what is being done.
+        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``;
+            None where there are none yet.
+        runs: a run, a list of runs, or ``{name: run}``; their differences to the first show what
+            the queries can carry.
+        task: navigational, find-one, explore, recall or recommend.
+        stage: retrieval, reranking or final.
+        page: how many documents people see.
+        depth: how many candidates are handed on, or looked through.
+        margin: the loss that the gate shall allow.
+        alpha: the chance of a false pass.
+        power: the chance of a correct pass.
+        queries: without judgments, of how many queries they will be.
+        grades: without judgments, how many grades they will have; else 4.
+        complete: without judgments, the share of a page that they will cover.
+        convention: whose rules the numbers follow.
+        overrides: axes of the convention that are chosen otherwise.
+        on_progress: called with the name of each step.
 
     Raises:
         InputError: data that cannot be read, with file and line.
-        UsageError: an unknown task, stage or convention; nothing to go by.
+        UsageError: an unknown task, stage or convention.
+
+    >>> qrels = {f"q{i}": {"a": 3, "b": 1, "c": 0} for i in range(20)}
+    >>> advice = advise(qrels, task="find-one")
+    >>> [(each.metric, each.role) for each in advice.choices][:2]
+    [('RR@10', 'gate'), ('nDCG@10', 'watch')]
     """
     say = on_progress or (lambda _: None)
-    said = answers or Answers()
+    said = Answers(task, stage, page, depth, margin, alpha, power, queries, grades, complete)
     if qrels is None:
         return _advice(said, facts_supposed(said), None, ())
     if said.supposed:
@@ -140,7 +88,9 @@ def advise(
     judgments = read_qrels(qrels)
     say("looking at judgments")
     top = max(judgments.table["grade"].drop_nulls().to_list(), default=0.0)
-    scorer = Scorer.of(judgments, _every(said, top), how, overrides=overrides, depth=said.depth)
+    scorer = Scorer.of(
+        judgments, _every(said, top), convention, overrides=overrides, depth=said.depth
+    )
     sides, places = [], []
     for name, run in parts.named(runs):
         say(f"scoring {name or run if isinstance(run, str) else 'a run'}")
@@ -193,15 +143,15 @@ def choices(facts: Facts) -> list[Choice]:
     for rule in RULES:
         if rule.when(facts):
             metric = named(rule.metric, facts.page, facts.depth, facts.top)
-            told = Reason(rule.id, worded(rule.reason, facts), rule.source)
-            reasons.setdefault((metric, rule.role), []).append(told)
+            reason = Reason(rule.id, worded(rule.reason, facts), rule.source)
+            reasons.setdefault((metric, rule.role), []).append(reason)
     found: dict[str, str] = {}
     for metric, role in reasons:
         found[metric] = min(found.get(metric, role), role, key=roles.index)
     kept = [
         (metric, role)
         for metric, role in reasons
-        # what is only reported may be told not to decide by, too
+        # a metric that is only reported may also be one not to decide by
         if role == found[metric] or (role == "avoid" and found[metric] == "report")
     ]
     kept.sort(key=lambda pair: roles.index(pair[1]))
@@ -223,5 +173,5 @@ def _about_judgments(choice: Choice) -> bool:
 
 
 def _choice(metric: str, role: str, reasons: Sequence[Reason]) -> Choice:
-    told = passport(parse(metric).name)
-    return Choice(metric, role, tuple(reasons), told.sees, told.blind_to, None)
+    details = passport(parse(metric).name)
+    return Choice(metric, role, tuple(reasons), details.sees, details.blind_to, None)

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.advice.advise import advise, deepest
-from rankgate.advice.documents.advice import FORMS, render
-from rankgate.advice.documents.policy import policy
-from rankgate.advice.facts import DEPTH, MARGIN, PAGE, STAGES, TASKS, Answers
+from rankgate.advice.facts import DEPTH, MARGIN, PAGE, STAGES, TASKS
 from rankgate.console import options
 from rankgate.console.again import again
+from rankgate.console.output import print_result
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.console.terminal import styled, width
-from rankgate.evaluation.conventions import conventions
+from rankgate.console.terminal import width
 from rankgate.evaluation.scored_system import DEPTH as DEPTH_OF_HOLES
+from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
-    from rankgate.advice.advise import Advice
+    from rankgate.advice.advice import Advice
     from rankgate.scoring import Convention
 
 _POLICY = "rankgate.toml"
@@ -81,7 +80,7 @@ _POLICY = "rankgate.toml"
     help="Without judgments: the share of a page that they will cover.",
 )
 @options.convention
-@options.form(*FORMS)
+@options.form(*FORMS, "policy")
 @options.output
 def command(  # noqa: PLR0917 - click passes them by name
     qrels: str | None,
@@ -113,30 +112,35 @@ def command(  # noqa: PLR0917 - click passes them by name
     """  # noqa: D301 - click needs the character that \b makes
     places = (qrels, *runs) if qrels else ()
     refuse_clashes(places, output)
-    answers = Answers(task, stage, page, depth, margin, alpha, power, queries, grades, complete)
     with Progress(len(runs) + 1) as progress:
-        told = advise(qrels, list(runs), answers, convention, on_progress=progress)
+        advice = advise(
+            qrels, list(runs), task=task, stage=stage, page=page, depth=depth, margin=margin,
+            alpha=alpha, power=power, queries=queries, grades=grades, complete=complete,
+            convention=convention, on_progress=progress,
+        )  # fmt: skip
     if form == "policy":
-        known = [each.name for each in conventions()]
-        deliver(policy(told, known), output)
+        deliver(advice.policy, output)
         return
-    commands = _commands(told, places, click.get_current_context())
-    deliver(styled(render(told, form, width(output), commands), form, output), output)
+    if form == "json":
+        print_result(advice, form, output)
+        return
+    commands = _commands(advice, places, click.get_current_context())
+    print_result(advice, form, output, commands=commands, columns=width(output))
 
 
-def _commands(told: Advice, places: tuple[str, ...], context: click.Context) -> list[list[str]]:
+def _commands(advice: Advice, places: tuple[str, ...], context: click.Context) -> list[list[str]]:
     """What to run next, as it can be run; nothing without files to name."""
     if not places or "-" in places:
         return []
     rules = again(context, ("convention", "settings"))
-    chosen = [each.metric for each in told.choices if each.role in {"gate", "watch"}]
-    every = [each.metric for each in told.choices]
+    chosen = [each.metric for each in advice.choices if each.role in {"gate", "watch"}]
+    every = [each.metric for each in advice.choices]
     found = []
     if len(places) == 2:  # noqa: PLR2004 - judgments and one run
         found.append(["eval", *places, *_metrics(every), *rules])
     elif len(places) > 2:  # noqa: PLR2004 - as above
         pair = places[:3]
-        if told.facts.complete != 1 and told.answers.task != "recommend":
+        if advice.facts.complete != 1 and advice.answers.task != "recommend":
             deep = deepest(chosen)
             depth = ["--depth", str(deep)] if deep > DEPTH_OF_HOLES else []
             found.append(["holes", *pair, *_metrics(chosen), *depth, *rules])

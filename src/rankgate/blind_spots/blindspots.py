@@ -1,45 +1,30 @@
-"""What metrics cannot see: of an actual change, and of the changes that rankings undergo."""
+"""What metrics see of a change, and of the changes that rankings undergo: the result."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 import polars as pl
 
-from rankgate.blind_spots.perturbations import PERTURBATIONS
-from rankgate.data import read_run
-from rankgate.evaluation.evaluate import DEFAULT_METRICS
-from rankgate.evaluation.scored_system import Scorer
-from rankgate.metrics.names import parse
-from rankgate.scoring import score
-from rankgate.scoring.run_names import apart
-from rankgate.scoring.tops import tops
+from rankgate.present.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
-    from numpy.typing import NDArray
+PROFILE: dict[str, Any] = {
+    "change": pl.String, "about": pl.String, "metric": pl.String, "altered": pl.Int64,
+    "unmoved": pl.Float64, "delta": pl.Float64,
+}  # fmt: skip
 
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
-    from rankgate.scoring.overrides import Overrides
-
-    Floats = NDArray[np.float64]
-
-STANDARD = ("nDCG@10", "RR@10", "P@10", "R@100", "AP", "RBP(p=0.8)", "Success@1", "ERR@10")
-"""Metrics from which a set is suggested, beside those that were chosen."""
-
-_DEEP = 1000
-_CLOSE = 1e-12
-_SEES = 0.5  # of the lists that a change alters: a metric that moves for so many sees it
-_EXAMPLES = 5
+SEEN: dict[str, Any] = {
+    "metric": pl.String, "moved": pl.Int64, "blind": pl.Float64, "delta": pl.Float64,
+    "examples": pl.List(pl.String),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Blindness:
+class BlindSpots(Result):
     """What metrics see, and what they do not.
 
     Attributes:
@@ -47,7 +32,7 @@ class Blindness:
         candidate: the actual change; None where only the profile was asked for.
         convention: name, axes and hash.
         depth: how far lists were compared.
-        k: the cutoff that the changes go by.
+        k: the cutoff that the changes use.
         queries: of the baseline, with judgments.
         changed: queries whose first documents differ between baseline and candidate.
         seen: ``metric``, ``moved`` (of the changed queries), ``blind`` (the share that it did
@@ -59,6 +44,11 @@ class Blindness:
         suggested: the smallest set of metrics that sees what can be seen.
         unseen: changes that no metric tried sees.
     """
+
+    kind: ClassVar[str] = "blindspots"
+    document_from: ClassVar[str] = "rankgate.blind_spots.document:document"
+    charts: ClassVar[Mapping[str, str]] = {"blindspots": "rankgate.blind_spots.charts:draw"}
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"seen": SEEN, "profile": PROFILE}
 
     baseline: str
     candidate: str | None
@@ -72,223 +62,5 @@ class Blindness:
     suggested: tuple[str, ...]
     unseen: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "schema_version": 1,
-            "baseline": self.baseline,
-            "candidate": self.candidate,
-            "convention": dict(self.convention),
-            "depth": self.depth,
-            "k": self.k,
-            "queries": self.queries,
-            "changed": self.changed,
-            "seen": self.seen.to_dicts(),
-            "profile": self.profile.to_dicts(),
-            "suggested": list(self.suggested),
-            "unseen": list(self.unseen),
-        }
-
-
-def blindspots(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    baseline: Any,  # noqa: ANN401 - as above
-    candidate: Any = None,  # noqa: ANN401 - as above
-    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
-    how: str | Convention = "trec",
-    *,
-    overrides: Overrides | Sequence[str] = (),
-    extra: Sequence[Metric] = (),
-    depth: int = 10,
-    k: int = 10,
-    on_progress: Callable[[str], None] | None = None,
-) -> Blindness:
-    """Find what the chosen metrics do not see.
-
-    Args:
-        qrels: judgments, as ``evaluate`` takes them.
-        baseline: the run that is changed.
-        candidate: the run that it was changed to; without it only the profile is made.
-        metrics: names or metrics.
-        how: the convention.
-        overrides: axes that are chosen otherwise.
-        extra: metrics that can be named beside those of the house.
-        depth: how far the lists of both runs are compared.
-        k: the end of the page, which the changes of the profile go by.
-        on_progress: told what is being done.
-
-    Raises:
-        InputError: data that cannot be read, with file and line.
-        UsageError: an unknown metric or convention.
-    """
-    say = on_progress or (lambda _: None)
-    scorer = Scorer.of(qrels, metrics, how, overrides=overrides, extra=extra, depth=depth)
-    chosen = [label for label, _ in scorer.metrics]
-    others = [(name, parse(name)) for name in STANDARD if name not in chosen]
-    every = (*scorer.metrics, *others)
-    say("scoring the baseline")
-    lists = _lists(scorer, baseline)
-    before = _values(scorer, lists, every)
-    say("changing it")
-    profile = _profile(scorer, lists, before, every, k)
-    seen, changed, name = pl.DataFrame(schema=_SEEN), 0, None
-    moved: dict[str, set[str]] = {}
-    if candidate is not None:
-        say("scoring the candidate")
-        other = read_run(candidate)
-        name = other.name
-        after_lists = _lists(scorer, other)
-        after = _values(scorer, after_lists, every)
-        queries = _changed(lists, after_lists, depth)
-        changed = len(queries)
-        moved = {label: _moved(before, after, label, queries) for label, _ in every}
-        seen = _seen(chosen, before, after, queries, moved)
-    suggested, unseen = _suggested(profile, moved, [label for label, _ in every], chosen)
-    own = profile.filter(pl.col("metric").is_in(chosen))
-    first = read_run(baseline).name
-    if name is not None:
-        first, name = apart([first, name], [baseline, candidate])
-    return Blindness(
-        first, name, scorer.how.to_dict(), depth, k, len(before["query_id"]),
-        changed, seen, own, suggested, unseen,
-    )  # fmt: skip
-
-
-def _lists(scorer: Scorer, run: Any) -> pl.DataFrame:  # noqa: ANN401 - as above
-    """The rankings with what is known of each document; relevant is a grade above 0."""
-    found = tops(read_run(run), scorer.index, scorer.how, _DEEP)
-    relevant = (pl.col("grade") > 0).fill_null(value=False).alias("relevant")
-    return found.select("query_id", "rank", "doc_id", "grade", relevant)
-
-
-def _values(
-    scorer: Scorer, lists: pl.DataFrame, metrics: Sequence[tuple[str, Metric]]
-) -> dict[str, Any]:
-    """Each metric's value of each query, ``query_id`` beside them; undefined counts as 0."""
-    # a rank may be shared after a change: the order of the rows decides
-    ranked = lists.sort("query_id", "rank", maintain_order=True).select(
-        "query_id", "doc_id",
-        (-pl.int_range(pl.len()).over("query_id")).cast(pl.Float64).alias("score"),
-    )  # fmt: skip
-    if ranked.is_empty():
-        queries = scorer.index.query_ids.to_list()
-        return {"query_id": queries, **{label: np.zeros(len(queries)) for label, _ in metrics}}
-    told = score(scorer.index, read_run(ranked), metrics, scorer.how)
-    values = {label: np.nan_to_num(told.values[label]) for label, _ in metrics}
-    return {"query_id": told.query_ids.to_list(), **values}
-
-
-def _profile(
-    scorer: Scorer,
-    lists: pl.DataFrame,
-    before: dict[str, Any],
-    metrics: Sequence[tuple[str, Metric]],
-    k: int,
-) -> pl.DataFrame:
-    rows: list[dict[str, Any]] = []
-    for change in PERTURBATIONS:
-        changed = change.apply(lists, k)
-        altered = _altered(lists, changed, pl.col("grade").fill_null(0.0))
-        after = _values(scorer, changed, metrics)
-        place = np.array([query in altered for query in before["query_id"]])
-        for label, _ in metrics:
-            delta = (_like(after, label, before) - before[label])[place]
-            rows.append({
-                "change": change.name, "about": change.about, "metric": label,
-                "altered": len(delta),
-                "unmoved": float((np.abs(delta) <= _CLOSE).mean()) if len(delta) else None,
-                "delta": float(delta.mean()) if len(delta) else None,
-            })  # fmt: skip
-    return pl.DataFrame(rows, schema=_PROFILE)
-
-
-_PROFILE: dict[str, Any] = {
-    "change": pl.String, "about": pl.String, "metric": pl.String, "altered": pl.Int64,
-    "unmoved": pl.Float64, "delta": pl.Float64,
-}  # fmt: skip
-
-
-def _like(values: dict[str, Any], label: str, order: dict[str, Any]) -> Floats:
-    """Values in the order of others' queries; a query that vanished counts 0."""
-    if values["query_id"] == order["query_id"]:
-        return np.asarray(values[label], np.float64)
-    known = dict(zip(values["query_id"], values[label], strict=True))
-    return np.array([known.get(query, 0.0) for query in order["query_id"]])
-
-
-def _altered(lists: pl.DataFrame, changed: pl.DataFrame, what: pl.Expr) -> set[str]:
-    """The queries in which what stands at the ranks is not what it was."""
-
-    def ordered(table: pl.DataFrame) -> pl.DataFrame:
-        row = table.sort("query_id", "rank", maintain_order=True)
-        return row.group_by("query_id", maintain_order=True).agg(what.alias("what"))
-
-    both = ordered(lists).join(ordered(changed), on="query_id", how="left")
-    other = both["what_right"].is_null() | (both["what"] != both["what_right"])
-    return set(both.filter(other)["query_id"].to_list())
-
-
-def _changed(lists: pl.DataFrame, others: pl.DataFrame, depth: int) -> list[str]:
-    first = [table.filter(pl.col("rank") <= depth) for table in (lists, others)]
-    every = set(first[0]["query_id"].to_list()) | set(first[1]["query_id"].to_list())
-    same = every - _altered(first[0], first[1], pl.col("doc_id"))
-    known = set(first[0]["query_id"].to_list())
-    return sorted(query for query in every if query not in same or query not in known)
-
-
-def _moved(
-    before: dict[str, Any], after: dict[str, Any], label: str, queries: list[str]
-) -> set[str]:
-    delta = _like(after, label, before) - before[label]
-    some = {q for q, d in zip(before["query_id"], delta, strict=True) if abs(d) > _CLOSE}
-    return some & set(queries)
-
-
-def _seen(
-    chosen: list[str],
-    before: dict[str, Any],
-    after: dict[str, Any],
-    queries: list[str],
-    moved: dict[str, set[str]],
-) -> pl.DataFrame:
-    rows = []
-    for label in chosen:
-        missed = sorted(set(queries) - moved[label])
-        delta = _like(after, label, before) - before[label]
-        rows.append({
-            "metric": label, "moved": len(moved[label]),
-            "blind": len(missed) / len(queries) if queries else None,
-            "delta": float(delta.mean()) if len(delta) else None,
-            "examples": missed[:_EXAMPLES],
-        })  # fmt: skip
-    return pl.DataFrame(rows, schema=_SEEN)
-
-
-_SEEN: dict[str, Any] = {
-    "metric": pl.String, "moved": pl.Int64, "blind": pl.Float64, "delta": pl.Float64,
-    "examples": pl.List(pl.String),
-}  # fmt: skip
-
-
-def _suggested(
-    profile: pl.DataFrame, moved: Mapping[str, set[str]], labels: list[str], chosen: list[str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The smallest set of metrics that sees every change that one of them sees.
-
-    Among sets of one size, that with most of the chosen metrics, then the first.
-    """
-    sees: dict[str, set[str]] = {label: set(moved.get(label, ())) for label in labels}
-    for row in profile.iter_rows(named=True):
-        if row["altered"] and row["unmoved"] < _SEES:
-            sees[row["metric"]].add(f"\x1f{row['change']}")
-    wanted = set().union(*sees.values())
-    tried = {f"\x1f{name}" for name in profile.filter(pl.col("altered") > 0)["change"].unique()}
-    unseen = tuple(sorted(name[1:] for name in tried - wanted))
-    for size in range(1, len(labels) + 1):
-        sets = [
-            some for some in combinations(labels, size)
-            if wanted <= set().union(*(sees[label] for label in some))
-        ]  # fmt: skip
-        if sets:
-            return max(sets, key=lambda some: len({*some} & {*chosen})), unseen
-    return (), unseen
+    def _table(self) -> pl.DataFrame:
+        return self.profile

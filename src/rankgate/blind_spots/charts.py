@@ -10,27 +10,27 @@ from rankgate.present.charts.style import SHARES
 from rankgate.present.charts.words import queries, short
 
 if TYPE_CHECKING:
-    from rankgate.blind_spots.blindspots import Blindness
+    from rankgate.blind_spots.blindspots import BlindSpots
 
 
-def draw(told: Blindness) -> Picture:
+def draw(result: BlindSpots) -> Picture:
     """A heat map of the profile."""
     rows: list[dict[str, Any]] = [
         {"row": row["change"], "column": row["metric"], "value": row["unmoved"],
          "altered": row["altered"]}
-        for row in told.profile.iter_rows(named=True)
+        for row in result.profile.iter_rows(named=True)
     ]  # fmt: skip
     about = (
-        f"Each row is a change to the lists of {short(told.baseline)}; a cell has the share of the "
-        "lists that it alters for which the metric does not move. Deep blue: blind; "
+        f"Each row is a change to the lists of {short(result.baseline)}; a cell has the share of "
+        "the lists that it alters for which the metric does not move. Deep blue: blind; "
         "empty: no list could be altered."
     )
     return Picture(
         "blindspots",
-        f"What the metrics do not see (first {told.k} documents)",
+        f"What the metrics do not see (first {result.k} documents)",
         about,
-        queries(told.queries),
-        told.convention,
+        queries(result.queries),
+        result.convention,
         tuple(rows),
         heat(rows, (0, 1), SHARES, form="%"),
     )

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankgate.blind_spots.blindspots import blindspots
-from rankgate.blind_spots.document import FORMS, render
+from rankgate.blind_spots.verb import blindspots
 from rankgate.console import options
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.output import print_result
+from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.console.terminal import styled, width
 from rankgate.metrics.plugins import from_file
+from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
     from rankgate.scoring import Convention
@@ -34,11 +34,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--page",
-    "k",
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="The end of the page, which the changes of the profile go by.",
+    help="The last rank of the page, which the changes of the profile use.",
 )
 @options.form(*FORMS)
 @options.output
@@ -50,14 +49,14 @@ def command(  # noqa: PLR0917 - click passes them by name
     metrics_from: str | None,
     convention: Convention,
     depth: int,
-    k: int,
+    page: int,
     form: str,
     output: str | None,
 ) -> None:
-    """Tell what the metrics do not see of the change from BASELINE to CANDIDATE.
+    """Find what the metrics do not see of the change from BASELINE to CANDIDATE.
 
-    Without CANDIDATE only the profile is made: what the metrics would see if BASELINE changed in
-    the ways that rankings change.
+    Without CANDIDATE only the profile is made: what the metrics would see of typical changes
+    to BASELINE.
 
     \b
     rankgate blindspots qrels.txt old.run new.run -m RR -m nDCG@10
@@ -66,8 +65,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     runs = (baseline, candidate) if candidate else (baseline,)
     refuse_clashes((qrels, *runs), output)
     with Progress(3) as progress:
-        told = blindspots(
-            qrels, baseline, candidate, metrics, convention, depth=depth, k=k,
+        result = blindspots(
+            qrels, baseline, candidate, metrics, convention, depth=depth, page=page,
             extra=from_file(metrics_from), on_progress=progress,
         )  # fmt: skip
-    deliver(styled(render(told, form, width(output)), form, output), output)
+    print_result(result, form, output)

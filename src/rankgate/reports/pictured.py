@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rankgate.blind_spots.blindspots import blindspots
+from rankgate.blind_spots.verb import blindspots
 from rankgate.comparison.compare import Comparisons, Rules, compare
 from rankgate.comparison.planned import Planned, planned
 from rankgate.errors import UsageError
@@ -24,7 +24,7 @@ from rankgate.unjudged.holes import Hidden, holes
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rankgate.blind_spots.blindspots import Blindness
+    from rankgate.blind_spots.blindspots import BlindSpots
     from rankgate.data.comparison import Comparison
     from rankgate.evaluation.evaluation import Evaluation
     from rankgate.explanation.explanation import Explanation
@@ -170,10 +170,10 @@ def _reconciliation(asked: Asked) -> Reconciliation:
     return reconcile(asked.qrels, asked.only, asked.one)
 
 
-def _blindness(asked: Asked) -> Blindness:
+def _blindness(asked: Asked) -> BlindSpots:
     return blindspots(
         asked.qrels, asked.only, None, asked.metrics or DEFAULT_METRICS, asked.how,
-        extra=asked.extra, k=asked.depth or 10, on_progress=asked.on_progress,
+        extra=asked.extra, page=asked.depth or 10, on_progress=asked.on_progress,
     )  # fmt: skip
 
 

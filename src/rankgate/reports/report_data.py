@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankgate.blind_spots.blindspots import blindspots
+from rankgate.blind_spots.verb import blindspots
 from rankgate.comparison import compared as parts
 from rankgate.comparison.compare import Comparisons, Rules, compare
 from rankgate.data import read_qrels, read_run
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from rankgate.blind_spots.blindspots import Blindness
+    from rankgate.blind_spots.blindspots import BlindSpots
     from rankgate.gating.policy import Policy
     from rankgate.gating.verdict import Verdict
     from rankgate.metrics.declare import Metric
@@ -49,7 +49,7 @@ class Dossier:
 
     comparisons: Comparisons
     verdict: Verdict | None
-    blindness: tuple[Blindness, ...]
+    blindness: tuple[BlindSpots, ...]
     hidden: tuple[Hidden, ...]
     queries: Mapping[str, str]
     documents: pl.DataFrame
@@ -107,7 +107,7 @@ def dossier(
     if demanded is not None:
         say("deciding")
         verdict = gate(qrels, baseline, runs[0], demanded, record=False, extra=extra)
-    blind: list[Blindness] = []
+    blind: list[BlindSpots] = []
     hidden: list[Hidden] = []
     for run in runs if len(runs) <= FEW else ():
         say("looking for what is not seen")

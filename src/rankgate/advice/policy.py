@@ -1,4 +1,4 @@
-"""Advice as a policy: TOML that ``rankgate gate`` takes, with the reasons beside each rule."""
+"""Advice as a policy: TOML that ``rankgate gate`` takes, with the reasons above each rule."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
+from rankgate.evaluation.conventions import conventions
 from rankgate.present.figures import whole
 from rankgate.present.grid import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rankgate.advice.advise import Advice, Choice
+    from rankgate.advice.advice import Advice, Choice
 
 _COMPLETE = 0.8
 _RISE = 1.2
@@ -21,50 +20,45 @@ _WIDTH = 96
 _TIERS = {"gate": "block", "watch": "warn"}
 
 
-def policy(told: Advice, conventions: Iterable[str]) -> str:
-    """The advice as a policy file.
-
-    Args:
-        told: the advice.
-        conventions: the names that a policy may say; another is left to be filled in.
-    """
-    said, facts = told.answers, told.facts
+def policy(advice: Advice) -> str:
+    """The advice as a policy file; a convention of the user's own is left to be filled in."""
+    said, facts = advice.answers, advice.facts
     about = (
         f"Advised for task {said.task}, stage {said.stage}, {said.page} documents a page and "
-        f"{said.depth} candidates, by {_judgments(told)} ({facts.queries} queries) and "
-        f"{_runs(told)}."
+        f"{said.depth} candidates, by {_judgments(advice)} ({facts.queries} queries) and "
+        f"{_runs(advice)}."
     )
-    rules = [_rule(each, told) for each in told.choices if each.role in _TIERS]
-    return "\n".join([_comment(about), *_settings(told, frozenset(conventions)), *rules,
-                      *_beside(told)])  # fmt: skip
+    rules = [_rule(each, advice) for each in advice.choices if each.role in _TIERS]
+    known = frozenset(each.name for each in conventions())
+    return "\n".join([_comment(about), *_settings(advice, known), *rules, *_further(advice)])
 
 
-def _settings(told: Advice, conventions: frozenset[str]) -> list[str]:
-    said, name = told.answers, str(told.convention.get("name", "trec"))
+def _settings(advice: Advice, known: frozenset[str]) -> list[str]:
+    said, name = advice.answers, str(advice.convention.get("name", "trec"))
     lines = ["", "[gate]"]
-    if name in conventions:
+    if name in known:
         lines.append(f"convention = {json.dumps(name)}")
     else:
         lines.append(
             _comment(f"numbers here follow {printable(name)}; name its file: convention = …")
         )
-    reported = [each.metric for each in told.of("report")]
-    lines.append(f"metrics = {json.dumps(reported)}  # reported beside those that rules name")
+    reported = [each.metric for each in advice.of("report")]
+    lines.append(f"metrics = {json.dumps(reported)}  # reported in addition to those of the rules")
     lines += [f"alpha = {said.alpha!r}", f"power = {said.power!r}"]
     lines.append(f"depth = {max(said.page, 10)}")
     return lines
 
 
-def _rule(choice: Choice, told: Advice) -> str:
-    said = told.answers
-    lines = ["", *(_comment(f"{r.words} ({told.sources[r.source]})") for r in choice.reasons)]
+def _rule(choice: Choice, advice: Advice) -> str:
+    said = advice.answers
+    lines = ["", *(_comment(f"{r.words} ({advice.sources[r.source]})") for r in choice.reasons)]
     lines.append(_comment(f"blind to {choice.blind_to}"))
     carried = choice.carrying
     if carried and carried.needed is not None and carried.margin is not None:
         enough = "enough" if carried.carries else f"too few: they carry {carried.margin:.3f}"
         lines.append(
             _comment(
-                f"this margin takes {whole(carried.needed)} queries, by the runs at hand; "
+                f"this margin takes {whole(carried.needed)} queries, by these runs; "
                 f"{carried.n} are {enough}"
             )
         )
@@ -79,18 +73,18 @@ def _rule(choice: Choice, told: Advice) -> str:
     return "\n".join(lines)
 
 
-def _beside(told: Advice) -> list[str]:
+def _further(advice: Advice) -> list[str]:
     """Rules that any gate wants: holes, blindness, dead ends, latency."""
-    page = told.answers.page
+    page = advice.answers.page
     rules = [
         ("sees-the-change", "unseen", "", "what no metric of this gate sees"),
         ("no-dead-ends", "states", 'state = "zero"\nmore = 0.0\n',
          "queries that return nothing, beyond the baseline's"),
     ]  # fmt: skip
-    if told.answers.task != "recommend":  # a log judges what was shown, and no page is covered
+    if advice.answers.task != "recommend":  # a log judges what was shown, and no page is covered
         rules.insert(1, ("judged", "judged", f"at_least = {_COMPLETE}\nk = {page}\n",
                          "unjudged documents count as worthless"))  # fmt: skip
-    if told.facts.latency and told.answers.stage == "final":
+    if advice.facts.latency and advice.answers.stage == "final":
         rules.append(("latency", "latency", f"max_ratio = {_RISE}\n",
                       "relevance and latency decide together"))  # fmt: skip
     return [
@@ -99,12 +93,12 @@ def _beside(told: Advice) -> list[str]:
     ] + [""]
 
 
-def _judgments(told: Advice) -> str:
-    return f"judgments {printable(told.qrels)}" if told.qrels else "judgments still to be made"
+def _judgments(advice: Advice) -> str:
+    return f"judgments {printable(advice.qrels)}" if advice.qrels else "judgments still to be made"
 
 
-def _runs(told: Advice) -> str:
-    names = ", ".join(map(printable, told.runs))
+def _runs(advice: Advice) -> str:
+    names = ", ".join(map(printable, advice.runs))
     return f"runs {names}" if names else "no runs"
 
 

@@ -1,0 +1,132 @@
+"""Metrics for a task, with reasons: the result of the verb ``advise``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from rankgate.advice.carried_metrics import Carrying
+from rankgate.advice.facts import Answers, Facts
+from rankgate.present.resolve import resolved
+from rankgate.present.result import Notice, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a metric has its role: a rule, its words, and the key of its source."""
+
+    rule: str
+    words: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A metric and what it is for.
+
+    Attributes:
+        metric: its name.
+        role: ``gate``, ``watch``, ``report`` or ``avoid``.
+        reasons: the rules that say so.
+        sees: what can change its value.
+        blind_to: what cannot.
+        carrying: what the given runs let these queries show; None without runs, for what is to
+            be avoided, and for Judged.
+    """
+
+    metric: str
+    role: str
+    reasons: tuple[Reason, ...]
+    sees: str
+    blind_to: str
+    carrying: Carrying | None
+
+
+@dataclass(frozen=True)
+class Advice(Result):
+    """Metrics for a task, with reasons.
+
+    Attributes:
+        answers: what the user said.
+        facts: what judgments and runs show.
+        qrels, qrels_sha256: the judgments; empty where there are none yet.
+        runs: names.
+        convention: name, axes and hash; empty as well.
+        choices: metrics to gate on, to watch and to report, in this order.
+        avoided: metrics not to decide by.
+        cautions: what no choice of metrics repairs.
+        sources: the cited ones, by key.
+    """
+
+    kind: ClassVar[str] = "advice"
+    document_from: ClassVar[str] = "rankgate.advice.document:document"
+
+    answers: Answers
+    facts: Facts
+    qrels: str
+    qrels_sha256: str
+    runs: tuple[str, ...]
+    convention: Mapping[str, Any]
+    choices: tuple[Choice, ...]
+    avoided: tuple[Choice, ...]
+    cautions: tuple[Reason, ...]
+    sources: Mapping[str, str]
+
+    def of(self, role: str) -> tuple[Choice, ...]:
+        """The choices of one role."""
+        return tuple(each for each in self.choices if each.role == role)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            **self.head(),
+            "answers": asdict(self.answers),
+            "facts": self.facts.to_dict(),
+            "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
+            "runs": list(self.runs),
+            "convention": dict(self.convention),
+            "choices": [asdict(each) for each in self.choices],
+            "avoided": [asdict(each) for each in self.avoided],
+            "cautions": [asdict(each) for each in self.cautions],
+            "sources": dict(self.sources),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From ``to_dict``."""
+        facts = {name: each for name, each in values["facts"].items() if name != "complete"}
+        facts |= {"grades": tuple(facts["grades"]), "judged": tuple(facts["judged"].items())}
+        return cls(
+            answers=Answers(**values["answers"]),
+            facts=Facts(**facts),
+            qrels=values["qrels"]["name"],
+            qrels_sha256=values["qrels"]["sha256"],
+            runs=tuple(values["runs"]),
+            convention=values["convention"],
+            choices=tuple(map(_choice, values["choices"])),
+            avoided=tuple(map(_choice, values["avoided"])),
+            cautions=tuple(Reason(**each) for each in values["cautions"]),
+            sources=values["sources"],
+        )
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """The cautions."""
+        return tuple(Notice(each.rule, each.words) for each in self.cautions)
+
+    @property
+    def policy(self) -> str:
+        """The advice as TOML, a policy that ``rankgate.gate`` takes once it is in a file."""
+        made: str = resolved("rankgate.advice.policy:policy")(self)
+        return made
+
+
+def _choice(values: Mapping[str, Any]) -> Choice:
+    found = values["carrying"]
+    if found is not None:
+        found = Carrying(**{**found, "means": tuple(map(tuple, found["means"]))})
+    reasons = tuple(Reason(**each) for each in values["reasons"])
+    return Choice(**{**values, "reasons": reasons, "carrying": found})

@@ -1,1 +1,0 @@
-"""The results of advice as tables and words."""
