@@ -11,12 +11,12 @@ import csv
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgate.gating.bounds import held
-from rankgate.gating.declare import Evidence
+from rankgate.gating.evidence import Terms
 from rankgate.stats.interval import guarded_interval
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def _verdicts(values: Floats) -> NDArray[np.str_]:
     told = guarded_interval(values, 1 - 2 * ALPHA)
     words = np.where(told.low > -MARGIN, "pass", np.where(told.high < -MARGIN, "fail",
                                                           "inconclusive"))  # fmt: skip
-    evidence = Evidence(cast("Any", None), alpha=ALPHA)
-    own = [held(column, -MARGIN, evidence).status for column in values[:, :CHECKED].T]
+    terms = Terms(alpha=ALPHA)
+    own = [held(column, -MARGIN, terms).status for column in values[:, :CHECKED].T]
     if own != list(words[:CHECKED]):
         raise RuntimeError("the fast path of the study does not decide as the gate does.")
     return np.asarray(words)

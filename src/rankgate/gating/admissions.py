@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from rankgate.data.text.json_text import parsed
 from rankgate.errors import InputError
-from rankgate.gating.declare import Admission
+from rankgate.gating.evidence import Admission
+from rankgate.gating.rules import RULES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +21,7 @@ def admissions(policy: Policy) -> dict[str, Admission]:
     Raises:
         InputError: the file cannot be read, or is no admission.
     """
-    files = [rule["file"] for rule in policy.rules if rule.kind == "admitted"]
+    files = [rule["file"] for rule in policy.rules if "admission" in RULES[rule.kind].needs]
     return {file: _read(policy.folder / file) for file in files}
 
 

@@ -15,7 +15,8 @@ from rankgate.stats.power import detectable, needed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.gating.declare import Evidence, Status
+    from rankgate.gating.evidence import Terms
+    from rankgate.gating.rule import Status
     from rankgate.stats.interval import Intervals
 
 SLACK = 1e-9
@@ -54,7 +55,7 @@ class Held:
         return replace(self, mean=mean, low=low, high=high)
 
 
-def held(values: NDArray[np.float64] | Drawn, bound: float, evidence: Evidence) -> Held:
+def held(values: NDArray[np.float64] | Drawn, bound: float, terms: Terms) -> Held:
     """Hold the mean of a sample, or a number about all lists together, against a bound.
 
     A pass falsely said has at most the chance alpha, as every rule that blocks must pass
@@ -62,7 +63,7 @@ def held(values: NDArray[np.float64] | Drawn, bound: float, evidence: Evidence) 
     in all, as each takes its share (Bonferroni).
     """
     if isinstance(values, Drawn):
-        return _drawn(values, bound, evidence)
+        return _drawn(values, bound, terms)
     n = len(values)
     if n < LEAST:
         some = "1 query has" if n == 1 else f"{n} queries have"
@@ -70,11 +71,11 @@ def held(values: NDArray[np.float64] | Drawn, bound: float, evidence: Evidence) 
         mean = float(values.mean()) if n else None
         return Held("inconclusive", n, mean, None, None, None, None, why)
     mean, spread = float(values.mean()), float(np.ptp(values))
-    low = float(_interval(values, 1 - 2 * evidence.alpha, evidence).low[0])
-    high = float(_interval(values, 1 - 2 * evidence.alpha / evidence.tests, evidence).high[0])
+    low = float(_interval(values, 1 - 2 * terms.alpha, terms).low[0])
+    high = float(_interval(values, 1 - 2 * terms.alpha / terms.tests, terms).high[0])
     sd = float(values.std(ddof=1)) if spread else 0.0
-    mde = float(detectable(sd, n, evidence.alpha, evidence.power, sides=1))
-    more = _more(mean - bound, sd, n, evidence)
+    mde = float(detectable(sd, n, terms.alpha, terms.power, sides=1))
+    more = _more(mean - bound, sd, n, terms)
     if n < FEW and abs(skewness(values)[0]) > SKEWED:
         why = f"{n} queries with skewed differences decide nothing: intervals cover too rarely"
         return Held("inconclusive", n, mean, low, high, mde, more, why)
@@ -82,7 +83,7 @@ def held(values: NDArray[np.float64] | Drawn, bound: float, evidence: Evidence) 
     return Held(status, n, mean, low, high, mde, more)
 
 
-def _drawn(told: Drawn, bound: float, evidence: Evidence) -> Held:
+def _drawn(told: Drawn, bound: float, terms: Terms) -> Held:
     """The same for a number about all lists together."""
     n, error = told.users, told.redrawn.error
     if n < LEAST or np.isnan(error) or np.isnan(told.value):
@@ -90,8 +91,8 @@ def _drawn(told: Drawn, bound: float, evidence: Evidence) -> Held:
         why = few if n < LEAST else "some of the users alone give no number"
         mean = None if np.isnan(told.value) else told.value
         return Held("inconclusive", n, mean, None, None, None, None, why)
-    low, high = _outer(told, evidence.alpha)[0], _outer(told, evidence.alpha / evidence.tests)[1]
-    mde = float(detectable(error * n**0.5, n, evidence.alpha, evidence.power, sides=1))
+    low, high = _outer(told, terms.alpha)[0], _outer(told, terms.alpha / terms.tests)[1]
+    mde = float(detectable(error * n**0.5, n, terms.alpha, terms.power, sides=1))
     status: Status = "pass" if low > bound else "fail" if high < bound else "inconclusive"
     return Held(status, n, told.value, low, high, mde, None)
 
@@ -103,16 +104,16 @@ def _outer(told: Drawn, alpha: float) -> tuple[float, float]:
     return min(low, told.value - reach), max(high, told.value + reach)
 
 
-def _interval(values: NDArray[np.float64], level: float, evidence: Evidence) -> Intervals:
-    if evidence.interval == "t":
+def _interval(values: NDArray[np.float64], level: float, terms: Terms) -> Intervals:
+    if terms.interval == "t":
         return guarded_interval(values, level)
-    method: Literal["bca", "percentile"] = "bca" if evidence.interval == "bca" else "percentile"
-    return bootstrap_interval(values, level, method, seed=evidence.comparison.seed)
+    method: Literal["bca", "percentile"] = "bca" if terms.interval == "bca" else "percentile"
+    return bootstrap_interval(values, level, method, seed=terms.seed)
 
 
-def _more(distance: float, sd: float, n: int, evidence: Evidence) -> int | None:
+def _more(distance: float, sd: float, n: int, terms: Terms) -> int | None:
     """Queries beside those at hand, if the mean stays where it is."""
     if not distance or not sd:
         return None
-    whole = needed(distance, sd, evidence.alpha, evidence.power, sides=1)
+    whole = needed(distance, sd, terms.alpha, terms.power, sides=1)
     return max(1, int(np.ceil(whole)) - n) if np.isfinite(whole) else None

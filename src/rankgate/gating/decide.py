@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from math import pi
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from rankgate.errors import UsageError
-from rankgate.gating.declare import Evidence, Outcome
+from rankgate.gating.evidence import Evidence, Inputs, Terms
+from rankgate.gating.rule import Outcome
 from rankgate.gating.rules import RULES
 from rankgate.gating.verdict import Ended, Verdict
-from rankgate.gating.whole import Drawn, Whole
+from rankgate.gating.whole import Drawn
 from rankgate.stats.interval import SKEWED, skewness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import polars as pl
-
     from rankgate.data.comparison import Comparison
-    from rankgate.gating.declare import Admission, Counted, Drift, Hole, Status
+    from rankgate.gating.evidence import Drift
     from rankgate.gating.policy import Policy
+    from rankgate.gating.rule import Status
 
 MANY_LOOKS = 20
 """Looks at one pinned set of queries after which a reader is warned."""
@@ -28,16 +28,10 @@ MANY_LOOKS = 20
 def decide(
     comparison: Comparison,
     policy: Policy,
+    inputs: Inputs | None = None,
     *,
-    holes: Mapping[str, Hole] | None = None,
-    noise: Mapping[str, float] | None = None,
     looks: int = 0,
     today: str = "",
-    drift: Drift | None = None,
-    admissions: Mapping[str, Admission] | None = None,
-    wholes: Mapping[tuple[str, str | None], Whole] | None = None,
-    aside: pl.DataFrame | None = None,
-    slices: Mapping[str, Counted] | None = None,
 ) -> Verdict:
     """How every rule ends, and what that makes of the whole.
 
@@ -48,16 +42,10 @@ def decide(
     Args:
         comparison: the candidate against the baseline.
         policy: what is demanded.
-        holes: by metric, what unjudged documents could hide.
-        noise: by metric, the difference that the system shows against itself.
+        inputs: what rules look at in addition.
         looks: how often these queries were looked at, this time included; 0 where they are not
             pinned.
         today: the day, for exceptions that expire.
-        drift: what changed since the baseline was saved; None where it was not saved.
-        admissions: by file, how the judges ended that it tells of.
-        wholes: by metric and slice, the numbers about all lists together.
-        aside: the candidate's lists for queries that rules name and nobody judged.
-        slices: by slice, states and latencies of its queries, where a rule counts them.
 
     Raises:
         UsageError: a margin below the noise floor; a slice that no query has; a rule about single
@@ -68,11 +56,11 @@ def decide(
     inferring = [
         rule for rule in policy.rules if rule.tier == "block" and RULES[rule.kind].statistical
     ]
-    evidence = Evidence(
-        comparison, alpha, max(1, len(inferring)), policy["power"], policy["interval"],
-        noise or {}, holes or {}, policy["flip"], today, drift,
-        admissions or {}, wholes or {}, aside, slices or {},
+    terms = Terms(
+        alpha, max(1, len(inferring)), policy["power"], policy["interval"], policy["flip"],
+        comparison.seed, today,
     )  # fmt: skip
+    evidence = Evidence(comparison, terms, inputs or Inputs())
     _refuse(policy, evidence)
     ended = tuple(Ended(rule, RULES[rule.kind].decide(rule, evidence)) for rule in policy.rules)
     notes = (*_notes(policy, evidence, looks), *comparison.warnings)
@@ -112,14 +100,17 @@ def _refuse(policy: Policy, evidence: Evidence) -> None:
                 "tags in the policy or with --tags.",
                 code="unknown-tag",
             )
-        if rule.kind == "per_query" and (rule["metric"], rule.slice) in evidence.wholes:
+        kind = RULES[rule.kind]
+        if kind.limits == "drop" and (rule["metric"], rule.slice) in evidence.inputs.wholes:
             raise UsageError(
                 f"rule {rule.id}: {rule['metric']} is one number for all lists, no query has one; "
                 "say noninferiority, improvement or floor.",
                 code="unsupported-rule",
             )
-        floor = evidence.noise.get(rule.get("metric") or "")
-        margin = rule.get("margin")
+        if kind.limits != "loss":
+            continue
+        floor = evidence.inputs.noise.get(rule["metric"])
+        margin = rule[kind.difference]
         if floor is not None and margin is not None and margin < floor:
             raise UsageError(
                 f"rule {rule.id}: the margin {margin:g} is below the noise floor {floor:.4f} that "
@@ -129,7 +120,7 @@ def _refuse(policy: Policy, evidence: Evidence) -> None:
 
 
 def _notes(policy: Policy, evidence: Evidence, looks: int) -> list[str]:
-    share = evidence.alpha
+    share = evidence.terms.alpha
     told = [*_control(policy, evidence), *_skewed(policy, evidence)]
     if looks and policy["looks"] == "correct":
         told.append(f"look {looks} at these queries: alpha is {share:.2g} instead of "
@@ -146,7 +137,7 @@ def _control(policy: Policy, evidence: Evidence) -> list[str]:
     """What is promised of errors, and what stands in brackets; nothing where no rule infers."""
     if not any(RULES[rule.kind].statistical for rule in policy.rules):
         return []
-    share, tests = evidence.alpha, evidence.tests
+    share, tests = evidence.terms.alpha, evidence.terms.tests
     most = f"{100 * share:.2g}%"
     together = f" over the {tests} blocking rules that infer" if tests > 1 else ""
     errors = (
@@ -191,11 +182,10 @@ def stale(  # noqa: PLR0917 - a verdict of so much
 
     A drift rule of the policy ends as it demands; every other rule is inconclusive.
     """
-    evidence = Evidence(cast("Comparison", None), drift=drift)
     open_ = Outcome("inconclusive", reason, after)
-    ended = tuple(
-        Ended(rule, RULES[rule.kind].decide(rule, evidence) if rule.kind == "drift" else open_)
-        for rule in policy.rules
-    )
-    return Verdict(verdict(ended), ended, None, hashes, {}, policy.source,
+    ended = []
+    for rule in policy.rules:
+        settle = RULES[rule.kind].without_comparison
+        ended.append(Ended(rule, settle(rule, drift) if settle else open_))
+    return Verdict(verdict(tuple(ended)), tuple(ended), None, hashes, {}, policy.source,
                    exit=policy["inconclusive"], names=names)  # fmt: skip

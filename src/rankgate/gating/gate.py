@@ -22,11 +22,12 @@ from rankgate.evaluation.scored_system import Scorer
 from rankgate.gating import baselines
 from rankgate.gating.admissions import admissions
 from rankgate.gating.decide import decide, stale
-from rankgate.gating.declare import Counted, Drift
+from rankgate.gating.evidence import Counted, Drift, Inputs
 from rankgate.gating.impossible import refuse_impossible
 from rankgate.gating.list_rules import Beyond, apart, deepest, with_wholes
 from rankgate.gating.looks import place
 from rankgate.gating.policy import default, found, read
+from rankgate.gating.rules import RULES
 from rankgate.recommenders.scorecard_slices import ACTIVITY, active
 from rankgate.scoring.ranked import ranked_of
 from rankgate.scoring.run_names import sides_apart
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
     from rankgate.data import Run
     from rankgate.data.comparison import Side
     from rankgate.gating.baselines import Saved
-    from rankgate.gating.declare import Hole
     from rankgate.gating.policy import Policy
     from rankgate.gating.verdict import Verdict
     from rankgate.metrics.declare import Metric
+    from rankgate.unjudged.hole import Hole
 
 
 def gate(
@@ -112,18 +113,18 @@ def gate(
                        Rules(way, unequal=rules["unequal"], slices=()))  # fmt: skip
     wholes = beyond.wholes(told, rules, rules.lists["resamples"])
     looks = place(saved.looks, other.sha256, other.qrels_sha256) if saved else 0
-    verdict = decide(
-        with_wholes(told, wholes, beyond.warnings), rules,
-        holes=_holes(scorer, base, other, rules),
+    inputs = Inputs(
         noise=_noise(saved, [base, *again], rankings) | beyond.noise(len(again)),
-        wholes=wholes,
-        aside=_aside(rules, scorer, run),
-        slices=_slices(rules, base, other),
-        looks=looks,
-        today=today or datetime.now(UTC).strftime("%Y-%m-%d"),
+        holes=_holes(scorer, base, other, rules),
         drift=_drift(base, other) if saved else None,
         admissions=admissions(rules),
-    )  # fmt: skip
+        wholes=wholes,
+        unjudged_lists=_unjudged_lists(rules, scorer, run),
+        slices=_slices(rules, base, other),
+    )
+    today = today or datetime.now(UTC).strftime("%Y-%m-%d")
+    told = with_wholes(told, wholes, beyond.warnings)
+    verdict = decide(told, rules, inputs, looks=looks, today=today)
     return _logged(verdict, saved, other, record=record) if saved else verdict
 
 
@@ -238,7 +239,7 @@ def _noise(saved: Saved | None, sides: Sequence[Side], metrics: Sequence[str]) -
     return floor
 
 
-def _aside(rules: Policy, scorer: Scorer, run: Run) -> pl.DataFrame | None:
+def _unjudged_lists(rules: Policy, scorer: Scorer, run: Run) -> pl.DataFrame | None:
     """The run's lists for queries that rules name and nobody judged."""
     named = {str(rule["query"]) for rule in rules.rules if rule.get("query")}
     left = sorted(named - set(scorer.index.query_ids))
@@ -247,7 +248,7 @@ def _aside(rules: Policy, scorer: Scorer, run: Run) -> pl.DataFrame | None:
 
 def _slices(rules: Policy, base: Side, other: Side) -> dict[str, Counted]:
     """States and latencies of the slices that rules count them of."""
-    named = {rule.slice for rule in rules.rules if rule.kind in {"states", "latency"}}
+    named = {rule.slice for rule in rules.rules if "counts" in RULES[rule.kind].needs}
     told = {}
     for slice_ in sorted(named - {None}, key=str):
         sides = of_slice(base, other, str(slice_))
@@ -259,8 +260,8 @@ def _holes(scorer: Scorer, base: Side, other: Side, rules: Policy) -> dict[str, 
     if rules["holes"] == "ignore":
         return {}
     margins = {
-        rule["metric"]: rule["margin"] or 0.0
+        rule["metric"]: rule[kind.difference] or 0.0
         for rule in rules.rules
-        if rule.kind == "noninferiority"
+        if (kind := RULES[rule.kind]).limits == "loss"
     }
     return holes_of(scorer, base, other, margins, seed=rules["seed"])

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.errors import UsageError
+from rankgate.gating.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rankgate.gating.declare import Rule
+    from rankgate.gating.rule import Rule
     from rankgate.metrics.declare import Metric
-
-_DIFFERENCES = {"noninferiority": "margin", "improvement": "by", "per_query": "max_drop"}
-"""Of each kind of rule the parameter that a difference is held against."""
 
 
 def refuse_impossible(rules: Iterable[Rule], metrics: Iterable[tuple[str, Metric]]) -> None:
@@ -28,18 +26,17 @@ def refuse_impossible(rules: Iterable[Rule], metrics: Iterable[tuple[str, Metric
         if high is None:
             continue
         reach = f"{rule['metric']} lies between {low:g} and {high:g}"
-        name = _DIFFERENCES.get(rule.kind, "")
+        kind = RULES[rule.kind]
+        name = kind.difference
         if name and (rule.get(name) or 0.0) >= high - low:
             raise UsageError(
                 f"rule {rule.id}: {name} = {rule[name]:g} is impossible; {reach}, and no "
                 "difference is larger.",
                 code="impossible-bound",
             )
-        if rule.kind == "floor":
-            for name in ("at_least", "at_most"):
-                bound = rule.get(name)
-                if bound is not None and not low <= bound <= high:
-                    raise UsageError(
-                        f"rule {rule.id}: {name} = {bound:g} is impossible; {reach}.",
-                        code="impossible-bound",
-                    )
+        for name in kind.bounds:
+            if (bound := rule.get(name)) is not None and not low <= bound <= high:
+                raise UsageError(
+                    f"rule {rule.id}: {name} = {bound:g} is impossible; {reach}.",
+                    code="impossible-bound",
+                )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,9 @@ from rankgate.gating.rules import RULES
 from rankgate.gating.settings import COMMON, LISTS, SETTINGS
 
 if TYPE_CHECKING:
-    from rankgate.gating.declare import Kind, Parameter
+    from rankgate.declare import Parameter
     from rankgate.gating.policy import Policy
+    from rankgate.gating.rule import RuleKind
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,15 @@ class Vocabulary:
     settings: tuple[Parameter, ...]
     lists: tuple[Parameter, ...]
     common: tuple[Parameter, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[RuleKind, ...]
 
 
 def vocabulary() -> Vocabulary:
     """All that a policy may say."""
-    return Vocabulary(SETTINGS, LISTS, COMMON, tuple(RULES.values()))
+    common = tuple(
+        replace(each, choices=tuple(RULES)) if each.name == "kind" else each for each in COMMON
+    )
+    return Vocabulary(SETTINGS, LISTS, common, tuple(RULES.values()))
 
 
 def policy(path: str | None = None) -> Policy:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from rankgate.gating.declare import REQUIRED, TIERS, Parameter
-from rankgate.gating.rules import RULES
+from rankgate.declare import Parameter, Range
+from rankgate.gating.rule import TIERS
 
 SETTINGS = (
     Parameter("convention", "text", "whose rules the numbers follow", "trec"),
     Parameter("metrics", "list", "metrics to report beside those that rules name", ()),
-    Parameter("alpha", "number", "the chance of a false pass that is allowed", 0.05, 0.0001, 0.5),
-    Parameter("power", "number", "that detectable differences are for", 0.8, 0.01, 0.9999),
+    Parameter("alpha", "number", "the chance of a false pass that is allowed", 0.05,
+              range=Range(0.0001, 0.5)),
+    Parameter("power", "number", "that detectable differences are for", 0.8,
+              range=Range(0.01, 0.9999)),
     Parameter("interval", "text", "how intervals are made", "t",
               choices=("t", "bca", "percentile")),
-    Parameter("depth", "whole", "how far lists are looked at", 10, 1),
-    Parameter("seed", "whole", "of everything that is drawn", 0, 0),
+    Parameter("depth", "int", "how far lists are looked at", 10, range=Range(1)),
+    Parameter("seed", "int", "of everything that is drawn", 0, range=Range(0)),
     Parameter("unequal", "text", "what queries are that only one system ran", "refuse",
               choices=("refuse", "zero", "drop")),
     Parameter("tags", "text", "a file of tags, beside the policy: CSV or JSONL with query_id"),
@@ -25,7 +27,7 @@ SETTINGS = (
               "how probably they turn it; ignore does not", "estimate",
               choices=("estimate", "ignore")),
     Parameter("flip", "number", "the probability of such a turn above which nothing is decided",
-              0.1, 0.0, 1.0),
+              0.1, range=Range(0.0, 1.0)),
 )  # fmt: skip
 """What ``[gate]`` may say."""
 
@@ -38,15 +40,16 @@ LISTS = (
     Parameter("obvious", "text", "the run of an obvious system, beside the policy"),
     Parameter("earlier", "text", "what users were shown at an earlier time, a run beside the "
               "policy"),
-    Parameter("resamples", "whole", "of users, for numbers about all lists together", 1000, 100),
+    Parameter("resamples", "int", "of users, for numbers about all lists together", 1000,
+              range=Range(100)),
 )  # fmt: skip
 """What ``[lists]`` may say: what metrics of lists need beside judgments and runs."""
 
 COMMON = (
-    Parameter("id", "text", "the rule's name, unique", None),
-    Parameter("kind", "text", "what it demands", REQUIRED, choices=tuple(RULES)),
+    Parameter("id", "text", "the rule's name, unique"),
+    Parameter("kind", "text", "what it demands", required=True),
     Parameter("tier", "text", "whether it blocks, warns or informs", "block", choices=TIERS),
-    Parameter("slice", "text", "the queries it looks at, as tag=value; not for rules on one query, "
-              "drift and admitted"),
+    Parameter("slice", "text", "the queries it looks at, as tag=value, for kinds that count or "
+              "infer over queries"),
 )  # fmt: skip
 """What every ``[[rules]]`` may say."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankgate.data.comparison import Comparison
-    from rankgate.gating.declare import Outcome, Rule, Status
+    from rankgate.gating.rule import Outcome, Rule, Status
 
 SCHEMA_VERSION = 1
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.gating.bounds import SLACK
-from rankgate.gating.declare import Outcome
+from rankgate.gating.rule import Outcome
 from rankgate.gating.whole import Drawn
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.gating.bounds import Held
-    from rankgate.gating.declare import Evidence, Rule
+    from rankgate.gating.evidence import Evidence
+    from rankgate.gating.rule import Rule
 
 _MOST = 9  # decimals
 
@@ -117,10 +118,13 @@ def _moved(gains: NDArray[np.float64] | Drawn) -> bool:
     return not gains.size or bool(gains.any())
 
 
-def settled(rule: Rule, evidence: Evidence, told: Held, margin: float) -> Outcome:
-    """The outcome of a gain that was held against a bound; told as a difference."""
+def settled(rule: Rule, evidence: Evidence, told: Held, margin: float, *, loss: bool) -> Outcome:
+    """The outcome of a gain that was compared with a bound, as a difference.
+
+    With ``loss`` the bound is the largest loss, else the gain that must be exceeded.
+    """
     metric = rule["metric"]
-    lower, whole = evidence.lower(metric), (metric, rule.slice) in evidence.wholes
+    lower, whole = evidence.lower(metric), (metric, rule.slice) in evidence.inputs.wholes
     shown = told.turned if lower else told
     worst = tuple(evidence.losses(metric, rule.slice)["query_id"].to_list())
     figures: dict[str, Any] = {
@@ -133,7 +137,6 @@ def settled(rule: Rule, evidence: Evidence, told: Held, margin: float) -> Outcom
         return Outcome(
             "inconclusive", f"{rule.slice}: {told.why}" if rule.slice else told.why, more, **figures
         )
-    loss = rule.kind == "noninferiority"
     bound = -margin if loss != lower else margin
     ends = f"[{signed(shown.low, bound)}, {signed(shown.high, bound)}]"
     less = " (less is better)" if lower else ""
@@ -175,8 +178,8 @@ def _next(told: Held, margin: float, *, loss: bool, whole: bool) -> str:
 
 def _hidden(metric: str, evidence: Evidence) -> tuple[str, str] | None:
     """Whether the holes in the judgments could turn what was decided."""
-    hole = evidence.holes.get(metric)
-    if hole is None or hole.flip is None or hole.flip <= evidence.flip:
+    hole = evidence.inputs.holes.get(metric)
+    if hole is None or hole.flip is None or hole.flip <= evidence.terms.flip:
         return None
     words = (
         f"judging the unjudged documents would change that with a probability of {hole.flip:.0%} "

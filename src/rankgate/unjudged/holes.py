@@ -13,8 +13,8 @@ from rankgate.comparison.values import values_of
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.evaluation.scored_system import DEPTH, Scorer
-from rankgate.gating.declare import Hole
 from rankgate.scoring.run_names import sides_apart
+from rankgate.unjudged.hole import Hole
 from rankgate.unjudged.hole_figures import figures, judge_next
 from rankgate.unjudged.hole_model import modelled
 from rankgate.unjudged.hypothetical_grades import Stage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from rankgate.present import as_json, as_markdown
@@ -12,14 +13,15 @@ from rankgate.present.paragraphs import beside, indented
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rankgate.gating.declare import Kind, Parameter
+    from rankgate.declare import Parameter
     from rankgate.gating.policies import Vocabulary
     from rankgate.gating.policy import Policy
+    from rankgate.gating.rule import RuleKind
 
 FORMS = ("text", "json", "markdown", "schema")
 """The forms of what policies may say, by the name that ``--format`` takes."""
 
-_TYPES = {"number": "number", "whole": "integer", "text": "string", "flag": "boolean",
+_TYPES = {"number": "number", "int": "integer", "text": "string", "bool": "boolean",
           "list": "array"}  # fmt: skip
 _ABOUT = {
     "[gate]": "What holds for the gate as a whole; every line may be left out.",
@@ -36,7 +38,7 @@ def render_all(told: Vocabulary, form: str, width: int = WIDTH) -> str:
         ("[gate]", _ABOUT["[gate]"], told.settings),
         ("[lists]", _ABOUT["[lists]"], told.lists),
         ("[[rules]]", _ABOUT["[[rules]]"], told.common),
-        *((f'kind = "{kind.name}"', _title(kind), kind.parameters) for kind in told.kinds),
+        *((f'kind = "{kind.name}"', _title(kind), kind.takes) for kind in told.kinds),
     ]
     if form == "markdown":
         return "\n".join(_markdown(*each) for each in sections)
@@ -65,9 +67,9 @@ def schema(told: Vocabulary) -> dict[str, Any]:
             "title": kind.name,
             "description": _title(kind),
             "type": "object",
-            "properties": _properties((*_common(told, kind), *kind.parameters))
+            "properties": _properties((*_common(told, kind), *kind.takes))
             | {"kind": {"const": kind.name}},
-            "required": ["kind", *(p.name for p in kind.parameters if p.default == "required")],
+            "required": ["kind", *(p.name for p in kind.takes if p.required)],
             "additionalProperties": False,
         }
         for kind in told.kinds
@@ -86,7 +88,7 @@ def schema(told: Vocabulary) -> dict[str, Any]:
     }
 
 
-def _common(told: Vocabulary, kind: Kind) -> list[Parameter]:
+def _common(told: Vocabulary, kind: RuleKind) -> list[Parameter]:
     """What every rule may say, without the slice where the kind looks at none."""
     return [each for each in told.common if kind.sliced or each.name != "slice"]
 
@@ -105,19 +107,19 @@ def _properties(parameters: Iterable[Parameter]) -> dict[str, Any]:
 
 
 def _property(each: Parameter) -> dict[str, Any]:
-    told: dict[str, Any] = {"type": _TYPES[each.type], "description": each.about}
+    told: dict[str, Any] = {"type": _TYPES[each.kind], "description": each.help}
     if each.choices:
         told["enum"] = list(each.choices)
-    if each.low is not None:
-        told["minimum"] = each.low
-    if each.high is not None:
-        told["maximum"] = each.high
-    if each.default is not None and each.default != "required":
-        told["default"] = list(each.default) if each.type == "list" else each.default
+    if isfinite(each.range.low):
+        told["minimum"] = each.range.low
+    if isfinite(each.range.high):
+        told["maximum"] = each.range.high
+    if each.default is not None:
+        told["default"] = list(each.default) if each.kind == "list" else each.default
     return told
 
 
-def _title(kind: Kind) -> str:
+def _title(kind: RuleKind) -> str:
     infers = "infers from a sample of queries" if kind.statistical else "counts"
     return f"{kind.title[0].upper()}{kind.title[1:]}; it {infers}."
 
@@ -137,20 +139,19 @@ def _markdown(head: str, about: str, parameters: Iterable[Parameter]) -> str:
 
 
 def _default(each: Parameter) -> str:
-    if each.default == "required":
+    if each.required:
         return "required"
     return "" if each.default is None or each.default == () else _word(each.default)
 
 
 def _about(each: Parameter) -> str:
-    parts = [each.about]
-    lacking = [choice for choice in each.choices if choice not in each.about]
-    if lacking:
+    parts, limits = [each.help], each.range
+    if any(choice not in each.help for choice in each.choices):
         parts.append(f"one of {', '.join(each.choices)}")
-    if each.low is not None and each.high is not None:
-        parts.append(f"{each.low:g} to {each.high:g}")
-    elif each.low is not None:
-        parts.append(f"{each.low:g} or more")
+    if isfinite(limits.high):
+        parts.append(f"{limits.low:g} to {limits.high:g}")
+    elif isfinite(limits.low):
+        parts.append(f"{limits.low:g} or more")
     return "; ".join(parts)
 
 

@@ -1,35 +1,16 @@
-"""The kinds of rules; a new one is a file and a line here."""
+"""The kinds of rules: a new one is a file in this folder, or an entry point of a package."""
 
-from rankgate.gating.rules import (
-    admitted,
-    documents,
-    drift,
-    floor,
-    improvement,
-    judged,
-    latency,
-    noninferiority,
-    per_query,
-    states,
-    unseen,
-)
+from __future__ import annotations
 
-RULES = {
-    kind.name: kind
-    for kind in (
-        noninferiority.KIND,
-        improvement.KIND,
-        floor.KIND,
-        per_query.KIND,
-        documents.MUST_HAVE,
-        documents.MUST_NOT_HAVE,
-        documents.ORDER,
-        judged.KIND,
-        states.KIND,
-        latency.KIND,
-        unseen.KIND,
-        drift.KIND,
-        admitted.KIND,
-    )
-}
+from rankgate.declare import Registry, declared_in
+from rankgate.gating.rule import RuleKind
+
+
+def _kinds() -> tuple[RuleKind, ...]:
+    """Those that infer first, then those that count, then those about single queries."""
+    found = declared_in(__name__, RuleKind)
+    return tuple(sorted(found, key=lambda kind: (not kind.statistical, not kind.sliced)))
+
+
+RULES = Registry(RuleKind, "kind of rule", _kinds, group="rankgate.rules")
 """Every kind of rule, by name."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.gating.declare import REQUIRED, Kind, Outcome, Parameter
+from rankgate.declare import Parameter
+from rankgate.gating.rule import Outcome, RuleKind
 
 if TYPE_CHECKING:
-    from rankgate.gating.declare import Evidence, Rule
+    from rankgate.gating.evidence import Evidence
+    from rankgate.gating.rule import Rule
 
 _SAVE = "hold the judge against people: rankgate admit PEOPLE JUDGE --format json -o {}"
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
     """As the admission ended, if it is of these judgments."""
-    told = evidence.admissions[rule["file"]]
+    told = evidence.inputs.admissions[rule["file"]]
     after = _SAVE.format(rule["file"])
     if told.sha256 != evidence.comparison.qrels_sha256:
         reason = (
@@ -31,12 +33,17 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
                    "let people judge more of the same pairs")  # fmt: skip
 
 
-KIND = Kind(
+KIND = RuleKind(
     "admitted",
-    "the judge behind the judgments was held against people and admitted",
     (
-        Parameter("file", "text", "what rankgate admit --format json wrote, beside the policy",
-                  REQUIRED),
+        Parameter(
+            "file",
+            "text",
+            "what rankgate admit --format json wrote, beside the policy",
+            required=True,
+        ),
     ),
     decide,
-)  # fmt: skip
+    title="the judge behind the judgments was held against people and admitted",
+    needs=frozenset({"admission"}),
+)

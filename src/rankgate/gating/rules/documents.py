@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.gating.declare import REQUIRED, Kind, Outcome, Parameter
+from rankgate.declare import Parameter, Range
+from rankgate.gating.rule import Outcome, RuleKind
 
 if TYPE_CHECKING:
-    from rankgate.gating.declare import Evidence, Rule
+    from rankgate.gating.evidence import Evidence
+    from rankgate.gating.rule import Rule
 
-_QUERY = Parameter("query", "text", "the id of the query, judged or not", REQUIRED)
-_DOC = Parameter("doc", "text", "the id of the document", REQUIRED)
+_QUERY = Parameter("query", "text", "the id of the query, judged or not", required=True)
+_DOC = Parameter("doc", "text", "the id of the document", required=True)
 _DEEPER = "say a larger depth in [gate], or see whether the ids are right"
 
 
@@ -50,7 +52,7 @@ def order(rule: Rule, evidence: Evidence) -> Outcome:
 
 def _rank(query: str, doc: str, evidence: Evidence) -> int | None:
     own = evidence.comparison.lists.filter(pl.col("system") == "candidate")
-    for table in (own, evidence.aside):
+    for table in (own, evidence.inputs.unjudged_lists):
         if table is not None:
             found = table.filter((pl.col("query_id") == query) & (pl.col("doc_id") == doc))["rank"]
             if len(found):
@@ -60,7 +62,7 @@ def _rank(query: str, doc: str, evidence: Evidence) -> int | None:
 
 def _ended(rule: Rule, evidence: Evidence, reason: str, *, good: bool) -> Outcome:
     told = evidence.comparison
-    tables = (told.queries, told.lists, evidence.aside)
+    tables = (told.queries, told.lists, evidence.inputs.unjudged_lists)
     if not any(table is not None and rule["query"] in table["query_id"] for table in tables):
         reason = f"query {rule['query']} is neither judged nor in the candidate's run"
         return Outcome("inconclusive", reason, "see whether its id is right", n=0)
@@ -70,28 +72,32 @@ def _ended(rule: Rule, evidence: Evidence, reason: str, *, good: bool) -> Outcom
 
 
 def _within(about: str) -> Parameter:
-    return Parameter("within", "whole", about, 10, 1)
+    return Parameter("within", "int", about, 10, range=Range(1))
 
 
-MUST_HAVE = Kind(
+MUST_HAVE = RuleKind(
     "must_have",
-    "a document is among the first of a query",
     (_QUERY, _DOC, _within("the last rank at which it may stand")),
     must_have,
+    title="a document is among the first of a query",
+    depth=("within",),
 )
-MUST_NOT_HAVE = Kind(
+MUST_NOT_HAVE = RuleKind(
     "must_not_have",
-    "a document is not among the first of a query",
     (_QUERY, _DOC, _within("the last rank at which it must not stand")),
     must_not_have,
+    title="a document is not among the first of a query",
+    depth=("within",),
 )
-ORDER = Kind(
+ORDER = RuleKind(
     "order",
-    "one document stands above another",
     (
         _QUERY,
-        Parameter("above", "text", "the document that must stand above", REQUIRED),
-        Parameter("below", "text", "the document that must stand below, or not at all", REQUIRED),
+        Parameter("above", "text", "the document that must stand above", required=True),
+        Parameter(
+            "below", "text", "the document that must stand below, or not at all", required=True
+        ),
     ),
     order,
+    title="one document stands above another",
 )

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.gating.declare import Kind, Outcome, Parameter
+from rankgate.declare import Parameter, Range
+from rankgate.gating.rule import Outcome, RuleKind
 
 if TYPE_CHECKING:
-    from rankgate.gating.declare import Evidence, Rule
+    from rankgate.gating.evidence import Drift, Evidence
+    from rankgate.gating.rule import Rule
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
-    """Fail where judgments changed, or where more queries came or went than may."""
-    drift = evidence.drift
-    if drift is None:
+    """Pass where the baseline was not saved; else compare what changed with what may change."""
+    if evidence.inputs.drift is None:
         return Outcome("pass", "both systems are scored now, by the same judgments")
+    return compare(rule, evidence.inputs.drift)
+
+
+def compare(rule: Rule, drift: Drift) -> Outcome:
+    """Fail where judgments changed, or where more queries came or went than may."""
     if not drift.queries and not drift.judgments:
         return Outcome("pass", f"{drift.then} queries and their judgments are as they were saved")
     over = drift.share > rule["queries"] or (drift.judgments and rule["judgments"])
@@ -24,14 +30,24 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     return Outcome("fail", ends, "save the baseline anew by these judgments", queries=drift.queries)
 
 
-KIND = Kind(
+KIND = RuleKind(
     "drift",
-    "queries and judgments are those that the saved baseline was scored by",
     (
-        Parameter("queries", "number", "the largest share of queries that may have come or gone",
-                  0.0, 0.0, 1.0),
-        Parameter("judgments", "flag", "whether other judgments of the same queries fail it",
-                  default=True),
+        Parameter(
+            "queries",
+            "number",
+            "the largest share of queries that may have come or gone",
+            0.0,
+            range=Range(0.0, 1.0),
+        ),
+        Parameter(
+            "judgments",
+            "bool",
+            "whether other judgments of the same queries fail it",
+            default=True,
+        ),
     ),
     decide,
-)  # fmt: skip
+    title="queries and judgments are those that the saved baseline was scored by",
+    without_comparison=compare,
+)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankgate.declare import Parameter
 from rankgate.gating.bounds import SLACK, held
-from rankgate.gating.declare import REQUIRED, Kind, Outcome, Parameter
+from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.whole import Drawn
 from rankgate.gating.words import measured, number
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.gating.bounds import Held
-    from rankgate.gating.declare import Evidence, Rule
+    from rankgate.gating.evidence import Evidence
+    from rankgate.gating.rule import Rule
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
@@ -61,15 +63,14 @@ def _held(
 ) -> Held:
     """Held against a floor, or turned against a ceiling."""
     if not ceiling:
-        return held(values, bound, evidence)
-    return held(-values, -bound, evidence).turned
+        return held(values, bound, evidence.terms)
+    return held(-values, -bound, evidence.terms).turned
 
 
-KIND = Kind(
+KIND = RuleKind(
     "floor",
-    "the candidate's value is at least so high, or at most",
     (
-        Parameter("metric", "text", "the metric, such as nDCG@10", REQUIRED),
+        Parameter("metric", "text", "the metric, such as nDCG@10", required=True),
         Parameter("at_least", "number", "the floor"),
         Parameter("at_most", "number", "the ceiling, for what is better when lower"),
         Parameter(
@@ -81,6 +82,9 @@ KIND = Kind(
         ),
     ),
     decide,
+    title="the candidate's value is at least so high, or at most",
     statistical=True,
     sliced=True,
+    one_of=("at_least", "at_most"),
+    bounds=("at_least", "at_most"),
 )

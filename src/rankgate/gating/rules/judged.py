@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.declare import Parameter, Range
 from rankgate.gating.bounds import SLACK
-from rankgate.gating.declare import REQUIRED, Kind, Outcome, Parameter
+from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import decimals
 
 if TYPE_CHECKING:
-    from rankgate.gating.declare import Evidence, Rule
+    from rankgate.gating.evidence import Evidence
+    from rankgate.gating.rule import Rule
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
@@ -43,14 +45,25 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     return Outcome("fail", reason, f"judge the {holes} unjudged documents that {shown}")
 
 
-KIND = Kind(
+KIND = RuleKind(
     "judged",
-    "both systems show mostly judged documents",
     (
-        Parameter("at_least", "number", "the mean share of judged documents", REQUIRED, 0.0, 1.0),
-        Parameter("k", "whole", "among how many first documents; the policy's depth if not said",
-                  None, 1),
+        Parameter(
+            "at_least",
+            "number",
+            "the mean share of judged documents",
+            required=True,
+            range=Range(0.0, 1.0),
+        ),
+        Parameter(
+            "k",
+            "int",
+            "among how many first documents; the policy's depth if not said",
+            range=Range(1),
+        ),
     ),
     decide,
+    title="both systems show mostly judged documents",
     sliced=True,
-)  # fmt: skip
+    depth=("k",),
+)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankgate.declare import Parameter, Range
 from rankgate.gating.bounds import SLACK
-from rankgate.gating.declare import Kind, Outcome, Parameter
+from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import decimals
 
 if TYPE_CHECKING:
-    from rankgate.gating.declare import Evidence, Rule
+    from rankgate.gating.evidence import Evidence
+    from rankgate.gating.rule import Rule
 
 _MISSING = "say latency_ms in RUN.meta.jsonl beside the run, or in a column of a CSV or Parquet run"
 
@@ -39,15 +41,24 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     return Outcome("pass", told, n=rows["candidate"]["n"])
 
 
-KIND = Kind(
+KIND = RuleKind(
     "latency",
-    "queries do not take too long, where runs say how long they took",
     (
-        Parameter("quantile", "text", "p50, p90, p95 or p99", "p95",
-                  choices=("p50", "p90", "p95", "p99")),
-        Parameter("max_ms", "number", "the largest quantile in milliseconds", None, 0.0),
-        Parameter("max_ratio", "number", "the largest quantile over the baseline's", None, 0.0),
+        Parameter(
+            "quantile",
+            "text",
+            "p50, p90, p95 or p99",
+            "p95",
+            choices=("p50", "p90", "p95", "p99"),
+        ),
+        Parameter("max_ms", "number", "the largest quantile in milliseconds", range=Range(0.0)),
+        Parameter(
+            "max_ratio", "number", "the largest quantile over the baseline's", range=Range(0.0)
+        ),
     ),
     decide,
+    title="queries do not take too long, where runs say how long they took",
     sliced=True,
-)  # fmt: skip
+    any_of=("max_ms", "max_ratio"),
+    needs=frozenset({"counts"}),
+)

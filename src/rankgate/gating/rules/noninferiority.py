@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankgate.declare import Parameter, Range
 from rankgate.gating.bounds import held
-from rankgate.gating.declare import REQUIRED, Kind, Outcome, Parameter
+from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import settled, unmoved
 
 if TYPE_CHECKING:
-    from rankgate.gating.declare import Evidence, Rule
+    from rankgate.gating.evidence import Evidence
+    from rankgate.gating.rule import Rule
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
@@ -19,21 +21,32 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         margin = rule["relative"] * abs(evidence.baseline(metric, rule.slice))
     if blind := unmoved(rule, evidence, margin):
         return blind
-    told = held(evidence.gains(metric, rule.slice), -margin, evidence)
-    return settled(rule, evidence, told, margin)
+    told = held(evidence.gains(metric, rule.slice), -margin, evidence.terms)
+    return settled(rule, evidence, told, margin, loss=True)
 
 
-KIND = Kind(
+KIND = RuleKind(
     "noninferiority",
-    "the candidate is not worse by more than a margin",
     (
-        Parameter("metric", "text", "the metric, such as nDCG@10", REQUIRED),
-        Parameter("margin", "number", "the largest loss that is acceptable, in the metric's units",
-                  None, 0.0),
-        Parameter("relative", "number", "the same as a share of the baseline's mean", None, 0.0,
-                  1.0),
+        Parameter("metric", "text", "the metric, such as nDCG@10", required=True),
+        Parameter(
+            "margin",
+            "number",
+            "the largest loss that is acceptable, in the metric's units",
+            range=Range(0.0),
+        ),
+        Parameter(
+            "relative",
+            "number",
+            "the same as a share of the baseline's mean",
+            range=Range(0.0, 1.0),
+        ),
     ),
     decide,
+    title="the candidate is not worse by more than a margin",
     statistical=True,
     sliced=True,
-)  # fmt: skip
+    one_of=("margin", "relative"),
+    difference="margin",
+    limits="loss",
+)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.declare import Parameter, Range
 from rankgate.gating.bounds import SLACK
-from rankgate.gating.declare import REQUIRED, Kind, Outcome, Parameter
+from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import number
 
 if TYPE_CHECKING:
-    from rankgate.gating.declare import Evidence, Rule
+    from collections.abc import Mapping
+
+    from rankgate.gating.evidence import Evidence
+    from rankgate.gating.rule import Rule
 
 _SHOWN = 5
 
@@ -19,7 +24,7 @@ _SHOWN = 5
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
     """Count the queries that drop too far; exceptions count until their day is over."""
     table = evidence.queries(rule["metric"], rule.slice)
-    excused, expired = _allowed(rule["allow"] or [], evidence.today)
+    excused, expired = _allowed(rule["allow"] or [], evidence.terms.today)
     lower = evidence.lower(rule["metric"])
     dropped = table.filter(pl.col("gain") < -rule["max_drop"] - SLACK)
     counted = dropped.filter(~pl.col("query_id").is_in(list(excused)))
@@ -64,19 +69,36 @@ def _allowed(allow: list[Any], today: str) -> tuple[set[str], list[str]]:
     return excused, expired
 
 
-KIND = Kind(
+def _check(values: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What is wrong with the exceptions."""
+    if all(isinstance(each, str) or _is_exception(each) for each in values["allow"] or []):
+        return None
+    return 'an exception is a query id or {query = "q7", until = "2026-12-31"}.', "allow"
+
+
+def _is_exception(each: object) -> bool:
+    """Whether it names a query and a day."""
+    if not isinstance(each, dict) or set(each) != {"query", "until"}:
+        return False
+    try:
+        date.fromisoformat(str(each["until"]))
+    except ValueError:
+        return False
+    return isinstance(each["query"], str)
+
+
+KIND = RuleKind(
     "per_query",
-    "no query, or at most so many, drops by more than so much",
     (
-        Parameter("metric", "text", "the metric, such as nDCG@10", REQUIRED),
+        Parameter("metric", "text", "the metric, such as nDCG@10", required=True),
         Parameter(
             "max_drop",
             "number",
             "the largest loss of one query; a rise where less is better",
-            REQUIRED,
-            0.0,
+            required=True,
+            range=Range(0.0),
         ),
-        Parameter("at_most", "whole", "how many queries may lose more", 0, 0),
+        Parameter("at_most", "int", "how many queries may lose more", 0, range=Range(0)),
         Parameter(
             "allow",
             "list",
@@ -84,5 +106,9 @@ KIND = Kind(
         ),
     ),
     decide,
+    title="no query, or at most so many, drops by more than so much",
     sliced=True,
+    check=_check,
+    difference="max_drop",
+    limits="drop",
 )

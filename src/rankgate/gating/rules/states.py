@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.declare import Parameter, Range
 from rankgate.gating.bounds import SLACK
-from rankgate.gating.declare import Kind, Outcome, Parameter
+from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import limit, percent
 
 if TYPE_CHECKING:
-    from rankgate.gating.declare import Evidence, Rule
+    from rankgate.gating.evidence import Evidence
+    from rankgate.gating.rule import Rule
 
 _WORDS = {"zero": "return nothing", "failed": "fail", "not_run": "were not run"}
 _SYSTEMS = ("baseline", "candidate")
@@ -50,16 +52,27 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     return Outcome("pass", f"{told}; {' and '.join(limits)}", n=n)
 
 
-KIND = Kind(
+KIND = RuleKind(
     "states",
-    "few queries return nothing or fail",
     (
-        Parameter("state", "text", "zero (nothing returned), failed or not_run", "zero",
-                  choices=("zero", "failed", "not_run")),
-        Parameter("at_most", "number", "the largest share of queries", None, 0.0, 1.0),
-        Parameter("more", "number", "the largest rise of the share over the baseline's", None, 0.0,
-                  1.0),
+        Parameter(
+            "state",
+            "text",
+            "zero (nothing returned), failed or not_run",
+            "zero",
+            choices=("zero", "failed", "not_run"),
+        ),
+        Parameter("at_most", "number", "the largest share of queries", range=Range(0.0, 1.0)),
+        Parameter(
+            "more",
+            "number",
+            "the largest rise of the share over the baseline's",
+            range=Range(0.0, 1.0),
+        ),
     ),
     decide,
+    title="few queries return nothing or fail",
     sliced=True,
-)  # fmt: skip
+    any_of=("at_most", "more"),
+    needs=frozenset({"counts"}),
+)

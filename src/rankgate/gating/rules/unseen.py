@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.gating.declare import Kind, Outcome, Parameter
+from rankgate.declare import Parameter, Range
+from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import limit, percent
 
 if TYPE_CHECKING:
-    from rankgate.gating.declare import Evidence, Rule
+    from rankgate.gating.evidence import Evidence
+    from rankgate.gating.rule import Rule
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
@@ -38,13 +40,18 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
                    n=len(changed), queries=tuple(unseen))  # fmt: skip
 
 
-KIND = Kind(
+KIND = RuleKind(
     "unseen",
-    "the metrics see most of what changed",
     (
-        Parameter("at_most", "number", "the share of changed lists that no metric sees", 0.5, 0.0,
-                  1.0),
+        Parameter(
+            "at_most",
+            "number",
+            "the share of changed lists that no metric sees",
+            0.5,
+            range=Range(0.0, 1.0),
+        ),
     ),
     decide,
+    title="the metrics see most of what changed",
     sliced=True,
-)  # fmt: skip
+)
