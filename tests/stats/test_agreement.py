@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rankgate.errors import UsageError
-from rankgate.stats.agreement import with_interval
+from rankgate.stats.agreement import FEWEST_CLUSTERS, intervals, jackknife
 from rankgate.stats.dawid_skene import dawid_skene
 from rankgate.stats.kappa import (
     agreement,
@@ -22,7 +22,12 @@ from rankgate.stats.kappa import (
     gwet,
 )
 from rankgate.stats.krippendorff import alpha
-from rankgate.stats.ratings import Sheet, weights
+from rankgate.stats.ratings import Sheet, Tallies, weights
+
+
+def tallies(matrix, grades=None):
+    return Tallies.of(Sheet.of(matrix, grades))
+
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
@@ -41,18 +46,18 @@ _spec.loader.exec_module(published)
     ],
 )
 def test_alpha_by_level(name, expected):
-    sheet = Sheet.of(getattr(published, name))
+    sheet = tallies(getattr(published, name))
     assert [float(alpha(sheet, level)[0]) for level in LEVELS] == pytest.approx(expected, abs=5e-7)
 
 
 @pytest.mark.parametrize(("name", "expected"), [("BINARY", 0.095238), ("LETTERS", 0.691964)])
 def test_alpha_of_two(name, expected):
-    value = alpha(Sheet.of(getattr(published, name)), "nominal")
+    value = alpha(tallies(getattr(published, name)), "nominal")
     assert value == pytest.approx([expected], abs=5e-7)
 
 
 def test_gwets_four_raters():
-    sheet = Sheet.of(published.FOUR)
+    sheet = tallies(published.FOUR)
     assert gwet(sheet) == pytest.approx([0.775444], abs=5e-7)
     assert gwet(sheet, "linear") == pytest.approx([0.858739], abs=5e-7)
     assert gwet(sheet, "quadratic") == pytest.approx([0.914001], abs=5e-7)
@@ -63,10 +68,10 @@ def test_gwets_four_raters():
 
 
 def test_fleiss_of_the_table_and_of_1971():
-    table = Sheet(np.arange(5.0), published.FLEISS_TABLE[:, None, :].astype(float))
+    table = Tallies.of(Sheet(np.arange(5.0), published.FLEISS_TABLE[:, None, :].astype(float)))
     assert fleiss(table) == pytest.approx([0.2099307], abs=5e-8)
     assert brennan_prediger(table) == pytest.approx([0.2225275], abs=5e-8)
-    assert fleiss(Sheet.of(published.DIAGNOSES)) == pytest.approx([0.4302445], abs=5e-8)
+    assert fleiss(tallies(published.DIAGNOSES)) == pytest.approx([0.4302445], abs=5e-8)
 
 
 def test_cohen():
@@ -92,34 +97,33 @@ def test_cohen_is_statsmodels(table, kind):
 def test_conger_of_two_is_cohen(matrix):
     sheet = Sheet.of(matrix)
     pair = cohen(confusion(sheet, 0, 1), sheet.grades)
-    np.testing.assert_allclose(conger(sheet)[0], pair.value, atol=1e-10)
+    np.testing.assert_allclose(conger(Tallies.of(sheet))[0], pair.value, atol=1e-10)
 
 
 @given(arrays(float, (9, 3), elements=st.sampled_from([0.0, 1.0, 2.0, np.nan])), st.randoms())
 def test_times_are_repeated_items(matrix, rng):
     """Counting an item twice is the item standing there twice."""
     often = np.array([rng.randint(0, 3) for _ in matrix], float)
-    twice = Sheet.of(np.repeat(matrix, often.astype(int), axis=0), [0, 1, 2])
-    once = Sheet.of(matrix, [0, 1, 2])
+    twice = tallies(np.repeat(matrix, often.astype(int), axis=0), [0, 1, 2])
+    items = Tallies.of(Sheet.of(matrix, [0, 1, 2]), np.arange(len(matrix)))
+    once = items.drawn(often[None, :])
     for measure in (agreement, fleiss, conger, gwet, brennan_prediger):
-        np.testing.assert_allclose(
-            measure(once, "linear", often), measure(twice, "linear"), atol=1e-9
-        )
+        np.testing.assert_allclose(measure(once, "linear"), measure(twice, "linear"), atol=1e-9)
     for level in LEVELS:
-        np.testing.assert_allclose(alpha(once, level, often), alpha(twice, level), atol=1e-9)
+        np.testing.assert_allclose(alpha(once, level), alpha(twice, level), atol=1e-9)
 
 
 def test_perfect_agreement_is_one_and_one_grade_is_undefined():
-    same = Sheet.of(np.array([[0, 0], [1, 1], [3, 3]]))
+    same = tallies(np.array([[0, 0], [1, 1], [3, 3]]))
     for measure in (agreement, fleiss, conger, gwet, brennan_prediger):
         assert measure(same) == pytest.approx([1.0])
-    flat = Sheet.of(np.array([[1, 1], [1, 1]]))
+    flat = tallies(np.array([[1, 1], [1, 1]]))
     assert np.isnan(fleiss(flat)).all()
     assert np.isnan(alpha(flat)).all()
 
 
 def test_nobody_rated_twice():
-    lonely = Sheet.of(np.array([[0, np.nan], [np.nan, 1]]))
+    lonely = tallies(np.array([[0, np.nan], [np.nan, 1]]))
     assert np.isnan(agreement(lonely)).all()
     assert np.isnan(alpha(lonely)).all()
 
@@ -150,17 +154,41 @@ def test_dawid_skene_1979():
     assert model.belief.sum(axis=1) == pytest.approx(np.ones(45))
 
 
-def test_an_interval_covers_and_repeats():
-    """The share of agreeing items is a binomial: its interval is the binomial's."""
-    rng = np.random.default_rng(5)
-    first = rng.integers(0, 2, 400)
-    second = np.where(rng.random(400) < 0.8, first, 1 - first)
-    sheet = Sheet.of(np.stack([first, second], axis=1).astype(float))
-    told = with_interval(lambda times: agreement(sheet, times=times), 400)
+def two_raters(share, rng, items=400):
+    first = rng.integers(0, 2, items)
+    second = np.where(rng.random(items) < share, first, 1 - first)
+    return Sheet.of(np.stack([first, second], axis=1).astype(float))
+
+
+@pytest.mark.parametrize("of", [lambda c: intervals({"pa": agreement}, c)["pa"],
+                                lambda c: jackknife(agreement, c)])  # fmt: skip
+def test_clusters_of_one_item_give_the_binomial_interval(of):
+    sheet = two_raters(0.8, np.random.default_rng(5))
+    clusters = Tallies.of(sheet, np.arange(400))
+    told = of(clusters)
     spread = 1.96 * np.sqrt(told.value * (1 - told.value) / 400)
     assert (told.low, told.high) == pytest.approx(
         (told.value - spread, told.value + spread), abs=0.006
     )
-    assert told == with_interval(lambda times: agreement(sheet, times=times), 400)
-    lonely = with_interval(lambda times: agreement(sheet.of_two(0, 1), times=times), 1)
-    assert np.isnan(lonely.low)
+    assert told == of(clusters)
+
+
+def test_items_that_repeat_each_other_add_no_precision():
+    """Every item ten times over, as ten items of one query: the interval is that of the queries."""
+    sheet = two_raters(0.8, np.random.default_rng(6), 40)
+    tenfold = Sheet(sheet.grades, np.repeat(sheet.said, 10, axis=0))
+    once = intervals({"pa": agreement}, Tallies.of(sheet, np.arange(40)))["pa"]
+    tens = intervals({"pa": agreement}, Tallies.of(tenfold, np.arange(400) // 10))["pa"]
+    assert (once.low, once.high) == pytest.approx((tens.low, tens.high))
+    naive = intervals({"pa": agreement}, Tallies.of(tenfold, np.arange(400)))["pa"]
+    assert naive.high - naive.low < 0.4 * (tens.high - tens.low)
+
+
+def test_few_clusters_give_no_interval():
+    sheet = two_raters(0.8, np.random.default_rng(7), 90)
+    few = intervals({"pa": agreement}, Tallies.of(sheet, np.arange(90) % (FEWEST_CLUSTERS - 1)))
+    assert np.isfinite(few["pa"].value)
+    assert np.isnan([few["pa"].low, few["pa"].high]).all()
+    enough = intervals({"pa": agreement}, Tallies.of(sheet, np.arange(90) % FEWEST_CLUSTERS))
+    assert enough["pa"].low < enough["pa"].value < enough["pa"].high
+    assert np.isnan(jackknife(agreement, Tallies.of(sheet)).low)

@@ -3,8 +3,8 @@
 All are (pa − pe)/(1 − pe): pa is the weighted share of pairs of ratings of one item that agree,
 averaged over the items with two ratings or more; they differ in pe, the agreement by chance
 (Gwet, Handbook of Inter-Rater Reliability, 4th edition, 2014, chapters 2-4). Each function takes
-`times` (B, I), how often an item counts, so that a bootstrap over items is one matrix product;
-it returns (B,), NaN where it is undefined (no item with two ratings, or only one grade).
+the tallies of N replicates (or N = 1) and returns (N,), NaN where it is undefined (no item with two
+ratings, or only one grade).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.stats.ratings import Sheet, Weighting, ratio, times_of, weights
+from rankgate.stats.ratings import Sheet, Tallies, Weighting, ratio, weights
 
 if TYPE_CHECKING:
     from rankgate.stats.ratings import Floats
@@ -35,48 +35,46 @@ class Kappa:
     items: int
 
 
-def agreement(sheet: Sheet, kind: Weighting = "identity", times: Floats | None = None) -> Floats:
+def agreement(tallies: Tallies, kind: Weighting = "identity") -> Floats:
     """Raw agreement pa: the weighted share of agreeing pairs, mean over items."""
-    often = times_of(len(sheet.said), times)
-    each, usable = _agreeing(sheet, kind)
-    return ratio(often @ each, often @ usable)
+    table = weights(tallies.grades, kind)
+    return ratio(np.einsum("kl,nkl->n", table, tallies.pairs), tallies.paired)
 
 
-def fleiss(sheet: Sheet, kind: Weighting = "identity", times: Floats | None = None) -> Floats:
+def fleiss(tallies: Tallies, kind: Weighting = "identity") -> Floats:
     """Fleiss' kappa: chance from the grades' shares over all raters (Fleiss 1971)."""
-    share = _shares(sheet, times)
-    by_chance = np.einsum("bk,kl,bl->b", share, weights(sheet.grades, kind), share)
-    return _beyond(agreement(sheet, kind, times), by_chance)
+    share = _shares(tallies)
+    by_chance = np.einsum("nk,kl,nl->n", share, weights(tallies.grades, kind), share)
+    return _beyond(agreement(tallies, kind), by_chance)
 
 
-def conger(sheet: Sheet, kind: Weighting = "identity", times: Floats | None = None) -> Floats:
+def conger(tallies: Tallies, kind: Weighting = "identity") -> Floats:
     """Conger's kappa: chance from each rater's own shares (Conger 1980); two raters: Cohen's."""
-    often = times_of(len(sheet.said), times)
-    given = np.einsum("bi,irk->brk", often, sheet.said)
-    total = given.sum(axis=2, keepdims=True)
+    total = tallies.given.sum(axis=2, keepdims=True)
     active = total > 0
-    own = np.where(active, given / np.where(active, total, 1.0), 0.0)
-    raters = active.sum(axis=1)  # (B, 1)
+    own = np.where(active, tallies.given / np.where(active, total, 1.0), 0.0)
+    raters = active.sum(axis=1)  # (N, 1)
     present = np.maximum(raters, 1)
     mean = own.sum(axis=1) / present
     apart = np.where(active, own - mean[:, None, :], 0.0)
-    spread = np.einsum("brk,brl->bkl", apart, apart) / np.maximum(raters - 1, 1)[:, :, None]
-    expected = np.einsum("bk,bl->bkl", mean, mean) - spread / present[:, :, None]
-    by_chance = np.einsum("kl,bkl->b", weights(sheet.grades, kind), expected)
-    return _beyond(agreement(sheet, kind, times), by_chance)
+    table = weights(tallies.grades, kind)
+    # trace of the table with Σ_r apart apart', without K x K matrices for each row
+    spread = np.einsum("nrk,nrk->n", apart @ table, apart) / np.maximum(raters[:, 0] - 1, 1)
+    by_chance = np.einsum("nk,nk->n", mean @ table, mean) - spread / present[:, 0]
+    return _beyond(agreement(tallies, kind), by_chance)
 
 
-def gwet(sheet: Sheet, kind: Weighting = "identity", times: Floats | None = None) -> Floats:
+def gwet(tallies: Tallies, kind: Weighting = "identity") -> Floats:
     """Gwet's AC1 (identity) and AC2 (weighted): pe = Σw · Σ p(1−p) / (K(K−1)) (Gwet 2008)."""
-    return _beyond(agreement(sheet, kind, times), _gwet_chance(sheet, kind, times))
+    size, share = tallies.grades.size, _shares(tallies)
+    scale = weights(tallies.grades, kind).sum() / max(size * (size - 1), 1)
+    return _beyond(agreement(tallies, kind), scale * (share * (1 - share)).sum(axis=1))
 
 
-def brennan_prediger(
-    sheet: Sheet, kind: Weighting = "identity", times: Floats | None = None
-) -> Floats:
+def brennan_prediger(tallies: Tallies, kind: Weighting = "identity") -> Floats:
     """Brennan and Prediger's coefficient (1981), Randolph's free-marginal kappa: pe = Σw / K²."""
-    table = weights(sheet.grades, kind)
-    pa = agreement(sheet, kind, times)
+    table = weights(tallies.grades, kind)
+    pa = agreement(tallies, kind)
     return _beyond(pa, np.full_like(pa, table.sum() / max(table.size, 1)))
 
 
@@ -109,30 +107,9 @@ def confusion(sheet: Sheet, first: int, second: int) -> Floats:
     return np.asarray(np.einsum("ik,il->kl", pair[:, 0], pair[:, 1]), np.float64)
 
 
-def _agreeing(sheet: Sheet, kind: Weighting) -> tuple[Floats, Floats]:
-    """(I,) the agreeing share of each item's pairs, 0 where it has none; (I,) 1 where it has."""
-    counts = sheet.counts
-    rated = counts.sum(axis=1)
-    usable = rated > 1
-    pairs = (counts * (counts @ weights(sheet.grades, kind) - 1)).sum(axis=1)
-    share = np.where(usable, pairs / np.where(usable, rated * (rated - 1), 1.0), 0.0)
-    return share, usable.astype(np.float64)
-
-
-def _shares(sheet: Sheet, times: Floats | None) -> Floats:
-    """(B, K) the share of each grade, every rated item weighing the same."""
-    often = times_of(len(sheet.said), times)
-    counts = sheet.counts
-    rated = counts.sum(axis=1, keepdims=True)
-    own = np.where(rated > 0, counts / np.where(rated > 0, rated, 1.0), 0.0)
-    total = often @ (rated[:, 0] > 0)
-    return np.asarray((often @ own) / np.where(total > 0, total, 1.0)[:, None], np.float64)
-
-
-def _gwet_chance(sheet: Sheet, kind: Weighting, times: Floats | None) -> Floats:
-    grades, share = sheet.grades.size, _shares(sheet, times)
-    scale = weights(sheet.grades, kind).sum() / max(grades * (grades - 1), 1)
-    return np.asarray(scale * (share * (1 - share)).sum(axis=1), np.float64)
+def _shares(tallies: Tallies) -> Floats:
+    """(N, K) the share of each grade, every rated item weighing the same."""
+    return tallies.share / np.where(tallies.rated > 0, tallies.rated, 1.0)[:, None]
 
 
 def _beyond(pa: Floats, by_chance: Floats) -> Floats:

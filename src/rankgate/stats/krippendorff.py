@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rankgate.stats.ratings import ratio, times_of
+from rankgate.stats.ratings import ratio
 
 if TYPE_CHECKING:
-    from rankgate.stats.ratings import Floats, Sheet
+    from rankgate.stats.ratings import Floats, Tallies
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
 
-def alpha(sheet: Sheet, level: Level = "ordinal", times: Floats | None = None) -> Floats:
+def alpha(tallies: Tallies, level: Level = "ordinal") -> Floats:
     """α = 1 − D_o/D_e over the pairs of ratings that items have (Krippendorff 2011).
 
     o_ck = Σ_u (n_uc n_uk − [c=k] n_uc)/(m_u − 1) over items with m_u ≥ 2 ratings;
@@ -24,32 +24,22 @@ def alpha(sheet: Sheet, level: Level = "ordinal", times: Floats | None = None) -
     name: on one sheet they give .815 and .834.
 
     Args:
-        sheet: the ratings.
+        tallies: of the ratings, N rows.
         level: of the scale.
-        times: (B, I) how often an item counts.
 
     Returns:
-        (B,) the coefficient; NaN where no item has two ratings, or all have the same grade.
+        (N,) the coefficient; NaN where no item has two ratings, or all have the same grade.
     """
-    often = times_of(len(sheet.said), times)
-    counts = sheet.counts
-    rated = counts.sum(axis=1)
-    paired = np.where(rated > 1, rated - 1, np.inf)
-    grades = sheet.grades.size
-    own = counts[:, :, None] * counts[:, None, :]
-    own[:, np.arange(grades), np.arange(grades)] -= counts
-    own = own / paired[:, None, None]
-    together = (often @ own.reshape(len(own), grades * grades)).reshape(-1, grades, grades)
-    each = together.sum(axis=2)
+    each = tallies.coincidences.sum(axis=2)
     n = each.sum(axis=1)
-    apart = _distances(sheet.grades, each, level)
-    observed = (together * apart).sum(axis=(1, 2))
-    expected = np.einsum("bc,bk,bck->b", each, each, apart)
+    apart = _distances(tallies.grades, each, level)
+    observed = (tallies.coincidences * apart).sum(axis=(1, 2))
+    expected = np.einsum("nc,nck,nk->n", each, apart, each, optimize=True)
     return 1.0 - ratio(observed * (n - 1), expected)
 
 
 def _distances(grades: Floats, each: Floats, level: Level) -> Floats:
-    """(B, K, K) δ² between grades; only the ordinal one depends on how often they occur."""
+    """(N, K, K) δ² between grades; only the ordinal one depends on how often they occur."""
     rows, columns = grades[:, None], grades[None, :]
     if level == "ordinal":
         upto = np.cumsum(each, axis=1)

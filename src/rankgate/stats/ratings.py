@@ -1,6 +1,6 @@
 """Raters' grades as counts: what every coefficient of agreement is computed from.
 
-Shapes: I items, R raters, K grades, B replicates of a bootstrap.
+Shapes: I items, R raters, K grades, N clusters of items or replicates of a bootstrap.
 """
 
 from __future__ import annotations
@@ -71,6 +71,82 @@ class Sheet:
         return Sheet(self.grades, pair[(pair.sum(axis=2) > 0).all(axis=1)])
 
 
+@dataclass(frozen=True)
+class Tallies:
+    """The sums over items that every coefficient of agreement is a function of.
+
+    They add up: a bootstrap over clusters of items is one product of matrices, whatever the
+    number of items. n is how often an item got a grade, m how many ratings it has.
+
+    Attributes:
+        grades: (K,) the grades, ascending.
+        pairs: (N, K, K) Σ n_k (n_l − [k=l]) / (m (m − 1)) over items with two ratings or more.
+        coincidences: (N, K, K) the same divided by m − 1 only (Krippendorff 2011).
+        paired: (N,) items with two ratings or more.
+        share: (N, K) Σ n_k / m over items with a rating.
+        rated: (N,) items with a rating.
+        given: (N, R, K) how often a rater gave a grade.
+    """
+
+    grades: Floats
+    pairs: Floats
+    coincidences: Floats
+    paired: Floats
+    share: Floats
+    rated: Floats
+    given: Floats
+
+    @classmethod
+    def of(cls, sheet: Sheet, clusters: NDArray[np.int64] | None = None) -> Tallies:
+        """The sums of each cluster; of all items where none are given (N = 1).
+
+        Args:
+            sheet: the ratings.
+            clusters: (I,) the cluster of each item, 0 to N − 1.
+        """
+        items, _, size = sheet.said.shape
+        code = np.zeros(items, np.int64) if clusters is None else np.asarray(clusters, np.int64)
+        order = np.argsort(code, kind="stable")
+        count = int(code.max()) + 1 if items else 1
+        ends = np.searchsorted(code[order], np.arange(count + 1))
+        counts = sheet.counts
+        rated = counts.sum(axis=1)
+        both = rated > 1
+        pair = np.where(both, 1 / np.where(both, rated * (rated - 1), 1.0), 0.0)
+        once = np.where(both, 1 / np.where(both, rated - 1, 1.0), 0.0)
+        own = counts / np.maximum(rated, 1.0)[:, None]
+        tables = np.empty((2, count, size, size))
+        sums = np.empty((count, size + 2))
+        given = np.empty((count, *sheet.said.shape[1:]))
+        for i in range(count):
+            part = order[ends[i] : ends[i + 1]]
+            for table, weight in zip(tables, (pair, once), strict=True):
+                weighed = counts[part] * weight[part, None]
+                table[i] = counts[part].T @ weighed - np.diag(weighed.sum(axis=0))
+            sums[i] = [both[part].sum(), (rated[part] > 0).sum(), *own[part].sum(axis=0)]
+            given[i] = sheet.said[part].sum(axis=0)
+        return cls(sheet.grades, *tables, sums[:, 0], sums[:, 2:], sums[:, 1], given)
+
+    def drawn(self, times: Floats) -> Tallies:
+        """The sums when cluster n counts `times[b, n]` times; (B, N) gives B rows."""
+
+        def summed(each: Floats) -> Floats:
+            flat = times @ each.reshape(len(each), -1)
+            return flat.reshape(len(times), *each.shape[1:])
+
+        return Tallies(self.grades, *map(summed, (
+            self.pairs, self.coincidences, self.paired, self.share, self.rated, self.given,
+        )))  # fmt: skip
+
+    def whole(self) -> Tallies:
+        """The sums over all clusters, one row."""
+        return self.drawn(np.ones((1, len(self.paired))))
+
+    def without_one(self) -> Tallies:
+        """The sums with each cluster left out in turn, N rows (jackknife)."""
+        return self.drawn(1.0 - np.eye(len(self.paired)))
+
+
 def weights(grades: Floats, kind: Weighting) -> Floats:
     """(K, K) how much two grades agree, 1 on the diagonal.
 
@@ -88,12 +164,7 @@ def weights(grades: Floats, kind: Weighting) -> Floats:
     return np.asarray(1.0 - (apart if kind == "linear" else apart**2), np.float64)
 
 
-def times_of(items: int, times: Floats | None) -> Floats:
-    """(B, I) how often each item counts; once each where nothing is said."""
-    return np.ones((1, items)) if times is None else np.atleast_2d(times)
-
-
 def ratio(above: Floats, below: Floats) -> Floats:
-    """(B,) above / below; NaN where nothing is below: chance alone explains everything."""
+    """(N,) above / below; NaN where nothing is below: chance alone explains everything."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(below > 0, above / np.where(below > 0, below, 1.0), np.nan)
