@@ -12,8 +12,8 @@ import time
 
 import pytest
 
-from rankgate.judging.agree import agree
-from rankgate.judging.resolve import resolve
+from rankgate.judging.agreement.agree import agree
+from rankgate.judging.resolution.resolve import resolve
 
 
 @pytest.fixture

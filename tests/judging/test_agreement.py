@@ -10,14 +10,19 @@ import pytest
 from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
 from rankgate.errors import InputError, UsageError
-from rankgate.judging.methods.agreement import agreements
-from rankgate.judging.methods.alarms import alarms
+from rankgate.judging.agreement import figures
+from rankgate.judging.agreement.alarms import alarms
+from rankgate.judging.agreement.rated_pairs import rated_pairs
 
 
-def ratings_of(grades, raters="ABCDEFGH", **columns):
+def agreements(ratings, scale=None, **options):
+    return figures.agreements(rated_pairs(ratings, scale), **options)
+
+
+def ratings_of(grades, raters="ABCDEFGH", queries=15, **columns):
     """Rows are pairs, columns raters; None where a rater did not rate."""
     rows = [
-        {"query_id": f"q{i % 3}", "doc_id": f"d{i}", "rater": raters[j], "grade": grade}
+        {"query_id": f"q{i % queries}", "doc_id": f"d{i}", "rater": raters[j], "grade": grade}
         for i, row in enumerate(grades)
         for j, grade in enumerate(row)
         if grade is not None
@@ -35,6 +40,7 @@ def test_figures_counted_by_hand():
     assert dict(told.counts) == {
         "ratings": 14, "raters": 3, "pairs": 6, "overlap": 5, "cannot_tell": 0, "corrected": 0,
         "ties": 2,  # 3 against 1, and 1, 2, 0
+        "queries": 5, "outside": 0,
     }  # fmt: skip
     # shares of agreeing pairs: 1, 1/3, 1, 0, 0
     assert told.coefficients["raw agreement"].value == pytest.approx((1 + 1 / 3 + 1) / 5)
@@ -121,13 +127,22 @@ def test_people_and_a_model(shared):
     assert told.coefficients["Conger's kappa"].value == pytest.approx(expected.kappa, abs=1e-12)
     assert told.coefficients["raw agreement"].value == pytest.approx(np.trace(table) / 10_284)
     interval = told.coefficients["Conger's kappa"]
+    # 22 queries: the interval is three times as wide as if the 10,284 pairs were independent
+    naive = expected.kappa_upp - expected.kappa_low
+    assert 3 < (interval.high - interval.low) / naive < 4.5
+    by_query = told.pairs.row(0, named=True)
     assert (interval.low, interval.high) == pytest.approx(
-        (expected.kappa_low, expected.kappa_upp), abs=0.003
+        (by_query["kappa_low"], by_query["kappa_high"]), abs=0.012
     )
 
 
 def kinds(ratings):
-    return [(alarm.kind, alarm.who) for alarm in alarms(agreements(ratings, samples=20))]
+    return [(alarm.kind, alarm.who) for alarm in alarms_of(ratings)]
+
+
+def alarms_of(ratings, scale=None):
+    pairs = rated_pairs(ratings, scale)
+    return alarms(figures.agreements(pairs, samples=20), pairs)
 
 
 def test_perfect_agreement_is_no_good_news():
@@ -140,7 +155,7 @@ def test_perfect_agreement_is_no_good_news():
 def test_two_of_three_copied():
     rng = np.random.default_rng(2)
     rows = [[grade, grade, int(rng.integers(0, 4))] for grade in rng.integers(0, 4, 30).tolist()]
-    assert kinds(ratings_of(rows)) == [("copied", "A, B")]
+    assert kinds(ratings_of(rows)) == [("random", "C"), ("copied", "A, B")]
 
 
 def test_a_rater_of_one_grade_and_a_speeder():
@@ -153,12 +168,12 @@ def test_a_rater_of_one_grade_and_a_speeder():
 def test_a_rater_on_another_scale():
     """Binary grades among those of 0 to 3; a harsh rater who goes up to 2 is none."""
     rng = np.random.default_rng(5)
-    rows = [[*rng.integers(0, 4, 2).tolist(), int(rng.integers(0, 2))] for _ in range(30)]
-    told = alarms(agreements(ratings_of(rows), samples=20))
+    rows = [[one, two, min(one, 1)] for one, two, _ in clear(rng, 60, 3).tolist()]
+    told = alarms_of(ratings_of(rows))
     assert [(alarm.kind, alarm.who) for alarm in told] == [("scale", "C")]
     above = np.mean([grade > 1 for row in rows for grade in row[:2]])
     assert told[0].what.startswith(
-        f"C gave 0 to 1 in 30 ratings, the others up to 3, {above:.0%} of theirs above 1"
+        f"C gave 0 to 1 in 60 ratings, the others up to 3, {above:.0%} of theirs above 1"
     )
     assert not kinds(ratings_of([[*row[:2], min(row[0], 2)] for row in rows]))
 
@@ -166,6 +181,81 @@ def test_a_rater_on_another_scale():
 def test_the_kappa_paradox_is_said():
     rows = [[0, 0]] * 90 + [[0, 1]] * 5 + [[1, 0]] * 5
     assert kinds(ratings_of(rows)) == [("prevalence", "")]
+
+
+def clear(rng, items=160, raters=4, noise=0.6):
+    """Raters who see the same grade with some noise."""
+    truth = rng.choice(4, items, p=[0.4, 0.25, 0.2, 0.15])
+    seen = np.rint(truth[:, None] + rng.normal(0, noise, (items, raters)))
+    return np.clip(seen, 0, 3).astype(int)
+
+
+def test_honest_raters_get_no_mark():
+    assert not kinds(ratings_of(clear(np.random.default_rng(8)).tolist()))
+
+
+def test_a_reversed_and_a_random_rater_among_four():
+    rng = np.random.default_rng(9)
+    rows = clear(rng)
+    rows[:, 1] = 3 - rows[:, 1]
+    assert kinds(ratings_of(rows.tolist())) == [("reversed", "B")]
+    rows = clear(rng)
+    rows[:, 2] = rng.permutation(rows[:, 2])
+    assert kinds(ratings_of(rows.tolist())) == [("random", "C")]
+
+
+def test_a_rater_who_agrees_with_nobody_half_as_well():
+    rng = np.random.default_rng(10)
+    rows = clear(rng, 600, noise=0.4)
+    guesses = rng.random(len(rows)) < 0.75
+    rows[guesses, 3] = rng.integers(0, 4, guesses.sum())
+    assert kinds(ratings_of(rows.tolist())) == [("against-all", "D")]
+
+
+def test_of_two_raters_the_pair_is_named():
+    """Grades that are opposite, and 600 pairs of grades that have nothing in common."""
+    rng = np.random.default_rng(11)
+    rows = clear(rng, raters=2)
+    assert kinds(ratings_of(np.stack([rows[:, 0], 3 - rows[:, 1]], 1).tolist())) == [
+        ("reversed", "A, B")
+    ]
+    told = alarms_of(ratings_of(rng.integers(0, 4, (600, 2)).tolist()))
+    assert [(alarm.kind, alarm.who) for alarm in told] == [("random", "A, B")]
+    assert "A and B agree with kappa" in told[0].what
+
+
+def test_one_grade_outside_the_scale_changes_nothing():
+    """A single 10 among 900 ratings moves Gwet's AC2 unless the scale is known."""
+    rows = clear(np.random.default_rng(12), 300, 3).tolist()
+    wrong = [[10, *rows[0][1:]], *rows[1:]]
+    scale = Scale(0, 3)
+    right = agreements(ratings_of([[None, *rows[0][1:]], *rows[1:]]), scale, samples=20)
+    told = agreements(ratings_of(wrong), scale, samples=20)
+    assert told.coefficients == right.coefficients
+    assert told.counts["outside"] == 1
+    (alarm,) = alarms_of(ratings_of(wrong), scale)
+    assert (alarm.kind, "10 by A (1)" in alarm.what) == ("outside", True)
+    name = "Gwet's AC2, linear"
+    moved = agreements(ratings_of(wrong), samples=20).coefficients[name].value
+    assert moved > right.coefficients[name].value + 0.1
+    (alarm,) = alarms_of(ratings_of(wrong))
+    assert (alarm.kind, "grade 10 was given 1 times" in alarm.what) == ("stray", True)
+
+
+@pytest.mark.parametrize("grades", [[0, 1, 10, 100], [0, 1, 2, 3], [-2, 0, 1, 2], [1, 2, 5]])
+def test_usual_scales_have_no_stray_grade(grades):
+    rng = np.random.default_rng(13)
+    rows = np.array(grades)[clear(rng, 200, 3) % len(grades)]
+    assert "stray" not in {alarm.kind for alarm in alarms_of(ratings_of(rows.tolist()))}
+
+
+def test_few_queries_give_values_without_intervals():
+    rows = clear(np.random.default_rng(14)).tolist()
+    told = agreements(ratings_of(rows, queries=5), samples=20).coefficients["alpha, ordinal"]
+    assert np.isfinite(told.value)
+    assert np.isnan([told.low, told.high]).all()
+    (alarm,) = alarms_of(ratings_of(rows, queries=5))
+    assert (alarm.kind, "of 5 queries" in alarm.what) == ("queries", True)
 
 
 def test_nobody_graded():

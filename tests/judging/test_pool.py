@@ -8,8 +8,15 @@ import polars as pl
 import pytest
 
 from rankgate.errors import UsageError
-from rankgate.judging.methods.pool import ORDERS, RANKS, in_order, moved_to_front, pooled, shuffled
-from rankgate.judging.methods.sampling import queries_drawn, sampled, strata_of
+from rankgate.judging.pooling.candidates import (
+    ORDERS,
+    RANKS,
+    in_order,
+    moved_to_front,
+    pooled,
+    shuffled,
+)
+from rankgate.judging.pooling.sampling import queries_drawn, sampled, strata_of
 
 SYSTEMS = ["A", "B", "C"]
 LISTS = {"A": ["x", "y", "z"], "B": ["y", "x", "w"], "C": ["x", "v", "y"]}

@@ -5,8 +5,8 @@ from importlib.resources import files
 import pytest
 
 from rankgate.errors import InputError
-from rankgate.judging.methods.answers import answer_of
-from rankgate.judging.methods.prompts import Template
+from rankgate.judging.llm.answers import answer_of
+from rankgate.judging.llm.prompts import Template
 
 QUERY, DOCUMENT = {"text": "jaguar"}, {"title": "Cats", "text": "A cat."}
 

@@ -11,9 +11,9 @@ from rankgate.data.place import Place
 from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
 from rankgate.errors import InputError, UsageError
-from rankgate.judging.methods.resolve import resolve
-from rankgate.judging.methods.rules import RULES
-from rankgate.judging.methods.scales import TRANSFORMERS, Transformer, scale_of
+from rankgate.judging.resolution.apply_rule import resolve
+from rankgate.judging.resolution.rules import RULES
+from rankgate.judging.scales import TRANSFORMERS, Transformer, scale_of
 
 
 def rated(grades, **columns):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rankgate.data.text import cells
 from rankgate.data.text.formulas import guarded, unguarded
 from rankgate.errors import InputError
-from rankgate.judging.methods.sheets import filled, sheet
-from rankgate.judging.methods.tasks import tasks_of
+from rankgate.judging.rating.tasks import tasks_of
+from rankgate.judging.sheets.rows import filled, sheet
 
 # no surrogates and no control characters but those of texts; line ends in ids are those of CSV
 TEXT = st.text(

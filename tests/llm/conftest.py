@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from rankgate.judging.model_ratings import Judge, LLMRating
+from rankgate.judging.llm.model_ratings import Judge, LLMRating
 
 KEY = "sk-very/secret+0123456789"
 

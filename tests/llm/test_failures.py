@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from rankgate.errors import UsageError
-from rankgate.judging.resolve import resolve
+from rankgate.judging.resolution.resolve import resolve
 
 FAILURES = {
     "429": [("fails", 429, ("Retry-After", "0"))],

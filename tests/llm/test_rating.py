@@ -7,10 +7,10 @@ import pytest
 
 import rankgate
 from rankgate.errors import InputError, MissingExtraError, UsageError
-from rankgate.judging.admit import Demands, admit
-from rankgate.judging.agree import agree
-from rankgate.judging.model_ratings import Judge, LLMRating
-from rankgate.judging.resolve import resolve
+from rankgate.judging.admission.admit import Demands, admit
+from rankgate.judging.agreement.agree import agree
+from rankgate.judging.llm.model_ratings import Judge, LLMRating
+from rankgate.judging.resolution.resolve import resolve
 
 
 @pytest.mark.parametrize("protocol", ["openai", "anthropic"])

@@ -13,7 +13,7 @@ from rankgate.cli import main
 from rankgate.data import Qrels, read_qrels
 from rankgate.errors import InputError
 from rankgate.gating.gate import gate
-from rankgate.judging.admit import DEMANDS, admit
+from rankgate.judging.admission.admit import DEMANDS, admit
 
 
 def made(grades, name="qrels"):

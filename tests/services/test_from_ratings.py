@@ -12,7 +12,7 @@ from rankgate.cli import main
 from rankgate.data.ratings import Ratings
 from rankgate.errors import UsageError
 from rankgate.evaluation.commands.eval import FROM_RATINGS
-from rankgate.judging.from_ratings import WAYS, badge, from_ratings, holds_ratings
+from rankgate.judging.resolution.from_ratings import WAYS, badge, from_ratings, holds_ratings
 
 
 def rated(slots, scale=None):

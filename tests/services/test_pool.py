@@ -11,9 +11,9 @@ from rankgate.data import read_qrels
 from rankgate.data.qrels import Qrels
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.evaluate import evaluate
-from rankgate.judging.pool import pool
-from rankgate.judging.resolve import resolve
-from rankgate.judging.reusability import reusability
+from rankgate.judging.pooling.pool import pool
+from rankgate.judging.pooling.reusability import reusability
+from rankgate.judging.resolution.resolve import resolve
 from rankgate.stats.order import tau
 from rankgate.unjudged.holes import holes
 

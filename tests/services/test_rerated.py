@@ -11,8 +11,8 @@ import pytest
 
 from rankgate.data.ratings import Ratings
 from rankgate.errors import InputError
-from rankgate.judging.methods.redrawing import Redrawn
-from rankgate.judging.rater_resampling import rerated
+from rankgate.judging.agreement.rater_resampling import rerated
+from rankgate.judging.agreement.redrawing import Redrawn
 
 RUNS = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]
 

@@ -10,8 +10,8 @@ import pytest
 from openpyxl import Workbook, load_workbook
 
 from rankgate.errors import DuplicateError, InputError, UsageError
-from rankgate.judging.sheets import collect, sheets
-from rankgate.judging.tasks import pool_of
+from rankgate.judging.rating.pool_tasks import pool_of
+from rankgate.judging.sheets.sheets import collect, sheets
 
 IDS = ["a", "007", "=1+1", "3-4", " -x", "1E5"]
 POOL = pl.DataFrame({"query_id": ["q"] * len(IDS), "doc_id": IDS})

@@ -10,7 +10,7 @@ from rankgate.errors import InputError, UsageError
 from rankgate.files.checks import CHECKS, SEVERITIES
 from rankgate.files.checks.opening import part_of, subject
 from rankgate.files.checks.subject import Asked, Both
-from rankgate.judging.methods.scales import scale_of
+from rankgate.judging.scales import scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ from rankgate.present.as_text import WIDTH
 from rankgate.present.grid import printable
 
 if TYPE_CHECKING:
-    from rankgate.judging.collected_ratings import Screen
+    from rankgate.judging.rating.terminal import Screen
 
 _LONGEST = 1500
 """Letters of a field that are shown."""

@@ -7,7 +7,8 @@ from rankgate.comparison.charts import deltas, forest, power, scatter
 from rankgate.errors import UsageError
 from rankgate.evaluation.charts import bounds, cutoffs, distributions, gains, precision_recall
 from rankgate.explanation.charts import reconciled
-from rankgate.judging.charts import admitted, raters
+from rankgate.judging.admission import chart as admitted
+from rankgate.judging.agreement import chart as raters
 from rankgate.pipelines.charts import ranked, staged
 from rankgate.present.charts.kind import Kind
 from rankgate.recommenders import charts as scorecard

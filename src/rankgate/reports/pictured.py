@@ -13,8 +13,8 @@ from rankgate.evaluation.evaluate import DEFAULT_METRICS, evaluate
 from rankgate.evaluation.scored_system import DEPTH as HOLES
 from rankgate.explanation.explain import explain
 from rankgate.explanation.reconcile import Reconciliation, reconcile
-from rankgate.judging.admit import Admitted, admit
-from rankgate.judging.agree import agree
+from rankgate.judging.admission.admit import Admitted, admit
+from rankgate.judging.agreement.agree import agree
 from rankgate.pipelines.ranks import Ranks, ranks
 from rankgate.pipelines.verb import DEPTH, METRICS, stages
 from rankgate.recommenders.tradeoff import Tradeoff, tradeoff
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rankgate.data.comparison import Comparison
     from rankgate.evaluation.evaluation import Evaluation
     from rankgate.explanation.explanation import Explanation
-    from rankgate.judging.agree import Agreed
+    from rankgate.judging.agreement.agree import Agreed
     from rankgate.metrics.declare import Metric
     from rankgate.pipelines.stages import Pipeline
     from rankgate.scoring import Convention

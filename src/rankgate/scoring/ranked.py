@@ -11,7 +11,7 @@ import polars as pl
 from rankgate.data import read_run
 from rankgate.data.qrels import Qrels
 from rankgate.errors import UsageError
-from rankgate.judging.methods.pool import RANKS
+from rankgate.judging.pooling.candidates import RANKS
 from rankgate.scoring.index import Index
 from rankgate.scoring.run_names import apart
 from rankgate.scoring.tops import tops

@@ -80,31 +80,27 @@ def intervals(
     }
 
 
-def jackknife(
-    coefficient: Callable[[Tallies], Floats], clusters: Tallies, level: float = 0.95
-) -> Agreement:
-    """The coefficient with its t interval from leaving out one cluster at a time.
+def jackknife(value: float, without: Floats, level: float = 0.95) -> Agreement:
+    """A coefficient with its t interval from leaving out one cluster at a time.
 
     s² = (N−1)/N Σ (θ_(i) − mean θ_(i))², value ± t(N−1) s (Efron 1982, chapter 3); for many
     coefficients of few ratings each, where a bootstrap would cost too much.
 
     Args:
-        coefficient: takes tallies of B rows and gives (B,) values.
-        clusters: the tallies of each cluster, N rows; those without a rated pair are left out.
+        value: the coefficient of all clusters.
+        without: (N,) the coefficient without each cluster.
         level: of the interval.
+
+    Returns:
+        the interval; NaN with one cluster, or where leaving one out leaves nothing defined.
     """
     from scipy.special import stdtrit  # noqa: PLC0415 - loaded only where it is needed
 
-    nan = float("nan")
-    value = float(coefficient(clusters.whole())[0])
-    size = int((clusters.paired > 0).sum())
-    if size < 2 or not np.isfinite(value):  # noqa: PLR2004 - one cluster has no spread
-        return Agreement(value, nan, nan, level, 1.0)
-    left = coefficient(clusters.without_one())[clusters.paired > 0]
-    fine = left[np.isfinite(left)]
-    if fine.size < size:
-        return Agreement(value, nan, nan, level, 1 - fine.size / size)
-    error = np.sqrt((size - 1) / size * ((fine - fine.mean()) ** 2).sum())
+    nan, size = float("nan"), len(without)
+    undefined = 1 - np.isfinite(without).mean() if size else 1.0
+    if size < 2 or undefined or not np.isfinite(value):  # noqa: PLR2004 - one has no spread
+        return Agreement(value, nan, nan, level, float(undefined))
+    error = np.sqrt((size - 1) / size * ((without - without.mean()) ** 2).sum())
     reach = float(stdtrit(size - 1, (1 + level) / 2) * error)
     return Agreement(value, value - reach, value + reach, level, 0.0)
 

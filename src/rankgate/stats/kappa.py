@@ -101,6 +101,15 @@ def cohen(confusion: Floats, grades: Floats | None = None, kind: Weighting = "id
     return Kappa(value, error, int(n))
 
 
+def cohen_values(tables: Floats, grades: Floats, kind: Weighting = "identity") -> Floats:
+    """(N,) Cohen's kappa of each of N tables (K, K) of counts; NaN where it is undefined."""
+    n = tables.sum(axis=(1, 2))
+    p = tables / np.where(n > 0, n, 1.0)[:, None, None]
+    table = weights(grades, kind)
+    by_chance = np.einsum("nk,kl,nl->n", p.sum(axis=2), table, p.sum(axis=1), optimize=True)
+    return np.where(n > 0, _beyond(np.einsum("kl,nkl->n", table, p), by_chance), np.nan)
+
+
 def confusion(sheet: Sheet, first: int, second: int) -> Floats:
     """(K, K) how often the first rater gave the row's grade where the second gave the column's."""
     pair = sheet.of_two(first, second).said

@@ -134,17 +134,19 @@ class Tallies:
             flat = times @ each.reshape(len(each), -1)
             return flat.reshape(len(times), *each.shape[1:])
 
-        return Tallies(self.grades, *map(summed, (
-            self.pairs, self.coincidences, self.paired, self.share, self.rated, self.given,
-        )))  # fmt: skip
+        return Tallies(self.grades, *map(summed, self._sums))
+
+    @property
+    def _sums(self) -> tuple[Floats, ...]:
+        return (self.pairs, self.coincidences, self.paired, self.share, self.rated, self.given)
 
     def whole(self) -> Tallies:
         """The sums over all clusters, one row."""
-        return self.drawn(np.ones((1, len(self.paired))))
+        return Tallies(self.grades, *(each.sum(axis=0)[None] for each in self._sums))
 
     def without_one(self) -> Tallies:
         """The sums with each cluster left out in turn, N rows (jackknife)."""
-        return self.drawn(1.0 - np.eye(len(self.paired)))
+        return Tallies(self.grades, *(each.sum(axis=0) - each for each in self._sums))
 
 
 def weights(grades: Floats, kind: Weighting) -> Floats:

@@ -85,7 +85,7 @@ def _from_ratings(  # noqa: PLR0917 - as the command has them
     """What the tool makes of single ratings; None where there are none."""
     # loaded only where a tool has a way from ratings to values
     from rankgate.evaluation.documents.rated import render_parts  # noqa: PLC0415
-    from rankgate.judging.from_ratings import from_ratings, holds_ratings  # noqa: PLC0415
+    from rankgate.judging.resolution.from_ratings import from_ratings, holds_ratings  # noqa: PLC0415
 
     if not holds_ratings(ratings, convention):
         return None

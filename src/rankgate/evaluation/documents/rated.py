@@ -12,7 +12,7 @@ from rankgate.present.write import rendered
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.judging.from_ratings import Part
+    from rankgate.judging.resolution.from_ratings import Part
 
 
 def render_parts(parts: Sequence[Part], form: str, *, per_query: bool = False) -> str:

@@ -10,8 +10,8 @@ from rankgate.console import options
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
-from rankgate.judging.admit import DEMANDS, METRICS, admit
-from rankgate.judging.documents.admission import FORMS, render
+from rankgate.judging.admission.admit import DEMANDS, METRICS, admit
+from rankgate.judging.admission.document import FORMS, render
 from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
 
 

@@ -11,9 +11,9 @@ from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
 from rankgate.errors import UsageError
-from rankgate.judging.agree import agree
-from rankgate.judging.documents.agreement import FORMS, render
-from rankgate.judging.rater_resampling import DRAWS, rerated
+from rankgate.judging.agreement.agree import agree
+from rankgate.judging.agreement.document import FORMS, render
+from rankgate.judging.agreement.rater_resampling import DRAWS, rerated
 from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
 
 

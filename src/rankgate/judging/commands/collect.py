@@ -6,8 +6,8 @@ import click
 
 from rankgate.console import options
 from rankgate.console.places import deliver, refuse_clashes
-from rankgate.judging.documents.collected import FORMS, render, summary
-from rankgate.judging.sheets import collect
+from rankgate.judging.sheets.document import FORMS, render, summary
+from rankgate.judging.sheets.sheets import collect
 
 
 @click.command("collect")

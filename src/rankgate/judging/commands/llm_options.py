@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from rankgate.console.pairs import pairs
 from rankgate.errors import UsageError
-from rankgate.judging.model_ratings import PARAMETERS, PROTOCOLS, STRUCTURES, Judge, Prices
+from rankgate.judging.llm.model_ratings import PARAMETERS, PROTOCOLS, STRUCTURES, Judge, Prices
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ import click
 from rankgate.console import options
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.judging.documents.pool import FORMS, render, rest, summary
-from rankgate.judging.pool import (
+from rankgate.judging.pooling.document import FORMS, render, rest, summary
+from rankgate.judging.pooling.pool import (
     DEPTH,
     ORDER_NAMES,
     QUERY_SAMPLINGS,

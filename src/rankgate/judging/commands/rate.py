@@ -10,10 +10,10 @@ from rankgate.console import options
 from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
-from rankgate.judging.collected_ratings import Rating
 from rankgate.judging.commands import llm_options
 from rankgate.judging.commands.rating_keys import rated
-from rankgate.judging.model_ratings import Judge, LLMRating
+from rankgate.judging.llm.model_ratings import Judge, LLMRating
+from rankgate.judging.rating.terminal import Rating
 from rankgate.reports.documents.asked import render
 
 _CUT = "an unfinished line at the end of the file was cut off"

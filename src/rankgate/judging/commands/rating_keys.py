@@ -14,7 +14,7 @@ from rankgate.present.screen import render
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.judging.collected_ratings import Rating
+    from rankgate.judging.rating.terminal import Rating
 
 _END = ("", "\x04")
 

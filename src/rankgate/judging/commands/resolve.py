@@ -6,8 +6,8 @@ import click
 
 from rankgate.console import options
 from rankgate.console.places import deliver, refuse_clashes
-from rankgate.judging.documents.resolution import FORMS, render, summary
-from rankgate.judging.resolve import resolve, rules
+from rankgate.judging.resolution.document import FORMS, render, summary
+from rankgate.judging.resolution.resolve import resolve, rules
 
 
 def _rules() -> str:

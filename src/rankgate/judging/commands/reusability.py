@@ -8,9 +8,9 @@ from rankgate.console import options
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
-from rankgate.judging.documents.reusability import FORMS, render
-from rankgate.judging.pool import DEPTH
-from rankgate.judging.reusability import reusability
+from rankgate.judging.pooling.pool import DEPTH
+from rankgate.judging.pooling.reusability import reusability
+from rankgate.judging.pooling.reusability_document import FORMS, render
 from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
 
 

@@ -8,7 +8,7 @@ import click
 
 from rankgate.console import options
 from rankgate.console.places import refuse_clashes
-from rankgate.judging.sheets import FORMS, Form, sheets
+from rankgate.judging.sheets.sheets import FORMS, Form, sheets
 
 
 @click.command("sheet")

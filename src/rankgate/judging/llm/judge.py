@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from rankgate.judging.llm.prompts import Template
     from rankgate.judging.llm.purse import Prices
-    from rankgate.judging.methods.prompts import Template
-    from rankgate.judging.methods.tasks import Task
+    from rankgate.judging.rating.tasks import Task
 
 PARAMETERS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 512}
 """What requests say where nothing else is said."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from rankgate.judging.methods.session import rating_row
+from rankgate.judging.rating.session import rating_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from rankgate.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rankgate.judging.methods.prompts import Prompt
+    from rankgate.judging.llm.prompts import Prompt
 
 STRUCTURES = ("schema", "object", "none")
 """How far the endpoint itself sees to it that the answer is JSON."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
-from rankgate.judging.methods.answers import Answer, answer_of
+from rankgate.judging.llm.answers import Answer, answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from rankgate.judging import admit as service
-from rankgate.judging.documents import admission as report
+from rankgate.judging.admission import admit as service
+from rankgate.judging.admission import document as report
 from rankgate.present import as_html
 from rankgate.reports.notebook.picture import Picture, pictured
 from rankgate.reports.notebook.reporting import Reported
@@ -14,7 +14,7 @@ from rankgate.reports.notebook.reporting import Reported
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.judging.methods.admission import Demands
+    from rankgate.judging.admission.demands import Demands
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
 

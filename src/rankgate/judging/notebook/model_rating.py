@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from rankgate.judging import model_ratings as service
-from rankgate.judging.model_ratings import Judge, Prices
+from rankgate.judging.llm import model_ratings as service
+from rankgate.judging.llm.model_ratings import Judge, Prices
 from rankgate.present import as_html
 from rankgate.reports.documents import asked as report
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from rankgate.judging import agree as agree_service
-from rankgate.judging import resolve as resolve_service
-from rankgate.judging import sheets as sheets_service
-from rankgate.judging.documents import agreement, collected, resolution
+from rankgate.judging.agreement import agree as agree_service
+from rankgate.judging.agreement import document as agreement
+from rankgate.judging.resolution import document as resolution
+from rankgate.judging.resolution import resolve as resolve_service
+from rankgate.judging.sheets import document as collected
+from rankgate.judging.sheets import sheets as sheets_service
 from rankgate.present import as_html
 from rankgate.reports.notebook.picture import Picture, pictured
 from rankgate.reports.notebook.reporting import Reported
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data import Qrels
-    from rankgate.judging.methods.scales import Transformer
+    from rankgate.judging.scales import Transformer
 
 
 @dataclass(frozen=True)

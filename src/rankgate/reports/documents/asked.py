@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rankgate.judging.model_ratings import Asked
+    from rankgate.judging.llm.model_ratings import Asked
 
 
 def render(told: Asked) -> str:

@@ -1,0 +1,1 @@
+"""Whether a judge agrees with people well enough to be used."""

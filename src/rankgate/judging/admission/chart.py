@@ -1,0 +1,86 @@
+"""What people say of the pairs that a judge gave each grade: a picture of ``admit``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.pipelines.charts.ranked import shades_of
+from rankgate.present.charts.door import altair
+from rankgate.present.charts.parts import table
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.words import queries, short
+from rankgate.present.numbers import grade
+
+if TYPE_CHECKING:
+    from rankgate.judging.admission.admit import Admitted
+
+_ROW, _WIDTH = 34, 420
+
+
+def draw(told: Admitted) -> Picture:
+    """A bar for each grade of the judge: the grades that people gave the same pairs."""
+    found = told.admission
+    rows = _rows(told)
+    return Picture(
+        "admission",
+        f"What {short(found.people[0])} says where {short(found.judge[0])} gives each grade",
+        "Predicted against measured relevance: each bar is of the pairs that the judge gave one "
+        "grade, by the grades that people gave them, with how many pairs and the mean of people's "
+        "grades. A judge that is right has its own grade alone in each bar.",
+        f"{found.pairs:,} pairs of {queries(found.queries)}",
+        {},
+        tuple(rows),
+        _chart(rows),
+    )
+
+
+def _rows(told: Admitted) -> list[dict[str, Any]]:
+    pairs = told.admission.bias.confusion.to_dicts()
+    whole: dict[float, int] = {}
+    for row in pairs:
+        whole[row["judge"]] = whole.get(row["judge"], 0) + row["pairs"]
+    return [
+        {"judge": row["judge"], "grade": row["people"], "label": f"grade {grade(row['people'])}",
+         "count": row["pairs"], "share": row["pairs"] / whole[row["judge"]]}
+        for row in sorted(pairs, key=lambda row: (-row["judge"], -row["people"]))
+    ]  # fmt: skip
+
+
+def _chart(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - Altair's
+    alt = altair()
+    shades = shades_of(rows)
+    order = list(shades)
+    names = list(dict.fromkeys(_name(row["judge"]) for row in rows))
+    shown = [
+        row | {"name": _name(row["judge"]), "order": order.index(row["label"])} for row in rows
+    ]
+    y = alt.Y("name:N", sort=names, title=None,
+              axis=alt.Axis(domain=False, ticks=False, grid=False, labelPadding=8))  # fmt: skip
+    bars = (
+        alt.Chart(table(shown))
+        .mark_bar(height=18)
+        .encode(
+            y=y,
+            x=alt.X("share:Q", title="share of the pairs, by people's grade", stack="zero",
+                    scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", tickCount=6)),
+            color=alt.Color("label:N", title="people:", sort=order,
+                            scale=alt.Scale(domain=order, range=list(shades.values()))),
+            order=alt.Order("order:Q"),
+            tooltip=["name:N", "label:N", "count:Q", "share:Q"],
+        )
+    )  # fmt: skip
+    words = alt.Chart(table([_words(name, shown) for name in names])).mark_text(align="left")
+    return alt.layer(
+        bars, words.encode(y=y, x=alt.value(_WIDTH + 10), text="words:N")
+    ).properties(width=_WIDTH, height=_ROW * len(names))  # fmt: skip
+
+
+def _name(judge: float) -> str:
+    return f"judge: {grade(judge)}"
+
+
+def _words(name: str, rows: list[dict[str, Any]]) -> dict[str, str]:
+    own = [row for row in rows if row["name"] == name]
+    count = sum(row["count"] for row in own)
+    mean = sum(row["grade"] * row["count"] for row in own) / count
+    return {"name": name, "words": f"{count:,} pairs, people's mean {mean:.2f}"}

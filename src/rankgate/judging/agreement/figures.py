@@ -1,0 +1,128 @@
+"""How far raters agree: together, one by one, by query, by grade and over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.errors import UsageError
+from rankgate.judging.agreement import tables
+from rankgate.judging.agreement.rater_checks import rater_checks
+from rankgate.judging.standing import PAIR
+from rankgate.stats.agreement import Agreement, intervals
+from rankgate.stats.kappa import agreement, brennan_prediger, conger, fleiss, gwet
+from rankgate.stats.krippendorff import alpha
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import polars as pl
+
+    from rankgate.judging.agreement.rated_pairs import RatedPairs
+    from rankgate.stats.ratings import Floats
+
+_LEVEL = 0.95
+
+COEFFICIENTS: tuple[tuple[str, str, Callable[..., Floats], str], ...] = (
+    ("raw agreement", "share of pairs of ratings that are equal", agreement, "identity"),
+    ("alpha, ordinal", "Krippendorff; the usual choice for grades", alpha, "ordinal"),
+    ("alpha, nominal", "Krippendorff; any two grades differ alike", alpha, "nominal"),
+    ("alpha, interval", "Krippendorff; squared differences", alpha, "interval"),
+    ("alpha, ratio", "Krippendorff; differences relative to size", alpha, "ratio"),
+    ("Fleiss' kappa", "chance from all raters' grades", fleiss, "identity"),
+    ("Conger's kappa", "chance from each rater's own grades", conger, "identity"),
+    ("Conger's kappa, linear", "weighted; of two raters: Cohen's", conger, "linear"),
+    ("Conger's kappa, quadratic", "as above", conger, "quadratic"),
+    ("Gwet's AC1", "holds its ground where one grade prevails", gwet, "identity"),
+    ("Gwet's AC2, linear", "AC1 with partial agreement", gwet, "linear"),
+    ("Gwet's AC2, quadratic", "as above", gwet, "quadratic"),
+    ("Brennan-Prediger", "chance as if all grades were alike", brennan_prediger, "identity"),
+)
+"""Name, what it is, and the coefficient of tallies with its weights or level."""
+
+
+@dataclass(frozen=True)
+class Agreements:
+    """How far the last ratings of each rater agree.
+
+    Attributes:
+        name: of the ratings.
+        counts: ratings, raters, pairs, overlap (pairs with two grades or more), cannot_tell,
+            corrected, ties (pairs of the overlap without a majority), queries (with such a pair),
+            outside (ratings that the scale does not have, in none of the figures).
+        grades: ``grade``, ``ratings``, ``share`` (prevalence), ``agreement`` (of the pairs of
+            ratings in which one has the grade, the share in which both have it: specific
+            agreement, Fleiss 1981).
+        coefficients: by name, over the pairs that two raters or more graded; kappas and Gwet's
+            take the chance of agreement from all grades, as their authors do. Intervals resample
+            queries, as grades of one query are not independent; with fewer than 10 there is none.
+        raters: ``rater``, ``ratings``, ``cannot_tell``, ``mean``, ``overlap``, ``bias`` (mean of
+            the grade minus the mean of the others') with ``bias_low`` and ``bias_high``,
+            ``agreement`` (share of the other ratings of the same pair that are equal),
+            ``top_share`` (of their most frequent grade), ``median_seconds``, ``lowest`` and
+            ``highest`` grade, ``kappa_linear`` against all others with ``kappa_low`` and
+            ``kappa_high``. Intervals leave out one query at a time.
+        pairs: ``first``, ``second``, ``overlap``, ``agreement``, ``kappa`` (Cohen's) with
+            ``kappa_low`` and ``kappa_high``, ``kappa_linear``, ``bias`` (first minus second).
+        confusion: ``rater``, ``consensus``, ``grade``, ``count``: a rater's grade against the
+            grade that most others gave; ties of the others are left out.
+        queries: ``query_id``, ``overlap``, ``agreement``, ``spread`` (mean standard deviation of
+            the grades of a pair), least agreement first.
+        periods: ``period`` (month), ``overlap``, ``agreement``, ``mean``: where times are known.
+    """
+
+    name: str
+    counts: Mapping[str, int]
+    grades: pl.DataFrame
+    coefficients: Mapping[str, Agreement]
+    raters: pl.DataFrame
+    pairs: pl.DataFrame
+    confusion: pl.DataFrame
+    queries: pl.DataFrame
+    periods: pl.DataFrame
+
+
+def agreements(pairs: RatedPairs, *, samples: int = 2000, seed: int = 0) -> Agreements:
+    """Everything in ``Agreements``.
+
+    Args:
+        pairs: the ratings, as ``rated_pairs`` has them.
+        samples: replicates of the bootstrap over queries.
+        seed: of the bootstrap.
+
+    Raises:
+        UsageError: no replicate.
+    """
+    if samples < 1:
+        raise UsageError(f"resamples={samples}: an interval takes 1 or more.", code="out-of-range")
+    others, sheet = tables.compared(pairs.given), pairs.sheet
+    rated = sheet.counts.sum(axis=1)
+    top = np.sort(sheet.counts[rated > 1], axis=1)
+    tied = int((top[:, -1] == top[:, -2]).sum()) if sheet.grades.size > 1 else 0
+    counts = {
+        "ratings": len(pairs.given),
+        "raters": len(pairs.raters),
+        "pairs": pairs.last.select(PAIR).n_unique(),
+        "overlap": len(top),
+        "cannot_tell": len(pairs.last) - len(pairs.given),
+        "corrected": pairs.corrected,
+        "ties": tied,
+        "queries": int((pairs.tallies.paired > 0).sum()),
+        "outside": int(pairs.outside["ratings"].sum()),
+    }
+    coefficients = {
+        name: (lambda each, of=of, kind=kind: of(each, kind)) for name, _, of, kind in COEFFICIENTS
+    }
+    return Agreements(
+        pairs.name,
+        counts,
+        tables.by_grade(sheet),
+        intervals(coefficients, pairs.tallies, samples=samples, seed=seed),
+        tables.by_rater(pairs.last, others, rater_checks(pairs, _LEVEL)),
+        tables.by_pair(pairs),
+        tables.by_consensus(pairs.given),
+        tables.by_query(others),
+        tables.by_period(others),
+    )

@@ -1,0 +1,104 @@
+"""The ratings that agreement is computed from, as arrays: pairs by raters, with their queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.errors import InputError
+from rankgate.judging.scales import on_scale, possible_grades
+from rankgate.judging.standing import PAIR, standing
+from rankgate.stats.ratings import Sheet, Tallies
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.qrels import Scale
+    from rankgate.data.ratings import Ratings
+
+
+@dataclass(frozen=True)
+class RatedPairs:
+    """The last rating of each rater on each pair. I pairs, R raters, K grades, Q queries.
+
+    Attributes:
+        name: of the ratings.
+        last: every last rating, with or without a grade; grades outside the scale are left out.
+        given: those with a grade.
+        outside: ``rater``, ``grade``, ``ratings``: grades that the scale does not have.
+        corrected: ratings that a later one of the same rater replaced.
+        raters: names, in the order of the sheet.
+        sheet: (I, R, K) the grades.
+        queries: (I,) the query of each pair, 0 to Q − 1.
+        tallies: the sums of each query.
+    """
+
+    name: str
+    last: pl.DataFrame
+    given: pl.DataFrame
+    outside: pl.DataFrame
+    corrected: int
+    raters: tuple[str, ...]
+    sheet: Sheet
+    queries: NDArray[np.int64]
+    tallies: Tallies
+
+    @property
+    def place(self) -> NDArray[np.int64]:
+        """(I, R) the place of the grade that a rater gave a pair, −1 where there is none."""
+        rated = self.sheet.said.any(axis=2)
+        return np.where(rated, self.sheet.said.argmax(axis=2), -1)
+
+
+def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:
+    """The ratings as arrays.
+
+    Args:
+        ratings: of single raters; the last rating of each rater on a pair counts.
+        scale: the grades that were possible; without it, that of the ratings. Grades that it
+            does not have are set aside and counted: one of them would change every coefficient
+            that depends on the range of the grades.
+
+    Raises:
+        InputError: no rating has a grade, or none has one on the scale.
+    """
+    stand = standing(ratings)
+    bounds = scale or ratings.scale
+    fits = on_scale(pl.col("grade"), bounds) if bounds else pl.lit(value=True)
+    last = stand.table.filter(fits | pl.col("grade").is_null())
+    outside = (
+        stand.table.filter(~fits & pl.col("grade").is_not_null())
+        .group_by("rater", "grade")
+        .agg(pl.len().cast(pl.Int64).alias("ratings"))
+        .sort("rater", "grade")
+    )
+    given = last.filter(pl.col("grade").is_not_null())
+    if given.is_empty():
+        problem = (
+            "no rating has a grade on the scale." if len(outside) else "no rating has a grade."
+        )
+        raise InputError(problem, source=ratings.place.label, code="no-grades")
+    sheet, raters, queries = _sheet(given, bounds)
+    return RatedPairs(
+        ratings.name, last, given, outside, stand.corrected, raters, sheet, queries,
+        Tallies.of(sheet, queries),
+    )  # fmt: skip
+
+
+def _sheet(
+    given: pl.DataFrame, scale: Scale | None
+) -> tuple[Sheet, tuple[str, ...], NDArray[np.int64]]:
+    raters = sorted(given["rater"].unique())
+    column = {rater: i for i, rater in enumerate(raters)}
+    items = given.select(PAIR).unique(maintain_order=True).with_row_index("item")
+    coded = given.join(items, on=PAIR, maintain_order="left")
+    matrix: NDArray[np.float64] = np.full((len(items), len(raters)), np.nan)
+    columns = coded["rater"].replace_strict(column, return_dtype=pl.Int64).to_numpy()
+    matrix[coded["item"].to_numpy(), columns] = coded["grade"].to_numpy()
+    possible = possible_grades(scale) if scale else ()
+    whole = sorted({*possible, *given["grade"].to_list()}) if possible else None
+    queries = items["query_id"].rank("dense").to_numpy().astype(np.int64) - 1
+    return Sheet.of(matrix, whole), tuple(raters), queries

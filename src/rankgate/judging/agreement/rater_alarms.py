@@ -1,0 +1,76 @@
+"""Raters who use the scale the wrong way round, at random, or unlike all others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.judging.agreement.alarm import ENOUGH, Alarm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.judging.agreement.rater_checks import RaterCheck
+
+_PAIR, _LITTLE = 2, 0.2
+
+
+def against_others(checks: Sequence[RaterCheck]) -> list[Alarm]:
+    """Reversed, random and against-all; among two raters the pair is named, as neither is known.
+
+    Reversed: the interval of kappa lies below 0. Random: it holds 0, and the rater agrees less
+    than half as well with the others as they do with each other. Against all: only the latter.
+    """
+    seen = [check for check in checks if check.overlap >= ENOUGH]
+    if len(checks) == _PAIR:
+        return _of_two([check.rater for check in checks], seen)
+    alarms = []
+    for check in seen:
+        apart = check.behind < 0
+        if check.kappa.high < 0:
+            kind, words = "reversed", "opposite grades: was the scale read the wrong way round?"
+        elif apart and check.kappa.low <= 0:
+            kind, words = "random", "no agreement with the others beyond chance."
+        elif apart:
+            kind, words = (
+                "against-all",
+                (
+                    "less than half of the others' agreement with each other. Either this rater "
+                    "misreads the guideline, or the others share an error."
+                ),
+            )
+        else:
+            continue
+        others = (
+            ""
+            if check.others != check.others
+            else (f", the others {check.others:.2f} among each other")
+        )
+        alarms.append(Alarm(kind, check.rater, f"{_shown(check)}{others}: {words}"))
+    return alarms
+
+
+def _of_two(names: list[str], seen: Sequence[RaterCheck]) -> list[Alarm]:
+    if not seen:
+        return []
+    check, both = seen[0], ", ".join(names)
+    kappa = check.kappa
+    figures = f"{names[0]} and {names[1]} agree with kappa {_interval(check)}"
+    if kappa.high < 0:
+        words = "opposite grades; one of them read the scale the wrong way round."
+        return [Alarm("reversed", both, f"{figures}: {words}")]
+    if kappa.low <= 0 and kappa.high < _LITTLE:
+        words = "no better than chance; at least one of them grades at random."
+        return [Alarm("random", both, f"{figures}: {words}")]
+    return []
+
+
+def _shown(check: RaterCheck) -> str:
+    return f"{check.rater} agrees with the others with kappa {_interval(check)}"
+
+
+def _interval(check: RaterCheck) -> str:
+    kappa = check.kappa
+    return (
+        f"{kappa.value:+.2f} [{kappa.low:+.2f}, {kappa.high:+.2f}] (linear weights, "
+        f"{check.overlap} pairs)"
+    )

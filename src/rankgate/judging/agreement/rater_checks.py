@@ -1,0 +1,120 @@
+"""Does a rater agree with the others, and with certainty? Kappas with intervals over queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.stats.agreement import jackknife
+from rankgate.stats.kappa import cohen_values
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.judging.agreement.rated_pairs import RatedPairs
+    from rankgate.stats.agreement import Agreement
+    from rankgate.stats.ratings import Floats
+
+FALSE_ALARMS = 0.05
+"""The share of sets of honest raters in which any of them may be reported (docs/validity.md)."""
+
+
+@dataclass(frozen=True)
+class RaterCheck:
+    """One rater against all others.
+
+    Attributes:
+        rater: the name.
+        overlap: pairs that another rater graded too.
+        kappa: Cohen's kappa, linear weights, of the rater's grades against those of the others.
+        others: the same among the others, without the rater; NaN where they share no pair.
+        behind: an upper bound of ``kappa − others/2``; below 0 the rater agrees less than half as
+            well with the others as they do with each other.
+    """
+
+    rater: str
+    overlap: int
+    kappa: Agreement
+    others: float
+    behind: float
+
+
+def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCheck, ...]:
+    """Each rater with a pair in common with another, against all others.
+
+    Intervals leave out one query at a time; where all ratings are of one query, one pair.
+
+    Args:
+        pairs: the ratings.
+        level: of the intervals; without it 1 − 5 %/raters, so that all hold together (Bonferroni).
+    """
+    counts = pairs.sheet.counts
+    rated = counts.sum(axis=1)
+    both = rated > 1
+    place, clusters = pairs.place[both], _clusters(pairs.queries[both])
+    counts, once = counts[both], 1 / np.maximum(rated[both] - 1, 1)
+    if not both.any():
+        return ()
+    wanted = level or 1 - FALSE_ALARMS / max(len(pairs.raters), 1)
+    everyone = _sums(clusters, (counts[:, :, None] * counts[:, None, :]) * once[:, None, None])
+    size = counts.shape[1]
+    everyone -= np.eye(size) * _sums(clusters, counts * once[:, None])[:, None, :]
+    checks = []
+    for column, rater in enumerate(pairs.raters):
+        own = place[:, column]
+        mine = own >= 0
+        if not mine.any():
+            continue
+        told = np.eye(size)[own[mine]]
+        table = told[:, :, None] * ((counts[mine] - told) * once[mine, None])[:, None, :]
+        against = np.zeros_like(everyone)
+        np.add.at(against, clusters[mine], table)
+        kappas = _kappas(against, everyone, pairs.sheet.grades, wanted)
+        checks.append(RaterCheck(rater, int(mine.sum()), *kappas))
+    return tuple(checks)
+
+
+def _kappas(
+    against: Floats, everyone: Floats, grades: Floats, level: float
+) -> tuple[Agreement, float, float]:
+    """The fields ``kappa``, ``others`` and ``behind`` of a check, from tables of each query."""
+    among = everyone - against - against.transpose(0, 2, 1)
+    among = np.where(np.abs(among) < 1e-9, 0.0, among)  # noqa: PLR2004 - what rounding leaves
+    here = against.sum(axis=(1, 2)) > 0
+    kappa, left = _left_out(against[here], grades)
+    rest, rest_left = _left_out(among, grades)
+    behind = float("nan")
+    if np.isfinite(rest) and rest > 0:
+        gap = jackknife(kappa - rest / 2, _spread(left, here, kappa) - rest_left / 2, level)
+        behind = gap.high
+    return jackknife(kappa, left, level), rest, behind
+
+
+def _spread(left: Floats, here: NDArray[np.bool_], value: float) -> Floats:
+    """Leaving out a query in which the rater has no pair changes nothing of the rater."""
+    every = np.full(here.size, value)
+    every[here] = left
+    return every
+
+
+def _left_out(tables: Floats, grades: Floats) -> tuple[float, Floats]:
+    """Kappa of the sum of tables, and without each of them."""
+    whole = tables.sum(axis=0)
+    return (
+        float(cohen_values(whole[None], grades, "linear")[0]),
+        cohen_values(whole - tables, grades, "linear"),
+    )
+
+
+def _clusters(queries: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The query of each pair; each pair alone where there is one query."""
+    _, code = np.unique(queries, return_inverse=True)
+    return code if code.size and code.max() > 0 else np.arange(code.size)
+
+
+def _sums(clusters: NDArray[np.int64], each: Floats) -> Floats:
+    total = np.zeros((int(clusters.max()) + 1, *each.shape[1:]))
+    np.add.at(total, clusters, each)
+    return total

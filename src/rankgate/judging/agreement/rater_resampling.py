@@ -1,0 +1,147 @@
+"""How often another set of raters would have reversed a comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data import read_qrels, read_run
+from rankgate.data.read_ratings import read_ratings
+from rankgate.errors import InputError
+from rankgate.evaluation.scored_system import Scorer
+from rankgate.judging.agreement.redrawing import Redrawn
+from rankgate.judging.resolution.apply_rule import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rankgate.data import Qrels, Run
+    from rankgate.data.ratings import Ratings
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring import Convention
+
+DRAWS = 200
+"""Sets of raters that are drawn."""
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What raters do to the difference of two systems under one metric.
+
+    Attributes:
+        metric: its label.
+        delta: candidate minus baseline, by the ratings as they are.
+        low, high: 95 % of the drawn differences.
+        reversed: the share of drawn sets of raters under which the sign is the other one.
+    """
+
+    metric: str
+    delta: float
+    low: float
+    high: float
+    reversed: float
+
+
+@dataclass(frozen=True)
+class Rerated:
+    """What another set of raters would have said of two systems.
+
+    Attributes:
+        baseline, candidate: names.
+        rule: how several grades become one.
+        effects: one a metric.
+        draws, seed: of the drawing.
+        convention: name, axes and hash.
+    """
+
+    baseline: str
+    candidate: str
+    rule: str
+    effects: tuple[Effect, ...]
+    draws: int
+    seed: int
+    convention: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "baseline": self.baseline, "candidate": self.candidate, "rule": self.rule,
+            "effects": [vars(each) for each in self.effects], "draws": self.draws,
+            "seed": self.seed, "convention": dict(self.convention),
+        }  # fmt: skip
+
+
+def rerated(
+    ratings: Any,  # noqa: ANN401 - a path, a frame, ratings
+    baseline: Any,  # noqa: ANN401 - a run
+    candidate: Any,  # noqa: ANN401 - a run
+    metrics: str | Metric | Sequence[str | Metric] = ("nDCG@10",),
+    how: str | Convention = "trec",
+    *,
+    rule: str = "majority",
+    draws: int = DRAWS,
+    seed: int = 0,
+    from_: str | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Rerated:
+    """Draw raters again and again, and compare two systems by each set.
+
+    Args:
+        ratings: of single raters, some pairs by two or more.
+        baseline: a run.
+        candidate: a run.
+        metrics: names or metrics.
+        how: the convention.
+        rule: how several grades become one, as ``resolve`` has it.
+        draws: sets of raters.
+        seed: of the drawing.
+        from_: the name of the ratings' format.
+        on_progress: told what is being done.
+
+    Raises:
+        InputError: data that cannot be read; no pair with two grades; nothing is resolved.
+        UsageError: unknown names.
+    """
+    say = on_progress or (lambda _: None)
+    said = read_ratings(ratings, from_=from_)
+    again = Redrawn.of(said)
+    runs = [read_run(run) for run in (baseline, candidate)]
+    first = Scorer.of(_judged(said, rule), metrics, how, depth=1)
+    truth = _deltas(first, runs)
+    rng = np.random.default_rng(seed)
+    drawn = np.empty((draws, len(truth)))
+    for i in range(draws):
+        say(f"raters {i + 1} of {draws}")
+        drawn[i] = _deltas(Scorer.of(_judged(again.draw(rng), rule), metrics, how, depth=1), runs)
+    low, high = np.quantile(drawn, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2], axis=0)
+    turned = (np.sign(drawn) * np.sign(truth) < 0).mean(axis=0)
+    effects = tuple(
+        Effect(label, *map(float, figures))
+        for (label, _), *figures in zip(first.metrics, truth, low, high, turned, strict=True)
+    )
+    return Rerated(runs[0].name, runs[1].name, rule, effects, draws, seed, first.how.to_dict())
+
+
+def _judged(ratings: Ratings, rule: str) -> Qrels:
+    told = resolve(ratings, rule).qrels
+    if told is None:
+        raise InputError(
+            "no pair can be resolved by this rule.", source=ratings.place.label, code="no-grades"
+        )
+    return read_qrels(told)
+
+
+def _deltas(scorer: Scorer, runs: Sequence[Run]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """(M,) the differences of the means; an undefined mean is 0."""
+    means = []
+    for run in runs:
+        table = scorer.side(run).scores.group_by("metric").agg(pl.col("value").mean())
+        means.append(dict(table.iter_rows()))
+    return np.array(
+        [(means[1][label] or 0.0) - (means[0][label] or 0.0) for label, _ in scorer.metrics]
+    )

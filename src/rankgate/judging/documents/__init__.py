@@ -1,1 +1,0 @@
-"""The results of judging as tables and words."""

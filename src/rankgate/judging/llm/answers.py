@@ -1,0 +1,123 @@
+"""What a language model answered: a grade, or the reason why there is none."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankgate.judging.standing import WITHDRAWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_SHOWN = 60
+_THOUGHT = "</think>"
+_LONGEST = 1000  # characters of a reason that are kept
+_DECODER = json.JSONDecoder(parse_constant=lambda word: word)  # NaN is a word, and no grade
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an answer says.
+
+    Attributes:
+        grade: on the scale; None where there is none.
+        reason: why there is no grade; None where there is one.
+        comment: the reason that the model gave for its grade.
+    """
+
+    grade: float | None
+    reason: str | None = None
+    comment: str | None = None
+
+
+def answer_of(text: str, scale: Mapping[float, str]) -> Answer:
+    """Read an answer; what cannot be read is no grade, and never 0.
+
+    The rules: what stands before a ``</think>`` is not looked at. Every JSON object in the rest
+    that has the key ``grade`` counts, wherever it stands (in prose, between fences). All of them
+    must say the same grade. A grade is a number, a string that is nothing but a number, or the
+    label of a grade, in upper or lower case. ``null`` is a model that cannot tell. A number in
+    the prose is no grade; neither is true or false, nor one that is not on the scale: nothing is
+    rounded or moved to its end.
+
+    Args:
+        text: the model's answer.
+        scale: the grades that are possible, each with its label.
+
+    >>> answer_of('Sure! {"reason": "a", "grade": 2} Anything else?', {0: "no", 2: "yes"})
+    Answer(grade=2.0, reason=None, comment='a')
+    >>> answer_of("I would say 2.", {0: "no", 2: "yes"}).reason
+    'no JSON object with a grade in the answer: I would say 2.'
+    """
+    text = text.rpartition(_THOUGHT)[2]
+    if not text.strip():
+        return Answer(None, "the answer is empty")
+    found = list(_objects(text))
+    if not found:
+        return Answer(None, f"no JSON object with a grade in the answer: {_short(text)}")
+    read = [_graded(each, scale) for each in found]
+    if len({(each.grade, each.grade is None and each.reason) for each in read}) > 1:
+        shown = ", ".join(dict.fromkeys(_shown(each["grade"]) for each in found))
+        return Answer(None, f"several grades in one answer: {_short(shown)}")
+    return read[-1]
+
+
+def _graded(found: Mapping[str, Any], scale: Mapping[float, str]) -> Answer:
+    said, why = found["grade"], found.get("reason")
+    comment = " ".join(why.split())[:_LONGEST] if isinstance(why, str) else None
+    comment = comment or None
+    if said is None:
+        reason = comment if comment != WITHDRAWN else None
+        return Answer(
+            None, f"the model cannot tell: {reason}" if reason else "the model cannot tell"
+        )
+    grade = _number(said, scale)
+    if grade is None:
+        return Answer(None, f"the grade {_shown(said)} is no number", comment)
+    if grade not in scale:
+        on = ", ".join(f"{each:g}" for each in scale)
+        return Answer(None, f"the grade {_shown(said)} is not on the scale ({on})", comment)
+    return Answer(grade, None, comment)
+
+
+def _number(said: Any, scale: Mapping[float, str]) -> float | None:  # noqa: ANN401 - what JSON holds
+    if isinstance(said, bool) or not isinstance(said, int | float | str):
+        return None
+    if isinstance(said, str):
+        word = said.strip().casefold()
+        for grade, label in scale.items():
+            if label.casefold() == word:
+                return float(grade)
+        if "_" in word or word in {"nan", "inf", "infinity"}:
+            return None
+    try:
+        return float(said)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects in a text that have a grade, and are not inside each other."""
+    place = text.find("{")
+    while place >= 0:
+        try:
+            value, end = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            end = place + 1
+        else:
+            if "grade" in value:
+                yield value
+            else:
+                end = place + 1  # it may be inside of this one
+        place = text.find("{", end)
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401 - what JSON holds
+    return _short(json.dumps(value, ensure_ascii=False))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else line[:_SHOWN] + "…"

@@ -1,1 +1,0 @@
-"""What judging computes: pools, assignment, agreement, resolution, admission."""

@@ -1,0 +1,181 @@
+"""Pools: the documents that several systems put first, each with the reason why it is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.judging.standing import PAIR
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    Known = Mapping[tuple[str, str], float]
+
+RANKS = {"system": pl.String, "query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64}
+"""The columns of ranked lists."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """A way to put the documents of a pool in order.
+
+    Attributes:
+        name: how it is called.
+        title: what comes first, in words.
+        source: where it comes from.
+        place: from the lists, the pool of `pooled`, the systems in order, known grades and the
+            smallest relevant grade to the pool with a column ``key``, the smaller the earlier.
+    """
+
+    name: str
+    title: str
+    source: str
+    place: Callable[[pl.DataFrame, pl.DataFrame, Sequence[str], Known, float], pl.DataFrame]
+
+
+def pooled(ranks: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
+    """The documents of all lists, each once a query.
+
+    Args:
+        ranks: the columns of `RANKS`, cut at the depth of the pool.
+        systems: all systems, also those that found nothing.
+
+    Returns:
+        ``query_id``, ``doc_id``, ``best_rank``, ``systems`` (how many have it), ``disagreement``
+        and ``why``, by query and document. The disagreement is the standard deviation, over all
+        systems, of 1/log₂(rank + 1), which is 0 where a system lacks the document.
+    """
+    worth = 1 / (pl.col("rank") + 1).cast(pl.Float64).log(2)
+    count = max(len(systems), 1)
+    mean = pl.col("total") / count
+    spread = (pl.col("squares") / count - mean**2).clip(lower_bound=0).sqrt()
+    best = pl.col("system").sort_by("rank", "system").first()
+    return (
+        ranks.group_by(PAIR)
+        .agg(
+            pl.col("rank").min().alias("best_rank"),
+            pl.len().cast(pl.Int64).alias("systems"),
+            best.alias("first"),
+            worth.sum().alias("total"),
+            (worth**2).sum().alias("squares"),
+        )
+        .with_columns(
+            spread.alias("disagreement"),
+            pl.format(
+                "rank {} of {}; in {} of {} systems", "best_rank", "first", "systems",
+                pl.lit(count),
+            ).alias("why"),
+        )
+        .select(*PAIR, "best_rank", "systems", "disagreement", "why")
+        .sort(PAIR)
+    )  # fmt: skip
+
+
+def _by_rank(
+    _ranks: pl.DataFrame, pool: pl.DataFrame, _systems: Sequence[str], _known: Known, _rel: float
+) -> pl.DataFrame:
+    """Best rank first; of equal ranks the document that more systems have."""
+    return pool.with_columns(
+        (pl.col("best_rank") - pl.col("systems") / (pl.col("systems").max() + 1)).alias("key")
+    )
+
+
+def _by_disagreement(
+    _ranks: pl.DataFrame, pool: pl.DataFrame, _systems: Sequence[str], _known: Known, _rel: float
+) -> pl.DataFrame:
+    return pool.with_columns((-pl.col("disagreement")).alias("key"))
+
+
+def _move_to_front(
+    ranks: pl.DataFrame, pool: pl.DataFrame, systems: Sequence[str], known: Known, rel: float
+) -> pl.DataFrame:
+    """Query by query, as many steps as there are documents."""
+    place = {system: i for i, system in enumerate(systems)}
+    rows = []
+    ordered = ranks.sort("query_id", "system", "rank")
+    for (query,), part in ordered.group_by("query_id", maintain_order=True):
+        lists: list[list[str]] = [[] for _ in systems]
+        for system, document in part.select("system", "doc_id").iter_rows():
+            lists[place[system]].append(document)
+        grades = {doc: known.get((str(query), doc)) for doc in part["doc_id"].unique()}
+        told = moved_to_front(lists, grades, rel)
+        rows += [(str(query), doc, float(step)) for step, doc in enumerate(told)]
+    schema = {"query_id": pl.String, "doc_id": pl.String, "key": pl.Float64}
+    steps = pl.DataFrame(rows, schema=schema, orient="row")
+    return pool.join(steps, on=PAIR, how="left", maintain_order="left")
+
+
+def moved_to_front(
+    lists: Sequence[Sequence[str]], grades: Mapping[str, float | None], rel: float = 1
+) -> list[str]:
+    """The documents of one query in the order of move-to-front pooling.
+
+    The system of the highest priority gives its next document; it keeps its priority as long as
+    its documents are relevant, and loses 1 for each that is not. Of equal priorities the system
+    that is named first has the turn. A document whose grade is not known yet counts as not
+    relevant, so that the order improves with every batch of ratings.
+
+    Source: Cormack, Palmer and Clarke, SIGIR 1998, doi:10.1145/290941.291009 (local form).
+
+    >>> moved_to_front([["a", "b", "c"], ["x", "y"]], {"a": 1, "b": 0})
+    ['a', 'b', 'x', 'c', 'y']
+    """
+    priority, at, told = [0] * len(lists), [0] * len(lists), dict[str, None]()
+    while open_ := [i for i, each in enumerate(lists) if at[i] < len(each)]:
+        system = max(open_, key=lambda i: (priority[i], -i))
+        document = lists[system][at[system]]
+        at[system] += 1
+        if document in told:
+            continue
+        told[document] = None
+        grade = grades.get(document)
+        if grade is None or grade < rel:
+            priority[system] -= 1
+    return list(told)
+
+
+ORDERS = {
+    order.name: order
+    for order in (
+        Order("rank", "the best rank that any system gives", "depth-k pooling, TREC", _by_rank),
+        Order(
+            "disagreement",
+            "the documents on whose ranks the systems differ most",
+            "standard deviation of 1/log2(rank + 1) over the systems",
+            _by_disagreement,
+        ),
+        Order(
+            "move-to-front",
+            "systems whose documents have proved relevant so far",
+            "Cormack, Palmer and Clarke 1998, one query at a time",
+            _move_to_front,
+        ),
+    )
+}
+"""Every order that needs no comparison, by name; influence comes from the holes of one."""
+
+
+def in_order(pool: pl.DataFrame) -> pl.DataFrame:
+    """Sorted by ``key``: the first of every query, then the second, ties by query and document."""
+    return pool.sort("key", *PAIR, nulls_last=True).drop("key")
+
+
+def shuffled(pool: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """Batches as they are; in each the queries, and the documents of a query, in random order.
+
+    The documents of a query stay together, as a rater has to think into each query.
+    """
+    rng = np.random.default_rng(seed)
+    ordered = pool.sort("batch", *PAIR)
+    queries = ordered["query_id"].unique(maintain_order=True).sort()
+    turn = pl.DataFrame({"query_id": queries, "turn": rng.permutation(len(queries))})
+    return (
+        ordered.join(turn, on="query_id", how="left", maintain_order="left")
+        .with_columns(pl.Series("chance", rng.random(len(ordered))))
+        .sort("batch", "turn", "chance")
+        .drop("turn", "chance")
+    )

@@ -1,0 +1,254 @@
+"""What to judge: pools of several runs, ordered, sampled, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.data import read_qrels
+from rankgate.data.formats.tags import tags_from
+from rankgate.errors import UsageError
+from rankgate.evaluation.conventions import chosen_convention
+from rankgate.judging.pooling.candidates import ORDERS, in_order, pooled, shuffled
+from rankgate.judging.pooling.sampling import QUERY_SAMPLINGS, QuerySampling, queries_drawn, sampled
+from rankgate.judging.pooling.sampling import strata_of as strata_in
+from rankgate.scoring.ranked import ranked, systems_of
+from rankgate.unjudged.holes import holes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from rankgate.data import Qrels
+    from rankgate.scoring import Convention
+
+SCHEMA_VERSION = 1
+DEPTH = 10
+"""How far each list goes into the pool when nothing is said."""
+
+INFLUENCE = "influence"
+ORDER_NAMES = (*ORDERS, INFLUENCE)
+"""Every order; influence is that of ``holes``, on the comparison of the first two runs."""
+
+__all__ = [
+    "DEPTH",
+    "ORDER_NAMES",
+    "QUERY_SAMPLINGS",
+    "Pool",
+    "QuerySampling",
+    "order_facts",
+    "pool",
+]
+
+_PAIR = ("query_id", "doc_id")
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Documents to judge, in order.
+
+    Attributes:
+        table: ``query_id``, ``doc_id``, ``why``, ``best_rank``, ``systems``, ``stratum``,
+            ``inclusion``, ``query_inclusion`` and ``batch``, in the order in which to judge.
+        rest: ``query_id``, ``doc_id`` of the pool that were not drawn into the sample.
+        systems: the names of the runs.
+        counts: pool (documents of all lists), judged (of them, left out), sampled, queries.
+        made_by: depth, order, strata, seed and whatever else made it.
+    """
+
+    table: pl.DataFrame
+    rest: pl.DataFrame
+    systems: tuple[str, ...]
+    counts: Mapping[str, int]
+    made_by: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "systems": list(self.systems),
+            "counts": dict(self.counts),
+            "made_by": dict(self.made_by),
+            "documents": self.table.to_dicts(),
+            "rest": self.rest.to_dicts(),
+        }
+
+
+def order_facts() -> tuple[tuple[str, str], ...]:
+    """Each order with what comes first."""
+    own = [(order.name, order.title) for order in ORDERS.values()]
+    return (*own, (INFLUENCE, "what could move the difference of the first two runs most"))
+
+
+def pool(
+    runs: Sequence[Any],
+    *,
+    depth: int = DEPTH,
+    order: str = "rank",
+    qrels: Any = None,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    metric: str = "nDCG@10",
+    rel: float = 1.0,
+    strata: str | None = None,
+    queries: int | None = None,
+    query_sampling: QuerySampling = "random",
+    sizes: Mapping[str, float] | str | Path | None = None,
+    batch: int | None = None,
+    shuffle: bool = False,
+    seed: int = 0,
+    how: str | Convention = "trec",
+    on_progress: Callable[[str], None] | None = None,
+) -> Pool:
+    """The documents that several systems put first, and that nobody has judged.
+
+    Args:
+        runs: paths, frames, dicts of dicts.
+        depth: how far each list goes into the pool; with strata, their last rank.
+        order: rank, disagreement, move-to-front or influence.
+        qrels: judgments that there are; their documents are left out, and teach move-to-front and
+            influence what to ask next.
+        metric: whose difference influence is about; the first two runs are compared.
+        rel: the smallest relevant grade, for move-to-front.
+        strata: draw a sample: ``10:1,50:0.3`` takes all of the first ten ranks and 30 % of the
+            others down to rank 50.
+        queries: draw so many queries.
+        query_sampling: random, stratified (by frequency) or pps (in proportion to frequency).
+        sizes: how often each query is asked: a mapping, or a file of ``query_id`` and
+            ``frequency`` (or count, size, weight).
+        batch: how many documents a batch has; one batch without it.
+        shuffle: within each batch in random order, the documents of a query together.
+        seed: of everything that is drawn.
+        how: the convention that breaks ties of scores.
+        on_progress: told the name of each run before it is read.
+
+    Raises:
+        InputError: a file that cannot be read; nothing left to judge.
+        UsageError: an unknown order, strata or samples that cannot be.
+    """
+    if order not in ORDER_NAMES:
+        raise UsageError(
+            f"no order is called {order!r}; the orders are {', '.join(ORDER_NAMES)}.",
+            code="unknown-choice",
+        )
+    steps = strata_in(strata) if strata else ()
+    deep = steps[-1][0] if steps else depth
+    systems = systems_of(runs)
+    names = [run.name for run in systems]
+    ranks = ranked(systems, deep, chosen_convention(how), on_progress)
+    judged = read_qrels(qrels) if qrels is not None else None
+    drawn = _queries(ranks, queries, query_sampling, _sizes(sizes), seed)
+    ranks = ranks.join(drawn, on="query_id", how="semi")
+    whole = pooled(ranks, names)
+    kept, rest = sampled(whole, steps, seed) if steps else (whole, whole.select(_PAIR).clear())
+    known = _known(judged)
+    if order == INFLUENCE:
+        placed = _by_influence(kept, systems, judged, metric, how=how, seed=seed)
+    else:
+        placed = ORDERS[order].place(ranks, kept, names, known, rel)
+    done = _judged(kept, judged)
+    left = in_order(placed.join(done, on=_PAIR, how="anti", maintain_order="left"))
+    left = _in_batches(left, batch).join(drawn, on="query_id", how="left", maintain_order="left")
+    told = shuffled(left, seed) if shuffle else left
+    made_by = {
+        "depth": deep, "order": order, "seed": seed, "shuffled": shuffle, "batch": batch,
+        "strata": strata, "convention": chosen_convention(how).name,
+        **({"queries": queries, "query_sampling": query_sampling} if queries else {}),
+        **({"qrels": judged.name, "qrels_sha256": judged.sha256} if judged else {}),
+        **({"metric": metric} if order == INFLUENCE else {}),
+    }  # fmt: skip
+    counts = {
+        "pool": len(whole), "sampled": len(kept), "judged": len(done), "to_judge": len(told),
+        "queries": told["query_id"].n_unique(),
+    }  # fmt: skip
+    return Pool(_columns(told), rest, tuple(names), counts, made_by)
+
+
+def _in_batches(told: pl.DataFrame, size: int | None) -> pl.DataFrame:
+    size = size or max(len(told), 1)
+    return told.with_columns((pl.int_range(pl.len()) // size + 1).alias("batch"))
+
+
+def _columns(told: pl.DataFrame) -> pl.DataFrame:
+    for name, dtype in (("stratum", pl.String), ("inclusion", pl.Float64)):
+        if name not in told.columns:
+            told = told.with_columns(pl.lit(None, dtype=dtype).alias(name))
+    return told.select(
+        *_PAIR, "why", "best_rank", "systems", "stratum", pl.col("inclusion").fill_null(1.0),
+        "query_inclusion", "batch",
+    )  # fmt: skip
+
+
+def _queries(
+    ranks: pl.DataFrame,
+    count: int | None,
+    kind: QuerySampling,
+    sizes: Mapping[str, float] | None,
+    seed: int,
+) -> pl.DataFrame:
+    names = ranks["query_id"].unique().sort()
+    if count is None:
+        return pl.DataFrame(
+            {"query_id": names, "query_inclusion": 1.0}, schema_overrides={"query_id": pl.String}
+        )
+    told = queries_drawn(names.to_list(), count, kind, dict(sizes) if sizes else None, seed)
+    return told.select("query_id", "query_inclusion")
+
+
+def _sizes(given: Mapping[str, float] | str | Path | None) -> Mapping[str, float] | None:
+    if given is None or isinstance(given, Mapping):
+        return given
+    table = tags_from(given)
+    named = {name.lower(): name for name in table.columns}
+    found = next((named[n] for n in ("frequency", "count", "size", "weight") if n in named), None)
+    if found is None:
+        raise UsageError(
+            f"{given}: no column frequency, count, size or weight; name one so.",
+            code="missing-column",
+        )
+    numbers = table[found].cast(pl.Float64, strict=False)
+    return {q: n for q, n in zip(table["query_id"], numbers, strict=True) if n is not None}
+
+
+def _known(judged: Qrels | None) -> dict[tuple[str, str], float]:
+    if judged is None:
+        return {}
+    rows = judged.table.filter(pl.col("grade") >= 0).select(*_PAIR, "grade")
+    return {(query, document): grade for query, document, grade in rows.iter_rows()}
+
+
+def _judged(kept: pl.DataFrame, judged: Qrels | None) -> pl.DataFrame:
+    """The documents of the pool that have a grade; −1 says that they have none."""
+    if judged is None:
+        return kept.select(_PAIR).clear()
+    graded = judged.table.filter(pl.col("grade") >= 0)
+    return kept.select(_PAIR).join(graded, on=_PAIR, how="semi")
+
+
+def _by_influence(
+    kept: pl.DataFrame,
+    systems: Sequence[Any],
+    judged: Qrels | None,
+    metric: str,
+    *,
+    how: str | Convention,
+    seed: int,
+) -> pl.DataFrame:
+    """Holes of the first two runs first, by their influence; then the others by rank."""
+    if judged is None or len(systems) < 2:  # noqa: PLR2004 - a comparison is of two
+        raise UsageError(
+            "the order influence needs the judgments so far and two runs, the baseline first; "
+            "give --qrels, or another order.",
+            code="missing-input",
+        )
+    told = holes(judged, systems[0], systems[1], [metric], how, seed=seed)
+    found = told.judge_next.select(
+        *_PAIR, pl.int_range(pl.len()).cast(pl.Float64).alias("key"),
+        pl.format("influence {}; {}", pl.col("influence").round(6), "why").alias("reason"),
+    )  # fmt: skip
+    joined = kept.join(found, on=_PAIR, how="left", maintain_order="left")
+    after = pl.lit(float(len(found))) + pl.col("best_rank")
+    return joined.with_columns(
+        pl.coalesce("key", after).alias("key"), pl.coalesce("reason", "why").alias("why")
+    ).drop("reason")

@@ -1,0 +1,158 @@
+"""Leave one run out: what a system would have lost if it had not been pooled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data import read_qrels
+from rankgate.errors import UsageError
+from rankgate.evaluation.conventions import chosen_convention
+from rankgate.evaluation.evaluate import DEFAULT_METRICS, chosen_metrics
+from rankgate.judging.pooling.pool import DEPTH
+from rankgate.judging.standing import PAIR
+from rankgate.scoring import score
+from rankgate.scoring.index import Index
+from rankgate.scoring.ranked import ranked, systems_of
+from rankgate.stats.order import tau
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rankgate.data import Qrels, Run
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring import Convention
+
+_TWO = 2
+
+
+@dataclass(frozen=True)
+class Reusability:
+    """What leaving each run out of the pool does to its values.
+
+    Attributes:
+        qrels: the name of the judgments.
+        convention: name, axes and hash.
+        depth: how far each run went into the pool.
+        table: ``run``, ``metric``, ``unique`` (judged documents that only this run brought),
+            ``unique_relevant``, ``value`` (all judgments), ``without`` (without its unique ones),
+            ``loss``, ``rank``, ``rank_without`` (among all runs, 1 is best) and ``tau`` (Kendall's
+            tau-b of the order of all runs with and without those judgments).
+        means: ``metric``, ``mean_loss``, ``largest_loss``, ``run`` (that loses most).
+    """
+
+    qrels: str
+    convention: Mapping[str, Any]
+    depth: int
+    table: pl.DataFrame
+    means: pl.DataFrame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "schema_version": 1,
+            "qrels": self.qrels,
+            "convention": dict(self.convention),
+            "depth": self.depth,
+            "runs": self.table.to_dicts(),
+            "means": self.means.to_dicts(),
+        }
+
+
+def reusability(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    runs: Sequence[Any],
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    how: str | Convention = "trec",
+    *,
+    depth: int = DEPTH,
+    rel: float = 1.0,
+    on_progress: Callable[[str], None] | None = None,
+) -> Reusability:
+    """Score each run as if it had not been in the pool that was judged.
+
+    The judgments of documents that no other run has down to the depth are taken away, and all
+    runs are scored again (Zobel, SIGIR 1998, doi:10.1145/290941.291014). Losses tell what a
+    new system, that was never pooled, may lose by these judgments.
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        runs: the runs that were pooled, two or more.
+        metrics: names or metrics.
+        how: the convention.
+        depth: how far each run was judged.
+        rel: the smallest relevant grade.
+        on_progress: told the name of each run before it is left out.
+
+    Raises:
+        InputError: data that cannot be read.
+        UsageError: fewer than two runs, an unknown metric.
+    """
+    rules = chosen_convention(how)
+    chosen = chosen_metrics(metrics, rules)
+    judged = read_qrels(qrels)
+    systems = systems_of(runs)
+    if len(systems) < _TWO:
+        raise UsageError("leaving one run out needs two runs or more.", code="missing-input")
+    own = _only(ranked(systems, depth, rules), judged)
+    before = _means(judged, systems, chosen, rules)
+    rows = []
+    for run in systems:
+        if on_progress:
+            on_progress(run.name)
+        unique = own.filter(pl.col("system") == run.name)
+        left = replace(judged, table=judged.table.join(unique, on=PAIR, how="anti"))
+        after = _means(left, systems, chosen, rules) if len(unique) else before
+        relevant = int((unique["grade"] >= rel).sum())
+        rows += [
+            {
+                "run": run.name, "metric": label, "unique": len(unique),
+                "unique_relevant": relevant, "value": before[label][run.name],
+                "without": after[label][run.name],
+                "loss": before[label][run.name] - after[label][run.name],
+                "rank": _rank(before[label], run.name),
+                "rank_without": _rank(after[label], run.name),
+                "tau": _tau(before[label], after[label]),
+            }
+            for label, _ in chosen
+        ]  # fmt: skip
+    table = pl.DataFrame(rows)
+    return Reusability(judged.name, rules.to_dict(), depth, table, _summary(table))
+
+
+def _only(ranks: pl.DataFrame, judged: Qrels) -> pl.DataFrame:
+    """Judged documents that one run alone has, with the run."""
+    alone = ranks.filter(pl.len().over(PAIR) == 1)
+    return alone.join(judged.table, on=PAIR).filter(pl.col("grade") >= 0)
+
+
+def _means(
+    judged: Qrels, systems: Sequence[Run], chosen: list[tuple[str, Metric]], rules: Convention
+) -> dict[str, dict[str, float]]:
+    index = Index.of(judged)
+    scored = {run.name: score(index, run, chosen, rules).means for run in systems}
+    return {
+        label: {name: float(means[label]) for name, means in scored.items()} for label, _ in chosen
+    }
+
+
+def _rank(values: Mapping[str, float], name: str) -> int:
+    return 1 + sum(value > values[name] for value in values.values())
+
+
+def _tau(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
+
+    told = tau(np.array(list(before.values())), np.array([after[name] for name in before]))
+    return None if np.isnan(told) else float(told)
+
+
+def _summary(table: pl.DataFrame) -> pl.DataFrame:
+    loss = pl.col("loss")
+    return table.group_by("metric", maintain_order=True).agg(
+        loss.mean().alias("mean_loss"),
+        loss.max().alias("largest_loss"),
+        pl.col("run").sort_by("loss", "run", descending=[True, False]).first(),
+    )

@@ -1,0 +1,1 @@
+"""A rater at work: pairs with their texts, and a journal of ratings."""

@@ -1,0 +1,60 @@
+"""What raters see of a pool: its pairs with the texts of queries and documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.data import contents_of
+from rankgate.data.formats.pool_file import read_pool
+from rankgate.errors import InputError
+from rankgate.judging.pooling.pool import Pool
+from rankgate.judging.rating.tasks import Task, tasks_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def pool_of(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a pool, a path or a frame
+    """``query_id``, ``doc_id`` and ``batch`` of a pool.
+
+    Raises:
+        InputError: a file that is no pool, with its line; an empty one.
+    """
+    table = read_pool(pool.table if isinstance(pool, Pool) else pool)
+    if table.is_empty():
+        label = str(pool) if isinstance(pool, str) else "pool"
+        raise InputError("there is nothing to rate in it.", source=label, code="nothing-to-rate")
+    return table
+
+
+def tasks(
+    table: pl.DataFrame,
+    queries: str | Path | pl.DataFrame | None = None,
+    documents: str | Path | pl.DataFrame | None = None,
+) -> list[Task]:
+    """The pairs of a table with their texts.
+
+    Args:
+        table: of ``pool_of``.
+        queries: a file of any format that holds queries with texts, or a frame of ``query_id``
+            and ``text``.
+        documents: the same of documents: ``doc_id`` and fields.
+
+    Raises:
+        InputError: files that hold no such texts, or lack a document.
+    """
+    label = "documents" if isinstance(documents, pl.DataFrame) else str(documents)
+    return tasks_of(table, _held(queries, "queries"), _held(documents, "documents"), label)
+
+
+def _held(given: str | Path | pl.DataFrame | None, part: str) -> pl.DataFrame | None:
+    if given is None or isinstance(given, pl.DataFrame):
+        return given
+    held: pl.DataFrame | None = getattr(contents_of(given), part)
+    if held is None:
+        needed = "query_id and text" if part == "queries" else "doc_id and fields such as title"
+        problem = f"it holds no {part}; columns {needed} are needed."
+        raise InputError(problem, source=str(given), code="no-such-content")
+    return held

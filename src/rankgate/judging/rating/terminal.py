@@ -1,0 +1,156 @@
+"""A rater at work on a pool; every rating is on disk before the next pair is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from rankgate.data.closing import Closing
+from rankgate.data.journal import Journal
+from rankgate.errors import UsageError
+from rankgate.judging.pooling.candidates import shuffled
+from rankgate.judging.rating.pool_tasks import pool_of, tasks
+from rankgate.judging.rating.session import Session, grades_of, keys_of
+from rankgate.judging.scales import scale_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What a rater sees.
+
+    Attributes:
+        query_id, doc_id: of the pair.
+        query, document: their texts by name.
+        done, total: pairs rated, and in all.
+        grades: the key of each grade, with the grade and its label.
+    """
+
+    query_id: str
+    doc_id: str
+    query: Mapping[str, str]
+    document: Mapping[str, str]
+    done: int
+    total: int
+    grades: Mapping[str, tuple[float, str]]
+
+
+class Rating(Closing):
+    """Rates a pool, one pair after another; nothing that a method acknowledged is ever lost.
+
+    Args:
+        pool: what to judge.
+        path: the file of ratings (JSON lines, only added to); work goes on where it ends.
+        rater: who rates.
+        scale: the grades that are possible.
+        queries: texts of the queries.
+        documents: fields of the documents.
+        guideline: the version that the rater follows.
+        batch: only this batch of the pool.
+        seed: of the order, which says nothing of systems and ranks; each rater has one of their
+            own.
+
+    Raises:
+        InputError: files that cannot be read, a document without text.
+        UsageError: no such batch or scale; another program writes to the file.
+    """
+
+    def __init__(
+        self,
+        pool: Any,  # noqa: ANN401 - a pool, a path or a frame
+        path: str | Path,
+        rater: str,
+        *,
+        scale: str = "graded",
+        queries: str | Path | pl.DataFrame | None = None,
+        documents: str | Path | pl.DataFrame | None = None,
+        guideline: str = "",
+        batch: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        if not rater.strip():
+            raise UsageError(
+                "a rating needs to know who gives it; name the rater.", code="missing-input"
+            )
+        told = scale_of(scale)
+        grades = grades_of(told)
+        labels = {float(grade): label for grade, label in told.labels}
+        self._keys = {
+            key: (grade, labels.get(grade, f"{grade:g}")) for key, grade in keys_of(grades).items()
+        }
+        own = seed ^ crc32(rater.encode())
+        part = tasks(shuffled(in_batch(pool_of(pool), batch), abs(own)), queries, documents)
+        self._journal = Journal.open(path)
+        self._session = Session(self._journal, rater, grades, guideline)
+        self._session.begin(part)
+
+    @property
+    def screen(self) -> Screen | None:
+        """The pair to rate now; None when all are rated."""
+        task = self._session.current
+        if task is None:
+            return None
+        return Screen(
+            task.query_id, task.doc_id, task.query, task.document, self.done, self.total,
+            self._keys,
+        )  # fmt: skip
+
+    @property
+    def done(self) -> int:
+        """Pairs whose rating stands."""
+        return len(self._session.given)
+
+    @property
+    def total(self) -> int:
+        """Pairs in all."""
+        return self._session.total
+
+    @property
+    def cut(self) -> int:
+        """Bytes of a line that was never finished, which were cut off when the file was opened."""
+        return self._journal.cut
+
+    def rate(self, grade: float) -> None:
+        """Give the pair shown a grade.
+
+        Raises:
+            UsageError: a grade that is not on the scale; the disk is full.
+        """
+        self._session.rate(grade)
+
+    def cannot_tell(self, reason: str = "") -> None:
+        """Say that the pair shown cannot be graded, and why."""
+        self._session.cannot_tell(reason)
+
+    def skip(self) -> None:
+        """Show another pair; this one comes back."""
+        self._session.skip()
+
+    def undo(self) -> bool:
+        """Take the last rating back; False where there is none."""
+        return self._session.undo()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._journal.close()
+
+
+def in_batch(table: pl.DataFrame, batch: int | None) -> pl.DataFrame:
+    """The rows of one batch; all without it.
+
+    Raises:
+        UsageError: there is no such batch.
+    """
+    if batch is None:
+        return table
+    part = table.filter(table["batch"] == batch)
+    if part.is_empty():
+        most = max(table["batch"].to_list())
+        raise UsageError(f"there is no batch {batch}; the last is {most}.", code="unknown-choice")
+    return part

@@ -1,0 +1,1 @@
+"""From several ratings to one judgment, by a named rule."""

@@ -1,0 +1,182 @@
+"""From ratings to judgments, by a rule that is recorded in them."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.data.place import Place
+from rankgate.data.qrels import SCHEMA, Qrels
+from rankgate.errors import InputError, UsageError
+from rankgate.judging.resolution.rules import NO_GRADE, RULES, Rule
+from rankgate.judging.scales import refuse_outside
+from rankgate.judging.standing import PAIR, standing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.data.qrels import Scale
+    from rankgate.data.ratings import Ratings
+    from rankgate.judging.scales import Transformer
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """Judgments and what became of the ratings.
+
+    Attributes:
+        qrels: the judgments; None where no pair could be resolved.
+        unresolved: ``query_id``, ``doc_id``, ``why``, ``grades`` (as given): pairs without a
+            judgment.
+        made_by: the rule with its parameters, as recorded in the judgments.
+        counts: ratings, corrected, cannot_tell, beyond_slots, pairs, resolved, ties.
+    """
+
+    qrels: Qrels | None
+    unresolved: pl.DataFrame
+    made_by: Mapping[str, Any]
+    counts: Mapping[str, int]
+
+
+def resolve(
+    ratings: Ratings,
+    rule: str = "majority",
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    transformer: Transformer | None = None,
+    scale: Scale | None = None,
+    slots: int | None = None,
+) -> Resolution:
+    """At most one grade per query and document, by a named rule.
+
+    Grades are checked against the scale, carried over by the transformer, one by one, and only
+    then aggregated (the order is SearchTweak's).
+
+    Args:
+        ratings: single raters' grades.
+        rule: its name in ``RULES``.
+        parameters: of the rule.
+        transformer: what grades become before they are aggregated.
+        scale: grades outside it are refused; without it, that of the ratings, if they have one,
+            where no transformer says what becomes of every grade.
+        slots: how many grades a pair takes, the first ones.
+
+    Raises:
+        UsageError: an unknown rule or parameter, no slots.
+        InputError: a grade that is not on the scale, or that the transformer does not map.
+    """
+    chosen = rule_of(rule)
+    options = _checked(chosen, dict(parameters or {}))
+    if slots is not None and slots < 1:
+        raise UsageError(f"slots={slots}: a pair takes one grade or more.", code="out-of-range")
+    bounds = scale or (None if transformer else ratings.scale)
+    if bounds is not None:
+        refuse_outside(ratings, bounds)
+    carried = transformer(ratings) if transformer else ratings
+    stand = standing(carried, slots)
+    given = stand.table.filter(pl.col("grade").is_not_null())
+    told = chosen.resolve(given, **options)
+    pairs = stand.table.select(PAIR).unique(maintain_order=True)
+    every = pairs.join(told, on=PAIR, how="left", maintain_order="left")
+    made_by = {
+        "rule": chosen.name,
+        **({"parameters": options} if options else {}),
+        **({"transformer": transformer.name, "maps": transformer.text} if transformer else {}),
+        **({"slots": slots} if slots else {}),
+    }
+    target = (transformer.scale if transformer else None) or (None if transformer else bounds)
+    judged = every.filter(pl.col("grade").is_not_null()).select(*SCHEMA)
+    place = Place(ratings.place.label)
+    qrels = None
+    if len(judged):
+        qrels = Qrels(judged, ratings.name, target, (), made_by, place)
+    return Resolution(qrels, _unresolved(every, given), made_by, _counts(ratings, stand, every))
+
+
+def rule_of(name: str) -> Rule:
+    """A rule by name.
+
+    Raises:
+        UsageError: no rule has the name; the nearest is told.
+    """
+    if name not in RULES:
+        near = get_close_matches(name, RULES, 1)
+        hint = f"did you mean {near[0]}?" if near else f"the rules are {', '.join(RULES)}."
+        raise UsageError(f"no rule is called {name!r}; {hint}", code="unknown-rule")
+    return RULES[name]
+
+
+def judgments(resolution: Resolution, label: str) -> Qrels:
+    """The judgments.
+
+    Raises:
+        InputError: not one pair was resolved.
+    """
+    if resolution.qrels is None:
+        raise InputError(
+            "no pair has a judgment; nobody graded, or all ties.", source=label, code="no-grades"
+        )
+    return resolution.qrels
+
+
+def _checked(rule: Rule, given: dict[str, Any]) -> dict[str, Any]:
+    """Parameters in the types that the rule's defaults have; they may come as words."""
+    known = {
+        name: each.default
+        for name, each in inspect.signature(rule.resolve).parameters.items()
+        if each.kind is each.KEYWORD_ONLY
+    }
+    for name, value in given.items():
+        if name not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise UsageError(
+                f"{rule.name} has no parameter {name!r}; {has}.", code="unknown-parameter"
+            )
+        given[name] = _typed(rule.name, name, value, known[name])
+    return given
+
+
+def _typed(rule: str, name: str, value: Any, default: Any) -> Any:  # noqa: ANN401 - words or values
+    if isinstance(default, bool):
+        if str(value).lower() in {"true", "yes", "1"}:
+            return True
+        if str(value).lower() in {"false", "no", "0"}:
+            return False
+        raise UsageError(
+            f"{rule}: {name}={value} where yes or no is needed.", code="invalid-parameter"
+        )
+    if isinstance(default, float):
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = -1.0
+        if not 0 <= number < float("inf"):
+            raise UsageError(
+                f"{rule}: {name}={value} where a number of 0 or more is needed.",
+                code="invalid-parameter",
+            )
+        return number
+    return str(value)
+
+
+def _unresolved(every: pl.DataFrame, given: pl.DataFrame) -> pl.DataFrame:
+    said = given.group_by(PAIR).agg(pl.col("grade").alias("grades"))
+    open_ = every.filter(pl.col("grade").is_null()).select(*PAIR, pl.col("why").fill_null(NO_GRADE))
+    return open_.join(said, on=PAIR, how="left", maintain_order="left")
+
+
+def _counts(ratings: Ratings, stand: Any, every: pl.DataFrame) -> dict[str, int]:  # noqa: ANN401
+    return {
+        "ratings": len(ratings.table),
+        "corrected": stand.corrected,
+        "cannot_tell": stand.table["grade"].null_count(),
+        "beyond_slots": stand.beyond,
+        "raters": stand.table["rater"].n_unique(),
+        "pairs": len(every),
+        "resolved": len(every) - every["grade"].null_count(),
+        "ties": every.filter(pl.col("why") == "tie").height,
+    }

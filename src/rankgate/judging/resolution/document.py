@@ -1,0 +1,97 @@
+"""What became of ratings: how many, by which rule, and the pairs that stay open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.errors import UsageError
+from rankgate.files.checks.declare import counted
+from rankgate.present import as_csv, as_json
+from rankgate.present.as_text import WIDTH
+from rankgate.present.grid import printable
+from rankgate.present.paragraphs import wrapped
+
+if TYPE_CHECKING:
+    from rankgate.judging.resolution.resolve import Resolved
+
+FORMS = ("trec", "csv", "json")
+"""The forms of judgments, by the name that ``--format`` takes."""
+
+_SHOWN = 5
+_MADE = ("schema_version", "ratings", "made_by", "counts", "unresolved")
+
+
+def render(told: Resolved, form: str) -> str:
+    """The judgments in one of `FORMS`, or ``meta``, how they were made.
+
+    Raises:
+        UsageError: an id that TREC's form cannot hold.
+    """
+    if form == "json":
+        return as_json.dumped(told.to_dict())
+    if form == "meta":
+        whole = told.to_dict()
+        return as_json.dumped({key: whole[key] for key in _MADE})
+    rows = [(row["query_id"], row["doc_id"], row["grade"]) for row in told.to_dict()["judgments"]]
+    if form == "csv":
+        return _csv(told)
+    for query, document, _ in rows:
+        if len(query.split()) != 1 or len(document.split()) != 1:
+            raise UsageError(
+                f"{printable(query)!r}, {printable(document)!r}: TREC's form has no ids with "
+                "blanks; say --format csv.",
+                code="invalid-id",
+            )
+    return "".join(f"{query} 0 {document} {_grade(grade)}\n" for query, document, grade in rows)
+
+
+def _csv(told: Resolved) -> str:
+    judged = told.to_dict()["judgments"]
+    head = ("query_id", "doc_id", "grade", *_sampled(judged))
+    return as_csv.written(
+        head, [[_grade(row[n]) if n == "grade" else row[n] for n in head] for row in judged]
+    )
+
+
+def _sampled(judged: list[dict[str, Any]]) -> tuple[str, ...]:
+    """The columns of a sample, where the judgments are of one."""
+    return tuple(name for name in ("stratum", "inclusion") if judged and name in judged[0])
+
+
+def summary(told: Resolved, width: int = WIDTH) -> str:
+    """A few lines for the person who ran the command."""
+    counts, made_by = told.resolution.counts, told.resolution.made_by
+    options = made_by.get("parameters", {})
+    rule = ", ".join([made_by["rule"], *(f"{name}={value}" for name, value in options.items())])
+    if "transformer" in made_by:
+        rule += f" after {printable(made_by['transformer'])}"
+    if "slots" in made_by:
+        rule += f", the first {made_by['slots']} grades of a pair"
+    made = (
+        f"{printable(told.name)}: {counted(counts['ratings'], 'rating')} by "
+        f"{counted(counts['raters'], 'rater')}, "
+        f"{counts['resolved']} of {counts['pairs']} pairs resolved by {rule}"
+    )
+    lines = [made]
+    for name, words in (
+        ("corrected", "replaced by a later one of the same rater"),
+        ("beyond_slots", "left out, as the pair had no slot for them"),
+        ("cannot_tell", "without a grade, as the rater could not tell"),
+    ):
+        if counts[name]:
+            lines.append(f"ratings {words}: {counts[name]}")
+    open_ = told.resolution.unresolved
+    for why, table in open_.group_by("why", maintain_order=True):
+        shown = ", ".join(
+            f"{printable(query)}/{printable(document)}"
+            for query, document in table.head(_SHOWN).select("query_id", "doc_id").iter_rows()
+        )
+        more = ", …" if len(table) > _SHOWN else ""
+        lines.append(f"pairs left unjudged, {why[0]}: {len(table)} ({shown}{more})")
+    lines += [f"! {words}" for words in told.cautions]
+    return "\n".join(part for line in lines for part in wrapped(line, width)) + "\n"
+
+
+def _grade(grade: float) -> str:
+    """Every digit of a fraction; whole numbers without a point."""
+    return f"{grade:.0f}" if grade.is_integer() else repr(grade)

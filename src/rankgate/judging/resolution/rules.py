@@ -1,0 +1,175 @@
+"""The rules that make one grade of several ratings; one small function and one line each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.errors import UsageError
+from rankgate.judging.standing import PAIR
+from rankgate.stats.dawid_skene import dawid_skene
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TIE = "tie"
+"""Why a pair is unresolved: as many raters for one grade as for another."""
+NO_GRADE = "no grade"
+"""Why a pair is unresolved: nobody could tell."""
+NOT_ADJUDICATED = "not adjudicated"
+"""Why a pair is unresolved: raters differ and the adjudicator has not spoken."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule.
+
+    Attributes:
+        name: how it is called.
+        title: what it does, in a sentence.
+        source: where it comes from.
+        resolve: from ratings that stand and have a grade (``query_id``, ``doc_id``, ``rater``,
+            ``grade`` in the order given) to one row a pair: ``grade``, null where it stays
+            unresolved, and ``why``, null where it is resolved. Keyword arguments are the rule's
+            parameters.
+        parameters: their names with what they mean.
+    """
+
+    name: str
+    title: str
+    source: str
+    resolve: Callable[..., pl.DataFrame]
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+def _each(table: pl.DataFrame, grade: pl.Expr) -> pl.DataFrame:
+    return table.group_by(PAIR, maintain_order=True).agg(
+        grade.alias("grade"), pl.lit(None, dtype=pl.String).alias("why")
+    )
+
+
+def _majority(table: pl.DataFrame) -> pl.DataFrame:
+    votes = table.group_by(*PAIR, "grade").len()
+    most = votes.filter(pl.col("len") == pl.col("len").max().over(PAIR))
+    won = most.group_by(PAIR).agg(
+        pl.when(pl.len() == 1).then(pl.col("grade").first()).alias("grade"),
+        pl.when(pl.len() > 1).then(pl.lit(TIE)).alias("why"),
+    )
+    return (
+        table.select(PAIR)
+        .unique(maintain_order=True)
+        .join(won, on=PAIR, how="left", maintain_order="left")
+    )
+
+
+def _mean(table: pl.DataFrame) -> pl.DataFrame:
+    return _each(table, pl.col("grade").mean())
+
+
+def _median(table: pl.DataFrame) -> pl.DataFrame:
+    return _each(table, pl.col("grade").median())
+
+
+def _top_three(table: pl.DataFrame, *, rounded: bool = False) -> pl.DataFrame:
+    three = 3
+    grade = (
+        pl.when(pl.len() < three)
+        .then(pl.col("grade").mean())
+        .otherwise(pl.col("grade").top_k(three).min())
+    )
+    # halves go up, as Ruby rounds
+    return _each(table, (grade + 0.5).floor() if rounded else grade)
+
+
+def _latest(table: pl.DataFrame) -> pl.DataFrame:
+    return _each(table, pl.col("grade").last())
+
+
+def _adjudicated(table: pl.DataFrame, *, adjudicator: str = "") -> pl.DataFrame:
+    if not adjudicator:
+        raise UsageError(
+            "adjudicated needs to know who decides; say adjudicator=NAME.", code="missing-input"
+        )
+    if adjudicator not in table["rater"]:
+        raise UsageError(
+            f"adjudicator={adjudicator}: no rating of this rater; see the raters' names.",
+            code="unknown-choice",
+        )
+    decided = pl.col("grade").filter(pl.col("rater") == adjudicator).last()
+    agreed = pl.when(pl.col("grade").n_unique() == 1).then(pl.col("grade").first())
+    told = table.group_by(PAIR, maintain_order=True).agg(
+        pl.coalesce(decided, agreed).alias("grade")
+    )
+    open_ = pl.when(pl.col("grade").is_null()).then(pl.lit(NOT_ADJUDICATED)).alias("why")
+    return told.with_columns(open_)
+
+
+def _dawid_skene(
+    table: pl.DataFrame, *, expected: bool = False, smoothing: float = 0.01
+) -> pl.DataFrame:
+    if table.is_empty():
+        return _each(table, pl.col("grade").first())
+    pairs = table.select(PAIR).unique(maintain_order=True).with_row_index("item")
+    coded = table.join(pairs, on=PAIR, maintain_order="left")
+    grades, place = np.unique(coded["grade"].to_numpy(), return_inverse=True)
+    _, rater = np.unique(coded["rater"].to_numpy(), return_inverse=True)
+    item = coded["item"].to_numpy().astype(np.int64)
+    belief = dawid_skene(item, rater, place, smoothing=smoothing).belief
+    told = belief @ grades if expected else grades[belief.argmax(axis=1)]
+    return pairs.drop("item").with_columns(
+        pl.Series("grade", told), pl.lit(None, dtype=pl.String).alias("why")
+    )
+
+
+RULES = {
+    rule.name: rule
+    for rule in (
+        Rule(
+            "majority",
+            "the grade that most raters gave; none where two grades tie",
+            "SearchTweak, binary scale",
+            _majority,
+        ),
+        Rule(
+            "mean",
+            "the arithmetic mean; it may lie between grades",
+            "SearchTweak, graded and detail scales",
+            _mean,
+        ),
+        Rule(
+            "median",
+            "the middle grade; the mean of the two in the middle of an even number",
+            "the usual definition",
+            _median,
+        ),
+        Rule(
+            "top-three",
+            "the mean of one or two grades; of three or more the lowest of the three highest",
+            "Quepid, app/services/ratings_manager.rb",
+            _top_three,
+            (("rounded", "to whole grades, halves up, as Quepid does in books of people"),),
+        ),
+        Rule("latest", "the grade that was given last, whoever gave it", "usual practice", _latest),
+        Rule(
+            "adjudicated",
+            "the adjudicator's grade; without one, the grade where all raters agree",
+            "usual practice at TREC",
+            _adjudicated,
+            (("adjudicator", "the rater whose word decides"),),
+        ),
+        Rule(
+            "dawid-skene",
+            "the most probable true grade, raters weighed by the errors they make",
+            "Dawid and Skene 1979",
+            _dawid_skene,
+            (
+                ("expected", "the mean of the true grade's distribution, instead of its peak"),
+                ("smoothing", "added to every cell of a rater's table of errors; 0 is the paper's"),
+            ),
+        ),
+    )
+}
+"""Every rule, by name."""

@@ -1,0 +1,200 @@
+"""Scales of grades, and the transformers that carry grades from one to another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data.qrels import Scale
+from rankgate.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from rankgate.data.ratings import Ratings
+
+BINARY = Scale(0, 1, ((0, "irrelevant"), (1, "relevant")))
+GRADED = Scale(0, 3, ((0, "poor"), (1, "fair"), (2, "good"), (3, "perfect")))
+DETAIL = Scale(1, 10, tuple((grade, str(grade)) for grade in range(1, 11)))
+
+SCALES = {"binary": BINARY, "graded": GRADED, "detail": DETAIL}
+"""The scales that have a name."""
+
+MOST_GRADES = 10
+"""A scale of more grades is a range: its grades are not listed."""
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """What each grade of one scale becomes on another.
+
+    Attributes:
+        steps: every grade with what it becomes.
+        name: what to call it.
+        scale: the scale that grades are carried to, where it is known.
+    """
+
+    steps: tuple[tuple[float, float], ...]
+    name: str = "transformer"
+    scale: Scale | None = field(default=None, compare=False)
+
+    def __call__(self, ratings: Ratings) -> Ratings:
+        """The ratings on the other scale; a rating without a grade keeps none.
+
+        Raises:
+            InputError: a grade that the transformer does not name, with its line.
+        """
+        table = ratings.table
+        known = pl.Series([begin for begin, _ in self.steps], dtype=pl.Float64)
+        strange = (table["grade"].is_not_null() & ~table["grade"].is_in(known.implode())).arg_true()
+        if len(strange):
+            row = int(strange[0])
+            others = f" (and {len(strange) - 1} more ratings)" if len(strange) > 1 else ""
+            problem = (
+                f"grade {table['grade'][row]:g} by {table['rater'][row]}{others} is not among "
+                f"those that {self.name} maps: {self._known()}; add a line for it, or mend it."
+            )
+            raise InputError(
+                problem,
+                source=ratings.place.label,
+                line=ratings.place.line(row),
+                code="grade-outside-scale",
+            )
+        mapped = table.with_columns(pl.col("grade").replace(dict(self.steps)))
+        return type(ratings)(mapped, ratings.name, self.scale, ratings.place)
+
+    @property
+    def text(self) -> str:
+        """One ``from: to`` a line, as SearchTweak writes it."""
+        return "\n".join(f"{begin:g}: {end:g}" for begin, end in self.steps)
+
+    def _known(self) -> str:
+        return ", ".join(f"{begin:g}" for begin, _ in self.steps)
+
+    @classmethod
+    def parse(cls, text: str, name: str = "transformer") -> Transformer:
+        """Read one ``from: to`` a line; blank lines do not count.
+
+        Raises:
+            InputError: a line of another form, a grade that is mapped twice, no line at all.
+        """
+        steps: dict[float, float] = {}
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.strip():
+                continue
+            begin, colon, end = line.partition(":")
+            try:
+                grade, becomes = float(begin), float(end)
+            except ValueError:
+                colon, grade, becomes = "", 0.0, 0.0
+            if not colon:
+                problem = f"{line.strip()!r} where 'from: to' is needed, as in 3: 1."
+                raise InputError(problem, source=name, line=number, code="invalid-syntax")
+            if grade in steps:
+                problem = f"grade {grade:g} is mapped twice; keep one of the lines."
+                raise InputError(problem, source=name, line=number, code="duplicate-grade")
+            steps[grade] = becomes
+        if not steps:
+            raise InputError(
+                "it maps no grade; write lines such as 3: 1.", source=name, code="empty-file"
+            )
+        return cls(tuple(steps.items()), name)
+
+
+def _default(begin: str, end: str, *steps: tuple[float, float]) -> tuple[str, Transformer]:
+    name = f"{begin}-to-{end}"
+    return name, Transformer(steps, name, SCALES[end])
+
+
+TRANSFORMERS = dict((
+    _default("binary", "graded", (0, 0), (1, 3)),
+    _default("binary", "detail", (0, 1), (1, 10)),
+    _default("graded", "binary", (0, 0), (1, 1), (2, 1), (3, 1)),
+    _default("graded", "detail", (0, 1), (1, 4), (2, 7), (3, 10)),
+    _default("detail", "binary", (1, 0), *((grade, 1) for grade in range(2, 11))),
+    _default(
+        "detail",
+        "graded",
+        *((grade, 0 if grade < 2 else 1 if grade < 5 else 2 if grade < 8 else 3)  # noqa: PLR2004
+          for grade in range(1, 11)),
+    ),
+))  # fmt: skip
+"""SearchTweak's defaults between its three scales (app/Services/Transformers)."""
+
+
+def on_scale(grade: pl.Expr, scale: Scale) -> pl.Expr:
+    """Whether a grade lies on a scale; with labels, whether it is one of them. Null stays null."""
+    fits = grade.is_between(scale.lowest, scale.highest)
+    if scale.labels:
+        listed = pl.Series([each for each, _ in scale.labels], dtype=pl.Float64)
+        fits &= grade.is_in(listed.implode())
+    return fits
+
+
+def possible_grades(scale: Scale) -> tuple[float, ...]:
+    """Every grade that a scale has: those with labels, or the whole numbers of a short range.
+
+    Empty where they cannot be listed.
+    """
+    grades = tuple(float(grade) for grade, _ in scale.labels)
+    whole = float(scale.lowest).is_integer() and float(scale.highest).is_integer()
+    if not grades and whole and scale.highest - scale.lowest < MOST_GRADES:
+        grades = tuple(float(each) for each in range(int(scale.lowest), int(scale.highest) + 1))
+    return grades
+
+
+def refuse_outside(ratings: Ratings, scale: Scale) -> None:
+    """Check that every grade lies on a scale; with labels, that it has one.
+
+    Raises:
+        InputError: a grade outside, with its line, and how many there are.
+    """
+    grade = ratings.table["grade"]
+    wrong = ratings.table.select(~on_scale(pl.col("grade"), scale)).to_series()
+    rows = wrong.fill_null(value=False).arg_true()
+    if len(rows):
+        row = int(rows[0])
+        values = sorted(set(grade.gather(rows).to_list()))[:_SHOWN]
+        shown = ", ".join(f"{value:g}" for value in values)
+        problem = (
+            f"grade {grade[row]:g} by {ratings.table['rater'][row]} is not on the scale from "
+            f"{scale.lowest:g} to {scale.highest:g} ({len(rows)} such ratings: {shown}); mend "
+            "them, or say with a transformer what they become."
+        )
+        raise InputError(
+            problem,
+            source=ratings.place.label,
+            line=ratings.place.line(row),
+            code="grade-outside-scale",
+        )
+
+
+def scale_of(words: str) -> Scale:
+    """A scale by name, ``lowest..highest``, or its grades: ``0,1,10,100``.
+
+    Raises:
+        UsageError: the words say no scale.
+
+    >>> scale_of("0..3")
+    Scale(lowest=0.0, highest=3.0, labels=())
+    """
+    if words in SCALES:
+        return SCALES[words]
+    try:
+        if ".." in words:
+            lowest, highest = (float(each) for each in words.split(".."))
+            grades: list[float] = []
+        else:
+            grades = sorted(float(each) for each in words.split(","))
+            lowest, highest = grades[0], grades[-1]
+    except ValueError:
+        lowest, highest, grades = 1.0, 0.0, []
+    if not lowest < highest:
+        raise UsageError(
+            f"{words!r} is no scale; say {', '.join(SCALES)}, a range such as 0..3, or its grades, "
+            "as in 0,1,10,100.",
+            code="unknown-scale",
+        )
+    return Scale(lowest, highest, tuple((each, f"{each:g}") for each in grades))

@@ -1,0 +1,1 @@
+"""Rating sheets: created, filled by people, read again."""

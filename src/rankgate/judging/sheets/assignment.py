@@ -1,0 +1,71 @@
+"""Who rates what: several raters, a stated overlap, each in an order of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.errors import UsageError
+from rankgate.judging.pooling.candidates import shuffled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def assigned(
+    pool: pl.DataFrame,
+    raters: Sequence[str],
+    *,
+    per_document: int = 1,
+    overlap: float = 0.0,
+    seed: int = 0,
+) -> dict[str, pl.DataFrame]:
+    """The part of the pool that each rater gets.
+
+    Documents are dealt in random order to whoever has fewest, so that loads differ by one at
+    most and every two raters meet.
+
+    Args:
+        pool: ``query_id``, ``doc_id``, ``batch``.
+        raters: their names.
+        per_document: how many of them rate each document.
+        overlap: the share of documents that one more rater gets, to measure agreement.
+        seed: of who gets what, and of each rater's own order.
+
+    Raises:
+        UsageError: raters that are named twice, or too few of them.
+    """
+    names = list(raters)
+    if not names or len({*names}) < len(names) or "" in names:
+        raise UsageError("raters need names that differ; name each once.", code="duplicate-name")
+    if not 0 <= overlap <= 1:
+        raise UsageError(f"overlap={overlap:g}: a share lies between 0 and 1.", code="out-of-range")
+    most = per_document + (overlap > 0)
+    if per_document < 1 or most > len(names):
+        raise UsageError(
+            f"{most} ratings of a document need as many raters, and there are {len(names)}.",
+            code="out-of-range",
+        )
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(pool))
+    more = round(overlap * len(pool))
+    load = np.zeros(len(names), np.int64)
+    given: list[list[int]] = [[] for _ in names]
+    for turn, row in enumerate(order.tolist()):
+        count = per_document + (turn < more)
+        fewest = np.lexsort((rng.random(len(names)), load))[:count]
+        load[fewest] += 1
+        for rater in fewest.tolist():
+            given[rater].append(row)
+    return {
+        name: shuffled(pool[sorted(rows)] if rows else pool.clear(), seed + 1 + i)
+        for i, (name, rows) in enumerate(zip(names, given, strict=True))
+    }
+
+
+def doubled(parts: dict[str, pl.DataFrame]) -> int:
+    """How many documents two raters or more have."""
+    pairs = pl.concat([part.select("query_id", "doc_id") for part in parts.values()])
+    return int((pairs.group_by("query_id", "doc_id").len()["len"] > 1).sum())

@@ -1,0 +1,226 @@
+"""Sheets for people to fill, and the ratings in those that come back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from rankgate.data.journal import Journal
+from rankgate.data.target import replacing
+from rankgate.data.text import cells
+from rankgate.errors import UsageError
+from rankgate.judging.rating.pool_tasks import pool_of, tasks
+from rankgate.judging.rating.session import grades_of
+from rankgate.judging.scales import scale_of
+from rankgate.judging.sheets.assignment import assigned, doubled
+from rankgate.judging.sheets.rows import filled, sheet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from rankgate.data.notes import Note
+    from rankgate.data.ratings import Ratings
+
+Form = Literal["csv", "xlsx"]
+FORMS = ("csv", "xlsx")
+"""What sheets are written as."""
+
+
+@dataclass(frozen=True)
+class Sheets:
+    """Sheets that were made.
+
+    Attributes:
+        tables: of each rater, the head and the rows.
+        scale: the grades that are possible, in words.
+        doubled: documents that two raters or more have.
+        seed: of who has what, in which order.
+    """
+
+    tables: Mapping[str, tuple[list[str], list[list[str]]]]
+    scale: str
+    doubled: int
+    seed: int
+
+    def write(self, target: str | Path, form: Form = "csv") -> tuple[Path, ...]:
+        """Write one file a rater.
+
+        Args:
+            target: a file, if there is one rater; a folder, which is made if need be, in which
+                each rater gets a file of their name.
+            form: csv or xlsx.
+
+        Returns:
+            the files.
+
+        Raises:
+            UsageError: a place where nothing can be written, a name that no file can have.
+            MissingExtraError: XLSX without the extra ``xlsx``.
+        """
+        place = Path(target)
+        if len(self.tables) == 1 and place.suffix.lower() in {".csv", ".xlsx"}:
+            paths = [place]
+        else:
+            paths = [place / f"{_plain(name)}.{form}" for name in self.tables]
+            _made(place)
+        grades = _listed(self.scale)
+        for path, (head, rows) in zip(paths, self.tables.values(), strict=True):
+            with replacing(path) as out:
+                if form == "xlsx":
+                    choices = {"grade": grades} if grades else {}
+                    cells.write_xlsx(head, rows, out, choices=choices)
+                else:
+                    cells.write_csv(head, rows, out)
+        return tuple(paths)
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Ratings from sheets that came back.
+
+    Attributes:
+        ratings: query_id, doc_id, rater, grade, reason, comment, guideline; a row a filled row.
+        notes: what was left empty.
+    """
+
+    ratings: Ratings
+    notes: tuple[Note, ...]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The ratings."""
+        return self.ratings.table
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The ratings as plain values; a sheet tells no times."""
+        return self.table.drop("at", "seconds").to_dicts()
+
+    def add_to(self, path: str | Path) -> int:
+        """Add the ratings to a file of ratings; those that sheets said last are there already.
+
+        Returns:
+            how many were added.
+
+        Raises:
+            InputError: the file holds something else.
+            UsageError: it cannot be written.
+        """
+        with Journal.open(path) as journal:
+            said = {_pair(row): row for row in journal.rows if row.get("at") is None}
+            fresh = [row for row in self.rows if said.get(_pair(row)) != row]
+            for row in fresh:
+                journal.add(row)
+        return len(fresh)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        rows = self.rows
+        notes = [{"what": n.what, "count": n.count, "examples": list(n.examples)}
+                 for n in self.notes]  # fmt: skip
+        return {"schema_version": 1, "ratings": rows, "notes": notes}
+
+
+def sheets(
+    pool: Any,  # noqa: ANN401 - a pool, a path or a frame
+    raters: Sequence[str],
+    *,
+    scale: str = "graded",
+    per_document: int = 1,
+    overlap: float = 0.0,
+    queries: str | Path | pl.DataFrame | None = None,
+    documents: str | Path | pl.DataFrame | None = None,
+    guideline: str = "",
+    seed: int = 0,
+) -> Sheets:
+    """Deal a pool out to raters: one sheet each, blind, in an order of its own.
+
+    Args:
+        pool: what to judge.
+        raters: their names.
+        scale: the grades that are possible: a name, a range, a list.
+        per_document: how many raters each document gets.
+        overlap: the share of documents that get one more, to measure agreement.
+        queries: texts of the queries.
+        documents: fields of the documents.
+        guideline: the version of the guideline that they follow.
+        seed: of who gets what, in which order.
+
+    Raises:
+        InputError: files that cannot be read, a document without text.
+        UsageError: raters, shares or a scale that cannot be.
+    """
+    scale_of(scale)
+    parts = assigned(
+        pool_of(pool), raters, per_document=per_document, overlap=overlap, seed=seed
+    )  # fmt: skip
+    tables = {
+        name: sheet(tasks(part, queries, documents), name, scale, guideline)
+        for name, part in parts.items()
+    }
+    return Sheets(tables, scale, doubled(parts), seed)
+
+
+def collect(
+    paths: Sequence[str | Path],
+    *,
+    pool: Any = None,  # noqa: ANN401 - a pool, a path or a frame
+    scale: str | None = None,
+    rater: str | None = None,
+) -> Collected:
+    """Read sheets that came back.
+
+    Args:
+        paths: CSV or XLSX files.
+        pool: what was to be rated; without it, rows are verified by their column check alone.
+        scale: the grades that are possible, if it should not be the sheets' own.
+        rater: who filled them, where they do not say so.
+
+    Raises:
+        InputError: whatever came back wrong, with file and line.
+        DuplicateError: one rater rates a document twice.
+        UsageError: no sheet, or no such scale.
+    """
+    if not paths:
+        raise UsageError("no sheet to read; name at least one.", code="missing-input")
+    told = filled(
+        [cells.read(path) for path in paths],
+        scale=scale_of(scale) if scale else None,
+        rater=rater,
+        pool=None if pool is None else pool_of(pool),
+    )
+    return Collected(told.ratings, told.notes)
+
+
+def _pair(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row.get("query_id"), row.get("doc_id"), row.get("rater")
+
+
+def _plain(name: str) -> str:
+    if name in {".", ".."} or any(sign in name for sign in '/\\:*?"<>|\0'):
+        raise UsageError(
+            f"rater {name!r}: no file can have this name; use letters and digits.",
+            code="invalid-name",
+        )
+    return name
+
+
+def _made(folder: Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: sheets of several raters need a folder: {error.strerror}.",
+            code="cannot-write",
+        ) from None
+
+
+def _listed(scale: str) -> list[str]:
+    """The grades that a cell can be chosen from; none where they are too many."""
+    try:
+        return [f"{grade:g}" for grade in grades_of(scale_of(scale))]
+    except UsageError:
+        return []
