@@ -125,7 +125,7 @@ class Tallies:
                 table[i] = counts[part].T @ weighed - np.diag(weighed.sum(axis=0))
             sums[i] = [both[part].sum(), (rated[part] > 0).sum(), *own[part].sum(axis=0)]
             given[i] = sheet.said[part].sum(axis=0)
-        return cls(sheet.grades, *tables, sums[:, 0], sums[:, 2:], sums[:, 1], given)
+        return cls(sheet.grades, tables[0], tables[1], sums[:, 0], sums[:, 2:], sums[:, 1], given)
 
     def drawn(self, times: Floats) -> Tallies:
         """The sums when cluster n counts `times[b, n]` times; (B, N) gives B rows."""

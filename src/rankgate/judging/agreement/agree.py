@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.read_ratings import read_ratings
-from rankgate.judging.agreement.alarms import Alarm, alarms
+from rankgate.judging.agreement.alarms import alarms
 from rankgate.judging.agreement.figures import Agreements, agreements
 from rankgate.judging.agreement.rated_pairs import rated_pairs
 from rankgate.judging.scales import scale_of
@@ -14,6 +14,7 @@ from rankgate.judging.scales import scale_of
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.judging.agreement.alarm import Alarm
     from rankgate.judging.agreement.rater_resampling import Rerated
 
 SCHEMA_VERSION = 1
