@@ -62,6 +62,7 @@ class Advice(Result):
     """
 
     kind: ClassVar[str] = "advice"
+    order: ClassVar[int] = 80
     document_from: ClassVar[str] = "rankgate.advice.document:document"
 
     answers: Answers
@@ -111,6 +112,11 @@ class Advice(Result):
             cautions=tuple(Reason(**each) for each in values["cautions"]),
             sources=values["sources"],
         )
+
+    @property
+    def hashes(self) -> tuple[tuple[str, str, str], ...]:
+        """The judgments."""
+        return ((self.qrels, "judgments", self.qrels_sha256),) if self.qrels else ()
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -47,6 +47,7 @@ class BlindSpots(Result):
 
     kind: ClassVar[str] = "blindspots"
     document_from: ClassVar[str] = "rankgate.blind_spots.document:document"
+    order: ClassVar[int] = 35
     charts: ClassVar[Mapping[str, str]] = {"blindspots": "rankgate.blind_spots.charts:draw"}
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"seen": SEEN, "profile": PROFILE}
 
@@ -61,6 +62,11 @@ class BlindSpots(Result):
     profile: pl.DataFrame
     suggested: tuple[str, ...]
     unseen: tuple[str, ...]
+
+    @property
+    def heading(self) -> str:
+        """What its part of a report is about."""
+        return "What the metrics do not see"
 
     def _table(self) -> pl.DataFrame:
         return self.profile

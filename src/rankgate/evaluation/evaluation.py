@@ -18,6 +18,7 @@ from rankgate.present.result import Notice, Result
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_NAMED = 5  # runs that a heading names
 _KEYS = ["query_id", "metric"]
 _CHARTS = "rankgate.evaluation.charts"
 
@@ -35,6 +36,7 @@ class Evaluation(Result):
 
     kind: ClassVar[str] = "evaluation"
     document_from: ClassVar[str] = "rankgate.evaluation.documents.evaluation:document"
+    order: ClassVar[int] = 10
     charts: ClassVar[Mapping[str, str]] = {
         "distributions": "rankgate.evaluation.charts.distributions:draw",
         "cutoffs": f"{_CHARTS}.cutoffs:draw",
@@ -123,6 +125,13 @@ class Evaluation(Result):
                 code="not-comparable",
             )
         return replace(self, runs=(*self.runs, *other.runs))
+
+    @property
+    def heading(self) -> str:
+        """The runs by name."""
+        names = [run.run for run in self.runs]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        return f"Values of {', '.join(names[:_NAMED])}{more}"
 
     @property
     def means(self) -> pl.DataFrame:

@@ -40,7 +40,7 @@ class Pipeline(Result):
         kinds: ``retrieves`` (the first, and each that has candidates that the stage before lacks)
             or ``reranks``.
         qrels, qrels_sha256: the judgments.
-        hashes: of each run.
+        run_sha256: of each run.
         convention: name, axes and hash.
         target: the metric whose ceiling is told.
         k: its cutoff, and that of the mix of labels.
@@ -64,13 +64,14 @@ class Pipeline(Result):
 
     kind: ClassVar[str] = "stages"
     document_from: ClassVar[str] = "rankgate.pipelines.document:document"
+    order: ClassVar[int] = 30
     charts: ClassVar[Mapping[str, str]] = {"stages": "rankgate.pipelines.charts.staged:draw"}
 
     stages: tuple[str, ...]
     kinds: tuple[str, ...]
     qrels: str
     qrels_sha256: str
-    hashes: tuple[str, ...]
+    run_sha256: tuple[str, ...]
     convention: Mapping[str, Any]
     target: str
     k: int
@@ -94,7 +95,7 @@ class Pipeline(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        stages = zip(self.stages, self.kinds, self.hashes, strict=True)
+        stages = zip(self.stages, self.kinds, self.run_sha256, strict=True)
         return {
             **self.head(),
             "stages": [{"name": n, "kind": kind, "sha256": sha} for n, kind, sha in stages],
@@ -118,7 +119,7 @@ class Pipeline(Result):
             kinds=tuple(each["kind"] for each in stages),
             qrels=values["qrels"]["name"],
             qrels_sha256=values["qrels"]["sha256"],
-            hashes=tuple(each["sha256"] for each in stages),
+            run_sha256=tuple(each["sha256"] for each in stages),
             convention=values["convention"],
             bottleneck=Bottleneck(**found) if found else None,
             warnings=tuple(values["warnings"]),
@@ -130,6 +131,15 @@ class Pipeline(Result):
     def notices(self) -> tuple[Notice, ...]:
         """What to know before trusting a figure."""
         return tuple(Notice("stages", text) for text in self.warnings)
+
+    @property
+    def hashes(self) -> tuple[tuple[str, str, str], ...]:
+        """Judgments, and the run after each stage."""
+        runs = zip(self.stages, self.run_sha256, strict=True)
+        return (
+            (self.qrels, "judgments", self.qrels_sha256),
+            *((name, "run", digest) for name, digest in runs),
+        )
 
     @property
     def sentence(self) -> str:

@@ -6,6 +6,8 @@ A result class is a frozen dataclass that inherits `Result` and declares:
   the class (`rankgate.reports.kinds_of_results`); ``schema_version``;
 - ``document_from``: ``module:function`` that makes its `Document`;
 - ``charts``: by name, ``module:function`` that draws it; the first one is ``plot()``'s default;
+- ``report_from``, where a page shows more than ``document`` does: ``module:function`` of the result
+  and `ReportOptions`; ``order``, its place among the parts of a report;
 - ``to_dict`` and ``from_dict``, where the default (a key for each field) is not its JSON.
 
 Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow from these.
@@ -13,7 +15,7 @@ Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.errors import UsageError
@@ -49,13 +51,30 @@ class Notice:
         return {"code": self.code, "text": self.text, "subject": self.subject}
 
 
+@dataclass(frozen=True)
+class ReportOptions:
+    """What a page shows in addition to a result's own figures.
+
+    Attributes:
+        worst: how many of the queries that lost most are shown with both lists.
+        queries: texts of queries, by id.
+        documents: ``query_id`` (null: for every query), ``doc_id``, ``text``; None without texts.
+    """
+
+    worst: int = 20
+    queries: Mapping[str, str] = field(default_factory=dict)
+    documents: pl.DataFrame | None = None
+
+
 class Result:
     """The base of all results; see the module."""
 
     kind: ClassVar[str]
     schema_version: ClassVar[int] = 1
     document_from: ClassVar[str]
+    report_from: ClassVar[str] = ""
     charts: ClassVar[Mapping[str, str]] = {}
+    order: ClassVar[int] = 50
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -89,6 +108,23 @@ class Result:
         """
         made: Document = resolved(self.document_from)(self, **options)
         return made
+
+    def report_document(self, options: ReportOptions) -> Document:
+        """What a page says of it: its own report builder's document, or the usual one."""
+        if not self.report_from:
+            return self.document()
+        made: Document = resolved(self.report_from)(self, options)
+        return made
+
+    @property
+    def heading(self) -> str:
+        """The title of its part in a report, where its document has none."""
+        return self.kind.replace("_", " ").capitalize()
+
+    @property
+    def hashes(self) -> tuple[tuple[str, str, str], ...]:
+        """Its inputs: name, what it is (judgments, run), SHA-256."""
+        return ()
 
     def to_polars(self) -> pl.DataFrame:
         """Its main table as a Polars frame.
@@ -139,12 +175,12 @@ class Result:
 
         Args:
             path: the file; its suffix (.html, .md, .tex, .csv, .json, .txt) names the form.
-            options: as ``document`` takes them.
+            options: fields of `ReportOptions`, such as ``worst=10``.
 
         Raises:
             UsageError: another suffix, or a place where nothing can be written.
         """
-        made: Path = resolved("rankgate.present.write:report")(self, path, **options)
+        made: Path = resolved("rankgate.reports.compose:write")(self, path, **options)
         return made
 
     def __str__(self) -> str:

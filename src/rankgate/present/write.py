@@ -9,7 +9,6 @@ from rankgate.errors import UsageError
 from rankgate.present import as_json, forms
 from rankgate.present.as_text import WIDTH
 from rankgate.present.page import page
-from rankgate.present.saving import save
 
 if TYPE_CHECKING:
     from rankgate.present.result import Result
@@ -54,13 +53,3 @@ def form_of(path: str | Path) -> str:
         known = ", ".join(_SUFFIXES)
         raise UsageError(f"{path}: the name must end in one of {known}.", code="unknown-format")
     return form
-
-
-def report(result: Result, path: str | Path, **options: Any) -> Path:  # noqa: ANN401
-    """Write a result into a file in the form that its suffix names; return the path.
-
-    Raises:
-        UsageError: another suffix, or a place where nothing can be written.
-    """
-    save(path, rendered(result, form_of(path), **options))
-    return Path(path)

@@ -1,0 +1,46 @@
+"""The class of a result by its kind: the kind is the name of the class's module."""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import rankgate
+from rankgate.errors import UsageError
+from rankgate.present.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@cache
+def modules() -> Mapping[str, tuple[str, ...]]:
+    """The modules of all capabilities by their last name; nothing of them is imported."""
+    found: dict[str, tuple[str, ...]] = {}
+    for package in pkgutil.iter_modules(rankgate.__path__):
+        if package.ispkg:
+            folder = f"{rankgate.__path__[0]}/{package.name}"
+            for module in pkgutil.iter_modules([folder]):
+                name = f"rankgate.{package.name}.{module.name}"
+                found[module.name] = (*found.get(module.name, ()), name)
+    return found
+
+
+@cache
+def result_class(kind: str) -> type[Result]:
+    """The class of the results of a kind.
+
+    Raises:
+        UsageError: there is no such kind.
+    """
+    for name in modules().get(kind, ()):
+        for each in vars(import_module(name)).values():
+            if isinstance(each, type) and issubclass(each, Result) and _kind(each) == kind:
+                return each
+    raise UsageError(f"no result is of kind {kind!r}.", code="unknown-kind")
+
+
+def _kind(cls: type[Result]) -> str:
+    return getattr(cls, "kind", "")
