@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rankgate.declare.plugins import installed
 from rankgate.errors import UsageError
@@ -38,6 +38,37 @@ class Declared:
     def parameters(self) -> Mapping[str, Parameter]:
         """Its parameters by name."""
         return MappingProxyType({})
+
+    @property
+    def accepted(self) -> Mapping[str, Parameter]:
+        """The parameters that `read` takes."""
+        return self.parameters
+
+    def read(self, name: str, value: object, *, words: bool = False) -> Any:  # noqa: ANN401
+        """Return the value of one parameter as it is stored.
+
+        Args:
+            name: the parameter.
+            value: its value.
+            words: whether the value is a word of the command line or of a file.
+
+        Raises:
+            UsageError: There is no such parameter, or it does not take the value.
+        """
+        known = self.accepted
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            takes = f"it takes {', '.join(known)}" if known else "it takes none"
+            hint = f"did you mean {near[0]}?" if near else f"{takes}."
+            raise UsageError(
+                f"{self.name}: no parameter {name!r}; {hint}", code="unknown-parameter"
+            )
+        try:
+            return known[name].parse(value) if words else known[name].read(value)
+        except ValueError as error:
+            raise UsageError(
+                f"{self.name}: {name}={value!r} {error}", code="invalid-parameter"
+            ) from None
 
 
 D = TypeVar("D", bound=Declared)
@@ -104,7 +135,8 @@ class Registry(Mapping[str, D], Generic[D]):
         near = get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]}?" if near else f"the {self._noun}s are {', '.join(known)}."
         raise UsageError(
-            f"no {self._noun} is called {name!r}; {hint}", code=f"unknown-{self._noun}"
+            f"no {self._noun} is called {name!r}; {hint}",
+            code=f"unknown-{self._noun.replace(' ', '-')}",
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.declare import Declared, Parameter, parameters_of
@@ -11,7 +10,7 @@ from rankgate.errors import UsageError
 from rankgate.metrics.views import RANKING, View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Mapping
 
     from rankgate.metrics.judged import Floats, Judged
     from rankgate.metrics.steps import Steps
@@ -88,7 +87,7 @@ class Metric(Declared):
         Raises:
             UsageError: no such parameter, or not a value that it takes.
         """
-        read = {name: self._read(name, value) for name, value in values.items()}
+        read = {name: self.read(name, value) for name, value in values.items()}
         return replace(self, given=tuple(sorted({**dict(self.given), **read}.items())))
 
     def __matmul__(self, value: float) -> Metric:
@@ -112,6 +111,14 @@ class Metric(Declared):
     def parameters(self) -> Mapping[str, Parameter]:
         """The kernel's parameters by name, in the order of its signature."""
         return parameters_of(self.kernel)
+
+    @property
+    def accepted(self) -> Mapping[str, Parameter]:
+        """What can be bound: the parameters, and `judged_only`."""
+        found = {**self.parameters, "judged_only": JUDGED_ONLY}
+        if self.at in found:
+            found[self.at] = replace(found[self.at], optional=False)  # `@` needs a value
+        return found
 
     @property
     def judged_only(self) -> bool:
@@ -198,25 +205,6 @@ class Metric(Declared):
         example = 10 if parameter.kind == "int" else 0.5
         how = f"{self.name}@{example}" if name == self.at else f"{self.name}({name}={example})"
         return f"{self.name} needs a {name}, such as {how}."
-
-    def _read(self, name: str, value: object) -> Hashable:
-        parameter = JUDGED_ONLY if name == "judged_only" else self.parameters.get(name)
-        if parameter is None:
-            names = (*self.parameters, "judged_only")
-            near = get_close_matches(name, names, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(names)}."
-            raise UsageError(
-                f"{self.name}: no parameter {name!r}; {hint}", code="unknown-parameter"
-            )
-        if name == self.at:
-            parameter = replace(parameter, optional=False)  # `@` needs a value
-        try:
-            read: Hashable = parameter.read(value)
-        except ValueError as error:
-            raise UsageError(
-                f"{self.name}: {name}={value!r} {error}", code="invalid-parameter"
-            ) from None
-        return read
 
 
 def _written(value: object) -> str:

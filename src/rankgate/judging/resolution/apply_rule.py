@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -12,7 +10,7 @@ import polars as pl
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import InputError, UsageError
-from rankgate.judging.resolution.rules import NO_GRADE, RULES, Rule
+from rankgate.judging.resolution.rules import NO_GRADE, RULES
 from rankgate.judging.scales import refuse_outside
 from rankgate.judging.standing import PAIR, standing
 
@@ -69,8 +67,9 @@ def resolve(
         UsageError: an unknown rule or parameter, no slots.
         InputError: a grade that is not on the scale, or that the transformer does not map.
     """
-    chosen = rule_of(rule)
-    options = _checked(chosen, dict(parameters or {}))
+    chosen = RULES.named(rule)
+    words = (parameters or {}).items()
+    options = {name: chosen.read(name, value, words=True) for name, value in words}
     if slots is not None and slots < 1:
         raise UsageError(f"slots={slots}: a pair takes one grade or more.", code="out-of-range")
     bounds = scale or (None if transformer else ratings.scale)
@@ -97,19 +96,6 @@ def resolve(
     return Resolution(qrels, _unresolved(every, given), made_by, _counts(ratings, stand, every))
 
 
-def rule_of(name: str) -> Rule:
-    """A rule by name.
-
-    Raises:
-        UsageError: no rule has the name; the nearest is told.
-    """
-    if name not in RULES:
-        near = get_close_matches(name, RULES, 1)
-        hint = f"did you mean {near[0]}?" if near else f"the rules are {', '.join(RULES)}."
-        raise UsageError(f"no rule is called {name!r}; {hint}", code="unknown-rule")
-    return RULES[name]
-
-
 def judgments(resolution: Resolution, label: str) -> Qrels:
     """The judgments.
 
@@ -121,46 +107,6 @@ def judgments(resolution: Resolution, label: str) -> Qrels:
             "no pair has a judgment; nobody graded, or all ties.", source=label, code="no-grades"
         )
     return resolution.qrels
-
-
-def _checked(rule: Rule, given: dict[str, Any]) -> dict[str, Any]:
-    """Parameters in the types that the rule's defaults have; they may come as words."""
-    known = {
-        name: each.default
-        for name, each in inspect.signature(rule.resolve).parameters.items()
-        if each.kind is each.KEYWORD_ONLY
-    }
-    for name, value in given.items():
-        if name not in known:
-            has = f"it has {', '.join(known)}" if known else "it has none"
-            raise UsageError(
-                f"{rule.name} has no parameter {name!r}; {has}.", code="unknown-parameter"
-            )
-        given[name] = _typed(rule.name, name, value, known[name])
-    return given
-
-
-def _typed(rule: str, name: str, value: Any, default: Any) -> Any:  # noqa: ANN401 - words or values
-    if isinstance(default, bool):
-        if str(value).lower() in {"true", "yes", "1"}:
-            return True
-        if str(value).lower() in {"false", "no", "0"}:
-            return False
-        raise UsageError(
-            f"{rule}: {name}={value} where yes or no is needed.", code="invalid-parameter"
-        )
-    if isinstance(default, float):
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = -1.0
-        if not 0 <= number < float("inf"):
-            raise UsageError(
-                f"{rule}: {name}={value} where a number of 0 or more is needed.",
-                code="invalid-parameter",
-            )
-        return number
-    return str(value)
 
 
 def _unresolved(every: pl.DataFrame, given: pl.DataFrame) -> pl.DataFrame:

@@ -86,7 +86,13 @@ class RuleFacts:
 def rules() -> tuple[RuleFacts, ...]:
     """The rules that there are."""
     return tuple(
-        RuleFacts(rule.name, rule.title, rule.source, rule.parameters) for rule in RULES.values()
+        RuleFacts(
+            rule.name,
+            rule.title,
+            rule.source,
+            tuple((name, each.help) for name, each in rule.parameters.items()),
+        )
+        for rule in RULES.values()
     )
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
 
+from rankgate.declare import Declared, Parameter, Range, Registry, parameters_of
 from rankgate.errors import UsageError
 from rankgate.judging.standing import PAIR
 from rankgate.stats.dawid_skene import dawid_skene
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+Smoothing = Annotated[float, Range(0)]
 
 TIE = "tie"
 """Why a pair is unresolved: as many raters for one grade as for another."""
@@ -24,8 +27,8 @@ NOT_ADJUDICATED = "not adjudicated"
 
 
 @dataclass(frozen=True)
-class Rule:
-    """One rule.
+class Rule(Declared):
+    """A rule that makes one grade of several ratings.
 
     Attributes:
         name: how it is called.
@@ -33,16 +36,16 @@ class Rule:
         source: where it comes from.
         resolve: from ratings that stand and have a grade (``query_id``, ``doc_id``, ``rater``,
             ``grade`` in the order given) to one row a pair: ``grade``, null where it stays
-            unresolved, and ``why``, null where it is resolved. Keyword arguments are the rule's
-            parameters.
-        parameters: their names with what they mean.
+            unresolved, and ``why``, null where it is resolved. Its keyword-only arguments are
+            the parameters of the rule.
     """
 
-    name: str
-    title: str
-    source: str
     resolve: Callable[..., pl.DataFrame]
-    parameters: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The keyword-only arguments of its function, by name."""
+        return parameters_of(self.resolve)
 
 
 def _each(table: pl.DataFrame, grade: pl.Expr) -> pl.DataFrame:
@@ -74,6 +77,12 @@ def _median(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _top_three(table: pl.DataFrame, *, rounded: bool = False) -> pl.DataFrame:
+    """The mean of one or two grades; of three or more the lowest of the three highest.
+
+    Args:
+        table: the ratings.
+        rounded: to whole grades, halves up, as Quepid does in books of people
+    """
     three = 3
     grade = (
         pl.when(pl.len() < three)
@@ -89,6 +98,12 @@ def _latest(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _adjudicated(table: pl.DataFrame, *, adjudicator: str = "") -> pl.DataFrame:
+    """The adjudicator's grade; without one, the grade where all raters agree.
+
+    Args:
+        table: the ratings.
+        adjudicator: the rater whose word decides
+    """
     if not adjudicator:
         raise UsageError(
             "adjudicated needs to know who decides; say adjudicator=NAME.", code="missing-input"
@@ -108,8 +123,15 @@ def _adjudicated(table: pl.DataFrame, *, adjudicator: str = "") -> pl.DataFrame:
 
 
 def _dawid_skene(
-    table: pl.DataFrame, *, expected: bool = False, smoothing: float = 0.01
+    table: pl.DataFrame, *, expected: bool = False, smoothing: Smoothing = 0.01
 ) -> pl.DataFrame:
+    """The most probable true grade, raters weighed by the errors they make.
+
+    Args:
+        table: the ratings.
+        expected: the mean of the true grade's distribution, instead of its peak
+        smoothing: added to every cell of a rater's table of errors; 0 is the paper's
+    """
     if table.is_empty():
         return _each(table, pl.col("grade").first())
     pairs = table.select(PAIR).unique(maintain_order=True).with_row_index("item")
@@ -124,52 +146,53 @@ def _dawid_skene(
     )
 
 
-RULES = {
-    rule.name: rule
-    for rule in (
+RULES = Registry(
+    Rule,
+    "rule",
+    (
         Rule(
             "majority",
-            "the grade that most raters gave; none where two grades tie",
-            "SearchTweak, binary scale",
             _majority,
+            title="the grade that most raters gave; none where two grades tie",
+            source="SearchTweak, binary scale",
         ),
         Rule(
             "mean",
-            "the arithmetic mean; it may lie between grades",
-            "SearchTweak, graded and detail scales",
             _mean,
+            title="the arithmetic mean; it may lie between grades",
+            source="SearchTweak, graded and detail scales",
         ),
         Rule(
             "median",
-            "the middle grade; the mean of the two in the middle of an even number",
-            "the usual definition",
             _median,
+            title="the middle grade; the mean of the two in the middle of an even number",
+            source="the usual definition",
         ),
         Rule(
             "top-three",
-            "the mean of one or two grades; of three or more the lowest of the three highest",
-            "Quepid, app/services/ratings_manager.rb",
             _top_three,
-            (("rounded", "to whole grades, halves up, as Quepid does in books of people"),),
+            title="the mean of one or two grades; of three or more the lowest of the three highest",
+            source="Quepid, app/services/ratings_manager.rb",
         ),
-        Rule("latest", "the grade that was given last, whoever gave it", "usual practice", _latest),
+        Rule(
+            "latest",
+            _latest,
+            title="the grade that was given last, whoever gave it",
+            source="usual practice",
+        ),
         Rule(
             "adjudicated",
-            "the adjudicator's grade; without one, the grade where all raters agree",
-            "usual practice at TREC",
             _adjudicated,
-            (("adjudicator", "the rater whose word decides"),),
+            title="the adjudicator's grade; without one, the grade where all raters agree",
+            source="usual practice at TREC",
         ),
         Rule(
             "dawid-skene",
-            "the most probable true grade, raters weighed by the errors they make",
-            "Dawid and Skene 1979",
             _dawid_skene,
-            (
-                ("expected", "the mean of the true grade's distribution, instead of its peak"),
-                ("smoothing", "added to every cell of a rater's table of errors; 0 is the paper's"),
-            ),
+            title="the most probable true grade, raters weighed by the errors they make",
+            source="Dawid and Skene 1979",
         ),
-    )
-}
+    ),
+    group="rankgate.resolve_rules",
+)
 """Every rule, by name."""

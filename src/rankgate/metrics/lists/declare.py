@@ -88,7 +88,7 @@ class ListMetric(Metric):
         >>> ILD.high, ILD(divisor="items").high
         (2.0, None)
         """
-        read = {name: self._read(name, value) for name, value in values.items()}
+        read = {name: self.read(name, value) for name, value in values.items()}
         return self._given({**dict(self.given), **read})
 
     @property
@@ -121,7 +121,7 @@ class ListMetric(Metric):
         >>> str(Gini(over="shown").under({"divisor": "n-1", "over": "catalogue"}))
         "Gini(over='shown',divisor='n-1')"
         """
-        every = {name: self._read(name, value) for name, value in defaults.items()}
+        every = {name: self.read(name, value) for name, value in defaults.items()}
         return self._given({**every, **dict(self.given)})
 
     def _given(self, given: Mapping[str, Any]) -> "ListMetric":
