@@ -7,6 +7,7 @@ import random
 import polars as pl
 import pytest
 
+from rankgate.data import read_qrels
 from rankgate.data.contents import Contents
 from rankgate.data.notes import Note
 from rankgate.data.qrels import Scale
@@ -322,3 +323,18 @@ def test_a_frame_with_a_grade_that_is_no_number():
     frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "grade": ["x"]})
     with pytest.raises(InputError, match=r"qrels: a grade is no number: .*\[\"x\"\]"):
         validate(frame)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["1,c,\r1\n", "1,c\n", '1,"c"x,1,\n', "1,c,\xff\n"],
+    ids=["return", "few", "many", "bytes"],
+)
+def test_what_a_reader_refuses_is_an_error_here(tmp_path, wrong):
+    """The rows with defects come from the reader itself, so that the two cannot differ."""
+    file = tmp_path / "j.csv"
+    file.write_bytes(f"{CSV}1,a,1\n1,b,0\n{wrong}".encode("latin1"))
+    with pytest.raises(InputError) as refused:
+        read_qrels(file)
+    problems = validate([file]).problems
+    assert [(each.check, each.line) for each in problems] == [("unreadable", refused.value.line)]

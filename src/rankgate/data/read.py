@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rankgate.data.contents import Contents
 from rankgate.data.formats import registry
@@ -15,10 +15,8 @@ from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
+    from rankgate.data.rows import Part
     from rankgate.data.source import Source
-
-Part = Literal["qrels", "run"]
-"""What a file is to be read as, where it could be either."""
 
 
 def contents_of(

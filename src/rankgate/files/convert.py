@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data.formats.format import Format
+    from rankgate.data.rows import Part
 
 SCHEMA_VERSION = 1
 
@@ -157,7 +158,7 @@ def _read(
     reason = "it was named" if found else ""
     if found is None:
         found, reason = registry.detected(place)
-    part: read.Part | None = "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
+    part: Part | None = "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
     if found.streams and part:  # one table, which may be read as either
         contents = read.contents_of(place, found.name, part)
         return place.label, found.name, reason, contents, ()

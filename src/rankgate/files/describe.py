@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rankgate.data.notes import Note
-    from rankgate.data.read import Part
+    from rankgate.data.rows import Part
     from rankgate.data.source import Source
 
 SCHEMA_VERSION = 1

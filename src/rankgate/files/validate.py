@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.place import Place
     from rankgate.data.qrels import Scale
-    from rankgate.data.read import Part
+    from rankgate.data.rows import Part
     from rankgate.files.checks import Check, Found, Needs, Severity
     from rankgate.files.checks.subject import Judged, Outline, Subject
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.contents import Contents
     from rankgate.data.qrels import Qrels
+    from rankgate.data.rows import Rows
     from rankgate.data.run import Run
     from rankgate.data.source import Source
 
@@ -34,6 +35,8 @@ class Format:
         write: writes what it can and returns what it could not; None where it only reads.
         read_qrels: reads judgments; without it they are taken from ``read``.
         read_run: reads a run, lazily if it can be long; as ``read_qrels``.
+        rows: the rows of judgments or of a run with their defects, for `validate`; None where
+            the file holds neither. Only plain tables have it.
         holds: the parts of `Contents` that it can hold, by name.
         loses: what it cannot hold, in words, for the table of formats.
         columns: those columns of judgments that it holds and few formats do, as ``subtopic``.
@@ -49,6 +52,7 @@ class Format:
     write: Callable[[Contents, BinaryIO], tuple[Loss, ...]] | None = None
     read_qrels: Callable[[Source], Qrels] | None = None
     read_run: Callable[[Source], Run] | None = None
+    rows: Callable[[Source], Rows | None] | None = None
     holds: tuple[str, ...] = ("qrels",)
     loses: str = ""
     columns: tuple[str, ...] = ()

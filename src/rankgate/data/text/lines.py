@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.prefetch import in_order
+from rankgate.data.rows import with_defects
 from rankgate.data.text.numbers import number_fault
 from rankgate.errors import InputError
 
@@ -54,6 +55,8 @@ class Layout:
         kept: the fields to return.
         loose: read numbers as trec_eval does: what the field begins with, or 0.
         longer: pass over extra fields at the end of a line.
+        defects: return numbers that are not finite as null or infinity, with their text in a
+            column ``written``, where a strict reader raises an error.
     """
 
     fields: Sequence[str]
@@ -61,6 +64,7 @@ class Layout:
     kept: Sequence[str]
     loose: bool = False
     longer: bool = False
+    defects: bool = False
 
     @property
     def width(self) -> int:
@@ -94,11 +98,21 @@ def _frame(number: int, piece: bytes, layout: Layout, source: Source) -> pl.Data
     if not data:
         return None
     frame = _parse(data, layout) if lines else None
-    if layout.loose and lines and (frame is None or not _finite(frame, layout.number)):
-        frame = _parse_loose(data, layout)
-    if frame is None or not _finite(frame, layout.number):
+    if lines and (frame is None or not _finite(frame, layout.number)):
+        frame = _reread(data, layout)
+    if frame is None:
         raise _fault(number, layout, source)
     return frame
+
+
+def _reread(data: bytes, layout: Layout) -> pl.DataFrame | None:
+    """Lines with a number that is not finite: nothing, unless the layout takes such."""
+    if not layout.loose and not layout.defects:
+        return None
+    frame = _parse(data, replace(layout, number=""))
+    if frame is None or not layout.number:
+        return frame
+    return _loose(frame, layout.number) if layout.loose else with_defects(frame, layout.number)
 
 
 def joined(data: bytes) -> int | None:
@@ -227,23 +241,21 @@ def _parse(data: bytes, layout: Layout) -> pl.DataFrame | None:
     return frame.select(layout.kept)
 
 
-def _parse_loose(data: bytes, layout: Layout) -> pl.DataFrame | None:
-    """The kept fields, the number as C's ``atof`` reads it; 0 where there is none.
+def _loose(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The number as C's ``atof`` reads it; 0 where there is none.
 
     What is infinite becomes the greatest finite number, which sorts alike.
     """
-    written = pl.col(layout.number)
+    written = pl.col(name)
     sign = pl.when(written.str.starts_with("-")).then(-1.0).otherwise(1.0)
     number = (
         pl.when(written.str.contains(_INFINITE))
         .then(sign * math.inf)
         .otherwise(written.str.extract(_PREFIX, 1).cast(pl.Float64).fill_null(0.0))
         .clip(-sys.float_info.max, sys.float_info.max)
-        .alias(layout.number)
+        .alias(name)
     )
-    text = Layout(layout.fields, "", layout.kept)
-    frame = _parse(data, text)
-    return None if frame is None else frame.with_columns(number)
+    return frame.with_columns(number)
 
 
 def _finite(frame: pl.DataFrame, number: str) -> bool:
@@ -286,6 +298,6 @@ def _wrong_fields(fields: list[str], layout: Layout) -> str:
     if len(fields) < layout.width or (len(fields) > layout.width and not layout.longer):
         found = f"{len(fields)} field{'s' * (len(fields) != 1)}"
         return f"{found}, expected {layout.width} ({' '.join(layout.fields)})."
-    if not layout.number or layout.loose:
+    if not layout.number or layout.loose or layout.defects:
         return ""
     return number_fault(fields[list(layout.fields).index(layout.number)], layout.number)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.prefetch import in_order
+from rankgate.data.rows import with_defects
 from rankgate.data.source import CHUNK
 from rankgate.data.text.lines import JOINED, joined
 from rankgate.data.text.numbers import number_fault
@@ -61,12 +62,15 @@ class Layout:
         kept: our name of each column to keep, and theirs.
         numbers: those of ours that hold numbers; the others hold strings.
         empty: those of ours that may be empty, which is null.
+        defects: return empty ids as null, and numbers that are not finite as null or infinity
+            with their text in a column ``written``, where a strict reader raises an error.
     """
 
     header: Header
     kept: Mapping[str, str]
     numbers: frozenset[str] = frozenset()
     empty: frozenset[str] = frozenset()
+    defects: bool = False
 
     @property
     def places(self) -> dict[str, int]:
@@ -233,6 +237,12 @@ def _quick(data: bytes, layout: Layout) -> pl.DataFrame | None:
 
 def _careful(data: bytes, line: int, layout: Layout, source: Source) -> pl.DataFrame:
     """The same, record by record."""
+    if layout.defects:
+        text = replace(layout, numbers=frozenset(), empty=frozenset(layout.kept), defects=False)
+        frame = _careful(data, line, text, source)
+        for number in layout.numbers:
+            frame = with_defects(frame, number)
+        return frame
     places = list(layout.places.items())
     columns: dict[str, list[str | float | None]] = {ours: [] for ours, _ in places}
     for at, fields in _records(data, line, layout.header, source):

@@ -18,17 +18,15 @@ from rankgate.data.place import Place
 from rankgate.data.prefetch import ahead
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import SCHEMA, Run
-from rankgate.data.unchecked import Unchecked, unchecked
 from rankgate.errors import InputError, UsageError
 from rankgate.files.checks.subject import Bytes, Judged, Ranked, Subject
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
     from rankgate.data.qrels import Scale
-    from rankgate.data.read import Part
+    from rankgate.data.rows import Part, Rows
     from rankgate.data.source import Source
 
-_PLAIN = frozenset({"trec", "csv", "tsv", "jsonl", "parquet", "arrow"})
 _LOOKED_AT = 1 << 24  # bytes: guards and line ends are looked for in these
 _NOTHING = Bytes(b"")
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
@@ -74,7 +72,7 @@ def subject(
         if found is None:
             found, reason = registry.detected(place)
         begins = replace(
-            told.bytes, separator=_separator(told.bytes.head), guarded=found.name not in _PLAIN
+            told.bytes, separator=_separator(told.bytes.head), guarded=found.rows is None
         )
         told = replace(told, format=found.name, reason=reason, bytes=begins)
         return _read(told, place, found, as_, scale)
@@ -100,13 +98,14 @@ def _read(
     told: Subject, place: Source, found: Format, as_: Part | None, scale: Scale | None
 ) -> tuple[Subject, InputError | None]:
     """With the rows as they stand where the format has such, else as its reader reads it."""
-    plain = unchecked(place, found) if found.name in _PLAIN and as_ is None else None
+    plain = found.rows(place) if found.rows and as_ is None else None
     if plain:
         return _of_rows(told, place, plain, scale), None
     try:
         return _holding(told, read.contents_of(place, found.name, as_), scale), None
     except InputError as problem:
-        plain = unchecked(place, found) if found.name == "trec" or told.bytes.separator else None
+        rows = found.rows or (delimited.rows if told.bytes.separator else None)
+        plain = rows(place) if rows else None
         if plain is None or (as_ and plain.part != as_):
             raise
         return _of_rows(told, place, plain, scale), problem
@@ -119,7 +118,7 @@ def _holding(told: Subject, contents: Contents, scale: Scale | None) -> Subject:
     return replace(told, contents=contents, judged=judged, ranked=ranked)
 
 
-def _of_rows(told: Subject, place: Source, plain: Unchecked, scale: Scale | None) -> Subject:
+def _of_rows(told: Subject, place: Source, plain: Rows, scale: Scale | None) -> Subject:
     if plain.table.is_empty():
         raise InputError(
             "there is nothing in it but its head.", source=place.label, code="empty-file"

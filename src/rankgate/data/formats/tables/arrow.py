@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.columns import shaped
+from rankgate.data.columns import named, shaped
 from rankgate.data.contents import Contents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import run_columns, schemas
 from rankgate.data.formats.tables.parquet_pages import refuse_lies
 from rankgate.data.place import Place
 from rankgate.data.qrels import refuse_holes
+from rankgate.data.rows import NUMBERS, Rows
 from rankgate.data.run import Run
 from rankgate.errors import InputError
 
@@ -106,6 +107,24 @@ def read_run(source: Source) -> Run:
             yield frame
 
     return Run(source.stem, checked, queries=_queries(source), place=place)
+
+
+def rows(source: Source) -> Rows | None:
+    """The rows with their defects, with the rank; None where they are neither kind.
+
+    Raises:
+        InputError: a damaged file.
+    """
+    scan = scanned(source)
+    part = schemas.part_of(table_in(scan))
+    if part is None:
+        return None
+    frame = shaped(scan, NUMBERS[part], source.label)
+    both = named(scan.collect_schema().names(), ("score", "rank"))
+    if part == "run" and {*both} == {"score", "rank"}:
+        rank = scan.select(pl.col(both["rank"]).cast(pl.Float64, strict=False).alias("rank"))
+        frame = pl.concat([frame, rank], how="horizontal")
+    return Rows.of(part, [collected(frame, source)], Place(source.label))
 
 
 def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -244,6 +263,7 @@ FORMAT = Format(
     write=write,
     read_qrels=read_qrels,
     read_run=read_run,
+    rows=rows,
     holds=schemas.HOLDS,
     loses=schemas.LOSES,
     columns=schemas.COLUMNS,

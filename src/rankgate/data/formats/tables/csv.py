@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from rankgate.data.columns import ALIASES, is_header
+from rankgate.data.columns import ALIASES, is_header, named
 from rankgate.data.contents import Contents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import run_columns, schemas
 from rankgate.data.place import Place
+from rankgate.data.rows import NUMBERS, Rows
 from rankgate.data.run import Run
 from rankgate.data.text import records
 from rankgate.data.text.lines import RETURNS
@@ -92,6 +93,27 @@ def read_run(source: Source) -> Run:
             yield schemas.scored(frame)
 
     return Run(source.stem, pieces, queries=_queries(source, header), place=_place(source))
+
+
+def rows(source: Source) -> Rows | None:
+    """The rows with their defects, with the rank; None where they are neither kind.
+
+    Raises:
+        InputError: a record with the wrong number of fields, bytes that are not text.
+    """
+    header = _header(source)
+    table = schemas.table_of(header.names)
+    part = schemas.part_of(table)
+    if table is None or part is None:
+        return None
+    refuse_twins(header, table, source)
+    kept = table.kept
+    if part == "run" and "score" in kept:
+        kept = kept | named(header.names, ("rank",))
+    number = frozenset({NUMBERS[part]} & set(kept))
+    empty = table.empty | ({"rank"} & set(kept))
+    layout = records.Layout(header, kept, number, empty, defects=True)
+    return Rows.of(part, records.frames(source, layout), _place(source))
 
 
 def _queries(source: Source, header: records.Header) -> pl.DataFrame | None:
@@ -179,6 +201,7 @@ FORMAT = Format(
     write=write,
     read_qrels=read_qrels,
     read_run=read_run,
+    rows=rows,
     holds=schemas.HOLDS,
     loses=schemas.LOSES,
     columns=schemas.COLUMNS,

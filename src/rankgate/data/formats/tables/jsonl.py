@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rankgate.data.columns import ALIASES
+from rankgate.data.columns import ALIASES, named
 from rankgate.data.contents import Contents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import run_columns, schemas
 from rankgate.data.formats.tables.jsonl_rows import BOM, frames, line_of, whole
 from rankgate.data.place import Place
+from rankgate.data.rows import Rows
 from rankgate.data.run import Run
 from rankgate.data.text import json_text
 from rankgate.errors import InputError
@@ -85,6 +88,26 @@ def read_run(source: Source) -> Run:
     return Run(source.stem, pieces, queries=_queries(source), place=place)
 
 
+def rows(source: Source) -> Rows | None:
+    """The rows, with the rank if every one is a number; None where they are neither kind.
+
+    Raises:
+        InputError: a line that is no such object; a number that cannot be read.
+    """
+    names = names_of(source)
+    table = schemas.table_of(names)
+    part = schemas.part_of(table)
+    if table is None or part is None:
+        return None
+    place = Place(source.label, partial(line_of, source))
+    if "score" in table.kept and (rank := named(names, ("rank",))):
+        numbers, empty = table.numbers | {"rank"}, table.empty | {"rank"}
+        ranked = replace(table, kept=table.kept | rank, numbers=numbers, empty=empty)
+        with suppress(InputError):  # nothing else reads the rank
+            return Rows.of(part, [whole(source, ranked)], place)
+    return Rows.of(part, [whole(source, table)], place)
+
+
 def _queries(source: Source) -> pl.DataFrame | None:
     kept = run_columns.kept(names_of(source))
     if not kept:
@@ -155,6 +178,7 @@ FORMAT = Format(
     write=write,
     read_qrels=read_qrels,
     read_run=read_run,
+    rows=rows,
     holds=schemas.HOLDS,
     loses=schemas.LOSES,
     columns=schemas.COLUMNS,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rankgate.data.place import Place
+    from rankgate.data.rows import Part
     from rankgate.data.run import Run
 
 HOLDS = ("qrels", "runs", "ratings", "queries", "documents", "values")
@@ -79,6 +80,13 @@ def table_of(names: Sequence[str], part: str | None = None) -> Table | None:
     lower = {name.strip().lower() for name in names}
     told = "doc_id" in names or lower & _FIELDS  # ids alone are of many other things
     return _rest("documents", ids, names) if "doc_id" in ids and told else None
+
+
+def part_of(table: Table | None) -> Part | None:
+    """Whether a table is judgments or a run; None for any other."""
+    if table is None or table.part not in {"qrels", "runs"}:
+        return None
+    return "qrels" if table.part == "qrels" else "run"
 
 
 def _pairs(names: Sequence[str], ids: dict[str, str], part: str | None) -> Table | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rankgate.data.contents import Contents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.trec import qrels as trec_qrels
 from rankgate.data.formats.trec import run as trec_run
-from rankgate.data.text.lines import first_fields
+from rankgate.data.place import Place
+from rankgate.data.rows import NUMBERS, Part, Rows
+from rankgate.data.text.lines import Layout, first_fields, frames, line_of
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -19,6 +22,18 @@ if TYPE_CHECKING:
 _QRELS, _RUN, _EITHER, _RANKED = 4, 6, 3, 2  # fields in a line
 _TOLD = {_QRELS: ", as judgments have", _RUN: ", as a run has", _EITHER: "", _RANKED: ""}
 _LOOKED_AT = 1000
+_FIELDS: dict[Part, dict[int, tuple[str, ...]]] = {
+    "qrels": {
+        _QRELS: ("query_id", "iteration", "doc_id", "grade"),
+        _EITHER: ("query_id", "doc_id", "grade"),
+    },
+    "run": {
+        _RUN: ("query_id", "Q0", "doc_id", "rank", "score", "tag"),
+        _EITHER: ("query_id", "doc_id", "score"),
+        _RANKED: ("query_id", "doc_id"),
+    },
+}
+_UNUSED = frozenset({"Q0", "tag"})
 
 
 def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
@@ -41,6 +56,22 @@ def read(source: Source) -> Contents:
     if holds_judgments(source):
         return Contents(qrels=trec_qrels.read(source))
     return Contents(runs=(trec_run.read(source),))
+
+
+def rows(source: Source) -> Rows | None:
+    """The rows with their defects, with the rank or the iteration; None of other widths.
+
+    Raises:
+        InputError: a line with the wrong number of fields, bytes that are not text.
+    """
+    part: Part = "qrels" if holds_judgments(source) else "run"
+    fields = _FIELDS[part].get(len(first_fields(source)))
+    if fields is None:
+        return None
+    kept = tuple(name for name in fields if name not in _UNUSED)
+    number = NUMBERS[part] if NUMBERS[part] in fields else ""
+    parsed = frames(source, Layout(fields, number, kept, defects=True))
+    return Rows.of(part, parsed, Place(source.label, partial(line_of, source)))
 
 
 def holds_judgments(source: Source) -> bool:
@@ -77,6 +108,7 @@ FORMAT = Format(
     write=write,
     read_qrels=trec_qrels.read,
     read_run=trec_run.read,
+    rows=rows,
     holds=("qrels", "runs"),
     loses="all parts but one; texts, raters, scales; blanks in ids are written as _",
     streams=True,
