@@ -5,7 +5,7 @@ CORES := -n auto --dist worksteal
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test setup check tensors explore format docs bench oracle validity fuzz clean
+.PHONY: demo test setup check tensors explore wording format docs bench oracle validity fuzz clean
 
 demo: setup            ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
@@ -29,7 +29,10 @@ tensors:               ## tests of matrices with torch and JAX, in an environmen
 	build/tensors/bin/python -m pytest -q tests/notebook/test_matrices.py
 
 explore: .venv/.dev    ## tests of properties, on other inputs every time; an hour
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -m hypothesis tests
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q $(CORES) -m "hypothesis or explore" tests
+
+wording: .venv/.dev    ## write the messages of errors that tests saw into tests/wording.json
+	-RANKGATE_WORDING=write $(BIN)/python -m pytest -q -m wording tests
 
 format: .venv/.dev     ## put code into the form that check wants
 	$(BIN)/ruff format src tests bench validity fuzz docs

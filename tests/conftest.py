@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support import wording
+
 settings.register_profile(
     "quick",
     max_examples=15,
@@ -16,7 +18,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("thorough", max_examples=2000, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
+settings.load_profile(PROFILE)
 
 
 MARKED = {"browser": "browser", "docs": "manual"}
@@ -28,8 +31,16 @@ def pytest_collection_modifyitems(items):
         marker = MARKED.get(item.path.parent.name)
         if marker:
             item.add_marker(marker)
+        if {"refused", "assert_wording"} & vars(getattr(item, "module", None) or object).keys():
+            item.add_marker("wording")
         if "shared" in getattr(item, "fixturenames", ()):
             item.add_marker("large")
+
+
+@pytest.fixture
+def thorough():
+    """Whether this is ``make explore``, which tries many more cases."""
+    return PROFILE == "thorough"
 
 
 @pytest.fixture(scope="session")
@@ -39,3 +50,7 @@ def shared():
     if not place.is_dir():
         pytest.skip(f"the real data is not at {place}")
     return place
+
+
+def pytest_sessionfinish():
+    wording.save()

@@ -3,14 +3,11 @@
 import importlib.util
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from chromium import Chromium, program
+from support.chromium import Chromium, program
 
 AXE = "axe_playwright_python"  # pip install --no-deps axe-playwright-python: it holds axe-core
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from made import HARM, NAMES, covid, demo, hostile
 
 from rankgate.reports.printed import printed
+from support.pages import HARM, NAMES, covid, demo, hostile
 
 pytestmark = pytest.mark.slow
 VIEWS = [(1280, False), (1280, True), (390, False), (390, True)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import re
 import shlex
 import subprocess
@@ -17,11 +16,10 @@ from click.testing import CliRunner
 
 from rankgate.cli import rankgate as program
 from rankgate.demo.build import build
+from support.programs import tool
 
 ROOT = Path(__file__).parents[2]
-spec = importlib.util.spec_from_file_location("played", ROOT / "docs" / "_seen" / "played.py")
-played = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(played)
+played = tool("docs/_seen/played.py")
 
 PAGES = played.pages()
 README = ROOT / "README.md"

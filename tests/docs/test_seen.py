@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
@@ -10,11 +9,10 @@ import pytest
 
 from rankgate.console.terminal import painted
 from rankgate.present.as_text import wide
+from support.programs import tool
 
 ROOT = Path(__file__).parents[2]
-spec = importlib.util.spec_from_file_location("seen", ROOT / "docs" / "_seen" / "make.py")
-seen = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(seen)
+seen = tool("docs/_seen/make.py")
 
 ESCAPE = re.compile(r"\x1b\[\d+m")
 

@@ -6,17 +6,16 @@ The worlds and the values are made by ``oracle/lists.py``.
 from __future__ import annotations
 
 import json
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
+from support.programs import tool
+
 HERE = Path(__file__).parent
 STORED = json.loads((HERE / "lists.json").read_text())
 WORLDS = {world["id"]: world for world in STORED["worlds"]}
-SPEC = spec_from_file_location("carded", HERE.parents[1] / "oracle" / "carded.py")
-CARDED = module_from_spec(SPEC)
-SPEC.loader.exec_module(CARDED)
+CARDED = tool("oracle/carded.py")
 
 
 @pytest.mark.parametrize("world", WORLDS)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
-from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.evaluation.evaluate import evaluate
-
-spec = importlib.util.spec_from_file_location("laws_of", Path(__file__).parent / "collections.py")
-laws_of = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(laws_of)
-collections, QUERIES = laws_of.collections, laws_of.QUERIES
+from support.strategies import QUERIES, collections
 
 METRICS = [
     "nDCG@3", "nDCG(gain='exp')", "AP", "AP(rel=2)", "RR", "P@2", "R@3", "Bpref", "infAP",

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.scoring import CONVENTIONS
-
-HERE = Path(__file__).parent
-
-
-def load(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-naive = load(HERE / "naive.py")
-collections = load(HERE.parent / "laws" / "collections.py").collections
+from support import naive
+from support.strategies import collections
 
 
 @given(collections())

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
@@ -12,13 +9,7 @@ from hypothesis import given
 
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.scoring import CONVENTIONS
-
-spec = importlib.util.spec_from_file_location(
-    "ways_of", Path(__file__).parents[1] / "laws" / "collections.py"
-)
-ways_of = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(ways_of)
-collections = ways_of.collections
+from support.strategies import collections
 
 METRICS = ["nDCG@3", "AP", "RR", "Bpref", "infAP", "NumRet", "Judged@2"]
 

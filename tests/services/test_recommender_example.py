@@ -10,6 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from support.programs import tool
+
 pytest.importorskip("implicit")
 
 HERE = Path(__file__).parents[2] / "examples" / "recommender"
@@ -19,15 +21,8 @@ HERE = Path(__file__).parents[2] / "examples" / "recommender"
 def example(monkeypatch):
     monkeypatch.syspath_prepend(str(HERE))
     monkeypatch.delitem(sys.modules, "models", raising=False)
-    yield loaded("recommend")
+    yield tool("examples/recommender/recommend.py")
     sys.modules.pop("models", None)
-
-
-def loaded(name):
-    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_from_its_log_to_a_verdict(example, capsys, tmp_path):
@@ -89,7 +84,7 @@ def test_the_notebook_is_kept_without_outputs():
 
 
 def test_its_log_is_made_by_its_script(tmp_path, monkeypatch):
-    module = loaded("make_log")
+    module = tool("examples/recommender/make_log.py")
     monkeypatch.setattr(module, "HERE", tmp_path)
     module.main()
     for name in ("log.csv", "books.csv"):

@@ -1,8 +1,5 @@
 """Agreement against the papers' own numbers and other implementations' (STATISTICS, part G)."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -24,6 +21,7 @@ from rankgate.stats.kappa import (
 )
 from rankgate.stats.krippendorff import alpha
 from rankgate.stats.ratings import Sheet, Tallies, weights
+from support import published_ratings as published
 
 
 def tallies(matrix, grades=None):
@@ -31,12 +29,6 @@ def tallies(matrix, grades=None):
 
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
-
-_spec = importlib.util.spec_from_file_location(
-    "published_ratings", Path(__file__).with_name("published_ratings.py")
-)
-published = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(published)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,106 @@
+"""The words of errors, in one file: ``tests/wording.json``, by test and by turn.
+
+A test says which error it expects by its code, its source and its line (`refused`); its message
+is compared with the file. ``make wording`` writes the file anew after a message was reworded.
+Places of temporary files are left out. The file holds what one version of Python says, as its
+own words are part of some messages; other versions compare no messages.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections import Counter, defaultdict
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rankgate.errors import RankgateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FILE = Path(__file__).parents[1] / "wording.json"
+WRITE = os.environ.get("RANKGATE_WORDING") == "write"
+PYTHON = ".".join(platform.python_version_tuple()[:2])
+
+_VOLATILE = [
+    (
+        re.compile(
+            r"[^\s'\"]*/pytest-of-[^/]+/pytest-\d+/(popen-gw\d+/)?[^/\s'\"]+?(?=[/:\s'\",;]|$)"
+        ),
+        "TMP",
+    ),
+    (re.compile(re.escape(str(Path(__file__).parents[2]))), "ROOT"),
+    (re.compile(r"0x[0-9a-f]{6,}"), "ADDRESS"),
+]
+
+_stored: dict[str, Any] = json.loads(FILE.read_text("utf-8")) if FILE.is_file() else {}
+_messages: dict[str, list[str]] = _stored.get("messages", {})
+_seen: defaultdict[str, list[str]] = defaultdict(list)
+_turns: Counter[str] = Counter()
+
+
+@contextmanager
+def refused(
+    code: str,
+    kind: type[Exception] = RankgateError,
+    *,
+    line: int | None = None,
+    source: str | None = None,
+) -> Iterator[pytest.ExceptionInfo[Any]]:
+    """Expect an error of rankgate with this code; its message stands in the file of words.
+
+    Args:
+        code: the error's code.
+        kind: its class.
+        line: the line that it names, where that is part of the test.
+        source: the file or table that it names, where that is part of the test.
+    """
+    with pytest.raises(kind) as caught:
+        yield caught
+    error = caught.value
+    assert error.code == code, f"{error.code}: {error}"
+    assert line is None or error.line == line, f"line {error.line}: {error}"
+    assert source is None or error.source == source, f"source {error.source}: {error}"
+    assert_wording(str(error))
+
+
+def assert_wording(message: str) -> None:
+    """Compare a message with the one that the file holds for this test and turn."""
+    test = _test()
+    for pattern, word in _VOLATILE:
+        message = pattern.sub(word, message)
+    turn = _turns[test]
+    _turns[test] += 1
+    if WRITE:
+        _seen[test].append(message)
+        return
+    if _stored.get("python") != PYTHON:
+        return
+    known = _messages.get(test, [])
+    if turn >= len(known) or known[turn] != message:
+        before = known[turn] if turn < len(known) else "nothing"
+        pytest.fail(f"reworded? then say: make wording\n- {before}\n+ {message}", pytrace=False)
+
+
+def save() -> None:
+    """Write the messages of the tests that ran; those of other files stay."""
+    if not (WRITE and _seen):
+        return
+    files = {test.partition("::")[0] for test in _seen}
+    kept = {
+        test: words for test, words in _messages.items() if test.partition("::")[0] not in files
+    }
+    found = {"python": PYTHON, "messages": dict(sorted((kept | _seen).items()))}
+    FILE.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
+
+
+def _test() -> str:
+    """The test that runs, without its folder, so that it can be moved."""
+    file, _, name = os.environ["PYTEST_CURRENT_TEST"].rpartition(" (")[0].partition("::")
+    return f"{Path(file).name}::{name}"
