@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from rankgate.files.notebook.description import Descriptions, describe
     from rankgate.files.notebook.validation import Validation, validate
     from rankgate.gating.verb import Verdict, gate
-    from rankgate.judging.notebook.admission import Admitted, admit
+    from rankgate.judging.admission.admission import JudgeAdmission
+    from rankgate.judging.admission.admit import admit
     from rankgate.judging.notebook.model_rating import Asked, Judge, Prices, rate
     from rankgate.judging.notebook.pooling import Pool, Reusability, pool, reusability
     from rankgate.judging.notebook.ratings import (
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accumulator",
-    "Admitted",
     "Advice",
     "Agreed",
     "Asked",
@@ -83,6 +83,7 @@ __all__ = [
     "Hidden",
     "InputError",
     "Judge",
+    "JudgeAdmission",
     "Lists",
     "Matrix",
     "Pipeline",
@@ -130,7 +131,6 @@ __all__ = [
 
 _HOMES = {
     "Accumulator": "rankgate.evaluation.notebook.accumulation",
-    "Admitted": "rankgate.judging.notebook.admission",
     "Advice": "rankgate.advice.advice",
     "Agreed": "rankgate.judging.notebook.ratings",
     "Asked": "rankgate.judging.notebook.model_rating",
@@ -148,6 +148,7 @@ _HOMES = {
     "Hidden": "rankgate.unjudged.verb",
     "InputError": "rankgate.errors",
     "Judge": "rankgate.judging.notebook.model_rating",
+    "JudgeAdmission": "rankgate.judging.admission.admission",
     "Lists": "rankgate.data.memory.matrices",
     "Matrix": "rankgate.data.memory.matrices",
     "Pipeline": "rankgate.pipelines.stages",
@@ -162,7 +163,7 @@ _HOMES = {
     "UsageError": "rankgate.errors",
     "Validation": "rankgate.files.notebook.validation",
     "Verdict": "rankgate.gating.verb",
-    "admit": "rankgate.judging.notebook.admission",
+    "admit": "rankgate.judging.admission.admit",
     "advise": "rankgate.advice.advise",
     "agree": "rankgate.judging.notebook.ratings",
     "blindspots": "rankgate.blind_spots.verb",

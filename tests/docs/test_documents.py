@@ -45,10 +45,11 @@ def test_every_command_has_help_and_an_example_in_the_readme(name):
 
 
 def test_the_public_names_are_these():
-    results = ["Accumulator", "Admitted", "Advice", "Agreed", "Asked", "BlindSpots", "Bridge"]
+    results = ["Accumulator", "Advice", "Agreed", "Asked", "BlindSpots", "Bridge"]
     results += ["Collected"]
     results += ["Comparisons", "Convention", "Conventions", "Conversion", "Descriptions"]
     results += ["Evaluation", "Explanation", "Finding", "Hidden", "InputError", "Judge"]
+    results += ["JudgeAdmission"]
     results += ["Lists", "Matrix"]
     results += ["Pipeline", "Pool", "Prices", "RankgateError", "Reconciliation", "Resolved"]
     results += ["Reusability", "Scorecard", "Split", "UsageError", "Validation", "Verdict"]

@@ -13,7 +13,9 @@ from rankgate.cli import main
 from rankgate.data import Qrels, read_qrels
 from rankgate.errors import InputError
 from rankgate.gating.gate import gate
+from rankgate.judging.admission.admission import JudgeAdmission
 from rankgate.judging.admission.admit import DEMANDS, admit
+from rankgate.present.write import FORMS, rendered
 
 
 def made(grades, name="qrels"):
@@ -32,28 +34,28 @@ def people():
 
 
 def ends(told):
-    return {each.name: each.status for each in told.admission.demands}
+    return {each.name: each.status for each in told.demands}
 
 
 def test_who_says_what_people_say_is_admitted(people):
     told = admit(made(people), made(people))
-    assert (told.status, told.admission.verdict) == (0, "pass")
-    assert told.admission.agreement.coefficients["alpha, ordinal"].value == pytest.approx(1)
-    assert (told.admission.bias.mean, told.admission.pairs) == (0, 400)
+    assert (told.status, told.verdict) == (0, "pass")
+    assert told.coefficients["alpha, ordinal"].value == pytest.approx(1)
+    assert (told.bias.mean, told.pairs) == (0, 400)
 
 
 def test_who_draws_grades_is_refused(people):
     drawn = np.random.default_rng(4).permuted(people.ravel()).reshape(people.shape)
     told = admit(made(people), made(drawn))
     assert told.status == 1
-    assert ends(told) == {"pairs": "pass", "agreement": "fail", "bias": "pass"}
+    assert ends(told) == {"pairs": "pass", "answered": "pass", "agreement": "fail", "bias": "pass"}
 
 
 def test_who_is_generous_is_refused_by_the_bias(people):
     told = admit(made(people), made(people + 1))
     assert ends(told)["bias"] == "fail"
-    assert told.admission.bias.mean == pytest.approx(1)
-    assert told.admission.bias.grades["bias"].to_list() == [1, 1, 1, 1]
+    assert told.bias.mean == pytest.approx(1)
+    assert told.bias.grades["bias"].to_list() == [1, 1, 1, 1]
 
 
 def test_few_pairs_decide_nothing(people):
@@ -63,9 +65,73 @@ def test_few_pairs_decide_nothing(people):
 
 def test_pairs_that_one_alone_judged_do_not_count(people):
     told = admit(made(people), made(people[:, :4]))
-    assert told.admission.pairs == 160
+    assert told.pairs == 160
     with pytest.raises(InputError, match="no pair is judged in qrels too"):
         admit(made(people), Qrels(pl.DataFrame({"query_id": "x", "doc_id": "y", "grade": 1.0})))
+
+
+def test_what_was_not_answered_counts_against_the_judge(people):
+    """A judge that answers only where it agrees has alpha 1, and is refused."""
+    drawn = np.random.default_rng(5).integers(0, 4, people.shape)
+    judge = made(np.where(drawn == people, people, -1))
+    told = admit(made(people), judge)
+    assert told.coefficients["alpha, ordinal"].value == pytest.approx(1)
+    assert (told.verdict, ends(told)["answered"]) == ("fail", "fail")
+    share = (drawn == people).mean()
+    assert told.answers.share == pytest.approx(share)
+    assert told.answers.grades["asked"].sum() == 400
+    reason = next(each.reason for each in told.demands if each.name == "answered")
+    assert f"answered {(drawn == people).sum()} of the 400 pairs" in reason
+    # a pool says what it was asked about, and then only that counts
+    kept = [(f"q{i:02}", f"d{j:02}") for i, j in zip(*np.nonzero(drawn == people), strict=True)]
+    pool = pl.DataFrame(kept, schema=["query_id", "doc_id"], orient="row")
+    assert ends(admit(made(people), judge, asked=pool))["answered"] == "pass"
+
+
+def test_a_grade_of_the_judge_outside_the_scale_is_no_answer(people):
+    wrong = people.copy()
+    wrong[0, :3] = 10
+    told = admit(made(people), made(wrong), scale="0..3")
+    assert (told.pairs, told.answers.outside) == (397, 3)
+    assert told.coefficients["Gwet's AC2, linear"].value == pytest.approx(1)
+    assert not told.cautions
+    (caution,) = admit(made(people), made(wrong)).cautions
+    assert "grade 10 was given 3 times" in caution
+    with pytest.raises(InputError, match=r"grade 10 of 'd00' for query 'q00' is not on the scale"):
+        admit(made(wrong), made(people), scale="0..3")
+
+
+def test_pairs_of_one_query_are_not_independent():
+    """Queries in which the judge is right and queries in which it is not, a hundred pairs each."""
+    rng = np.random.default_rng(7)
+    people = rng.integers(0, 4, (14, 100))
+    judge = np.where(np.arange(14)[:, None] < 9, people, rng.integers(0, 4, people.shape))
+    found = admit(made(people), made(judge)).coefficients["alpha, ordinal"]
+    assert found.low < 0.4 < found.value
+    assert found.high - found.low > 0.4  # of 1,400 pairs taken one by one: .06
+    few = admit(made(people[:9]), made(people[:9]))
+    assert ends(few) | {"answered": "pass"} == {
+        "pairs": "pass", "answered": "pass", "agreement": "inconclusive", "bias": "inconclusive"
+    }  # fmt: skip
+
+
+def test_one_grade_everywhere_decides_nothing():
+    flat = made(np.ones((20, 10)))
+    told = admit(flat, flat)
+    assert told.verdict == "inconclusive"
+    assert "+nan" not in str(told)
+    assert "is undefined (all grades are the same)" in str(told)
+    json.dumps(told.to_dict(), allow_nan=False)
+
+
+def test_an_admission_comes_back_from_json(people):
+    runs = [{f"q{i:02}": {f"d{j:02}": 1.0 + (j == best) for j in range(3)} for i in range(40)}
+            for best in range(3)]  # fmt: skip
+    told = admit(made(people), made(np.maximum(people - 1, 0)), runs, resamples=20)
+    again = JudgeAdmission.from_dict(json.loads(json.dumps(told.to_dict())))
+    assert again.to_dict() == told.to_dict()
+    for form in FORMS:
+        assert rendered(again, form) == rendered(told, form)
 
 
 def test_the_order_of_systems_under_a_judge_who_turns_grades_round():
@@ -76,10 +142,10 @@ def test_the_order_of_systems_under_a_judge_who_turns_grades_round():
         for best in range(3)
     ]
     told = admit(made(people), made(2 - people), runs, ["DCG@1"])
-    (order,) = told.admission.orders
+    (order,) = told.orders
     assert (order.tau, order.flips, order.lost, order.reversed, order.pairs) == (-1, 3, 0, 3, 3)
-    assert told.admission.systems["people"].to_list() == [2, 1, 0]
-    assert told.admission.systems["judge"].to_list() == [0, 1, 2]
+    assert told.systems["people"].to_list() == [2, 1, 0]
+    assert told.systems["judge"].to_list() == [0, 1, 2]
     assert ends(told)["order by DCG@1"] == "fail"
 
 
@@ -88,7 +154,7 @@ def test_people_and_a_language_model_at_trec(shared):
     told = admit(
         place / "qrels.rag25.test.txt.gz", place / "qrels.rag25.test-umbrela2.txt.gz", resamples=200
     )
-    found = told.admission
+    found = told
     assert (found.pairs, found.queries) == (10_284, 22)
     marginals = found.bias.confusion.group_by("judge").agg(pl.col("pairs").sum()).sort("judge")
     assert marginals["pairs"].to_list() == [2524, 2399, 3790, 1263, 308]
@@ -126,11 +192,11 @@ def test_the_order_of_sixteen_systems_under_a_simulated_judge(shared):
     qrels = read_qrels(covid / "qrels.covid-round1.txt")
     runs = sorted((covid / "runs").iterdir())
     told = admit(qrels, simulated(qrels, confusion, 0), runs, ["nDCG@10"], resamples=200)
-    (order,) = told.admission.orders
+    (order,) = told.orders
     assert order.pairs == 120
     assert 0.5 < order.tau < 1  # noise of single grades hardly moves means over thirty topics
     assert order.reversed == 0
-    assert told.admission.verdict == "fail"
+    assert told.verdict == "fail"
     assert ends(told)["bias"] == "fail" or ends(told)["order by nDCG@10"] == "fail"
 
 

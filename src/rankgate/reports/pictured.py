@@ -13,7 +13,7 @@ from rankgate.evaluation.evaluate import DEFAULT_METRICS, evaluate
 from rankgate.evaluation.scored_system import DEPTH as HOLES
 from rankgate.explanation.explain import explain
 from rankgate.explanation.reconcile import Reconciliation, reconcile
-from rankgate.judging.admission.admit import Admitted, admit
+from rankgate.judging.admission.admit import admit
 from rankgate.judging.agreement.agree import agree
 from rankgate.pipelines.ranks import Ranks, ranks
 from rankgate.pipelines.verb import DEPTH, METRICS, stages
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rankgate.data.comparison import Comparison
     from rankgate.evaluation.evaluation import Evaluation
     from rankgate.explanation.explanation import Explanation
+    from rankgate.judging.admission.admission import JudgeAdmission
     from rankgate.judging.agreement.agree import Agreed
     from rankgate.metrics.declare import Metric
     from rankgate.pipelines.stages import Pipeline
@@ -220,7 +221,7 @@ def _agreed(asked: Asked) -> Agreed:
     return agree(asked.qrels)
 
 
-def _admitted(asked: Asked) -> Admitted:
+def _admitted(asked: Asked) -> JudgeAdmission:
     asked.need(1, 1, "is of judgments by people and by a judge")
     return admit(asked.qrels, asked.runs[0], on_progress=asked.on_progress)
 

@@ -33,7 +33,14 @@ class Agreement:
     low: float
     high: float
     level: float
-    undefined: float
+    undefined: float = 0.0
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, float | None]) -> Agreement:
+        """From plain values, in which an undefined number is None."""
+        nan = float("nan")
+        known = {name: nan if value is None else value for name, value in values.items()}
+        return cls(**known)
 
 
 def intervals(

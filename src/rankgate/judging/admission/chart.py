@@ -12,30 +12,29 @@ from rankgate.present.charts.words import queries, short
 from rankgate.present.numbers import grade
 
 if TYPE_CHECKING:
-    from rankgate.judging.admission.admit import Admitted
+    from rankgate.judging.admission.admission import JudgeAdmission
 
 _ROW, _WIDTH = 34, 420
 
 
-def draw(told: Admitted) -> Picture:
-    """A bar for each grade of the judge: the grades that people gave the same pairs."""
-    found = told.admission
-    rows = _rows(told)
+def draw(result: JudgeAdmission) -> Picture:
+    """Draw a bar for each grade of the judge: the grades that people gave the same pairs."""
+    rows = _rows(result)
     return Picture(
         "admission",
-        f"What {short(found.people[0])} says where {short(found.judge[0])} gives each grade",
+        f"What {short(result.people[0])} says where {short(result.judge[0])} gives each grade",
         "Predicted against measured relevance: each bar is of the pairs that the judge gave one "
         "grade, by the grades that people gave them, with how many pairs and the mean of people's "
         "grades. A judge that is right has its own grade alone in each bar.",
-        f"{found.pairs:,} pairs of {queries(found.queries)}",
+        f"{result.pairs:,} pairs of {queries(result.queries)}",
         {},
         tuple(rows),
         _chart(rows),
     )
 
 
-def _rows(told: Admitted) -> list[dict[str, Any]]:
-    pairs = told.admission.bias.confusion.to_dicts()
+def _rows(result: JudgeAdmission) -> list[dict[str, Any]]:
+    pairs = result.bias.confusion.to_dicts()
     whole: dict[float, int] = {}
     for row in pairs:
         whole[row["judge"]] = whole.get(row["judge"], 0) + row["pairs"]

@@ -1,30 +1,25 @@
-"""May a judge's grades stand beside people's? Agreement, bias, and what they do to systems."""
+"""What a judge must show to be admitted, and how each requirement ended."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import polars as pl
-
-from rankgate.data.ratings import Ratings
-from rankgate.errors import InputError
-from rankgate.judging.standing import PAIR
-from rankgate.stats.interval import t_interval
+from rankgate.stats.agreement import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
-    from rankgate.data.qrels import Qrels
-    from rankgate.judging.agreement.figures import Agreements
+    from rankgate.judging.admission.bias import Bias
+    from rankgate.judging.admission.judged_pairs import Answers
+    from rankgate.judging.admission.order import Order
+    from rankgate.stats.agreement import Agreement
 
 Answer = Literal["pass", "fail", "inconclusive"]
 
-PEOPLE, JUDGE = "people", "judge"
-"""How the two raters are called in the agreement."""
-
 AGREEMENT = "alpha, ordinal"
-"""The coefficient that admission asks of."""
+"""The coefficient that is required."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +33,21 @@ class Demands:
         bias: the largest mean difference from people, in grades, either way.
         tau: the least rank correlation of systems under both; .9 is what two sets of people reach
             (Voorhees, IPM 2000).
+        answered: the least share of the pairs it was asked about that the judge answered. A pair
+            without an answer is none of the pairs by which agreement is measured, and a judge
+            that answers only what is easy would agree well.
     """
 
     pairs: int = 100
     alpha: float = 0.4
     bias: float = 0.25
     tau: float = 0.9
+    answered: float = 0.95
 
 
 @dataclass(frozen=True)
 class Demand:
-    """One demand and how it ended: the figure with its interval, and what was asked."""
+    """One requirement and how it ended: the figure with its interval, and what was required."""
 
     name: str
     status: Answer
@@ -59,187 +58,99 @@ class Demand:
     asked: float | None = None
 
 
-@dataclass(frozen=True)
-class Bias:
-    """How far the judge's grades lie above people's.
-
-    Attributes:
-        mean, low, high: the mean difference over pairs with a 95 % interval; pairs of a query
-            count as one observation.
-        grades: ``grade`` (people's), ``pairs``, ``mean`` (of the judge), ``bias``, ``equal``
-            (share).
-        confusion: ``people``, ``judge``, ``pairs``.
-    """
-
-    mean: float
-    low: float
-    high: float
-    grades: pl.DataFrame
-    confusion: pl.DataFrame
-
-
-@dataclass(frozen=True)
-class Order:
-    """How one metric orders systems under people and under the judge.
-
-    Attributes:
-        metric: its label.
-        tau, tau_ap: rank correlation of the systems' means.
-        flips: pairs of systems that the judge puts the other way round.
-        lost: pairs that people tell apart (paired t, 5 %) and the judge does not.
-        reversed: pairs that both tell apart, the other way round.
-        pairs: of systems.
-    """
-
-    metric: str
-    tau: float
-    tau_ap: float
-    flips: int
-    lost: int
-    reversed: int
-    pairs: int
-
-
-@dataclass(frozen=True)
-class Admission:
-    """Whether a judge is admitted, and why.
-
-    Attributes:
-        people, judge: names and hashes of both sets of judgments.
-        pairs, queries: judged by both.
-        agreement: of both as two raters.
-        bias: of the judge.
-        systems: ``metric``, ``system``, ``people``, ``judge``, ``delta``; empty without runs.
-        orders: one a metric; empty with fewer than three runs.
-        demands: every demand, how it ended.
-    """
-
-    people: tuple[str, str]
-    judge: tuple[str, str]
-    pairs: int
-    queries: int
-    agreement: Agreements
-    bias: Bias
-    systems: pl.DataFrame
-    orders: tuple[Order, ...] = ()
-    demands: tuple[Demand, ...] = field(default=())
-
-    @property
-    def verdict(self) -> Answer:
-        """Fail if a demand failed; else inconclusive if one is; else pass."""
-        ends = {each.status for each in self.demands}
-        return "fail" if "fail" in ends else "inconclusive" if "inconclusive" in ends else "pass"
-
-
-def overlap(people: Qrels, judge: Qrels) -> pl.DataFrame:
-    """``query_id``, ``doc_id``, ``people``, ``judge``: pairs that both graded.
-
-    Raises:
-        InputError: there are none.
-    """
-    ours = people.table.filter(pl.col("grade") >= 0).rename({"grade": PEOPLE})
-    theirs = judge.table.filter(pl.col("grade") >= 0).rename({"grade": JUDGE})
-    both = ours.select(*PAIR, PEOPLE).join(
-        theirs.select(*PAIR, JUDGE), on=PAIR, maintain_order="left"
-    )
-    if both.is_empty():
-        problem = f"no pair is judged in {people.name} too; judge some of the same pairs."
-        raise InputError(problem, source=judge.place.label, code="no-common-pairs")
-    return both
-
-
-def ratings_of(both: pl.DataFrame) -> Ratings:
-    """The overlap as ratings of two raters."""
-    return Ratings(both.unpivot([PEOPLE, JUDGE], index=PAIR, variable_name="rater",
-                                value_name="grade"))  # fmt: skip
-
-
-def bias_of(both: pl.DataFrame) -> Bias:
-    """The judge's mean grade minus people's, as a whole and for each grade of people."""
-    gap = pl.col(JUDGE) - pl.col(PEOPLE)
-    by_query = both.group_by("query_id", maintain_order=True).agg(gap.mean().alias("gap"), pl.len())
-    told = t_interval(by_query["gap"].to_numpy(), weights=by_query["len"].to_numpy().astype(float))
-    grades = both.group_by(pl.col(PEOPLE).alias("grade")).agg(
-        pl.len().cast(pl.Int64).alias("pairs"),
-        pl.col(JUDGE).mean().alias("mean"),
-        gap.mean().alias("bias"),
-        (gap == 0).mean().alias("equal"),
-    )
-    confusion = both.group_by(PEOPLE, JUDGE).agg(pl.len().cast(pl.Int64).alias("pairs"))
-    return Bias(float(told.mean[0]), float(told.low[0]), float(told.high[0]),
-                grades.sort("grade"), confusion.sort(PEOPLE, JUDGE))  # fmt: skip
-
-
-def demanded(told: Admission, asked: Demands) -> tuple[Demand, ...]:
-    """How every demand ends: by the interval where there is one."""
-    coefficient = told.agreement.coefficients[AGREEMENT]
-    bias, enough = told.bias, told.pairs >= asked.pairs
-    demands = [
+def demanded(
+    answers: Answers,
+    queries: int,
+    coefficient: Agreement,
+    bias: Bias,
+    *,
+    orders: Sequence[Order],
+    asked: Demands,
+) -> tuple[Demand, ...]:
+    """How every requirement ends: by the interval where there is one."""
+    pairs = answers.answered
+    enough = queries >= FEWEST_CLUSTERS
+    few = "" if enough else f"; an interval needs {FEWEST_CLUSTERS} queries, these are {queries}"
+    value, low, high = (_finite(each) for each in (coefficient.value, coefficient.low,
+                                                   coefficient.high))  # fmt: skip
+    return (
         Demand(
-            "pairs", "pass" if enough else "inconclusive",
-            f"{told.pairs} pairs are judged by both; {asked.pairs} are asked for",
-            told.pairs, asked=asked.pairs,
+            "pairs", "pass" if pairs >= asked.pairs else "inconclusive",
+            f"{pairs} pairs are judged by both; at least {asked.pairs} are required",
+            pairs, asked=asked.pairs,
+        ),
+        _answered(answers, asked.answered),
+        Demand(
+            "agreement", _above(low, high, asked.alpha),
+            f"{AGREEMENT} {_shown(value, low, high)}; at least {asked.alpha:g} is required{few}",
+            value, low, high, asked.alpha,
         ),
         Demand(
-            "agreement", _above(coefficient.low, coefficient.high, asked.alpha),
-            f"{AGREEMENT} {_shown(coefficient.value, coefficient.low, coefficient.high)}; at "
-            f"least {asked.alpha:g} is asked for",
-            coefficient.value, coefficient.low, coefficient.high, asked.alpha,
-        ),
-        Demand(
-            "bias", _within(bias.low, bias.high, asked.bias),
+            "bias", _within(bias.low, bias.high, asked.bias) if enough else "inconclusive",
             f"the judge's grades lie {_shown(bias.mean, bias.low, bias.high)} from people's; at "
-            f"most {asked.bias:g} either way is asked for",
+            f"most {asked.bias:g} either way is required{few}",
             bias.mean, bias.low, bias.high, asked.bias,
         ),
-    ]  # fmt: skip
-    for order in told.orders:
-        words = (
-            f"{order.metric}: tau {order.tau:.3f} of {order.pairs} pairs of systems, {order.flips} "
-            f"the other way round, {order.reversed} of them though both tell them apart; tau of at "
-            f"least {asked.tau:g} is asked for"
-        )
-        fits = order.tau >= asked.tau and not order.reversed
-        demands.append(Demand(f"order by {order.metric}", "pass" if fits else "fail", words,
-                              order.tau, asked=asked.tau))  # fmt: skip
-    return tuple(demands)
+        *(_ordered(order, asked.tau) for order in orders),
+    )  # fmt: skip
 
 
-def _above(low: float, high: float, asked: float) -> Answer:
-    if not low <= high:  # NaN: nothing can be said of one grade
+def _answered(answers: Answers, asked: float) -> Demand:
+    words = (
+        f"the judge answered {answers.answered} of the {answers.asked} pairs that people graded "
+        f"({answers.share:.1%}); at least {asked:.0%} is required"
+    )
+    if answers.outside:
+        words += f"; {answers.outside} of its grades are outside the scale and count as no answer"
+    if answers.silent_queries:
+        words += f"; nothing in {answers.silent_queries} queries"
+    if answers.share < asked:
+        rows = answers.grades.sort("share")
+        grade, _, _, share = rows.row(0)
+        words += f"; least often where people gave {grade:g} ({share:.0%})"
+        words += ". If it was asked for fewer pairs, name them with --asked"
+    status: Answer = "pass" if answers.share >= asked else "fail"
+    return Demand("answered", status, words, answers.share, asked=asked)
+
+
+def _ordered(order: Order, tau: float) -> Demand:
+    words = (
+        f"{order.metric}: tau {_number(order.tau)} of {order.pairs} pairs of systems, "
+        f"{order.flips} the other way round, {order.reversed} of them though both tell them "
+        f"apart; tau of at least {tau:g} is required"
+    )
+    name, value = f"order by {order.metric}", order.tau
+    if value is None:
+        return Demand(name, "inconclusive", f"{words}; all systems have the same mean", asked=tau)
+    fits = value >= tau and not order.reversed
+    return Demand(name, "pass" if fits else "fail", words, value, asked=tau)
+
+
+def _above(low: float | None, high: float | None, asked: float) -> Answer:
+    if low is None or high is None:  # nothing can be said of one grade, or of few queries
         return "inconclusive"
     return "pass" if low >= asked else "fail" if high < asked else "inconclusive"
 
 
-def _within(low: float, high: float, asked: float) -> Answer:
-    if not low <= high:
+def _within(low: float | None, high: float | None, asked: float) -> Answer:
+    if low is None or high is None:
         return "inconclusive"
     if -asked <= low and high <= asked:
         return "pass"
     return "fail" if low > asked or high < -asked else "inconclusive"
 
 
-def _shown(value: float, low: float, high: float) -> str:
+def _shown(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None:
+        return "is undefined (all grades are the same)"
+    if low is None or high is None:
+        return f"{value:+.3f} (no interval)"
     return f"{value:+.3f} [{low:+.3f}, {high:+.3f}]"
 
 
-def to_dict(told: Admission) -> Mapping[str, object]:
-    """Plain values for JSON."""
-    return {
-        "schema_version": 1,
-        "verdict": told.verdict,
-        "people": {"name": told.people[0], "sha256": told.people[1]},
-        "judge": {"name": told.judge[0], "sha256": told.judge[1]},
-        "pairs": told.pairs,
-        "queries": told.queries,
-        "demands": [vars(each) for each in told.demands],
-        "coefficients": {
-            name: {"value": each.value, "low": each.low, "high": each.high}
-            for name, each in told.agreement.coefficients.items()
-        },
-        "bias": {"mean": told.bias.mean, "low": told.bias.low, "high": told.bias.high,
-                 "grades": told.bias.grades.to_dicts()},
-        "confusion": told.bias.confusion.to_dicts(),
-        "systems": told.systems.to_dicts(),
-        "orders": [vars(each) for each in told.orders],
-    }  # fmt: skip
+def _number(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""``rankgate admit``: may a judge's grades stand beside people's?"""
+"""``rankgate admit``: check whether a judge agrees with people well enough."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import replace
 import click
 
 from rankgate.console import options
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.output import print_result
+from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.console.terminal import styled, width
 from rankgate.judging.admission.admit import DEMANDS, METRICS, admit
-from rankgate.judging.admission.document import FORMS, render
+from rankgate.present.write import FORMS
 from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
 
 
@@ -20,10 +20,25 @@ from rankgate.scoring import Convention  # noqa: TC001 - as the other commands h
 @click.argument("judge", type=click.Path())
 @click.argument("runs", nargs=-1, type=click.Path())
 @options.metrics_told(
-    "Under which the order of RUNS is looked at; may be given several times.", METRICS, shown=True
+    "Under which the order of RUNS is compared; may be given several times.", METRICS, shown=True
 )
 @options.convention
 @options.scale
+@click.option(
+    "--asked",
+    type=click.Path(),
+    metavar="POOL",
+    help="The pool that the judge was asked about (csv, json); without it every pair that people "
+    "graded.",
+)
+@click.option(
+    "--answered",
+    type=click.FloatRange(0, 1),
+    default=DEMANDS.answered,
+    show_default=True,
+    metavar="SHARE",
+    help="The least share of these pairs that the judge must have graded.",
+)
 @click.option(
     "--pairs",
     type=click.IntRange(min=1),
@@ -65,6 +80,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     metrics: tuple[str, ...],
     convention: Convention,
     scale: str | None,
+    asked: str | None,
+    answered: float,
     pairs: int,
     alpha: float,
     bias: float,
@@ -74,23 +91,25 @@ def command(  # noqa: PLR0917 - click passes them by name
     form: str,
     output: str | None,
 ) -> None:
-    """Hold the grades of JUDGE, a language model or clicks, against those of PEOPLE.
+    """Check whether JUDGE, a language model or clicks, agrees with PEOPLE well enough.
 
-    With three RUNS or more the order of these systems under both is looked at too. Exits with 0
-    if the judge is admitted, 1 if it is refused, 3 if these pairs cannot tell.
+    A pair that people graded and the judge did not counts against it. With three RUNS or more the
+    order of these systems by both is compared too. Exits with 0 if the judge is admitted, 1 if it
+    is refused, 3 if these pairs cannot decide.
 
     \b
     rankgate admit people.txt llm.txt
     rankgate admit people.txt llm.txt a.run b.run c.run -m nDCG@10 --tau 0.9
     rankgate admit people.txt llm.txt --format json -o admission.json
     """  # noqa: D301 - click needs the character that \b makes
-    refuse_clashes((people, judge, *runs), output)
+    refuse_clashes((people, judge, *runs, *((asked,) if asked else ())), output)
     with Progress(len(runs) + 1) as progress:
-        told = admit(
+        result = admit(
             people, judge, runs, metrics, convention,
-            demands=replace(DEMANDS, pairs=pairs, alpha=alpha, bias=bias, tau=tau),
-            scale=scale, resamples=resamples, seed=seed,
-            on_progress=progress,
+            demands=replace(
+                DEMANDS, pairs=pairs, alpha=alpha, bias=bias, tau=tau, answered=answered
+            ),
+            asked=asked, scale=scale, resamples=resamples, seed=seed, on_progress=progress,
         )  # fmt: skip
-    deliver(styled(render(told, form, width(output)), form, output), output)
-    ctx.exit(told.status)
+    print_result(result, form, output)
+    ctx.exit(result.status)

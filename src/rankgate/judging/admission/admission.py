@@ -1,0 +1,129 @@
+"""Whether a judge agrees with people well enough: the result of the verb ``admit``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from rankgate.judging.admission.bias import Bias
+from rankgate.judging.admission.demands import Answer, Demand, Demands
+from rankgate.judging.admission.judged_pairs import Answers
+from rankgate.judging.admission.order import SYSTEMS, Order
+from rankgate.present.codec import decoded, encoded, frame
+from rankgate.present.result import Notice, Result
+from rankgate.stats.agreement import Agreement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class JudgeAdmission(Result):
+    """Whether a judge, a language model or clicks, agrees with people well enough to be used.
+
+    Attributes:
+        people, judge: name and hash of both sets of judgments.
+        pairs, queries: judged by both.
+        answers: how much of what it was asked the judge answered.
+        demands: every requirement, how it ended.
+        coefficients: of the agreement of both, by name; intervals resample queries.
+        bias: of the judge.
+        systems: ``metric``, ``system``, ``people``, ``judge``, ``delta``; empty without runs.
+        orders: one a metric; empty with fewer than three runs.
+        asked: what was required.
+        convention: by which systems were scored; None without runs.
+        resamples, seed: of the intervals of agreement.
+        cautions: what to know before the verdict is used.
+    """
+
+    kind: ClassVar[str] = "admission"
+    document_from: ClassVar[str] = "rankgate.judging.admission.document:document"
+    charts: ClassVar[Mapping[str, str]] = {"admission": "rankgate.judging.admission.chart:draw"}
+
+    people: tuple[str, str]
+    judge: tuple[str, str]
+    pairs: int
+    queries: int
+    answers: Answers
+    demands: tuple[Demand, ...]
+    coefficients: Mapping[str, Agreement]
+    bias: Bias
+    systems: pl.DataFrame
+    orders: tuple[Order, ...]
+    asked: Demands
+    convention: Mapping[str, Any] | None
+    resamples: int
+    seed: int
+    cautions: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Answer:
+        """Fail if a requirement failed; else inconclusive if one is; else pass."""
+        ends = {each.status for each in self.demands}
+        return "fail" if "fail" in ends else "inconclusive" if "inconclusive" in ends else "pass"
+
+    @property
+    def status(self) -> int:
+        """The exit code: 0 admitted, 1 refused, 3 inconclusive."""
+        return {"pass": 0, "fail": 1, "inconclusive": 3}[self.verdict]
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What to know before the verdict is used."""
+        return tuple(Notice("stray-grade", text, self.judge[0]) for text in self.cautions)
+
+    def _table(self) -> pl.DataFrame:
+        return self.bias.confusion
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            **self.head(),
+            "verdict": self.verdict,
+            "people": {"name": self.people[0], "sha256": self.people[1]},
+            "judge": {"name": self.judge[0], "sha256": self.judge[1]},
+            "pairs": self.pairs,
+            "queries": self.queries,
+            "answers": encoded(self.answers),
+            "demands": [asdict(each) for each in self.demands],
+            "coefficients": {
+                name: encoded({"value": each.value, "low": each.low, "high": each.high})
+                for name, each in self.coefficients.items()
+            },
+            "bias": encoded(self.bias),
+            "systems": encoded(self.systems),
+            "orders": [asdict(each) for each in self.orders],
+            "asked": asdict(self.asked),
+            "convention": self.convention,
+            "resamples": self.resamples,
+            "seed": self.seed,
+            "cautions": list(self.cautions),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The result that ``to_dict`` was called on."""
+        return cls(
+            people=(values["people"]["name"], values["people"]["sha256"]),
+            judge=(values["judge"]["name"], values["judge"]["sha256"]),
+            pairs=values["pairs"],
+            queries=values["queries"],
+            answers=Answers(**decoded(Answers, values["answers"])),
+            demands=tuple(Demand(**each) for each in values["demands"]),
+            coefficients={
+                name: Agreement.from_dict({"level": _LEVEL, **each})
+                for name, each in values["coefficients"].items()
+            },
+            bias=Bias(**decoded(Bias, values["bias"])),
+            systems=frame(values["systems"], SYSTEMS),
+            orders=tuple(Order(**each) for each in values["orders"]),
+            asked=Demands(**values["asked"]),
+            convention=values["convention"],
+            resamples=values["resamples"],
+            seed=values["seed"],
+            cautions=tuple(values["cautions"]),
+        )

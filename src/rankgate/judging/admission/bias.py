@@ -1,0 +1,95 @@
+"""How far a judge's grades lie above people's, and which grade becomes which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import polars as pl
+
+from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
+from rankgate.stats.agreement import jackknife
+from rankgate.stats.interval import t_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ENDS = {"low": pl.Float64, "high": pl.Float64}
+
+
+@dataclass(frozen=True)
+class Bias:
+    """How far the judge's grades lie above people's.
+
+    Attributes:
+        mean, low, high: the mean difference over pairs with a 95 % interval; pairs of a query
+            count as one observation.
+        grades: ``grade`` (people's), ``pairs``, ``mean`` (of the judge), ``bias``, ``equal``
+            (share), ``low`` and ``high`` of the bias.
+        confusion: ``people``, ``judge``, ``pairs``, ``share`` (of the pairs that people gave this
+            grade) with ``low`` and ``high``. Intervals leave out one query at a time.
+    """
+
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
+        "grades": {"grade": pl.Float64, "pairs": pl.Int64, "mean": pl.Float64, "bias": pl.Float64,
+                   "equal": pl.Float64, **_ENDS},
+        "confusion": {"people": pl.Float64, "judge": pl.Float64, "pairs": pl.Int64,
+                      "share": pl.Float64, **_ENDS},
+    }  # fmt: skip
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    grades: pl.DataFrame
+    confusion: pl.DataFrame
+
+
+def bias_of(both: pl.DataFrame) -> Bias:
+    """The judge's mean grade minus people's, as a whole and for each grade of people."""
+    gap = pl.col(JUDGE) - pl.col(PEOPLE)
+    by_query = both.group_by("query_id", maintain_order=True).agg(gap.mean().alias("gap"), pl.len())
+    weights = by_query["len"].to_numpy().astype(float)
+    found = t_interval(by_query["gap"].to_numpy(), weights=weights)
+    mean, low, high = (
+        value if np.isfinite(value) else None
+        for value in (float(found.mean[0]), float(found.low[0]), float(found.high[0]))
+    )
+    return Bias(mean, low, high, _grades(both.with_columns(gap.alias("gap"))), _confusion(both))
+
+
+def _grades(both: pl.DataFrame) -> pl.DataFrame:
+    gap = pl.col("gap")
+    grades = both.group_by(pl.col(PEOPLE).alias("grade")).agg(
+        pl.len().cast(pl.Int64).alias("pairs"),
+        pl.col(JUDGE).mean().alias("mean"),
+        gap.mean().alias("bias"),
+        (gap == 0).mean().alias("equal"),
+    )
+    ends = [(grade, *_ratio(part, gap)) for (grade,), part in both.group_by(PEOPLE)]
+    schema = {"grade": pl.Float64, **_ENDS}
+    joined = grades.join(pl.DataFrame(ends, schema=schema, orient="row"), on="grade")
+    return joined.sort("grade")
+
+
+def _confusion(both: pl.DataFrame) -> pl.DataFrame:
+    rows = [
+        (people, grade, part.filter(pl.col(JUDGE) == grade).height,
+         float((part[JUDGE] == grade).mean() or 0.0), *_ratio(part, pl.col(JUDGE) == grade))
+        for (people,), part in both.group_by(PEOPLE)
+        for grade in part[JUDGE].unique().to_list()
+    ]  # fmt: skip
+    table = pl.DataFrame(rows, schema=Bias.SCHEMAS["confusion"], orient="row")
+    return table.sort(PEOPLE, JUDGE)
+
+
+def _ratio(part: pl.DataFrame, value: pl.Expr) -> tuple[float | None, float | None]:
+    """The interval of a mean over pairs, leaving out one query at a time."""
+    by_query = part.group_by("query_id", maintain_order=True).agg(
+        value.cast(pl.Float64).sum().alias("sum"), pl.len()
+    )
+    total, n = by_query["sum"].to_numpy(), by_query["len"].to_numpy().astype(np.float64)
+    if len(n) < 2:  # noqa: PLR2004 - one query has no spread
+        return None, None
+    found = jackknife(float(total.sum() / n.sum()), (total.sum() - total) / (n.sum() - n))
+    return (found.low, found.high) if np.isfinite(found.low) else (None, None)

@@ -1,0 +1,109 @@
+"""The pairs that a judge was asked about: which of them it answered, and with what grade."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import polars as pl
+
+from rankgate.data.ratings import Ratings
+from rankgate.errors import InputError
+from rankgate.judging.scales import on_scale
+from rankgate.judging.standing import PAIR
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rankgate.data.qrels import Qrels, Scale
+
+PEOPLE, JUDGE = "people", "judge"
+"""How the two raters are called in the agreement."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """How much of what it was asked a judge answered.
+
+    Attributes:
+        asked: pairs that people graded, of the pool if one was named.
+        answered: those that the judge graded too, with a grade of the scale.
+        outside: those that the judge gave a grade which the scale does not have.
+        silent_queries: queries in which the judge answered nothing.
+        grades: ``grade`` (people's), ``asked``, ``answered``, ``share``.
+    """
+
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
+        "grades": {"grade": pl.Float64, "asked": pl.Int64, "answered": pl.Int64,
+                   "share": pl.Float64},
+    }  # fmt: skip
+
+    asked: int
+    answered: int
+    outside: int
+    silent_queries: int
+    grades: pl.DataFrame
+
+    @property
+    def share(self) -> float:
+        """Of the pairs that the judge was asked about."""
+        return self.answered / self.asked
+
+
+def judged_pairs(
+    people: Qrels, judge: Qrels, scale: Scale | None = None, pool: pl.DataFrame | None = None
+) -> tuple[pl.DataFrame, Answers]:
+    """The pairs that both graded, and how much the judge left out.
+
+    Args:
+        people: judgments by people.
+        judge: judgments by the judge.
+        scale: the grades that were possible; another grade of the judge is no answer.
+        pool: ``query_id`` and ``doc_id`` that the judge was asked about; without it, every pair
+            that people graded.
+
+    Returns:
+        ``query_id``, ``doc_id``, ``people``, ``judge`` of the pairs that both graded; the answers.
+
+    Raises:
+        InputError: a grade of people that the scale does not have; no pair that both graded.
+    """
+    ours = people.table.filter(pl.col("grade") >= 0).select(*PAIR, pl.col("grade").alias(PEOPLE))
+    if pool is not None:
+        ours = ours.join(pool.select(PAIR), on=PAIR, how="semi", maintain_order="left")
+    if scale is not None:
+        _refuse_outside(ours, people, scale)
+    theirs = judge.table.filter(pl.col("grade") >= 0).select(*PAIR, pl.col("grade").alias(JUDGE))
+    fits = on_scale(pl.col(JUDGE), scale) if scale else pl.lit(value=True)
+    every = ours.join(theirs, on=PAIR, how="left", maintain_order="left")
+    both = every.filter(pl.col(JUDGE).is_not_null() & fits)
+    if both.is_empty():
+        problem = f"no pair is judged in {people.name} too; judge some of the same pairs."
+        raise InputError(problem, source=judge.place.label, code="no-common-pairs")
+    answered = pl.col(JUDGE).is_not_null() & fits
+    grades = every.group_by(pl.col(PEOPLE).alias("grade")).agg(
+        pl.len().cast(pl.Int64).alias("asked"),
+        answered.sum().cast(pl.Int64).alias("answered"),
+        answered.mean().alias("share"),
+    )
+    silent = every["query_id"].n_unique() - both["query_id"].n_unique()
+    outside = every.filter(pl.col(JUDGE).is_not_null() & ~fits).height
+    return both, Answers(len(every), len(both), outside, silent, grades.sort("grade"))
+
+
+def ratings_of(both: pl.DataFrame) -> Ratings:
+    """The pairs that both graded, as ratings of two raters."""
+    return Ratings(both.unpivot([PEOPLE, JUDGE], index=PAIR, variable_name="rater",
+                                value_name="grade"))  # fmt: skip
+
+
+def _refuse_outside(ours: pl.DataFrame, people: Qrels, scale: Scale) -> None:
+    wrong = ours.filter(~on_scale(pl.col(PEOPLE), scale))
+    if len(wrong):
+        query, document, grade = wrong.row(0)
+        problem = (
+            f"grade {grade:g} of '{document}' for query '{query}' is not on the scale from "
+            f"{scale.lowest:g} to {scale.highest:g} ({len(wrong)} such grades); correct them, or "
+            "name another scale."
+        )
+        raise InputError(problem, source=people.place.label, code="grade-outside-scale")

@@ -1,0 +1,131 @@
+"""How systems are ordered by people's grades and by a judge's."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data import Qrels
+from rankgate.evaluation.scored_system import Scorer
+from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring import Convention
+
+    Floats = NDArray[np.float64]
+
+FEWEST = 3
+"""Systems from which on their order is compared."""
+
+SYSTEMS = {"metric": pl.String, "system": pl.String, "people": pl.Float64, "judge": pl.Float64,
+           "delta": pl.Float64}  # fmt: skip
+_ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Order:
+    """How one metric orders systems by people and by the judge.
+
+    Attributes:
+        metric: its label.
+        tau, tau_ap: rank correlation of the systems' means; None where all means are equal.
+        flips: pairs of systems that the judge puts the other way round.
+        lost: pairs that people tell apart (paired t, 5 %) and the judge does not.
+        reversed: pairs that both tell apart, the other way round.
+        pairs: of systems.
+    """
+
+    metric: str
+    tau: float | None
+    tau_ap: float | None
+    flips: int
+    lost: int
+    reversed: int
+    pairs: int
+
+
+def systems_of(
+    both: pl.DataFrame,
+    runs: Sequence[Any],
+    metrics: str | Metric | Sequence[str | Metric],
+    convention: str | Convention,
+    say: Callable[[str], None],
+) -> tuple[pl.DataFrame, tuple[Order, ...], Mapping[str, Any] | None]:
+    """Every system's mean by both (`SYSTEMS`), how both order them, and the convention."""
+    if not runs:
+        return pl.DataFrame(schema=SYSTEMS), (), None
+    scorers = {
+        name: Scorer.of(_graded(both, name), metrics, convention, depth=1)
+        for name in (PEOPLE, JUDGE)
+    }
+    names, values = [], []
+    for run in runs:
+        say(str(run))
+        sides = [scorer.side(run) for scorer in scorers.values()]
+        names.append(sides[0].name)
+        values.append([_values(side.scores) for side in sides])
+    rows, orders = [], []
+    for label, _ in scorers[PEOPLE].metrics:
+        tables = [np.column_stack([each[i][label] for each in values]) for i in (0, 1)]
+        means = [np.nanmean(table, axis=0) for table in tables]
+        rows += [
+            (label, name, ours, theirs, theirs - ours)
+            for name, ours, theirs in zip(names, *means, strict=True)
+        ]
+        if len(runs) >= FEWEST:
+            orders.append(_order(label, tables, means))
+    return (
+        pl.DataFrame(rows, schema=SYSTEMS, orient="row"),
+        tuple(orders),
+        scorers[PEOPLE].how.to_dict(),
+    )
+
+
+def _graded(both: pl.DataFrame, who: str) -> Qrels:
+    return Qrels(both.select("query_id", "doc_id", pl.col(who).alias("grade")), who)
+
+
+def _values(scores: pl.DataFrame) -> dict[str, Floats]:
+    """Each metric's values in the order of queries, NaN where undefined."""
+    return {
+        str(label): part.sort("query_id")["value"].to_numpy()
+        for (label,), part in scores.group_by("metric", maintain_order=True)
+    }
+
+
+def _order(label: str, tables: list[Floats], means: list[Floats]) -> Order:
+    from rankgate.stats.order import tau, tau_ap  # noqa: PLC0415 - statistics where needed
+
+    flips = lost = turned = 0
+    pairs = list(combinations(range(tables[0].shape[1]), 2))
+    for i, j in pairs:
+        signs = [np.sign(mean[i] - mean[j]) for mean in means]
+        sure = [_p(table[:, i] - table[:, j]) <= _ALPHA for table in tables]
+        flips += bool(signs[0] * signs[1] < 0)
+        lost += bool(sure[0] and not sure[1])
+        turned += bool(all(sure) and signs[0] * signs[1] < 0)
+    return Order(
+        label, _finite(tau(means[0], means[1])), _finite(tau_ap(means[1], means[0])), flips, lost,
+        turned, len(pairs),
+    )  # fmt: skip
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _p(delta: Floats) -> float:
+    from rankgate.stats.paired import student  # noqa: PLC0415 - as above
+
+    known = delta[~np.isnan(delta)]
+    return float(student(known).p_value[0]) if len(known) > 1 and known.any() else 1.0

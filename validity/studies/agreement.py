@@ -1,0 +1,124 @@
+"""Intervals of agreement: do they cover when grades of one query resemble each other?
+
+Two raters grade some 40 documents of each query; how well they agree, how severe one of them is
+and how frequent each grade is differ from query to query. The truth is the coefficient over
+20,000 queries. Real: queries drawn with replacement from the 22 of TREC RAG 2025 that people and a
+language model judged, 60 pairs of each; the truth is the coefficient of all 22.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.data import read_qrels
+from rankgate.stats.agreement import intervals
+from rankgate.stats.kappa import conger, gwet
+from rankgate.stats.krippendorff import alpha
+from rankgate.stats.ratings import Sheet, Tallies
+from studies.populations import FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Sample = Callable[[int], tuple[Floats, NDArray[np.int64]]]
+
+COEFFICIENTS = {
+    "alpha, ordinal": lambda each: alpha(each),
+    "Conger's kappa": lambda each: conger(each),
+    "Gwet's AC2, linear": lambda each: gwet(each, "linear"),
+}
+QUERIES, REPLICATIONS, SAMPLES, LEVEL = (10, 15, 25, 50), 300, 300, 0.95
+_SHARES, _GRADES, _DOCUMENTS = np.array([0.45, 0.2, 0.22, 0.13]), 4, 40
+_NEAR, _REAL = 0.04, 60
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How often intervals hold the truth.
+
+    Attributes:
+        population: of the queries.
+        coefficient: its name.
+        queries: in each sample.
+        replications: samples.
+        by_query: share of intervals that hold the truth when queries are resampled.
+        by_pair: the same when pairs are resampled as if they were independent.
+    """
+
+    population: str
+    coefficient: str
+    queries: int
+    replications: int
+    by_query: float
+    by_pair: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether 95 % means 91 to 99 %."""
+        return abs(self.by_query - LEVEL) <= _NEAR
+
+
+def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
+    """Every population, coefficient and number of queries."""
+    cells = []
+    for name, sample, truth in _populations(np.random.default_rng(seed)):
+        for queries in QUERIES:
+            held = {each: np.zeros(2) for each in COEFFICIENTS}
+            for number in range(replications):
+                matrix, query = sample(queries)
+                sheet = Sheet.of(matrix, range(int(matrix.max()) + 1))
+                for way, code in enumerate((query, np.arange(len(matrix)))):
+                    told = intervals(
+                        COEFFICIENTS, Tallies.of(sheet, code), samples=SAMPLES, seed=number
+                    )
+                    for each, found in told.items():
+                        held[each][way] += found.low <= truth[each] <= found.high
+            cells += [Cell(name, each, queries, replications, *(both / replications))
+                      for each, both in held.items()]  # fmt: skip
+    return cells
+
+
+def _populations(rng: np.random.Generator) -> Iterator[tuple[str, Sample, dict[str, float]]]:
+    for name, spread in (("queries differ little", 0.3), ("queries differ a lot", 1.5)):
+
+        def simulated(queries: int, spread: float = spread) -> tuple[Floats, NDArray[np.int64]]:
+            parts = [_query(rng, spread) for _ in range(queries)]
+            return np.concatenate(parts), np.repeat(np.arange(queries), [len(p) for p in parts])
+
+        whole = simulated(20_000)
+        yield name, simulated, _truth(whole[0])
+    place = FOLDER / "rag25-human-vs-llm"
+    if place.exists():
+        both = [read_qrels(place / f"qrels.rag25.{each}.txt.gz").table
+                for each in ("test", "test-umbrela2")]  # fmt: skip
+        joined = both[0].join(both[1], on=["query_id", "doc_id"])
+        real = [part.sample(_REAL, seed=0).select("grade", "grade_right").to_numpy()
+                for part in joined.partition_by("query_id", maintain_order=True)]  # fmt: skip
+
+        def drawn(queries: int) -> tuple[Floats, NDArray[np.int64]]:
+            chosen = [real[i] for i in rng.integers(0, len(real), queries)]
+            return np.concatenate(chosen), np.repeat(np.arange(queries), [len(c) for c in chosen])
+
+        yield "TREC RAG 2025", drawn, _truth(np.concatenate(real))
+
+
+def _truth(matrix: Floats) -> dict[str, float]:
+    tallies = Tallies.of(Sheet.of(matrix, range(int(matrix.max()) + 1)))
+    return {name: float(of(tallies)[0]) for name, of in COEFFICIENTS.items()}
+
+
+def _query(rng: np.random.Generator, spread: float) -> Floats:
+    """The grades of two raters on the documents of one query."""
+    n = max(5, int(rng.lognormal(np.log(_DOCUMENTS), 0.5)))
+    one = rng.choice(_GRADES, n, p=rng.dirichlet(_SHARES * 4))
+    follows = rng.random(n) < 1 / (1 + np.exp(-(0.6 + spread * rng.normal())))
+    noise = rng.normal(0.5 * spread * rng.normal(), 0.5, n)
+    near = np.clip(np.rint(one + noise), 0, _GRADES - 1)
+    two = np.where(follows, near, rng.choice(_GRADES, n, p=_SHARES))
+    return np.stack([one, two], axis=1).astype(np.float64)

@@ -1,0 +1,104 @@
+"""Alarms about raters: how often honest ones are accused, and bad ones are found.
+
+Raters see the true grade of a document with noise of their own; queries differ in how hard they
+are. The bad one among them reverses the scale, draws grades at random as often as the others give
+them, or follows the document in one rating of four only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.ratings import Ratings
+from rankgate.judging.agreement.rated_pairs import rated_pairs
+from rankgate.judging.agreement.rater_alarms import against_others
+from rankgate.judging.agreement.rater_checks import FALSE_ALARMS, rater_checks
+
+RATERS, PAIRS, QUERIES = (2, 3, 5, 10), (40, 100, 300), (10, 30)
+BAD = ("none", "reversed", "random", "against-all")
+REPLICATIONS = 200
+_SHARES, _GRADES = (0.4, 0.25, 0.2, 0.15), 4
+_FOLLOWS = 0.25
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Alarms in one kind of data.
+
+    Attributes:
+        raters, queries, pairs: how many; all raters grade all pairs.
+        bad: what the first rater does; ``none``: all are honest.
+        replications: sets of ratings.
+        named: share of the sets in which the bad rater (of two: the pair) has the right alarm.
+        any_alarm: share in which the bad rater has one of the three alarms.
+        accused: share of the sets in which an honest rater has an alarm.
+    """
+
+    raters: int
+    queries: int
+    pairs: int
+    bad: str
+    replications: int
+    named: float
+    any_alarm: float
+    accused: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether honest raters are accused in 5 % of the sets at most, within noise."""
+        noise = 2 * np.sqrt(FALSE_ALARMS * (1 - FALSE_ALARMS) / self.replications)
+        return self.accused <= FALSE_ALARMS + noise
+
+
+def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
+    """Every number of raters, queries and pairs, with each kind of bad rater."""
+    rng = np.random.default_rng(seed)
+    cells = []
+    for raters in RATERS:
+        for queries in QUERIES:
+            for pairs in PAIRS:
+                for bad in BAD:
+                    if not (bad == "against-all" and raters == RATERS[0]):
+                        found = [_one(rng, raters, queries, pairs, bad)
+                                 for _ in range(replications)]  # fmt: skip
+                        cells.append(Cell(raters, queries, pairs, bad, replications,
+                                          *map(float, np.mean(found, axis=0))))  # fmt: skip
+    return cells
+
+
+def _one(
+    rng: np.random.Generator, raters: int, queries: int, pairs: int, bad: str
+) -> tuple[bool, bool, bool]:
+    query = np.arange(pairs) % queries
+    truth = rng.choice(_GRADES, pairs, p=_SHARES)
+    hard = rng.lognormal(0, 0.4, queries)[query]
+    noise = rng.uniform(0.4, 1.0, raters)
+    severe = rng.normal(0, 0.2, raters)
+    seen = truth[:, None] + severe + hard[:, None] * noise * rng.normal(size=(pairs, raters))
+    grades = np.clip(np.rint(seen), 0, _GRADES - 1)
+    if bad == "reversed":
+        grades[:, 0] = _GRADES - 1 - grades[:, 0]
+    elif bad != "none":
+        share = 0.0 if bad == "random" else _FOLLOWS
+        drawn = rng.permutation(grades[:, 0])
+        grades[:, 0] = np.where(rng.random(pairs) < share, grades[:, 0], drawn)
+    alarms = against_others(rater_checks(rated_pairs(_ratings(query, grades))))
+    own = [each for each in alarms if "r0" in each.who.split(", ")] if bad != "none" else []
+    return (
+        any(each.kind == bad for each in own),
+        bool(own),
+        any(each not in own for each in alarms),
+    )
+
+
+def _ratings(query: np.ndarray, grades: np.ndarray) -> Ratings:
+    pairs, raters = grades.shape
+    return Ratings(pl.DataFrame({
+        "query_id": [f"q{q}" for q in query for _ in range(raters)],
+        "doc_id": [f"d{i}" for i in range(pairs) for _ in range(raters)],
+        "rater": [f"r{j}" for _ in range(pairs) for j in range(raters)],
+        "grade": grades.ravel(),
+    }))  # fmt: skip
