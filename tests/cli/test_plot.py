@@ -32,18 +32,17 @@ def files(tmp_path):
     return tmp_path
 
 
-def _plot(files, *words):
-    places = [str(files / word) if (files / word).exists() else word for word in words]
-    return subprocess.run(
-        [sys.executable, "-m", "rankgate", "plot", *places],
-        capture_output=True, text=True, check=False, cwd=files,
-    )  # fmt: skip
+@pytest.fixture
+def plot(run, files, monkeypatch):
+    """``rankgate plot`` with some words, in the folder of the files."""
+    monkeypatch.chdir(files)
+    return lambda *words: run("plot", *words)
 
 
 @pytest.mark.parametrize("form", ["svg", "png", "pdf", "html", "json"])
-def test_a_file_has_the_form_that_its_name_says(files, form):
-    done = _plot(files, "deltas", "qrels.txt", "old.run", "new.run", "-o", f"out.{form}")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+def test_a_file_has_the_form_that_its_name_says(files, form, plot):
+    done = plot("deltas", "qrels.txt", "old.run", "new.run", "-o", f"out.{form}")
+    assert (done.code, done.out, done.err) == (0, "", "")
     begins = {
         "svg": b"<svg",
         "png": b"\x89PNG",
@@ -54,36 +53,36 @@ def test_a_file_has_the_form_that_its_name_says(files, form):
     assert (files / f"out.{form}").read_bytes().startswith(begins[form])
 
 
-@pytest.mark.parametrize("form", ["svg", "json"])
-def test_two_processes_write_the_same_bytes(files, form):
-    for name in ("one", "two"):
-        _plot(files, "scatter", "qrels.txt", "old.run", "new.run", "-o", f"{name}.{form}")
-    assert (files / f"one.{form}").read_bytes() == (files / f"two.{form}").read_bytes()
+def test_two_processes_write_the_same_bytes(files, plot, start):
+    words = ("plot", "scatter", "qrels.txt", "old.run", "new.run", "-o")
+    assert start(*words, "one.svg", cwd=files).wait() == 0
+    plot(*words[1:], "two.svg")
+    assert (files / "one.svg").read_bytes() == (files / "two.svg").read_bytes()
 
 
-def test_without_a_file_deltas_are_bars_of_text(files):
-    done = _plot(files, "deltas", "qrels.txt", "old.run", "new.run", "-m", "RR")
-    assert done.returncode == 0
-    lines = done.stdout.splitlines()
+def test_without_a_file_deltas_are_bars_of_text(plot):
+    done = plot("deltas", "qrels.txt", "old.run", "new.run", "-m", "RR")
+    assert done.code == 0
+    lines = done.out.splitlines()
     # the old list has its first relevant document at 2, the new one at 1, or at 3 for every third
     assert lines[0] == ("RR: new minus old, mean +0.2778 over 9 queries; 6 won, 0 tied, 3 lost")
     assert sum("█" in line for line in lines) == 6
     assert sum("░" in line for line in lines) == 3
 
 
-def test_without_a_file_cutoffs_are_lines_of_means(files):
-    done = _plot(files, "cutoffs", "qrels.txt", "old.run", "-m", "P", "-m", "R", "-k", "1,3")
+def test_without_a_file_cutoffs_are_lines_of_means(plot):
+    done = plot("cutoffs", "qrels.txt", "old.run", "-m", "P", "-m", "R", "-k", "1,3")
     # relevant are b at 2 and a at 3
-    assert done.stdout.splitlines() == [
+    assert done.out.splitlines() == [
         "old: metrics at k, means over 9 queries",
         "",
         "        @1     @3",
         "P   0.0000 0.6667  ▁▆",
         "R   0.0000 1.0000  ▁█",
     ]
-    both = _plot(files, "cutoffs", "qrels.txt", "old.run", "new.run", "-m", "P", "-k", "1,3")
-    assert both.stdout.splitlines()[0] == "P at k of 2 runs, means over 9 queries"
-    assert [line.split()[0] for line in both.stdout.splitlines()[3:]] == ["old", "new"]
+    both = plot("cutoffs", "qrels.txt", "old.run", "new.run", "-m", "P", "-k", "1,3")
+    assert both.out.splitlines()[0] == "P at k of 2 runs, means over 9 queries"
+    assert [line.split()[0] for line in both.out.splitlines()[3:]] == ["old", "new"]
 
 
 @pytest.mark.parametrize(
@@ -97,16 +96,16 @@ def test_without_a_file_cutoffs_are_lines_of_means(files):
         (("cutoffs", "qrels.txt", "old.run", "-k", "0,x", "-o", "out.svg"), "no list of cutoffs"),
     ],
 )
-def test_what_cannot_be_drawn_is_told_in_one_line(files, words, told):
-    done = _plot(files, *words)
-    assert done.returncode == 2
-    assert told in done.stderr
-    assert done.stderr.count("\n") == 1
+def test_what_cannot_be_drawn_is_told_in_one_line(files, words, told, plot):
+    done = plot(*words)
+    assert done.code == 2
+    assert told in done.err
+    assert done.err.count("\n") == 1
     assert not (files / "out.svg").exists()
 
 
-def test_cutoffs_take_metrics_and_places(files):
-    _plot(files, "cutoffs", "qrels.txt", "old.run", "-m", "P", "-m", "RR@2", "-k", "1,3",
+def test_cutoffs_take_metrics_and_places(files, plot):
+    plot("cutoffs", "qrels.txt", "old.run", "-m", "P", "-m", "RR@2", "-k", "1,3",
           "-o", "out.json")  # fmt: skip
     told = json.loads((files / "out.json").read_text())
     rows = [row for layer in told["layer"] for row in layer["data"]["values"] if "k" in row]
@@ -115,17 +114,17 @@ def test_cutoffs_take_metrics_and_places(files):
     }  # fmt: skip
 
 
-def test_grades_have_the_names_that_are_said(files):
+def test_grades_have_the_names_that_are_said(files, plot):
     labels = ("--label", "2=Exact", "--label", "1=Substitute")
     for kind in ("grades", "stages"):
-        done = _plot(files, kind, "qrels.txt", "old.run", "new.run", *labels, "-o", "out.svg")
-        assert done.returncode == 0, done.stderr
+        done = plot(kind, "qrels.txt", "old.run", "new.run", *labels, "-o", "out.svg")
+        assert done.code == 0, done.err
         drawn = (files / "out.svg").read_text()
         assert "Exact</text>" in drawn
         assert "Substitute</text>" in drawn
         assert "grade 0</text>" in drawn
-    done = _plot(files, "grades", "qrels.txt", "old.run", "--label", "best", "-o", "out.svg")
-    assert "say GRADE=NAME" in done.stderr
+    done = plot("grades", "qrels.txt", "old.run", "--label", "best", "-o", "out.svg")
+    assert "say GRADE=NAME" in done.err
 
 
 def test_the_help_names_every_kind():
