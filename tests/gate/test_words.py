@@ -83,14 +83,16 @@ def test_errors_are_promised_where_rules_infer_and_only_there():
     _, one = ended(rule, (0, 4))
     _, two = ended(second, (0, 4))
     _, none = ended('kind = "per_query"\nmax_drop = 0.5', (0, 4))
-    assert [sum("a chance of at most" in note for note in notes) for notes in (one, two, none)] == [
+    assert [
+        sum("false-pass and false-fail rates" in note for note in notes)
+        for notes in (one, two, none)
+    ] == [
         1,
         1,
         0,
     ]
-    assert "the ends that a pass and a fail need, each at 95% one-sided" in one[1]
-    assert "the end that a pass needs, at 95% one-sided" in two[1]
-    assert "the end that a fail needs, at 97.5%" in two[1]
+    assert one[1] == "brackets: one-sided 95% confidence bounds"
+    assert two[1] == "brackets: one-sided confidence bounds, 95% for a pass and 97.5% for a fail"
     assert "over the 2 blocking rules that infer" in two[0]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.errors import UsageError
 from rankgate.gating.evidence import Evidence, Inputs, Terms
+from rankgate.gating.flips import checked
 from rankgate.gating.rule import Outcome
 from rankgate.gating.rules import RULES
 from rankgate.gating.verdict import Ended, Verdict
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from rankgate.gating.evidence import Drift
     from rankgate.gating.policy import Policy
     from rankgate.gating.rule import Status
-
-MANY_LOOKS = 20
-"""Looks at one pinned set of queries after which a reader is warned."""
 
 
 def decide(
@@ -51,19 +49,24 @@ def decide(
         UsageError: a margin below the noise floor; a slice that no query has; a rule about single
             queries on a metric that has none.
     """
-    corrected = policy["looks"] == "correct" and looks > 0  # Σ 6 / (π·look)² is 1, from the first
+    corrected = policy["looks"] != "warn" and looks > 0  # Σ 6 / (π·look)² is 1, from the first
     alpha = policy["alpha"] * (6 / (pi * looks) ** 2 if corrected else 1.0)
     inferring = [
         rule for rule in policy.rules if rule.tier == "block" and RULES[rule.kind].statistical
     ]
     terms = Terms(
         alpha, max(1, len(inferring)), policy["power"], policy["interval"], policy["flip"],
-        comparison.seed, today,
+        comparison.seed, today, policy["looks"] == "anytime",
     )  # fmt: skip
     evidence = Evidence(comparison, terms, inputs or Inputs())
     _refuse(policy, evidence)
-    ended = tuple(Ended(rule, RULES[rule.kind].decide(rule, evidence)) for rule in policy.rules)
-    notes = (*_notes(policy, evidence, looks), *comparison.warnings)
+    ended = tuple(
+        Ended(rule, checked(rule, evidence, RULES[rule.kind].decide(rule, evidence)))
+        for rule in policy.rules
+    )
+    cautions = [f"{each.rule.id}: {each.outcome.caution}" for each in ended
+                if each.outcome.caution and each.outcome.status == "pass"]  # fmt: skip
+    notes = (*_notes(policy, evidence, looks), *cautions, *comparison.warnings)
     return Verdict(
         verdict(ended),
         ended,
@@ -122,34 +125,50 @@ def _refuse(policy: Policy, evidence: Evidence) -> None:
 def _notes(policy: Policy, evidence: Evidence, looks: int) -> list[str]:
     share = evidence.terms.alpha
     told = [*_control(policy, evidence), *_skewed(policy, evidence)]
-    if looks and policy["looks"] == "correct":
-        told.append(f"look {looks} at these queries: alpha is {share:.2g} instead of "
-                    f"{policy['alpha']:g}, so that all looks together keep it")  # fmt: skip
-    elif looks >= MANY_LOOKS:
+    if looks and policy["looks"] != "warn":
         told.append(
-            f"look {looks} at these queries: whoever tunes against one set long enough passes by "
-            'chance; draw fresh queries, or say looks = "correct" in the policy'
+            f"{_ordinal(policy, looks)} at these queries: alpha is {share:.2g} instead of "
+            f"{policy['alpha']:g}, so that all of them together keep it"
+        )
+    elif looks > 1:
+        told.append(
+            f"look {looks} at these queries: the rates are those of a single look; whoever looks "
+            'often enough passes by chance; say looks = "anytime" in the policy, or draw fresh '
+            "queries"
         )
     return told
 
 
+def _ordinal(policy: Policy, looks: int) -> str:
+    return f"candidate {looks}" if policy["looks"] == "anytime" else f"look {looks}"
+
+
 def _control(policy: Policy, evidence: Evidence) -> list[str]:
-    """What is promised of errors, and what stands in brackets; nothing where no rule infers."""
+    """The error rates, and what stands in brackets; nothing where no rule infers."""
     if not any(RULES[rule.kind].statistical for rule in policy.rules):
         return []
-    share, tests = evidence.terms.alpha, evidence.terms.tests
-    most = f"{100 * share:.2g}%"
-    together = f" over the {tests} blocking rules that infer" if tests > 1 else ""
-    errors = (
-        f"a false pass, of a candidate worse than a rule allows, has a chance of at most {most}, "
-        f"as every blocking rule must pass; a false fail one of at most {most}{together}"
-    )
-    level = f"{100 * (1 - share):.3g}% one-sided"
-    ends = f"the ends that a pass and a fail need, each at {level}"
+    terms = evidence.terms
+    share, tests = terms.alpha, terms.tests
+    together = f" (over the {tests} blocking rules that infer)" if tests > 1 else ""
+    rates = f"{100 * share:.2g}% each{together}"
+    looks = ", at however many looks as queries are added," if terms.anytime else ""
+    if terms.interval == "guaranteed" and not evidence.inputs.wholes:
+        errors = (
+            f"false-pass and false-fail rates are at most {rates}{looks} whatever the distribution "
+            "of the values, if queries are drawn independently"
+        )
+    else:
+        errors = (
+            f"false-pass and false-fail rates are about {rates}{looks} where these queries show "
+            "how values are distributed; rare large losses that they miss make false passes more "
+            'frequent; interval = "guaranteed" holds there too'
+        )
+    level = f"{100 * (1 - share):.3g}%"
+    bounds = f"one-sided {level} confidence bounds"
     if tests > 1:
         other = f"{100 * (1 - share / tests):.3g}%"
-        ends = f"the end that a pass needs, at {level}, and the end that a fail needs, at {other}"
-    return [errors, f"in brackets: {ends}"]
+        bounds = f"one-sided confidence bounds, {level} for a pass and {other} for a fail"
+    return [errors, f"brackets: {bounds}"]
 
 
 def _skewed(policy: Policy, evidence: Evidence) -> list[str]:

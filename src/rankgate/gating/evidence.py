@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     import polars as pl
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.comparison import Comparison
     from rankgate.gating.whole import Drawn, Whole
-    from rankgate.unjudged.hole import Hole
+    from rankgate.unjudged.drawn_values import DrawnValues
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,11 @@ class Terms:
         alpha: the chance of a false pass that is allowed.
         tests: how many rules infer; the chance of a false fail is shared among them.
         power: that figures of detectable differences are for.
-        interval: how intervals are made: t, bca or percentile.
+        interval: how intervals are made: t, guaranteed, bca or percentile.
         flip: the probability of a flip above which nothing is decided.
         seed: of what is drawn.
         today: the day, as 2026-01-31, for exceptions that expire.
+        anytime: whether intervals hold at every look while queries are added.
     """
 
     alpha: float = 0.05
@@ -106,6 +107,7 @@ class Terms:
     flip: float = 0.1
     seed: int = 0
     today: str = ""
+    anytime: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,9 @@ class Inputs:
 
     Attributes:
         noise: by metric the difference that the same system shows against itself.
-        holes: by metric what unjudged documents could change; empty where it was not asked.
+        holes: by metric, values under drawn grades of unjudged documents; empty where it was not
+            asked.
+        ranges: by metric, its lowest and its highest value, where it has both.
         drift: what changed since the baseline was saved; None where it was not saved.
         admissions: the admissions of judges, by file.
         wholes: by metric and slice, the numbers about all lists together.
@@ -124,12 +128,28 @@ class Inputs:
     """
 
     noise: Mapping[str, float] = field(default_factory=dict)
-    holes: Mapping[str, Hole] = field(default_factory=dict)
+    holes: Mapping[str, DrawnValues] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     drift: Drift | None = None
     admissions: Mapping[str, Admission] = field(default_factory=dict)
     wholes: Mapping[tuple[str, str | None], Whole] = field(default_factory=dict)
     unjudged_lists: pl.DataFrame | None = None
     slices: Mapping[str, Counted] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class HypotheticalValues:
+    """Values of the queries that a rule looks at, under drawn grades of unjudged documents.
+
+    Attributes:
+        query_ids: the n queries.
+        baseline, candidate, gain: (n, S), each column under one set of grades.
+    """
+
+    query_ids: Sequence[str]
+    baseline: NDArray[np.float64]
+    candidate: NDArray[np.float64]
+    gain: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -171,6 +191,11 @@ class Evidence:
         if whole := self.inputs.wholes.get((metric, slice_)):
             return whole.gain(lower=self.lower(metric))
         return self.queries(metric, slice_)["gain"].to_numpy()
+
+    def gain_range(self, metric: str) -> tuple[float, float] | None:
+        """The largest loss and the largest gain of a query that there can be."""
+        known = self.inputs.ranges.get(metric)
+        return None if known is None else (known[0] - known[1], known[1] - known[0])
 
     def losses(self, metric: str, slice_: str | None) -> pl.DataFrame:
         """The queries of one metric that lost, worst first, of a slice."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +32,10 @@ from rankgate.gating.rules import RULES
 from rankgate.recommenders.scorecard_slices import ACTIVITY, active
 from rankgate.scoring.ranked import ranked_of
 from rankgate.scoring.run_names import sides_apart
-from rankgate.unjudged.holes import holes_of
+from rankgate.unjudged.drawn_values import drawn_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rankgate.data import Run
     from rankgate.data.comparison import Side
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from rankgate.gating.policy import Policy
     from rankgate.gating.verdict import Verdict
     from rankgate.metrics.declare import Metric
-    from rankgate.unjudged.hole import Hole
+    from rankgate.unjudged.drawn_values import DrawnValues
 
 
 def gate(
@@ -116,6 +117,7 @@ def gate(
     inputs = Inputs(
         noise=_noise(saved, [base, *again], rankings) | beyond.noise(len(again)),
         holes=_holes(scorer, base, other, rules),
+        ranges=_ranges((*scorer.metrics, *lists.items())),
         drift=_drift(base, other) if saved else None,
         admissions=admissions(rules),
         wholes=wholes,
@@ -172,7 +174,8 @@ def _with_activity(scorer: Scorer, rules: Policy, tables: Tables | None) -> Scor
 
 
 def _interval(rules: Policy) -> str:
-    return str(rules["interval"])
+    """Of the table; rules make their own."""
+    return "t" if rules["interval"] == "guaranteed" else str(rules["interval"])
 
 
 def _chosen(saved: Saved, metrics: Sequence[str], rules: Policy) -> Side:
@@ -256,12 +259,19 @@ def _slices(rules: Policy, base: Side, other: Side) -> dict[str, Counted]:
     return told
 
 
-def _holes(scorer: Scorer, base: Side, other: Side, rules: Policy) -> dict[str, Hole]:
-    if rules["holes"] == "ignore":
-        return {}
-    margins = {
-        rule["metric"]: rule[kind.difference] or 0.0
-        for rule in rules.rules
-        if (kind := RULES[rule.kind]).limits == "loss"
+def _ranges(metrics: Iterable[tuple[str, Metric]]) -> dict[str, tuple[float, float]]:
+    """The lowest and the highest value of each metric that has both."""
+    return {
+        label: (each.low, each.high)
+        for label, each in metrics
+        if each.high is not None and isfinite(each.low)
     }
-    return holes_of(scorer, base, other, margins, seed=rules["seed"])
+
+
+def _holes(scorer: Scorer, base: Side, other: Side, rules: Policy) -> dict[str, DrawnValues]:
+    """Values under drawn grades, of the metrics that a rule asks about."""
+    asked = {rule["metric"] for rule in rules.rules if RULES[rule.kind].statuses is not None}
+    if rules["holes"] == "ignore" or not asked:
+        return {}
+    some = replace(scorer, metrics=tuple(each for each in scorer.metrics if each[0] in asked))
+    return drawn_values(some, base, other, seed=rules["seed"])

@@ -10,8 +10,11 @@ from rankgate.declare import Declared
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from rankgate.declare import Parameter
-    from rankgate.gating.evidence import Drift, Evidence
+    from rankgate.gating.evidence import Drift, Evidence, HypotheticalValues
 
 Status = Literal["pass", "fail", "inconclusive"]
 Tier = Literal["block", "warn", "info"]
@@ -37,12 +40,14 @@ class RuleKind(Declared):
         any_of: parameters of which one or more must be given.
         check: what is wrong with the values, with the key; None where they are right.
         difference: the parameter that a difference of the metric is compared with.
-        limits: what it limits: the mean ``loss`` (checked against the noise floor and against
-            unjudged documents), the mean ``gain``, or the ``drop`` of single queries, which a
-            metric of all lists together does not have.
+        limits: what it limits: the mean ``loss`` (checked against the noise floor), the mean
+            ``gain``, or the ``drop`` of single queries, which a metric of all lists together does
+            not have.
         bounds: parameters that the value of the metric is compared with.
         depth: parameters that say how many first documents are looked at.
         needs: what must be prepared for it.
+        statuses: (S,) the status under each set of drawn grades of unjudged documents; None where
+            judging them cannot change it.
         without_comparison: the outcome where a saved baseline and the candidate have different
             judgments, so that nothing can be compared; None leaves the rule inconclusive.
     """
@@ -60,6 +65,7 @@ class RuleKind(Declared):
     depth: tuple[str, ...] = ()
     needs: frozenset[Need] = frozenset()
     without_comparison: Callable[[Rule, Drift], Outcome] | None = None
+    statuses: Callable[[Rule, Evidence, HypotheticalValues], NDArray[np.str_]] | None = None
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -111,6 +117,7 @@ class Outcome:
         reason: why, in a sentence with the figures.
         next: what would settle it, or mend it; empty after a pass.
         n, delta, low, high, margin, mde: the figures, None where a rule has none.
+        caution: what a pass cannot exclude; empty where there is nothing to add.
         queries: those that the rule is about, worst first.
     """
 
@@ -124,3 +131,4 @@ class Outcome:
     margin: float | None = None
     mde: float | None = None
     queries: tuple[str, ...] = ()
+    caution: str = ""

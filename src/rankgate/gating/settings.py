@@ -12,8 +12,9 @@ SETTINGS = (
               range=Range(0.0001, 0.5)),
     Parameter("power", "number", "that detectable differences are for", 0.8,
               range=Range(0.01, 0.9999)),
-    Parameter("interval", "text", "how intervals are made", "t",
-              choices=("t", "bca", "percentile")),
+    Parameter("interval", "text", "how intervals are made: t, corrected for skew; guaranteed, for "
+              "values with a range, whatever their distribution; or by the bootstrap", "t",
+              choices=("t", "guaranteed", "bca", "percentile")),
     Parameter("depth", "int", "how far lists are looked at", 10, range=Range(1)),
     Parameter("seed", "int", "of everything that is drawn", 0, range=Range(0)),
     Parameter("unequal", "text", "what queries are that only one system ran", "refuse",
@@ -21,8 +22,10 @@ SETTINGS = (
     Parameter("tags", "text", "a file of tags, beside the policy: CSV or JSONL with query_id"),
     Parameter("inconclusive", "text", "what an inconclusive gate exits as", "inconclusive",
               choices=("inconclusive", "pass", "fail")),
-    Parameter("looks", "text", "what repeated looks at pinned queries do: warn, or correct alpha "
-              "by 6/(pi * look)^2", "warn", choices=("warn", "correct")),
+    Parameter("looks", "text", "what repeated looks at the same queries do: warn; correct alpha "
+              "by 6/(pi * look)^2; or anytime: queries may be added and looked at again at no "
+              "cost, and alpha is corrected for further candidates only", "warn",
+              choices=("warn", "correct", "anytime")),
     Parameter("holes", "text", "whether unjudged documents may leave a rule open: estimate asks "
               "how probably they turn it; ignore does not", "estimate",
               choices=("estimate", "ignore")),

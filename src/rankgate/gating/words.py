@@ -147,10 +147,9 @@ def settled(rule: Rule, evidence: Evidence, told: Held, margin: float, *, loss: 
         return Outcome("inconclusive", reason, _next(told, margin, loss=loss, whole=whole),
                        **figures)  # fmt: skip
     reason = f"{interval}: {'not ' * ((told.status == 'pass') == loss)}{claim}"
-    if hidden := _hidden(metric, evidence):
-        return Outcome("inconclusive", f"{reason}, but {hidden[0]}", hidden[1], **figures)
     look = "look at what the lists show" if whole else "look at the worst queries"
-    return Outcome(told.status, reason, "" if told.status == "pass" else look, **figures)
+    return Outcome(told.status, reason, "" if told.status == "pass" else look,
+                   caution=unseen_value(rule, told, lower=lower), **figures)  # fmt: skip
 
 
 def _claim(margin: float, *, loss: bool) -> str:
@@ -176,14 +175,26 @@ def _next(told: Held, margin: float, *, loss: bool, whole: bool) -> str:
     return "; ".join(steps) or f"add {these}, or ask for less"
 
 
-def _hidden(metric: str, evidence: Evidence) -> tuple[str, str] | None:
-    """Whether the holes in the judgments could turn what was decided."""
-    hole = evidence.inputs.holes.get(metric)
-    if hole is None or hole.flip is None or hole.flip <= evidence.terms.flip:
-        return None
-    words = (
-        f"judging the unjudged documents would change that with a probability of {hole.flip:.0%} "
-        f"(the difference could be from {signed(hole.worst)} to {signed(hole.best)})"
+def unseen_value(rule: Rule, told: Held, *, lower: bool = False, ceiling: bool = False) -> str:
+    """What a pass cannot exclude: a share of queries that the sample may show none of.
+
+    Args:
+        rule: the rule that passed.
+        told: its sample; of gains for a rule on a difference, else of the candidate's values.
+        lower: whether less of the metric is better.
+        ceiling: whether the values are limited from above.
+    """
+    if told.unseen is None or told.status != "pass":
+        return ""
+    share, value, metric = percent(told.unseen.share), told.unseen.value, rule["metric"]
+    head = (
+        f"{told.n} queries cannot exclude that up to {share} of all queries are unlike any of "
+        f"these; if such queries on average "
     )
-    step = f"rankgate holes --judge-next {hole.judge}"
-    return words, f"judge the {hole.judge:,} unjudged documents, those that matter first ({step})"
+    if rule.kind == "floor":
+        side, kind = ("more", "ceiling") if ceiling else ("less", "floor")
+        return f"{head}have {side} than {measured(value)} in {metric}, the {kind} does not hold"
+    if value > 0:
+        return f"{head}gain less than {measured(value)} in {metric}, the rule does not hold"
+    verb = "rise" if lower else "lose"
+    return f"{head}{verb} more than {measured(-value)} in {metric}, the rule does not hold"

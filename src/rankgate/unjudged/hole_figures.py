@@ -52,10 +52,10 @@ def figures(
     queries = table["query_id"].unique(maintain_order=True).to_list()
     rows = np.array([place[query] for query in queries], np.int64)
     top = best_grade(stage.scorer.qrels)
-    few = min(draws, max(_FEWEST, _ROWS // max(len(table), 1)))
-    drawn = _drawn(found.grades, chances, few, seed)
-    corners = _corners(table, top)
-    suppositions = np.concatenate([corners, drawn], axis=1)
+    few = sets_of_grades(draws, len(table))
+    suppositions = np.concatenate(
+        [corners(table, top), drawn(found.grades, chances, few, seed)], axis=1
+    )
     deltas = np.zeros((len(stage.metrics), len(queries), suppositions.shape[1]))
     if len(queries):
         for block, part in stage.deltas(table, suppositions):
@@ -96,7 +96,7 @@ def _row(
     draws: int,
     seed: int,
 ) -> dict[str, Any]:
-    corners = deltas[:, :_CORNERS]
+    extremes = deltas[:, :_CORNERS]
     sums, squares = _together(deltas[:, _CORNERS:], draws, seed)
     known = ~np.isnan(measured)
     base = np.where(known, measured, 0.0)
@@ -112,8 +112,8 @@ def _row(
         "metric": label,
         "n": int(known.sum()),
         "delta": float(base.sum() / n),
-        "worst": float((rest + corners.min(axis=1).sum()) / n),
-        "best": float((rest + corners.max(axis=1).sum()) / n),
+        "worst": float((rest + extremes.min(axis=1).sum()) / n),
+        "best": float((rest + extremes.max(axis=1).sum()) / n),
         "expected": float(means.mean()),
         "low": float(low),
         "high": float(high),
@@ -132,7 +132,12 @@ def status(mean: float, squares: float, n: int, margin: float) -> str:
     return "above" if mean - reach > -margin else "below" if mean + reach < -margin else "open"
 
 
-def _drawn(grades: Floats, chances: Floats, draws: int, seed: int) -> Floats:
+def sets_of_grades(draws: int, holes: int) -> int:
+    """How many sets of grades each query has: fewer than draws where there are many holes."""
+    return min(draws, max(_FEWEST, _ROWS // max(holes, 1)))
+
+
+def drawn(grades: Floats, chances: Floats, draws: int, seed: int) -> Floats:
     """(N, draws) grades, each hole's by its own chances."""
     rng = np.random.default_rng(seed)
     upto = np.cumsum(chances, axis=1)
@@ -145,7 +150,7 @@ def _drawn(grades: Floats, chances: Floats, draws: int, seed: int) -> Floats:
     return np.asarray(grades[place], np.float64)
 
 
-def _corners(table: pl.DataFrame, top: float) -> Floats:
+def corners(table: pl.DataFrame, top: float) -> Floats:
     """(N, 4) all against the candidate and all for it, with shared documents bad and best.
 
     A document that both lists have has one grade in both; which of the two grades hurts more

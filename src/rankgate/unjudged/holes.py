@@ -14,7 +14,6 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.evaluation.scored_system import DEPTH, Scorer
 from rankgate.scoring.run_names import sides_apart
-from rankgate.unjudged.hole import Hole
 from rankgate.unjudged.hole_figures import figures, judge_next
 from rankgate.unjudged.hole_model import modelled
 from rankgate.unjudged.hypothetical_grades import Stage
@@ -22,7 +21,6 @@ from rankgate.unjudged.hypothetical_grades import Stage
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rankgate.data.comparison import Side
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -141,37 +139,6 @@ def holes(
         judge_next(stage, found),
         tuple(label for label, _ in scorer.metrics if label not in labels), draws, seed,
     )  # fmt: skip
-
-
-def holes_of(
-    scorer: Scorer,
-    baseline: Side,
-    candidate: Side,
-    margins: Mapping[str, float],
-    *,
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> dict[str, Hole]:
-    """What a gate needs: bounds and the probability of a flip, for metrics within the lists.
-
-    Args:
-        scorer: judgments, metrics, convention.
-        baseline: a side; no run is opened.
-        candidate: a side.
-        margins: by metric, the loss that the decision allows.
-        draws: sets of grades that are drawn.
-        seed: of the drawing.
-    """
-    stage = Stage.of(scorer, baseline, candidate)
-    found = modelled(baseline, candidate)
-    if not stage.metrics or found.table.is_empty():
-        return {}
-    told = figures(stage, found, {**dict.fromkeys(baseline.metrics, 0.0), **margins}, draws, seed)
-    count = len(found.table)
-    return {
-        row["metric"]: Hole(row["worst"], row["best"], row["flip"], count)
-        for row in told.iter_rows(named=True)
-    }
 
 
 def _condensed(

@@ -69,6 +69,15 @@ class Stage:
             which suppositions, and (M, T, S') the difference of each metric for each query of
             the table, in order of first appearance.
         """
+        for block, part in self.values(table, grades):
+            yield block, part[1] - part[0]
+
+    def values(self, table: pl.DataFrame, grades: Floats) -> Iterator[tuple[slice, Floats]]:
+        """Values of baseline and candidate under suppositions, block by block; as `deltas`.
+
+        Yields:
+            which suppositions, and (2, M, T, S') the value of each.
+        """
         queries = table["query_id"].unique(maintain_order=True)
         own = self.scorer.qrels.table.filter(pl.col("query_id").is_in(queries.implode()))
         size = max(1, len(own) + len(table))
@@ -94,7 +103,7 @@ class Stage:
             self._values(side, queries, count, index, place)
             for side in (self.baseline, self.candidate)
         ]
-        return np.asarray(values[1] - values[0]).reshape(len(self.metrics), len(queries), count)
+        return np.stack(values).reshape(2, len(self.metrics), len(queries), count)
 
     def _values(
         self, side: Side, queries: pl.Series, count: int, index: Index, place: dict[str, int]

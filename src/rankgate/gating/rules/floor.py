@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rankgate.declare import Parameter
-from rankgate.gating.bounds import SLACK, held
+from rankgate.gating.bounds import SLACK, held, statuses
 from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.whole import Drawn
-from rankgate.gating.words import measured, number
+from rankgate.gating.words import measured, number, unseen_value
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from rankgate.gating.bounds import Held
-    from rankgate.gating.evidence import Evidence
+    from rankgate.gating.evidence import Evidence, HypotheticalValues
     from rankgate.gating.rule import Rule
 
 
@@ -29,7 +30,7 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     if not isinstance(values, Drawn) and not len(values):
         return Outcome("inconclusive", f"no query{where} has a value of {metric}",
                        "judge some queries", n=0)  # fmt: skip
-    told = _held(values, bound, evidence, ceiling=ceiling)
+    told = _held(metric, values, bound, evidence, ceiling=ceiling)
     figures: dict[str, Any] = {"n": told.n, "low": told.low, "high": told.high, "mde": told.mde}
     mend = "lower it" if ceiling else "raise it"
     good, bad = ("below", "above") if ceiling else ("above", "below")
@@ -55,16 +56,34 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     wrong = "low" if ceiling else "high"
     more = f"add about {told.more:,} {units} like these" if told.more else f"add {units}"
     after = {"pass": "", "fail": f"{mend}, or the {kind} was too {wrong}", "inconclusive": more}
-    return Outcome(told.status, reason, after[told.status], **figures)
+    return Outcome(told.status, reason, after[told.status],
+                   caution=unseen_value(rule, told, ceiling=ceiling), **figures)  # fmt: skip
 
 
 def _held(
-    values: NDArray[np.float64] | Drawn, bound: float, evidence: Evidence, *, ceiling: bool
+    metric: str,
+    values: NDArray[np.float64] | Drawn,
+    bound: float,
+    evidence: Evidence,
+    *,
+    ceiling: bool,
 ) -> Held:
-    """Held against a floor, or turned against a ceiling."""
+    """Compared with a floor, or turned and compared with a ceiling."""
+    limits = evidence.inputs.ranges.get(metric)
     if not ceiling:
-        return held(values, bound, evidence.terms)
-    return held(-values, -bound, evidence.terms).turned
+        return held(values, bound, evidence.terms, limits)
+    return held(-values, -bound, evidence.terms, limits and (-limits[1], -limits[0])).turned
+
+
+def _statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:
+    limits, ceiling = evidence.inputs.ranges.get(rule["metric"]), rule["at_least"] is None
+    sign, own = (-1.0, -values.candidate) if ceiling else (1.0, values.candidate)
+    bound = sign * (rule["at_most"] if ceiling else rule["at_least"])
+    if rule["by"] == "mean":
+        return np.where(own.mean(axis=0) >= bound - SLACK, "pass", "fail")
+    if limits is not None and ceiling:
+        limits = -limits[1], -limits[0]
+    return statuses(own, np.full(own.shape[1], bound), evidence.terms, limits)
 
 
 KIND = RuleKind(
@@ -87,4 +106,5 @@ KIND = RuleKind(
     sliced=True,
     one_of=("at_least", "at_most"),
     bounds=("at_least", "at_most"),
+    statuses=_statuses,
 )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rankgate.declare import Parameter, Range
-from rankgate.gating.bounds import held
+from rankgate.gating.bounds import held, statuses
 from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import settled, unmoved
 
 if TYPE_CHECKING:
-    from rankgate.gating.evidence import Evidence
+    from numpy.typing import NDArray
+
+    from rankgate.gating.evidence import Evidence, HypotheticalValues
     from rankgate.gating.rule import Rule
 
 
@@ -19,8 +23,14 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     gain = rule["by"]
     if blind := unmoved(rule, evidence, gain, passes=False):
         return blind
-    told = held(evidence.gains(rule["metric"], rule.slice), gain, evidence.terms)
-    return settled(rule, evidence, told, gain, loss=False)
+    metric = rule["metric"]
+    gains, limits = evidence.gains(metric, rule.slice), evidence.gain_range(metric)
+    return settled(rule, evidence, held(gains, gain, evidence.terms, limits), gain, loss=False)
+
+
+def _statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:
+    bound = np.full(values.gain.shape[1], rule["by"])
+    return statuses(values.gain, bound, evidence.terms, evidence.gain_range(rule["metric"]))
 
 
 KIND = RuleKind(
@@ -41,4 +51,5 @@ KIND = RuleKind(
     sliced=True,
     difference="by",
     limits="gain",
+    statuses=_statuses,
 )

@@ -1,0 +1,75 @@
+"""Whether judging the unjudged documents would change the status of a rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.gating.evidence import HypotheticalValues
+from rankgate.gating.rules import RULES
+from rankgate.gating.words import signed
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rankgate.gating.evidence import Evidence
+    from rankgate.gating.rule import Outcome, Rule
+
+    Floats = NDArray[np.float64]
+
+
+def checked(rule: Rule, evidence: Evidence, told: Outcome) -> Outcome:
+    """The outcome, inconclusive where judging the unjudged documents probably changes it.
+
+    The rule itself is evaluated on every set of drawn grades, with its own bound, slice, alpha and
+    corrections; the probability is the share of sets with another status.
+    """
+    kind, drawn = RULES[rule.kind], evidence.inputs.holes.get(rule.get("metric") or "")
+    nothing_moved = told.low == told.high == 0
+    if kind.statuses is None or drawn is None or told.status == "inconclusive" or nothing_moved:
+        return told
+    table = evidence.queries(rule["metric"], rule.slice)
+    place = {query: i for i, query in enumerate(drawn.query_ids)}
+    rows = np.array([place.get(query, -1) for query in table["query_id"].to_list()], np.int64)
+    if not (rows >= 0).any():
+        return told
+    sign = -1.0 if evidence.lower(rule["metric"]) else 1.0
+    values = _values(table, rows, (drawn.baseline, drawn.candidate), sign)
+    flip = float((kind.statuses(rule, evidence, values) != told.status).mean())
+    if flip <= evidence.terms.flip:
+        return told
+    extreme = _values(table, rows, (drawn.extremes[0], drawn.extremes[1]), 1.0)
+    what, own = ("difference", extreme.gain) if kind.limits else ("value", extreme.candidate)
+    low, high = float(own.min(axis=1).mean()), float(own.max(axis=1).mean())
+    count = int(drawn.holes[rows[rows >= 0]].sum())
+    return replace(
+        told,
+        status="inconclusive",
+        reason=f"{told.reason}, but judging the unjudged documents would change that with a "
+        f"probability of {flip:.0%} (the {what} could be from {signed(low)} to {signed(high)})",
+        next=f"judge the {count:,} unjudged documents, those that matter first (rankgate holes "
+        f"--judge-next {count})",
+    )
+
+
+def _values(
+    table: pl.DataFrame, rows: NDArray[np.int64], drawn: tuple[Floats, Floats], sign: float
+) -> HypotheticalValues:
+    """The measured values, those of queries with unjudged documents replaced by drawn ones.
+
+    Args:
+        table: the queries of the rule.
+        rows: (n,) where each query stands among those that were drawn; −1 where nowhere.
+        drawn: (H, S) values of the baseline and of the candidate.
+        sign: −1 for a metric that is better when lower.
+    """
+    sides = []
+    for name, values in zip(("baseline", "candidate"), drawn, strict=True):
+        own = np.repeat(table[name].to_numpy()[:, None], values.shape[1], axis=1)
+        own[rows >= 0] = values[rows[rows >= 0]]
+        sides.append(own)
+    one, two = sides
+    return HypotheticalValues(table["query_id"].to_list(), one, two, sign * (two - one))

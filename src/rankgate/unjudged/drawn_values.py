@@ -1,0 +1,87 @@
+"""Values of both systems under drawn grades of their unjudged documents, query by query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.scoring.bounds import best_grade
+from rankgate.unjudged.hole_figures import corners, drawn, sets_of_grades
+from rankgate.unjudged.hole_model import modelled
+from rankgate.unjudged.hypothetical_grades import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.data.comparison import Side
+    from rankgate.evaluation.scored_system import Scorer
+
+    Floats = NDArray[np.float64]
+
+DRAWS = 200
+"""Sets of grades that are drawn."""
+
+
+@dataclass(frozen=True)
+class DrawnValues:
+    """One metric of both systems, for the queries with unjudged documents.
+
+    Attributes:
+        query_ids: those queries, H of them.
+        holes: (H,) how many unjudged documents each has.
+        baseline, candidate: (H, S) values, each column under one set of drawn grades.
+        extremes: (2, H, 4) values of both under the grades that could move the difference most:
+            all against the candidate and all for it, with shared documents bad and best.
+    """
+
+    query_ids: Sequence[str]
+    holes: NDArray[np.int64]
+    baseline: Floats
+    candidate: Floats
+    extremes: Floats
+
+
+def drawn_values(
+    scorer: Scorer, baseline: Side, candidate: Side, *, draws: int = DRAWS, seed: int = 0
+) -> dict[str, DrawnValues]:
+    """By metric; those that look deeper than the lists are left out, and empty without holes.
+
+    Args:
+        scorer: judgments, metrics, convention.
+        baseline: a side; no run is opened.
+        candidate: a side.
+        draws: sets of grades that are drawn.
+        seed: of the drawing.
+    """
+    stage, found = Stage.of(scorer, baseline, candidate), modelled(baseline, candidate)
+    table = found.table
+    if not stage.metrics or table.is_empty():
+        return {}
+    few = sets_of_grades(draws, len(table))
+    fixed = corners(table, best_grade(scorer.qrels))
+    grades = np.concatenate([fixed, drawn(found.grades, found.chances, few, seed)], axis=1)
+    queries = table["query_id"].unique(maintain_order=True).to_list()
+    values = np.zeros((2, len(stage.metrics), len(queries), grades.shape[1]))
+    for block, part in stage.values(table, grades):
+        values[..., block] = part
+    counts = dict(table["query_id"].value_counts().iter_rows())
+    holes = np.array([counts[query] for query in queries], np.int64)
+    width = fixed.shape[1]
+    spread = _spread(values[..., width:], draws, seed)
+    return {
+        label: DrawnValues(queries, holes, spread[0, j], spread[1, j], values[:, j, :, :width])
+        for j, (label, _) in enumerate(stage.metrics)
+    }
+
+
+def _spread(values: Floats, draws: int, seed: int) -> Floats:
+    """(2, M, H, draws) from fewer sets of grades: queries are independent, so sets are mixed."""
+    queries, few = values.shape[2:]
+    if few >= draws:
+        return values
+    place = np.random.default_rng(seed).integers(few, size=(queries, draws))
+    return np.asarray(np.take_along_axis(values, place[None, None], axis=3), np.float64)

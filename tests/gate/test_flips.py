@@ -1,0 +1,72 @@
+"""A rule is undecided where judging unjudged documents would change what this rule says."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from rankgate.gating.gate import gate
+from rankgate.gating.policy import parsed
+
+QUERIES = [f"q{i:02}" for i in range(60)]
+HOLED = QUERIES[:20]
+TAGS = pl.DataFrame({
+    "query_id": QUERIES, "part": ["holed"] * 20 + ["whole"] * 40,
+})  # fmt: skip
+
+
+def outcome(rule, head="", *, candidate="y"):
+    """How a rule on P@2 ends: of the 20 holed queries the candidate shows unjudged documents.
+
+    The baseline shows one relevant document of two, and so does the candidate, except that it
+    shows two unjudged ones in the holed queries. Of judged documents half are relevant.
+    """
+    qrels = {q: {"a": 1, "b": 0, "c": 1, "d": 0} for q in QUERIES}
+    old = {q: {"a": 2.0, "b": 1.0} for q in QUERIES}
+    new = {q: {"a": 2.0, "d": 1.0} for q in QUERIES}
+    new |= {q: {"x": 2.0, candidate: 1.0} for q in HOLED}
+    text = f"[gate]\n{head}\n[[rules]]\nmetric = 'P@2'\n{rule}\n"
+    return gate(qrels, old, new, parsed(text, "p"), tags=TAGS).rules[0].outcome
+
+
+@pytest.mark.parametrize("allowed", ["margin = 0.05", "relative = 0.1"])
+def test_a_share_of_the_baseline_is_checked_as_the_same_margin_is(allowed):
+    """The mean of the baseline is 0.5: both allow a loss of 0.05, of which 0.167 is measured."""
+    told = outcome(f'kind = "noninferiority"\n{allowed}')
+    assert told.status == "inconclusive"
+    assert "judging the unjudged documents would change that" in told.reason
+    # all 40 unjudged documents bad: 20 of 60 queries lose 0.5; all good: they gain 0.5
+    assert "(the difference could be from -0.1667 to +0.1667)" in told.reason
+    assert "judge the 40 unjudged documents" in told.next
+
+
+def test_a_gain_is_checked_against_what_is_asked_for():
+    # measured: 20 of 60 lose 0.5, so 0.15 is not gained; even with all good ones it is 0.167
+    told = outcome('kind = "improvement"\nby = 0.3')
+    assert told.status == "fail"
+    assert outcome('kind = "improvement"\nby = 0.0').status == "inconclusive"
+
+
+def test_a_slice_is_checked_by_its_own_queries():
+    """At least 0.2: of all queries hardly in doubt, but 20 of them show only unjudged ones."""
+    rule = 'kind = "floor"\nat_least = 0.2\nby = "mean"\n'
+    everywhere = outcome(rule)
+    whole, holed = (outcome(f'{rule}slice = "part={each}"') for each in ("whole", "holed"))
+    assert (everywhere.status, whole.status) == ("pass", "pass")
+    assert holed.status == "inconclusive"
+    assert "(the value could be from 0.0000 to +1.0000)" in holed.reason
+
+
+@pytest.mark.parametrize("by", ["mean", "interval"])
+def test_a_floor_sees_holes(by):
+    told = outcome(f'kind = "floor"\nat_least = 0.4\nby = "{by}"', "alpha = 0.3")
+    assert told.status == "inconclusive"
+    assert ("judging" in told.reason) == (by == "mean" or "below" in told.reason)
+    assert (
+        outcome('kind = "floor"\nat_least = 0.4\nby = "mean"', "holes = 'ignore'").status == "fail"
+    )
+
+
+def test_what_can_hardly_flip_is_decided():
+    assert outcome('kind = "noninferiority"\nmargin = 0.4').status == "pass"
+    assert outcome('kind = "floor"\nat_least = 0.9').status == "fail"
