@@ -37,7 +37,7 @@ def read(source: Source) -> Contents:
 
     Raises:
         InputError: damaged, too long, or another shape.
-        MissingExtraError: lz4 is not installed.
+        MissingExtraError: lz4 or cbor2 is not installed.
     """
     return ranx.contents_of(_value(source), source)
 
@@ -65,11 +65,11 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
 
     Raises:
         UsageError: neither is there.
-        MissingExtraError: lz4 is not installed.
+        MissingExtraError: lz4 or cbor2 is not installed.
     """
     frame = _lz4()
     table, losses = ranx.table_of(contents)
-    packed = b"".join(cbor.encoded(table))
+    packed = cbor.encoded(table)
     for _ in range(_LAYERS):
         packed = frame.compress(packed, compression_level=_LEVEL)
     out.write(packed)
@@ -140,6 +140,7 @@ FORMAT = Format(
     loses=ranx.FORMAT.loses,
     detail=(
         "What ranx writes to .lz4 files, and ranxhub's .rh files: as the format ranx, in CBOR "
-        "instead of JSON, packed twice. It needs the package lz4: pip install 'rankgate[ranx]'."
+        "instead of JSON, packed twice. It needs the packages lz4 and cbor2: "
+        "pip install 'rankgate[ranx]'."
     ),
 )
