@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.conventions import chosen_convention
 from rankgate.gating import baselines as baseline
 from rankgate.gating.gate import gate
 from rankgate.gating.policy import parsed
+from rankgate.scoring.chosen import chosen_convention
 
 QRELS = {f"q{i:02}": {"good": 1, "bad": 0} for i in range(12)}
 LONG = {

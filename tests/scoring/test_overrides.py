@@ -7,11 +7,11 @@ from dataclasses import fields
 import pytest
 
 from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.conventions import chosen_convention as overridden
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.names import parse
 from rankgate.scoring import CONVENTIONS, Convention
 from rankgate.scoring.axes import axes
+from rankgate.scoring.chosen import chosen_convention as overridden
 from rankgate.scoring.convention import WORDS
 from rankgate.scoring.differences import Choices
 

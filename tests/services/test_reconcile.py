@@ -8,12 +8,12 @@ from math import log2
 import pytest
 
 from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.conventions import chosen_convention as overridden
-from rankgate.evaluation.conventions import refuse_mixed
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.explanation.reconcile import bridge, reconcile
 from rankgate.explanation.reported import reported
 from rankgate.scoring import CONVENTIONS
+from rankgate.scoring.chosen import chosen_convention as overridden
+from rankgate.scoring.chosen import refuse_mixed
 from rankgate.scoring.held import Held
 
 # the worked example of the product search benchmark: its text says exponential gain

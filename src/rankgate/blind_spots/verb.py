@@ -11,9 +11,8 @@ import polars as pl
 from rankgate.blind_spots.blindspots import PROFILE, SEEN, BlindSpots
 from rankgate.blind_spots.perturbations import PERTURBATIONS
 from rankgate.data import read_run
-from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.evaluation.scored_system import Scorer
-from rankgate.metrics.names import parse
+from rankgate.metrics.names import DEFAULT_METRICS, parse
 from rankgate.scoring import score
 from rankgate.scoring.run_names import apart
 from rankgate.scoring.tops import tops

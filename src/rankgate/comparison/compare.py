@@ -17,9 +17,9 @@ from rankgate.comparison.values import Values, values_of
 from rankgate.data.comparison import METRICS, PLANS, Comparison, Identity, Side
 from rankgate.data.logs.candidates import warned
 from rankgate.errors import UsageError
-from rankgate.evaluation.conventions import refuse_mixed
-from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.evaluation.scored_system import DEPTH, Scorer
+from rankgate.metrics.names import DEFAULT_METRICS
+from rankgate.scoring.chosen import refuse_mixed
 from rankgate.scoring.run_names import sides_apart
 
 if TYPE_CHECKING:

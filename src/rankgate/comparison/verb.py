@@ -10,8 +10,8 @@ from rankgate.comparison.documents import comparison
 from rankgate.comparison.documents.changes import WORST
 from rankgate.comparison.paired import Way
 from rankgate.comparison.planned import planned
-from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.evaluation.scored_system import DEPTH
+from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.pipelines.ranks import ranks_of
 from rankgate.present import as_html
 from rankgate.reports.notebook.picture import Picture, pictured

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.evaluation.conventions import chosen_convention
-from rankgate.evaluation.evaluate import DEFAULT_METRICS
+from rankgate.metrics.names import DEFAULT_METRICS
+from rankgate.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
     from collections.abc import Callable

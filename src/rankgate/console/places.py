@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rankgate.data.formats.registry import without_format
 from rankgate.errors import UsageError
-from rankgate.files.formats import without_format
 from rankgate.present.saving import save
 
 if TYPE_CHECKING:

@@ -10,14 +10,15 @@ from rankgate.data.columns import renamed
 from rankgate.data.digest import digest
 from rankgate.data.scores import Counts
 from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.conventions import chosen_convention
-from rankgate.evaluation.evaluate import DEFAULT_METRICS, is_of_lists, known_metrics
+from rankgate.evaluation.evaluate import is_of_lists, known_metrics
 from rankgate.evaluation.judged import Judged, by_ids, rankings_of
 from rankgate.evaluation.list_inputs import Beside
 from rankgate.evaluation.listing import Listing
 from rankgate.metrics.facets import FACET_METRICS, FacetMetric
 from rankgate.metrics.lists import NONE, Sums
 from rankgate.metrics.lists import Accumulator as OfLists
+from rankgate.metrics.names import DEFAULT_METRICS
+from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.facets import with_facets
 from rankgate.scoring.mean import of_parts
 from rankgate.scoring.tally import Job

@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import UsageError
 from rankgate.metrics.catalogue import by_name
 from rankgate.scoring import CONVENTIONS, Convention, convention
 from rankgate.scoring.axes import axes
-from rankgate.scoring.differences import all_differing, written
-from rankgate.scoring.overrides import overridden
+from rankgate.scoring.differences import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from rankgate.metrics.declare import Metric
-    from rankgate.scoring.overrides import Overrides
 
 SCHEMA_VERSION = 1
 
@@ -142,45 +139,6 @@ def axis_facts() -> tuple[AxisFacts, ...]:
         for axis in axes().values()
     ]
     return (*plain, *_parameter_facts(hows))
-
-
-def chosen_convention(
-    name: str | Convention, settings: Overrides | Iterable[str] = ()
-) -> Convention:
-    """A convention by name or TOML file, with some axes set otherwise.
-
-    Args:
-        name: a convention, its name, or a file.
-        settings: ``AXIS=VALUE`` words, or axes with their values.
-
-    Raises:
-        UsageError: a name, an axis or a value that there is not.
-        InputError: a file that does not say a convention.
-    """
-    return overridden(convention(name), settings)
-
-
-def refuse_mixed(results: Mapping[str, Mapping[str, Any]]) -> None:
-    """Check that results were made under one convention, so that they can be compared.
-
-    Args:
-        results: by the name of each result its convention, as results carry it: ``name``,
-            ``hash`` and ``axes``.
-
-    Raises:
-        UsageError: two were not; the axes on which they differ are named.
-    """
-    (first, one), *others = results.items()
-    for name, other in others:
-        if other["hash"] != one["hash"]:
-            pairs = all_differing(one["axes"], other["axes"]).items()
-            told = ", ".join(f"{key} ({left} or {right})" for key, (left, right) in pairs)
-            raise UsageError(
-                f"{first} follows {one['name']} ({one['hash']}) and {name} follows "
-                f"{other['name']} ({other['hash']}), which differ in {told or 'their hash'}; "
-                "score both under one convention.",
-                code="not-comparable",
-            )
 
 
 def _choices(how: Convention) -> list[Choice]:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from rankgate.data import read_run
 from rankgate.data.columns import renamed
 from rankgate.errors import UsageError
-from rankgate.evaluation.conventions import chosen_convention
 from rankgate.evaluation.evaluation import Evaluation
 from rankgate.evaluation.judged import Judged, by_ids, rankings_of
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.facets import FACET_METRICS, FacetMetric
-from rankgate.metrics.names import parse, parse_all
+from rankgate.metrics.names import DEFAULT_METRICS, parse, parse_all
 from rankgate.metrics.views import LISTS
 from rankgate.scoring.bounds import bounded
+from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.facets import by_category, with_facets
 from rankgate.scoring.run_names import apart
 
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from rankgate.evaluation.listing import Listing
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
-
-DEFAULT_METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
-"""What is computed when nothing is asked for."""
 
 
 def evaluate(

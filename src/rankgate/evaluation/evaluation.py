@@ -12,8 +12,8 @@ import polars as pl
 from rankgate.data.logs.candidates import mark_in
 from rankgate.data.scores import Counts, Scores
 from rankgate.errors import UsageError
-from rankgate.evaluation.conventions import refuse_mixed
 from rankgate.present.result import Notice, Result
+from rankgate.scoring.chosen import refuse_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

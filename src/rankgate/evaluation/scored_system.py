@@ -10,9 +10,9 @@ import polars as pl
 from rankgate.data import read_qrels, read_run
 from rankgate.data.comparison import LISTS, QUERIES, Side
 from rankgate.errors import UsageError
-from rankgate.evaluation.conventions import chosen_convention
 from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.scoring import score
+from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.index import Index
 from rankgate.scoring.tops import tops
 

@@ -13,13 +13,13 @@ from rankgate.data import Qrels, Run, read_qrels, read_run
 from rankgate.data.run import SCHEMA
 from rankgate.data.scores import REASONS
 from rankgate.errors import UsageError
-from rankgate.evaluation.conventions import chosen_convention
 from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.explanation.explanation import Explanation, Other, Row, known
 from rankgate.explanation.ideal import ideal_rows
 from rankgate.explanation.ranking import Ranking, ranking
 from rankgate.explanation.steps import Trail, trail
 from rankgate.scoring import CONVENTIONS, Convention, score
+from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.index import Index
 
 if TYPE_CHECKING:

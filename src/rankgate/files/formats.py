@@ -73,8 +73,3 @@ def _facts(found: Format, begins: tuple[str, ...]) -> FormatFacts:
         loses=found.loses,
         detail=found.detail,
     )
-
-
-def without_format(path: str) -> str:
-    """The path of ``NAME:PATH``; any other path as it is."""
-    return str(registry.prefixed(path)[1])

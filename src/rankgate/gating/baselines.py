@@ -13,13 +13,13 @@ import polars as pl
 
 from rankgate.data.target import replacing
 from rankgate.errors import UsageError
-from rankgate.evaluation.conventions import chosen_convention, refuse_mixed
-from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.gating import looks
 from rankgate.gating.baseline import Baseline, dumped, is_baseline, loaded
 from rankgate.gating.list_rules import apart
 from rankgate.gating.policy import default, found, read
+from rankgate.metrics.names import DEFAULT_METRICS
+from rankgate.scoring.chosen import chosen_convention, refuse_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,8 +16,6 @@ from rankgate.comparison.paired import Way
 from rankgate.data import read_run
 from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
-from rankgate.evaluation.conventions import chosen_convention
-from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.evaluation.list_inputs import Beside, Tables
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.gating import baselines
@@ -29,7 +27,9 @@ from rankgate.gating.list_rules import Beyond, apart, deepest, with_wholes
 from rankgate.gating.looks import place
 from rankgate.gating.policy import default, found, read
 from rankgate.gating.rules import RULES
+from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.recommenders.scorecard_slices import ACTIVITY, active
+from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.ranked import ranked_of
 from rankgate.scoring.run_names import sides_apart
 from rankgate.unjudged.drawn_values import drawn_values

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     Names = Mapping[str, Metric]
 
+DEFAULT_METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
+"""The metrics when none is named."""
+
 _GRAMMAR = re.compile(
     r"(?P<name>\w[\w-]*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^@()\s]+))?", re.DOTALL
 )

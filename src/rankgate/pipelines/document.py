@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankgate.comparison.method import way
 from rankgate.pipelines.sentence import sentence
 from rankgate.present.document import Chart, Document, Rows, Table, Warnings
 from rankgate.present.document import document as made
-from rankgate.present.figures import corrected, interval, number, p_value, signed, way
+from rankgate.present.figures import corrected, interval, number, p_value, signed
 from rankgate.present.grid import Grid, printable
 from rankgate.present.numbers import UNDEFINED, decimal
 

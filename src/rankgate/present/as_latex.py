@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from rankgate.evaluation.documents.leaderboard import DIGITS, LETTERS
 from rankgate.present.grid import Grid, printable
+from rankgate.present.marks import DIGITS, LETTERS
 
 _MINUS = re.compile(r"(?<!\w)-(?=\d)")
 _SIGNS = {

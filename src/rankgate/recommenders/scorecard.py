@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
-from rankgate.evaluation.conventions import chosen_convention
 from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.evaluation.list_inputs import DEPTH, GIVEN, Beside
 from rankgate.metrics.facets import FACET_METRICS
@@ -17,6 +16,7 @@ from rankgate.recommenders.scorecard_figures import dominated, figures
 from rankgate.recommenders.scorecard_parts import Sliced
 from rankgate.recommenders.scorecard_slices import parts_of
 from rankgate.recommenders.scorecard_warnings import warnings_of
+from rankgate.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,12 +9,13 @@ from rankgate.blind_spots.verb import blindspots
 from rankgate.comparison.compare import Comparisons, Rules, compare
 from rankgate.comparison.planned import Planned, planned
 from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import DEFAULT_METRICS, evaluate
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.evaluation.scored_system import DEPTH as HOLES
 from rankgate.explanation.explain import explain
 from rankgate.explanation.reconcile import Reconciliation, reconcile
 from rankgate.judging.admission.admit import admit
 from rankgate.judging.agreement.agree import agree
+from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.pipelines.ranks import Ranks, ranks
 from rankgate.pipelines.verb import DEPTH, METRICS, stages
 from rankgate.recommenders.tradeoff import Tradeoff, tradeoff

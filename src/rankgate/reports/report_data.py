@@ -10,10 +10,10 @@ from rankgate.comparison import compared as parts
 from rankgate.comparison.compare import Comparisons, Rules, compare
 from rankgate.data import read_qrels, read_run
 from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.evaluation.scored_system import DEPTH
 from rankgate.gating.gate import gate
 from rankgate.gating.policies import policy as policy_of
+from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.reports.shown_texts import texts_of_documents, texts_of_queries
 from rankgate.unjudged.holes import holes
 

@@ -11,8 +11,8 @@ import polars as pl
 from rankgate.comparison.compared import judged_of
 from rankgate.comparison.values import values_of
 from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.evaluation.scored_system import DEPTH, Scorer
+from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.run_names import sides_apart
 from rankgate.unjudged.hole_figures import figures, judge_next
 from rankgate.unjudged.hole_model import modelled

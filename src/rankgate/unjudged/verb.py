@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.evaluation.scored_system import DEPTH
+from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present import as_html
 from rankgate.reports.notebook.picture import Picture, pictured
 from rankgate.reports.notebook.reporting import Reported

@@ -6,10 +6,11 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from rankgate.comparison.documents.systems import of_many
+from rankgate.comparison.method import way
 from rankgate.errors import UsageError
 from rankgate.present import as_csv, as_json, as_latex, as_markdown
 from rankgate.present.as_text import WIDTH, fitted
-from rankgate.present.figures import corrected, interval, number, p_value, signed, way, whole, won
+from rankgate.present.figures import corrected, interval, number, p_value, signed, whole, won
 from rankgate.present.grid import SOFT, Grid, printable
 from rankgate.present.numbers import UNDEFINED, decimal
 from rankgate.present.paragraphs import wrapped

@@ -193,3 +193,8 @@ def prefixed(path: str | Path) -> tuple[str | None, str | Path]:
     if colon and rest and any(before == known for known, _, _ in TABLE) and not Path(path).exists():
         return before, rest
     return None, path
+
+
+def without_format(path: str) -> str:
+    """The path of ``NAME:PATH``; any other path as it is."""
+    return str(prefixed(path)[1])

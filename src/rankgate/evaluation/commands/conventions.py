@@ -7,13 +7,9 @@ import click
 from rankgate.console import options
 from rankgate.console.places import deliver
 from rankgate.console.terminal import styled, width
-from rankgate.evaluation.conventions import (
-    axis_facts,
-    chosen_convention,
-    convention_facts,
-    conventions,
-)
+from rankgate.evaluation.conventions import axis_facts, convention_facts, conventions
 from rankgate.evaluation.documents.conventions import FORMS, render, render_all, render_axes
+from rankgate.scoring.chosen import chosen_convention
 
 
 @click.group("conventions", invoke_without_command=True)

@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.present.grid import Grid, printable
+from rankgate.present.marks import mark
 from rankgate.present.numbers import decimal
 
 if TYPE_CHECKING:
     from rankgate.comparison.compare import Comparisons
-
-LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
-"""Of the systems, in order; a number follows where there are more systems than letters."""
-
-DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 
 
 def leaderboard(told: Comparisons) -> tuple[Grid, str]:
@@ -38,18 +34,6 @@ def leaderboard(told: Comparisons) -> tuple[Grid, str]:
     )
     words = f"A mark beside a value names a system that is worse (p < {1 - level:.2g}, {test})."
     return Grid(("system", *first.names), rows), words
-
-
-def mark(place: int) -> str:
-    """The mark of the system at a place.
-
-    >>> mark(0), mark(24), mark(25)
-    ('ᵃ', 'ᶻ', 'ᵃ²')
-    """
-    turn, letter = divmod(place, len(LETTERS))
-    return LETTERS[letter] + (
-        "".join(DIGITS[int(digit)] for digit in str(turn + 1)) if turn else ""
-    )
 
 
 _Told = tuple[dict[tuple[str, int], float], dict[tuple[str, int], list[int]], str]

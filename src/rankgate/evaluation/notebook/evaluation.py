@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.evaluation.evaluate import evaluate as service_evaluate
 from rankgate.evaluation.list_inputs import Beside
+from rankgate.metrics.names import DEFAULT_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

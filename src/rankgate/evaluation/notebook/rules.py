@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.evaluation.conventions import (
-    ConventionFacts,
-    chosen_convention,
-    convention_facts,
-)
-from rankgate.evaluation.conventions import (
-    conventions as service_conventions,
-)
+from rankgate.evaluation.conventions import ConventionFacts, convention_facts
+from rankgate.evaluation.conventions import conventions as service_conventions
 from rankgate.evaluation.documents import conventions as report
 from rankgate.present import as_html
 from rankgate.scoring import Convention as BaseConvention
+from rankgate.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.console import options
-from rankgate.console.extra_inputs import beside, paths
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.terminal import styled, width
 from rankgate.errors import UsageError
+from rankgate.evaluation.commands.list_options import beside, paths
 from rankgate.explanation.documents.reconciliation import FORMS, render
 from rankgate.explanation.reconcile import Bridge, Reconciliation, bridge, reconcile
 from rankgate.explanation.reported import Finding, reported
 
 if TYPE_CHECKING:
-    from rankgate.recommenders.scorecard import Beside
+    from rankgate.evaluation.list_inputs import Beside
 
 
 @click.command("reconcile")

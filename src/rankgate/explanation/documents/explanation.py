@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankgate.explanation.documents.sentences import together
 from rankgate.present import as_json, as_markdown, as_text
 from rankgate.present.grid import Grid, printable
 from rankgate.present.numbers import UNDEFINED, column, decimal, grade, plain
-from rankgate.present.sentences import together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,8 +20,8 @@ from rankgate.reports.notebook.reporting import Reported
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rankgate.evaluation.list_inputs import Beside
     from rankgate.metrics.declare import Metric
-    from rankgate.recommenders.scorecard import Beside
     from rankgate.scoring.convention import Convention
 
     Given = Any

@@ -7,9 +7,9 @@ import click
 from rankgate.console import options
 from rankgate.console.places import deliver
 from rankgate.data.formats.tags import tags_from
-from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.gating import baselines as service
 from rankgate.gating.documents.baseline import FORMS, render
+from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
 
 

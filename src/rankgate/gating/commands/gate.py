@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.console import options
-from rankgate.console.extra_inputs import beside, paths
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
 from rankgate.errors import UsageError
+from rankgate.evaluation.commands.list_options import beside, paths
 from rankgate.evaluation.list_inputs import EVERY
 from rankgate.gating.documents.verdict import FORMS, render
 from rankgate.gating.gate import gate

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.console.terminal import width
-from rankgate.present.screen import render
+from rankgate.judging.rating.screen import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from rankgate.evaluation.evaluate import DEFAULT_METRICS
 from rankgate.judging.pooling import document as pool_report
 from rankgate.judging.pooling import pool as pool_service
 from rankgate.judging.pooling import pool_grid
 from rankgate.judging.pooling import reusability as reusability_service
 from rankgate.judging.pooling import reusability_document as reusability_report
+from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present import as_html
 
 if TYPE_CHECKING:

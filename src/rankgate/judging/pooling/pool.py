@@ -11,10 +11,10 @@ import polars as pl
 from rankgate.data import read_qrels
 from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
-from rankgate.evaluation.conventions import chosen_convention
 from rankgate.judging.pooling.candidates import ORDERS, in_order, pooled, shuffled
 from rankgate.judging.pooling.sampling import QUERY_SAMPLINGS, QuerySampling, queries_drawn, sampled
 from rankgate.judging.pooling.sampling import strata_of as strata_in
+from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.ranked import ranked, systems_of
 from rankgate.unjudged.holes import holes
 

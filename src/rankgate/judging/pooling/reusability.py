@@ -10,11 +10,12 @@ import polars as pl
 
 from rankgate.data import read_qrels
 from rankgate.errors import UsageError
-from rankgate.evaluation.conventions import chosen_convention
-from rankgate.evaluation.evaluate import DEFAULT_METRICS, chosen_metrics
+from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.judging.pooling.pool import DEPTH
 from rankgate.judging.standing import PAIR
+from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring import score
+from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.index import Index
 from rankgate.scoring.ranked import ranked, systems_of
 from rankgate.stats.order import tau

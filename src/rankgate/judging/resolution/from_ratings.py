@@ -12,10 +12,11 @@ from rankgate.data.ratings import Ratings
 from rankgate.data.read import contents_of
 from rankgate.data.read_ratings import read_ratings
 from rankgate.errors import UsageError
-from rankgate.evaluation.conventions import chosen_convention
-from rankgate.evaluation.evaluate import DEFAULT_METRICS, chosen_metrics, evaluate
+from rankgate.evaluation.evaluate import chosen_metrics, evaluate
 from rankgate.judging.resolution.apply_rule import judgments, resolve
 from rankgate.judging.scales import SCALES, TRANSFORMERS, scale_of
+from rankgate.metrics.names import DEFAULT_METRICS
+from rankgate.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.console import options
-from rankgate.console.extra_inputs import beside, paths
 from rankgate.console.pairs import pairs, several
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import width
+from rankgate.evaluation.commands.list_options import beside, paths
 from rankgate.recommenders.documents.scorecard import FORMS, render
 from rankgate.recommenders.scorecard import ACCURACY, LISTS, scorecard
 

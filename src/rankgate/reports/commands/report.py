@@ -16,7 +16,7 @@ from rankgate.console import options
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import DEFAULT_METRICS
+from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.metrics.plugins import from_file
 from rankgate.present.forms import csv, latex, markdown
 from rankgate.present.page import page

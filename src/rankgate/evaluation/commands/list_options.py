@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.recommenders.scorecard import Beside
+from rankgate.evaluation.list_inputs import Beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
