@@ -258,10 +258,37 @@ def test_a_look_that_was_cut_short_is_none_and_a_damaged_one_is_told(run, place)
     assert "main.looks.jsonl:1: no look at a baseline" in told.err
 
 
-def test_judged_anew_the_looks_begin_anew(run, place):
+def test_looks_go_on_when_a_judgment_is_added(run, place):
     run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR")
     looks(run, "same")
     with (place / "qrels.txt").open("a") as stream:
         stream.write("q0 0 x1 0\n")
     run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR", "--force")
+    assert looks(run, "worse") == 2
+
+
+def test_fresh_queries_begin_anew(run, place):
+    run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR")
+    looks(run, "same")
+    for name in ("qrels.txt", "old.run", "worse.run"):
+        text = (place / name).read_text()
+        (place / name).write_text("".join(f"new-{line}\n" for line in text.splitlines()))
+    run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR", "--force")
     assert looks(run, "worse") == 1
+
+
+def test_a_candidate_with_more_queries_is_the_same_candidate(run, place):
+    """Queries are added twice; then comes another candidate."""
+    policy = (place / "rankgate.toml").read_text()
+    (place / "rankgate.toml").write_text('[gate]\nlooks = "anytime"\n' + policy)
+    told = []
+    for count, name in ((20, "same"), (30, "same"), (40, "same"), (40, "worse")):
+        (place / "some.txt").write_text("".join(f"q{i} 0 good 1\n" for i in range(count)))
+        run("baseline", "save", "main", "some.txt", "old.run", "-m", "RR", "--force")
+        found = json.loads(run("gate", "some.txt", "main", f"{name}.run", "--format", "json").out)
+        told += [(found["looks"], note) for note in found["notes"] if "at these queries" in note]
+    assert [look for look, _ in told] == [1, 2, 3, 4]
+    assert [note[:19] for _, note in told] == [
+        "candidate 1, look 1", "candidate 1, look 2", "candidate 1, look 3", "candidate 2, look 4",
+    ]  # fmt: skip
+    assert "alpha is 0.03 instead of 0.05" in told[0][1]

@@ -14,6 +14,7 @@ from scipy.stats import t as student
 
 from rankgate.data.comparison import METRICS, Comparison, Identity
 from rankgate.gating.decide import decide
+from rankgate.gating.looks import Place
 from rankgate.gating.policy import parsed
 from rankgate.stats.interval import guarded_interval, lean
 
@@ -63,7 +64,8 @@ def spread(mean, n=40, seed=1):
 
 
 def low_of(looks, policy, delta):
-    (ended,) = decide(compared(delta), policy, looks=looks).rules
+    place = Place(looks, looks) if looks else None
+    (ended,) = decide(compared(delta), policy, looks=place).rules
     return ended.outcome.low
 
 

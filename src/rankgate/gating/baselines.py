@@ -39,13 +39,13 @@ class Saved:
     baseline: Baseline
 
     @property
-    def looks(self) -> tuple[Mapping[str, str], ...]:
+    def looks(self) -> tuple[Mapping[str, Any], ...]:
         """Every look at it that was logged.
 
         Raises:
             InputError: a log that was damaged, with its line.
         """
-        return looks.logged(looks.beside(self.path))
+        return looks.logged(looks.log_of(self.path))
 
     def to_dict(self) -> dict[str, Any]:
         """What a reader wants to know of it, without its queries."""
@@ -68,7 +68,7 @@ class Saved:
             "depth": told.side.depth,
             "means": {metric: means.get(metric) for metric in told.side.metrics},
             "noise": dict(told.noise),
-            "looks": [dict(look) for look in self.looks],
+            "looks": [{name: look[name] for name in looks.NAMES} for look in self.looks],
         }
 
 
@@ -202,8 +202,9 @@ def record(saved: Saved, candidate: Side, policy: str, verdict: str) -> None:
         "qrels_sha256": candidate.qrels_sha256,
         "policy": policy,
         "verdict": verdict,
+        looks.LISTS: looks.fingerprints(candidate),
     }
-    looks.add(looks.beside(saved.path), look)
+    looks.add(looks.log_of(saved.path), look)
 
 
 def path_of(name: str, folder: Path = FOLDER) -> Path:

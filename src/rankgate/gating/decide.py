@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.comparison import Comparison
     from rankgate.gating.evidence import Drift
+    from rankgate.gating.looks import Place
     from rankgate.gating.policy import Policy
     from rankgate.gating.rule import Status
 
@@ -28,7 +29,7 @@ def decide(
     policy: Policy,
     inputs: Inputs | None = None,
     *,
-    looks: int = 0,
+    looks: Place | None = None,
     today: str = "",
 ) -> Verdict:
     """How every rule ends, and what that makes of the whole.
@@ -41,16 +42,14 @@ def decide(
         comparison: the candidate against the baseline.
         policy: what is demanded.
         inputs: what rules look at in addition.
-        looks: how often these queries were looked at, this time included; 0 where they are not
-            pinned.
+        looks: which look at these queries this is; None where they are not pinned.
         today: the day, for exceptions that expire.
 
     Raises:
         UsageError: a margin below the noise floor; a slice that no query has; a rule about single
             queries on a metric that has none.
     """
-    corrected = policy["looks"] != "warn" and looks > 0  # Σ 6 / (π·look)² is 1, from the first
-    alpha = policy["alpha"] * (6 / (pi * looks) ** 2 if corrected else 1.0)
+    alpha = policy["alpha"] * _share(policy, looks)
     inferring = [
         rule for rule in policy.rules if rule.tier == "block" and RULES[rule.kind].statistical
     ]
@@ -79,7 +78,7 @@ def decide(
         },
         comparison.convention,
         policy.source,
-        looks,
+        looks.look if looks else 0,
         notes,
         policy["inconclusive"],
         (comparison.baseline.name, comparison.candidate.name),
@@ -122,25 +121,33 @@ def _refuse(policy: Policy, evidence: Evidence) -> None:
             )
 
 
-def _notes(policy: Policy, evidence: Evidence, looks: int) -> list[str]:
-    share = evidence.terms.alpha
+def _share(policy: Policy, looks: Place | None) -> float:
+    """The share of alpha that this look may spend; those of looks 1, 2, … add up to 1."""
+    if looks is None or policy["looks"] == "warn":
+        return 1.0
+    count = looks.candidate if policy["looks"] == "anytime" else looks.look
+    return 6 / (pi * count) ** 2
+
+
+def _notes(policy: Policy, evidence: Evidence, looks: Place | None) -> list[str]:
     told = [*_control(policy, evidence), *_skewed(policy, evidence)]
-    if looks and policy["looks"] != "warn":
+    if looks is None:
+        return told
+    if policy["looks"] != "warn":
+        this = f"look {looks.look}"
+        if policy["looks"] == "anytime":
+            this = f"candidate {looks.candidate}, look {looks.look}"
         told.append(
-            f"{_ordinal(policy, looks)} at these queries: alpha is {share:.2g} instead of "
+            f"{this} at these queries: alpha is {evidence.terms.alpha:.2g} instead of "
             f"{policy['alpha']:g}, so that all of them together keep it"
         )
-    elif looks > 1:
+    elif looks.look > 1:
         told.append(
-            f"look {looks} at these queries: the rates are those of a single look; whoever looks "
-            'often enough passes by chance; say looks = "anytime" in the policy, or draw fresh '
+            f"look {looks.look} at these queries: the rates are those of a single look; with "
+            'more looks false passes add up; say looks = "anytime" in the policy, or draw fresh '
             "queries"
         )
     return told
-
-
-def _ordinal(policy: Policy, looks: int) -> str:
-    return f"candidate {looks}" if policy["looks"] == "anytime" else f"look {looks}"
 
 
 def _control(policy: Policy, evidence: Evidence) -> list[str]:

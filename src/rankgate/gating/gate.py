@@ -113,7 +113,7 @@ def gate(
     (told,) = compared(beyond.scored(0, base), beyond.scored(1, other),
                        Rules(way, unequal=rules["unequal"], slices=()))  # fmt: skip
     wholes = beyond.wholes(told, rules, rules.lists["resamples"])
-    looks = place(saved.looks, other.sha256, other.qrels_sha256) if saved else 0
+    looks = place(saved.looks, other) if saved else None
     inputs = Inputs(
         noise=_noise(saved, [base, *again], rankings) | beyond.noise(len(again)),
         holes=_holes(scorer, base, other, rules),
