@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import polars as pl
 from rankgate.comparison import compared as parts
 from rankgate.comparison.cautions import cautions
 from rankgate.comparison.many import Many, many
-from rankgate.comparison.paired import Way, figures, planned
+from rankgate.comparison.paired import Way, figures
+from rankgate.comparison.sample_sizes import detectables, queries_needed
 from rankgate.comparison.slices import max_t, sliced
 from rankgate.comparison.values import Values, values_of
 from rankgate.data.comparison import METRICS, PLANS, Comparison, Identity, Side
@@ -69,12 +70,15 @@ class Rules:
         correction: one of `CORRECTIONS`, over metrics and candidates together.
         unequal: one of `UNEQUAL`.
         slices: the tags whose values each get figures of their own.
+        sizes: whether the numbers of queries that a difference takes are simulated; without, they
+            are those of one uncorrected test.
     """
 
     way: Way = field(default_factory=Way)
     correction: str = "holm"
     unequal: str = "refuse"
     slices: tuple[str, ...] = ()
+    sizes: bool = True
 
     def __post_init__(self) -> None:
         if self.correction not in CORRECTIONS:
@@ -161,8 +165,10 @@ def compared(
     sides = [candidates] if isinstance(candidates, Side) else list(candidates)
     pairs = [_Pair.of(baseline, side, chosen) for side in sides]
     p_value = _corrected(pairs, chosen)
+    pairs, plans = _planned(pairs, chosen)
     return tuple(
-        _comparison(pair, own, chosen, pairs) for pair, own in zip(pairs, p_value, strict=True)
+        _comparison(pair, own, chosen, (len(pairs), plan))
+        for pair, own, plan in zip(pairs, p_value, plans, strict=True)
     )
 
 
@@ -217,11 +223,36 @@ def _corrected(pairs: list[_Pair], rules: Rules) -> list[np.ndarray[Any, Any]]:
     return np.split(told, len(pairs))
 
 
+def _planned(pairs: list[_Pair], rules: Rules) -> tuple[list[_Pair], list[pl.DataFrame]]:
+    """The pairs with what they can show after the correction, and how many queries are wanted."""
+    way, tests = rules.way, sum(len(pair.values.metrics) for pair in pairs)
+    corrected = rules.correction if tests > 1 else "none"
+    some = [(pair.values, pair.figures) for pair in pairs]
+    sizes = queries_needed(some, way, corrected) if rules.sizes else None
+    shown = [
+        replace(
+            pair.figures,
+            mde=detectables(pair.figures, way, corrected, tests),
+            needed=sizes[i] if sizes else pair.figures.needed,
+        )
+        for i, pair in enumerate(pairs)
+    ]
+    if way.wanted:
+        wanted = queries_needed(some, way, corrected, way.wanted)
+    else:
+        wanted = [np.zeros(0)] * len(pairs)
+    plans = [
+        _plans(pair.values.metrics, way, queries.tolist())
+        for pair, queries in zip(pairs, wanted, strict=True)
+    ]
+    return [replace(pair, figures=each) for pair, each in zip(pairs, shown, strict=True)], plans
+
+
 def _comparison(
-    pair: _Pair, p_value: np.ndarray[Any, Any], rules: Rules, family: list[_Pair]
+    pair: _Pair, p_value: np.ndarray[Any, Any], rules: Rules, family: tuple[int, pl.DataFrame]
 ) -> Comparison:
     base, other, values, way = pair.baseline, pair.candidate, pair.values, rules.way
-    tests = len(family) * len(values.metrics)
+    tests = family[0] * len(values.metrics)
     corrected = rules.correction if tests > 1 else "none"
     table = _metrics(values.metrics, pair.figures, p_value, way, corrected)
     slices, interactions = sliced(base, values, rules.slices, way, _metrics)
@@ -255,12 +286,11 @@ def _comparison(
         seed=way.seed,
         lower=other.lower,
         resamples=way.drawn,
-        plans=_plans(values.metrics, pair.figures, way),
+        plans=family[1],
     )
 
 
-def _plans(names: Sequence[str], told: Figures, way: Way) -> pl.DataFrame:
-    queries = planned(told, way)
+def _plans(names: Sequence[str], way: Way, queries: Sequence[float]) -> pl.DataFrame:
     rows = [
         {"metric": name, "wanted": way.wanted, "queries": each}
         for name, each in zip(names, queries, strict=False)

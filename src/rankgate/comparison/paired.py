@@ -110,8 +110,9 @@ class Figures:
         gz: Hedges' standardised difference.
         sd: of the differences.
         wins, ties, losses: queries whose gain is above the band, within it, below it.
-        mde: smallest true difference these queries show; NaN where no two of them differ.
-        needed: queries that show a difference as large as delta.
+        mde: smallest true difference these queries show in one uncorrected test; NaN where no two
+            of them differ.
+        needed: queries that show a difference as large as delta in such a test.
         warnings: of the intervals.
     """
 
@@ -152,22 +153,6 @@ def figures(values: Values, way: Way) -> Figures:
         wins=wins, ties=n - wins - losses, losses=losses,
         warnings=tuple(words for _, words in told), **figure,
     )  # fmt: skip
-
-
-def planned(told: Figures, way: Way) -> list[float]:
-    """How many queries show the wanted difference, by column; NaN where nothing varies.
-
-    Empty where no difference is wanted.
-    """
-    from rankgate.stats.power import needed  # noqa: PLC0415 - scipy only where it is needed
-
-    if way.wanted is None:
-        return []
-    alpha = 1 - way.level
-    return [
-        needed(way.wanted, float(sd), alpha, way.power) if sd > 0 else float("nan")
-        for sd in told.sd
-    ]
 
 
 _NUMBERS = ("baseline", "candidate", "delta", "low", "high", "gz", "sd", "mde", "needed")

@@ -32,7 +32,7 @@ class Planned:
         level: 1 minus the test's alpha.
         power: the chance to show a true difference of that size.
         curves: ``metric``, ``n``, ``detectable``, by the paired t-test and the standard deviation
-            of the measured differences.
+            of the measured differences, whatever the correction makes of the other tests.
         measured: ``metric``, ``n``, ``delta``, ``sd``, ``mde``, ``needed``, as compared.
     """
 
@@ -77,7 +77,7 @@ def planned(told: Comparison, queries: Sequence[int] = QUERIES) -> Planned:
             code="no-spread",
         )
     counts = sorted({*queries, *usable["n"].to_list()})
-    unit = {n: float(np.asarray(detectable(1.0, n, 1 - told.level, told.power))) for n in counts}
+    unit = {n: float(np.asarray(detectable(1.0, n, told.strictest, told.power))) for n in counts}
     rows = [
         {"metric": row["metric"], "n": n, "detectable": row["sd"] * unit[n]}
         for row in usable.iter_rows(named=True)

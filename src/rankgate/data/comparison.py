@@ -66,12 +66,14 @@ METRICS = {
 """One row a metric. delta is candidate − baseline, its mean over the n queries where both have a
 value; gain is delta, or −delta for a metric that is better when lower; low and high are the ends
 of the interval of delta; effect is Hedges' gz; sd the standard deviation of the differences; mde
-the smallest true difference that n queries show with the power asked for; needed how many queries
-would show one as large as delta."""
+the smallest true difference that n queries show with the power asked for, whatever the correction
+makes of the other tests; needed how many queries show one as large as delta after the correction,
+if the other means stay too. In slices both are of one uncorrected test."""
 
 
 PLANS = {"metric": pl.String, "wanted": pl.Float64, "queries": pl.Float64}
-"""How many queries, by the spread of the differences, show one of the wanted size."""
+"""How many queries show a true difference of the wanted size after the correction, if the other
+means stay as measured."""
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,12 @@ class Comparison:
         known = {"query_id", "metric", "baseline", "candidate", "delta", "gain", "judged_baseline",
                  "judged_candidate", "overlap"}  # fmt: skip
         return tuple(name for name in self.queries.columns if name not in known)
+
+    @property
+    def strictest(self) -> float:
+        """The level below which a p is significant whatever the other tests show."""
+        method, _, tests = self.correction.partition(" over ")
+        return (1 - self.level) / (1 if method == "none" else int(tests.split()[0]))
 
     def deltas(self, metric: str) -> pl.DataFrame:
         """The queries of one metric, worst first."""

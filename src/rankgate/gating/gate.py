@@ -111,7 +111,7 @@ def gate(
     again = [scorer.side(run) for run in noise]
     beyond = Beyond.of(lists, scorer, [base, other, *again], given, tables)
     (told,) = compared(beyond.scored(0, base), beyond.scored(1, other),
-                       Rules(way, unequal=rules["unequal"], slices=()))  # fmt: skip
+                       Rules(way, unequal=rules["unequal"], slices=(), sizes=False))  # fmt: skip
     wholes = beyond.wholes(told, rules, rules.lists["resamples"])
     looks = place(saved.looks, other) if saved else None
     inputs = Inputs(

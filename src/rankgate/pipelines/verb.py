@@ -118,7 +118,7 @@ def stages(
         raise UsageError(problem, code="missing-input")
     sides = sides_apart(sides, places)
     say("computing ceilings")
-    rules = Rules(way, "none", unequal)
+    rules = Rules(way, "none", unequal, sizes=False)
     return _pipeline(scorer, aim, sides, labels or {}, (rules, correction))
 
 

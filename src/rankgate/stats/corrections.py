@@ -45,27 +45,33 @@ def correct(p_value: Floats, method: Correction = "holm") -> Floats:
         )
     raw = np.asarray(p_value, dtype=np.float64)
     known = ~np.isnan(raw)
-    p = raw[known]
     adjusted = raw.copy()
-    if p.size:
-        adjusted[known] = np.minimum(1.0, _adjusted(p, method))
+    if known.any():
+        adjusted[known] = corrected_rows(raw[known], method)
     return adjusted
 
 
-def _adjusted(p: Floats, method: Correction) -> Floats:
-    m = p.size
+def corrected_rows(p_value: Floats, method: Correction) -> Floats:
+    """Adjusted p-values, each row of the last axis a family of its own; none is NaN.
+
+    Args:
+        p_value: (…, m).
+        method: one of `CORRECTIONS`.
+    """
+    m = p_value.shape[-1]
     if method == "none":
-        return p
+        return p_value
     if method == "bonferroni":
-        return p * m
-    order = np.argsort(p, kind="stable")
-    ranked, place = p[order], np.arange(1, m + 1)
+        return np.asarray(np.minimum(1.0, p_value * m), np.float64)
+    order = np.argsort(p_value, axis=-1, kind="stable")
+    ranked, place = np.take_along_axis(p_value, order, axis=-1), np.arange(1, m + 1)
     if method == "holm":
-        told = np.maximum.accumulate((m - place + 1) * ranked)
+        adjusted = np.maximum.accumulate((m - place + 1) * ranked, axis=-1)
     else:
         steps = (m - place + 1.0) if method == "hochberg" else m / place
         scale = (1 / place).sum() if method == "by" else 1.0
-        told = np.minimum.accumulate((steps * scale * ranked)[::-1])[::-1]
-    back = np.empty_like(told)
-    back[order] = told
-    return back
+        upwards = (steps * scale * ranked)[..., ::-1]
+        adjusted = np.minimum.accumulate(upwards, axis=-1)[..., ::-1]
+    back = np.empty_like(adjusted)
+    np.put_along_axis(back, order, adjusted, axis=-1)
+    return np.asarray(np.minimum(1.0, back), np.float64)

@@ -80,19 +80,35 @@ def guarded_interval(delta: Floats, level: float = 0.95) -> Intervals:
         delta: (n, M) differences.
         level: of the intervals.
     """
-    from scipy.special import stdtrit  # noqa: PLC0415 - loaded only where it is needed
-
     table = columns(delta)
     plain = t_interval(table, level)
     n = len(table)
     if n < 3:  # noqa: PLR2004 - two numbers have no skew
         return plain
-    error, reach = standard_error(table), float(stdtrit(n - 1, (1 + level) / 2))
-    low, high = plain.low, plain.high
-    for gamma, least in zip(lean(table), (-np.inf, _STEEP), strict=True):
-        low = np.minimum(low, plain.mean - error * _turned(reach, gamma, n, least))
-        high = np.maximum(high, plain.mean - error * _turned(-reach, gamma, n, least))
+    low, high = guarded_ends(plain.mean, standard_error(table), skewness(table), n, level)
     return Intervals(plain.mean, low, high, level, "t, guarded", plain.warnings)
+
+
+def guarded_ends(
+    mean: Floats, error: Floats, skew: Floats, n: Floats | int, level: float
+) -> tuple[Floats, Floats]:
+    """The ends of `guarded_interval`, from moments of samples of 3 differences at least.
+
+    Args:
+        mean: means, any shape.
+        error: their standard errors.
+        skew: third standardised moments, g₁.
+        n: differences of each sample.
+        level: of the intervals.
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415 - loaded only where it is needed
+
+    reach = np.asarray(stdtrit(np.asarray(n) - 1, (1 + level) / 2), np.float64)
+    low, high = mean - reach * error, mean + reach * error
+    for gamma, least in zip(_lean(skew, n), (-np.inf, _STEEP), strict=True):
+        low = np.minimum(low, mean - error * _turned(reach, gamma, n, least))
+        high = np.maximum(high, mean - error * _turned(-reach, gamma, n, least))
+    return low, high
 
 
 def lean(delta: Floats) -> tuple[Floats, Floats]:
@@ -106,14 +122,17 @@ def lean(delta: Floats) -> tuple[Floats, Floats]:
 
     Bobée and Robitaille (1975) fitted a correction of the same form to simulated samples.
     """
-    table = columns(delta)
-    n = len(table)
-    shown = skewness(table) * np.sqrt(n * (n - 1)) / (n - 2)
+    return _lean(skewness(delta), len(columns(delta)))
+
+
+def _lean(skew: Floats, n: Floats | int) -> tuple[Floats, Floats]:
+    size = np.asarray(n, np.float64)
+    shown = skew * np.sqrt(size * (size - 1)) / (size - 2)
     return shown, shown * (1 + (21 / 4 + 27 / 16 * shown**2) / n)
 
 
-def _turned(reach: float, gamma: Floats, n: int, least: float) -> Floats:
-    """(M,) the T at which Hall's transformation is `reach`; no root is of less than `least`."""
+def _turned(reach: Floats, gamma: Floats, n: Floats | int, least: float) -> Floats:
+    """The T at which Hall's transformation is `reach`; no root is of less than `least`."""
     slope = np.where(np.abs(gamma) < _STRAIGHT, _STRAIGHT, gamma) / np.sqrt(n)
     inner = np.maximum(1 + slope * (reach - slope / 6), least)
     return np.asarray(3 / slope * (np.cbrt(inner) - 1), np.float64)

@@ -148,12 +148,13 @@ def _title(told: Comparison) -> str:
 
 
 def _notes(told: Comparison) -> str:
+    after = "" if told.correction.startswith("none") else " after the correction"
     drawn = way(told.interval, told.test, told.resamples, told.seed, told.metrics["mc_error"])
     return (
         f"delta is {printable(told.candidate.name)} minus {printable(told.baseline.name)}, mean "
         f"over queries; {drawn}, {corrected(told.correction)}. "
         f"Detectable is the smallest true difference that these queries show "
-        f"with a power of {told.power:.0%}: not significant is not the same as not worse."
+        f"with a power of {told.power:.0%}{after}: not significant is not the same as not worse."
     )
 
 

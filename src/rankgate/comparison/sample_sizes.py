@@ -1,0 +1,143 @@
+"""How many queries a comparison takes, and what it can show, as its own correction decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.comparison.paired import Figures, Way
+    from rankgate.comparison.values import Values
+    from rankgate.stats.sample_size import Samples
+
+    Floats = NDArray[np.float64]
+
+_FLIPS = 10_000
+
+
+def strictest(way: Way, correction: str, tests: int) -> float:
+    """The level that a p-value is below for sure to be significant, whatever the other tests show.
+
+    alpha where nothing is corrected, else alpha over the number of tests: the first step of Holm's
+    and of Benjamini and Hochberg's corrections.
+    """
+    alpha = 1 - way.level
+    return alpha if correction == "none" else alpha / max(tests, 1)
+
+
+def detectables(figures: Figures, way: Way, correction: str, tests: int) -> Floats:
+    """(M,) the smallest true differences that these queries show, whatever the other tests show."""
+    from rankgate.stats.power import detectable  # noqa: PLC0415 - scipy only where it is needed
+
+    alpha = strictest(way, correction, tests)
+    return np.array([
+        float(detectable(sd, int(n), alpha, way.power)) if n > 1 and sd else float("nan")
+        for n, sd in zip(figures.n, figures.sd, strict=True)
+    ])  # fmt: skip
+
+
+def queries_needed(
+    pairs: Sequence[tuple[Values, Figures]], way: Way, correction: str, wanted: float | None = None
+) -> list[Floats]:
+    """How many queries show each metric's difference, after the correction: (M,) a candidate.
+
+    Samples of the measured differences of all metrics and candidates are tested by the paired
+    t-test and corrected as the comparison is; a difference is shown where its corrected p is at
+    most alpha and its sign is right. The other means stay as measured.
+
+    Args:
+        pairs: values and figures of each candidate.
+        way: level, power and seed.
+        correction: over all metrics and candidates.
+        wanted: a true difference for which they are asked instead of the measured one.
+
+    Returns:
+        queries with a value; NaN where nothing differs or varies.
+    """
+    from rankgate.stats.power import needed  # noqa: PLC0415 - as above
+    from rankgate.stats.sample_size import queries_for  # noqa: PLC0415 - as above
+
+    delta = _joined([values for values, _ in pairs])
+    size = (~np.isnan(delta)).sum(axis=0)
+    sd = np.concatenate([figures.sd for _, figures in pairs])
+    measured = np.concatenate([figures.delta for _, figures in pairs])
+    usable = np.flatnonzero((size > 1) & (sd > 0) & ((measured != 0) | (wanted is not None)))
+    found = np.full(delta.shape[1], np.nan)
+    if usable.size:
+        alpha = strictest(way, correction, delta.shape[1])
+        some = delta[:, usable]
+        for targets in _targets(measured[usable], wanted):
+            mean, asked = targets
+            start = [needed(mean[j], sd[usable[j]], alpha, way.power) for j in asked]
+            decide = _decision(some, mean, asked, way, correction, delta.shape[1])
+            queries = queries_for(some, decide, way.power, mean=mean, start=np.array(start),
+                                  seed=way.seed)  # fmt: skip
+            found[usable[asked]] = queries * size[usable[asked]] / len(delta)
+    return np.split(found, len(pairs))
+
+
+def _targets(measured: Floats, wanted: float | None) -> list[tuple[Floats, NDArray[np.int64]]]:
+    """True means, and the columns that are asked about under them."""
+    every = np.arange(len(measured))
+    if wanted is None:
+        return [(measured, every)]
+    return [(np.where(every == j, wanted, measured), every[[j]]) for j in every]
+
+
+def _decision(  # noqa: PLR0917 - what a decision rests on
+    delta: Floats,
+    mean: Floats,
+    asked: NDArray[np.int64],
+    way: Way,
+    correction: str,
+    tests: int,
+) -> Callable[[Samples], NDArray[np.bool_]]:
+    """Whether the columns asked about are significant in samples, with the sign of their mean."""
+    from scipy.special import stdtr  # noqa: PLC0415 - as above
+
+    from rankgate.stats.corrections import corrected_rows  # noqa: PLC0415 - as above
+
+    alpha = 1 - way.level
+    strict = _max_t_level(delta, alpha, way.seed) if correction == "maxt" else alpha
+    method: Any = "none" if correction == "maxt" else correction
+
+    def decide(samples: Samples) -> NDArray[np.bool_]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = samples.mean / samples.error
+            p = 2 * stdtr(samples.n - 1, -np.abs(t))
+        p = np.where(np.isnan(p), 1.0, p)
+        still = np.ones((len(p), tests - p.shape[1]))  # tests of what does not differ at all
+        p = corrected_rows(np.concatenate([p, still], axis=1), method)[:, asked]
+        return np.asarray((p <= strict) & (samples.mean * np.sign(mean) > 0)[:, asked])
+
+    return decide
+
+
+def _max_t_level(delta: Floats, alpha: float, seed: int) -> float:
+    """The level of one test at which max-T rejects: a quantile of the smallest p under flips."""
+    from scipy.special import stdtr  # noqa: PLC0415 - as above
+
+    known = ~np.isnan(delta)
+    table, n = np.where(known, delta, 0.0), known.sum(axis=0)
+    flips = np.random.default_rng(seed).choice((-1.0, 1.0), (_FLIPS, len(table)))
+    mean = flips @ table / n
+    variance = ((table**2).sum(axis=0) / n - mean**2) * n / (n - 1)
+    p = 2 * stdtr(n - 1, -np.abs(mean) / np.sqrt(np.maximum(variance, 1e-300) / n))
+    return float(np.quantile(p.min(axis=1), alpha))
+
+
+def _joined(pairs: Sequence[Values]) -> Floats:
+    """(T, K·M) differences of all candidates, query by query; NaN where there is none."""
+    every = sorted({query for values in pairs for query in values.query_ids})
+    place = {query: i for i, query in enumerate(every)}
+    parts = []
+    for values in pairs:
+        part = np.full((len(every), len(values.metrics)), np.nan)
+        part[[place[query] for query in values.query_ids]] = values.candidate - values.baseline
+        parts.append(part)
+    return np.concatenate(parts, axis=1)
