@@ -16,50 +16,50 @@ from rankgate.errors import RankgateError
 
 SECTIONS = {
     "Start": {
-        "demo": "See rankgate at work on real input.",
-        "describe": "Tell what files are: format, queries, grades, overlap, hashes.",
-        "validate": "Find all that is wrong with judgments and runs, and how to mend it.",
-        "convert": "Write a file in another format; tell what it cannot hold.",
-        "formats": "List the formats, or read what one is.",
-        "advise": "Advise on metrics: what to decide by, what it would not see.",
+        "demo": "Evaluate two search engines on real input, in one command.",
+        "describe": "Show what files hold: format, queries, grades, overlap, hashes.",
+        "validate": "Check judgments and runs for errors, with line numbers and fixes.",
+        "convert": "Convert a file to another format; report what is lost.",
+        "formats": "List the file formats, or show one.",
+        "advise": "Recommend metrics and a gate policy for your data.",
     },
     "Measure": {
         "eval": "Score runs against judgments.",
-        "explain": "Show how one value came about, document by document.",
-        "reconcile": "Score a run under all conventions; tell what separates them.",
-        "conventions": "List the conventions, or read what one chooses.",
-        "metrics": "List the metrics, or read one's passport.",
-        "trec_eval": "trec_eval itself: the same options, the same output.",
+        "explain": "Show how one value was computed, document by document.",
+        "reconcile": "Explain why tools give different values for one metric.",
+        "conventions": "List the conventions of other tools, or show one.",
+        "metrics": "List the metrics, or show one metric's details.",
+        "trec_eval": "Run as trec_eval: same options, same output.",
     },
     "Compare and decide": {
-        "compare": "Compare systems query by query; say how sure the difference is.",
-        "blindspots": "Tell what the chosen metrics cannot see.",
-        "holes": "Ask what unjudged documents could hide, and what to judge next.",
-        "gate": "Decide: pass, fail or inconclusive, by a policy.",
-        "policy": "Check a policy of the gate, or read what one may say.",
+        "compare": "Compare systems query by query, with intervals and tests.",
+        "blindspots": "Find changes that the chosen metrics cannot see.",
+        "holes": "Estimate what unjudged documents could change.",
+        "gate": "Pass, fail or inconclusive: check a candidate against a policy.",
+        "policy": "Check a gate policy, or show the kinds of rules.",
         "baseline": "Save, show and list baselines for the gate.",
     },
     "Judge": {
-        "pool": "List what to judge, from the lists of several systems.",
-        "sheet": "Deal a pool out to raters as sheets that they fill.",
-        "collect": "Read the ratings in sheets; find all that came back wrong.",
-        "rate": "Rate a pool at the terminal, or have a language model do it.",
-        "resolve": "Make judgments of the ratings of several raters.",
-        "agree": "Tell how far raters agree, and what looks wrong.",
-        "admit": "Tell whether a judge may stand beside people.",
-        "reusability": "Tell what runs lose when they are left out of the pool.",
+        "pool": "Select what to judge from the results of several systems.",
+        "sheet": "Create rating sheets from a pool.",
+        "collect": "Read filled rating sheets and check them.",
+        "rate": "Rate a pool at the terminal, or with a language model.",
+        "resolve": "Combine the ratings of several raters into judgments.",
+        "agree": "Measure inter-annotator agreement and find suspicious raters.",
+        "admit": "Check whether a judge agrees with people well enough.",
+        "reusability": "Estimate what a run loses that was not in the pool.",
     },
-    "Stages and recommenders": {
-        "stages": "Follow a ranking through its stages; tell which is the bottleneck.",
-        "split": "Split a log into what is learned from and what is predicted.",
-        "scorecard": "Put systems on one card: accuracy, coverage, novelty, diversity, fairness.",
+    "Pipelines and recommenders": {
+        "stages": "Evaluate each stage of a ranking pipeline and find the bottleneck.",
+        "split": "Split a log into training and test sets.",
+        "scorecard": "Compare recommenders: accuracy, coverage, novelty, diversity, fairness.",
     },
-    "Show": {
-        "report": "Write one page for all, of runs or of results: verdict, worst queries, holes.",
-        "plot": "Draw a picture of a result; SVG, PNG, HTML, or bars of text.",
+    "Report": {
+        "report": "Write one HTML page from runs or results.",
+        "plot": "Draw a chart of a result as SVG, PNG, HTML or text.",
     },
 }
-"""Every command with its line of help, by what it is for."""
+"""Every command with its line of help, by task."""
 
 COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
 
@@ -103,15 +103,26 @@ _BARRED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG}
 _INPUT, _OURS, _INTERRUPTED, _CLOSED = 2, 70, 130, 141
 
 
+_EXAMPLES = (
+    "rankgate eval qrels.txt old.run new.run -m nDCG@10",
+    "rankgate compare qrels.txt old.run new.run -m nDCG@10 -m RR",
+    "rankgate gate qrels.txt old.run new.run --policy rankgate.toml",
+)
+
+
 class _Lazy(click.Group):
-    """A group that imports a command's file when the command is called."""
+    """A group that imports a command's module when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            from difflib import get_close_matches  # noqa: PLC0415 - only after a mistake
+
+            near = get_close_matches(cmd_name, COMMANDS, 1)
+            hint = f"; did you mean {near[0]}?" if near else "."
+            raise click.UsageError(f"unknown command {cmd_name!r}{hint}", ctx)
         command: click.Command = import_module(_HOMES[cmd_name]).command
         return command
 
@@ -126,6 +137,8 @@ class _Lazy(click.Group):
         for title, section in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(widest), line) for name, line in section.items()])
+        with formatter.section("Examples"):
+            formatter.write("".join(f"  {each}\n" for each in _EXAMPLES))
 
 
 @click.group(
