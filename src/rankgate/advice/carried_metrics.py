@@ -98,9 +98,9 @@ def _mean(side: Side, metric: str) -> float | None:
 
 
 def _delta(metric: str, before: Side, after: Side) -> Floats:
-    told = values_of(before, after, "zero")
-    j = told.metrics.index(metric)
-    delta = told.candidate[:, j] - told.baseline[:, j]
+    values = values_of(before, after, "zero")
+    j = values.metrics.index(metric)
+    delta = values.candidate[:, j] - values.baseline[:, j]
     return delta[~np.isnan(delta)]
 
 
@@ -111,10 +111,10 @@ def _unmoved(metric: str, sides: Sequence[Side], page: int) -> float | None:
     for side in sides[1:]:
         both = first.join(_pages(side, page), on="query_id", how="full", coalesce=True)
         other = both.filter(pl.col("docs").ne_missing(pl.col("docs_right")))["query_id"]
-        told = values_of(sides[0], side, "zero")
-        j, asked = told.metrics.index(metric), set(other.to_list())
-        delta = told.candidate[:, j] - told.baseline[:, j]
-        own = [d for q, d in zip(told.query_ids, delta, strict=True) if q in asked]
+        values = values_of(sides[0], side, "zero")
+        j, asked = values.metrics.index(metric), set(other.to_list())
+        delta = values.candidate[:, j] - values.baseline[:, j]
+        own = [d for q, d in zip(values.query_ids, delta, strict=True) if q in asked]
         changed += len(own)
         still += sum(abs(float(d)) <= _CLOSE for d in own)
     return still / changed if changed else None
@@ -133,7 +133,7 @@ def _reliable(
         return None, None, None
     from rankgate.stats.reliability import reliability  # noqa: PLC0415 - as above
 
-    told = reliability(matrix_of(sides, metric))
-    ends = (told.e_rho2, told.e_rho2_low, told.e_rho2_high)
+    values = reliability(matrix_of(sides, metric))
+    ends = (values.e_rho2, values.e_rho2_low, values.e_rho2_high)
     one, low, high = (None if np.isnan(each) else float(each) for each in ends)
     return one, low, high

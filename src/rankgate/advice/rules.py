@@ -14,7 +14,7 @@ Role = Literal["gate", "watch", "report", "avoid"]
 
 ROLES: dict[str, str] = {
     "gate": "decide by it: a loss beyond the margin blocks",
-    "watch": "warn by it: a loss beyond the margin is told and blocks nothing",
+    "watch": "warn by it: a loss beyond the margin is reported and blocks nothing",
     "report": "show it beside them",
     "avoid": "do not decide by it",
 }
@@ -201,8 +201,8 @@ CAUTIONS = (
             "With one relevant document a query AP is RR under another name: it says how far down "
             "that one is.", "passport"),
     Caution("positives", lambda f: not f.irrelevant,
-            "No document is judged irrelevant, so that irrelevant and unjudged cannot be told "
-            "apart: bpref and condensed lists say nothing.", "buckley2004"),
+            "No document is judged irrelevant, so that irrelevant and unjudged cannot be "
+            "distinguished: bpref and condensed lists say nothing.", "buckley2004"),
     Caution("without", lambda f: f.without > 0.1,  # noqa: PLR2004 - more than a few
             "{without} of the queries have no relevant document; where the convention counts them "
             "as 0 they shrink every difference.", "passport"),

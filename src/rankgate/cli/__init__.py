@@ -192,18 +192,18 @@ def _failed(error: Exception) -> NoReturn:
     if withheld := _withheld(error):
         _forget_output()
         _end(f"rankgate: {withheld}", _INPUT)
-    told = f"{type(error).__name__}: {error}".splitlines()[0]
+    words = f"{type(error).__name__}: {error}".splitlines()[0]
     _end(
-        f"rankgate: our own fault: {told}. Please report it with the command; "
+        f"rankgate: our own fault: {words}. Please report it with the command; "
         "RANKGATE_DEBUG=1 shows where.",
         _OURS,
     )
 
 
-def _passed_over(told: sys.UnraisableHookArgs) -> None:
+def _passed_over(words: sys.UnraisableHookArgs) -> None:
     """Tell what Python cannot raise, but not that Ctrl-C was pressed twice."""
-    if told.exc_type is not KeyboardInterrupt:
-        sys.__unraisablehook__(told)
+    if words.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(words)
 
 
 def _withheld(error: Exception) -> str | None:

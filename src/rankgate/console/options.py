@@ -20,7 +20,9 @@ runs = click.argument("runs", type=click.Path(), nargs=-1, required=True, metava
 run = click.argument("run", type=click.Path())
 
 
-def metrics_told(told: str, default: tuple[str, ...] = (), *, shown: bool = False) -> Decorator:
+def metrics_told(
+    help_text: str, default: tuple[str, ...] = (), *, shown: bool = False
+) -> Decorator:
     """``-m`` that may be given several times, where a command says its own of it."""
     return click.option(
         "-m",
@@ -30,7 +32,7 @@ def metrics_told(told: str, default: tuple[str, ...] = (), *, shown: bool = Fals
         metavar="METRIC",
         default=default,
         show_default=shown,
-        help=told,
+        help=help_text,
     )
 
 

@@ -14,7 +14,7 @@ class Progress:
     """One line on standard error that names what is being done; silent if nobody watches.
 
     Args:
-        total: how many steps there will be; nothing is told of a single one.
+        total: how many steps there will be; nothing is shown for a single step.
     """
 
     def __init__(self, total: int) -> None:

@@ -46,8 +46,8 @@ def tell(folder: str | Path, write: Callable[[str], None]) -> None:
     write(_difference(result, query_id))
     write(as_text.table(_lists(demo, query_id)))
     write(f"How {SEEING} of new comes about, document by document:")
-    told = explain(demo.qrels, demo.new, query_id, SEEING, depth=10)
-    write(explanation.render(told, "text").rstrip("\n"))
+    explanation_of_query = explain(demo.qrels, demo.new, query_id, SEEING, depth=10)
+    write(explanation.render(explanation_of_query, "text").rstrip("\n"))
     write(_next(demo, query_id))
 
 

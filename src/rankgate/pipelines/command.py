@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--target",
     metavar="METRIC",
-    help="The metric whose ceiling is told; without it the first nDCG with a cutoff.",
+    help="The metric whose ceiling is computed; without it the first nDCG with a cutoff.",
 )
 @click.option(
     "--depth",

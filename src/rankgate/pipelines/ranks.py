@@ -86,7 +86,7 @@ def ranks(
         how: the convention; it orders ties.
         depth: the last rank.
         labels: the names of grades, beside those that the judgments bring.
-        on_progress: told what is being read.
+        on_progress: called with the name of each step.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -110,13 +110,13 @@ def ranks(
     )  # fmt: skip
 
 
-def ranks_of(told: Comparison) -> Ranks:
+def ranks_of(result: Comparison) -> Ranks:
     """The same of the lists that a comparison has kept."""
-    sides = (("baseline", told.baseline.name), ("candidate", told.candidate.name))
-    lists = {name: told.lists.filter(pl.col("system") == side) for side, name in sides}
+    sides = (("baseline", result.baseline.name), ("candidate", result.candidate.name))
+    lists = {name: result.lists.filter(pl.col("system") == side) for side, name in sides}
     return Ranks(
-        tuple(lists), told.qrels, told.qrels_sha256, told.convention, told.depth,
-        told.lists["query_id"].n_unique(), *_tables(lists, {}),
+        tuple(lists), result.qrels, result.qrels_sha256, result.convention, result.depth,
+        result.lists["query_id"].n_unique(), *_tables(lists, {}),
     )  # fmt: skip
 
 
@@ -131,12 +131,12 @@ def _judged(name: str, lists: pl.DataFrame) -> pl.DataFrame:
         pl.len().cast(pl.Int64).alias("lists"),
         pl.col("grade").is_not_null().sum().cast(pl.Int64).alias("known"),
     )
-    told = known.sort("rank").with_columns(
+    result = known.sort("rank").with_columns(
         pl.lit(name).alias("system"),
         (pl.col("known") / pl.col("lists")).alias("at"),
         (pl.col("known").cum_sum() / pl.col("lists").cum_sum()).alias("upto"),
     )
-    return told.select(*JUDGED)
+    return result.select(*JUDGED)
 
 
 def _grades(lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]) -> pl.DataFrame:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankgate.data.comparison import Side
 
 MOST_GRADES = 8
-"""More grades than these are told as relevant and not relevant only."""
+"""With more grades than these only relevant and not relevant are shown."""
 
 _UNEVEN = 0.05
 

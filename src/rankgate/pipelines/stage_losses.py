@@ -101,8 +101,8 @@ def bottleneck(values: pl.DataFrame, lost: pl.DataFrame, level: float) -> Bottle
         from rankgate.stats.interval import t_interval  # noqa: PLC0415 - statistics where needed
 
         by_query = [values[row["more"]] - values[row["less"]] for row in (first, second)]
-        told = t_interval((by_query[0] - by_query[1]).to_numpy(), level)
-        low, high = float(told.low[0]), float(told.high[0])
+        found = t_interval((by_query[0] - by_query[1]).to_numpy(), level)
+        low, high = float(found.low[0]), float(found.high[0])
     there = second["lost"] > _CLOSE
     return Bottleneck(
         first["stage"], first["why"], first["lost"], first["share"],

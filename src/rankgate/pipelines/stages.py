@@ -42,7 +42,7 @@ class Pipeline(Result):
         qrels, qrels_sha256: the judgments.
         run_sha256: of each run.
         convention: name, axes and hash.
-        target: the metric whose ceiling is told.
+        target: the metric whose ceiling is result.
         k: its cutoff, and that of the mix of labels.
         depth: how many documents of a stage are its candidates.
         queries: those of the ceilings: all stages have a value for them.

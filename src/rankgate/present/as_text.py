@@ -61,8 +61,8 @@ def labelled(label: str, lines: Iterable[str], width: int) -> str:
     room = WIDTH - width - len(_GAP)
     parts = [part for line in lines for part in _wrapped(line, room)]
     labels = [label, *[""] * (len(parts) - 1)]
-    told = zip(labels, parts, strict=True)
-    return "".join(f"{name:<{width}}{_GAP}{part}\n" for name, part in told)
+    rows = zip(labels, parts, strict=True)
+    return "".join(f"{name:<{width}}{_GAP}{part}\n" for name, part in rows)
 
 
 def wide(text: str) -> int:

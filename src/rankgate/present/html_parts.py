@@ -25,7 +25,7 @@ _SENTENCE = 40
 _STATUS = {f"{sign} {word}": word for word, sign in SIGNS.items()}
 
 
-def document(title: str, body: str, script: str, style: str, *, loose: bool = False) -> str:
+def whole_page(title: str, body: str, script: str, style: str, *, loose: bool = False) -> str:
     """A whole page that asks for nothing from elsewhere, and could not if it wanted to.
 
     Args:
@@ -169,20 +169,20 @@ def _strips(spans: Spans) -> list[str]:
     return strips
 
 
-def side_by_side(told: Lists) -> str:
+def side_by_side(result: Lists) -> str:
     """Both lists of a query, rank by rank; moves are neutral, grades have a scale's colours."""
     rows = [
-        f'<tr><td class="n">{rank}</td>{_cells(one, told.top)}{_cells(two, told.top)}</tr>'
-        for rank, one, two in told.ranks
+        f'<tr><td class="n">{rank}</td>{_cells(one, result.top)}{_cells(two, result.top)}</tr>'
+        for rank, one, two in result.ranks
     ]
     heads = "".join(
         f'<th scope="col">{safe(name)}</th><th scope="col">grade</th><th scope="col">moved</th>'
-        for name in told.names
+        for name in result.names
     )
     return framed(
         f'<table class="lists"><thead><tr><th scope="col" class="n">rank</th>{heads}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>",
-        f"both lists of {told.query_id}",
+        f"both lists of {result.query_id}",
     )
 
 

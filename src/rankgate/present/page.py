@@ -19,7 +19,6 @@ from rankgate.present.document import (
 )
 from rankgate.present.forms import drawn
 from rankgate.present.html_parts import (
-    document,
     folded,
     of_grid,
     paragraph,
@@ -27,6 +26,7 @@ from rankgate.present.html_parts import (
     safe,
     side_by_side,
     status,
+    whole_page,
 )
 from rankgate.present.page_script import SCRIPT
 from rankgate.present.page_style import STYLE
@@ -42,25 +42,25 @@ _PICTURES = (
 _HIGH = 100  # of the picture of differences, in its own units
 
 
-def page(told: Document) -> str:
+def page(document: Document) -> str:
     """The whole page.
 
     Each section and each opened query has an anchor; the script sorts and filters tables, keeps
     what is asked of them in the address, and opens the query that a link names.
     """
-    word = f"{status(told.status)} " if told.status else ""
-    first, *others = told.lead or ("",)
+    word = f"{status(document.status)} " if document.status else ""
+    first, *others = document.lead or ("",)
     body = [
-        f"<header><h1>{word}{safe(told.title)}</h1>",
+        f"<header><h1>{word}{safe(document.title)}</h1>",
         f'<p class="lead">{safe(first)}</p>' if first else "",
         *(f'<p class="dim">{safe(each)}</p>' for each in others),
         "</header>",
-        _links(told.sections),
-        *map(_section, told.sections),
+        _links(document.sections),
+        *map(_section, document.sections),
     ]
-    title = f"{told.status}: {told.title}" if told.status else told.title
+    title = f"{document.status}: {document.title}" if document.status else document.title
     html = "\n".join(part for part in body if part)
-    return document(safe(title), html, SCRIPT, STYLE + (_PICTURES if "<svg" in html else ""))
+    return whole_page(safe(title), html, SCRIPT, STYLE + (_PICTURES if "<svg" in html else ""))
 
 
 def _links(sections: tuple[Section, ...]) -> str:
@@ -75,79 +75,78 @@ def _links(sections: tuple[Section, ...]) -> str:
     return f'<nav aria-label="Parts of this report">{words}</nav>' if len(sections) > 1 else ""
 
 
-def _section(told: Section) -> str:
-    heading = f"<h2>{safe(told.title)}</h2>" if told.title else ""
-    parts = [f'<section id="{told.anchor}">{heading}']
-    parts += [_block(each, f"{told.anchor}-{i}") for i, each in enumerate(told.blocks)]
+def _section(section: Section) -> str:
+    heading = f"<h2>{safe(section.title)}</h2>" if section.title else ""
+    parts = [f'<section id="{section.anchor}">{heading}']
+    parts += [_block(each, f"{section.anchor}-{i}") for i, each in enumerate(section.blocks)]
     return "\n".join([*(part for part in parts if part), "</section>"])
 
 
-def _block(told: Block, anchor: str) -> str:
-    if isinstance(told, str):
-        return paragraph(told)
-    if isinstance(told, Points):
-        return points(told.lines)
-    if isinstance(told, Warnings):
-        return "".join(f'<p class="warning">! {safe(each)}</p>' for each in told.lines)
-    if isinstance(told, Entries):
-        return _entries(told)
-    if isinstance(told, Chart):
-        svg = drawn(told)
+def _block(block: Block, anchor: str) -> str:
+    if isinstance(block, str):
+        return paragraph(block)
+    if isinstance(block, Points):
+        return points(block.lines)
+    if isinstance(block, Warnings):
+        return "".join(f'<p class="warning">! {safe(each)}</p>' for each in block.lines)
+    if isinstance(block, Entries):
+        return _entries(block)
+    if isinstance(block, Chart):
+        svg = drawn(block)
         return f'<figure class="picture">{svg}</figure>' if svg else ""
-    if isinstance(told, Code):
-        return f"<pre><code>{safe(told.text)}</code></pre>"
-    if isinstance(told, Bars):
-        return _bars(told)
-    return _opened(told) if isinstance(told, Opened) else _table(told, anchor)
+    if isinstance(block, Code):
+        return f"<pre><code>{safe(block.text)}</code></pre>"
+    if isinstance(block, Bars):
+        return _bars(block)
+    return _opened(block) if isinstance(block, Opened) else _table(block, anchor)
 
 
-def _table(told: Table, anchor: str) -> str:
-    if not told.grid.rows:
+def _table(table: Table, anchor: str) -> str:
+    if not table.grid.rows:
         return ""
-    inside = of_grid(told.grid, anchor, told.heading, find=told.find, spans=told.spans,
-                     links=told.links)  # fmt: skip
-    if told.folded:
-        return folded(told.heading, inside)
-    return f"<h3>{safe(told.heading)}</h3>{inside}" if told.heading else inside
+    inside = of_grid(
+        table.grid, anchor, table.heading, find=table.find, spans=table.spans, links=table.links
+    )
+    if table.folded:
+        return folded(table.heading, inside)
+    return f"<h3>{safe(table.heading)}</h3>{inside}" if table.heading else inside
 
 
-def _entries(told: Entries) -> str:
+def _entries(entries: Entries) -> str:
     """Labels with their paragraphs; the sign and the word of a status keep their colour."""
     kinds = {f"{sign} {word}": word for word, sign in SIGNS.items()}
     rows = []
-    for each in told.entries:
+    for each in entries.entries:
         kind = kinds.get(each.label, "")
         first, *others = each.lines or ("",)
         words = "".join(f"<br>{safe(line)}" for line in others)
         rows.append(
             f'<dt class="{kind}">{safe(each.label)}</dt><dd><b>{safe(first)}</b>{words}</dd>'
         )
-    heading = f"<h3>{safe(told.heading)}</h3>" if told.heading else ""
+    heading = f"<h3>{safe(entries.heading)}</h3>" if entries.heading else ""
     return f'{heading}<dl class="entries">{"".join(rows)}</dl>'
 
 
-def _opened(told: Opened) -> str:
-    return f"<h3>{safe(told.heading)}</h3>{''.join(map(_query, told.queries))}"
+def _opened(opened: Opened) -> str:
+    return f"<h3>{safe(opened.heading)}</h3>{''.join(map(_query, opened.queries))}"
 
 
-def _query(told: Lists) -> str:
-    text = f'<bdi class="dim">{safe(told.text)}</bdi>' if told.text else ""
-    top = (
-        f'<b><bdi>{safe(told.query_id)}</bdi></b> {text} <span class="n">{safe(told.change)}</span>'
-    )
-    inside = side_by_side(told) if told.ranks else paragraph("Neither system returned anything.")
-    return f'<details id="{told.anchor}"><summary>{top}</summary>{inside}</details>'
+def _query(query: Lists) -> str:
+    text = f'<bdi class="dim">{safe(query.text)}</bdi>' if query.text else ""
+    top = f'<b><bdi>{safe(query.query_id)}</bdi></b> {text} <span class="n">{safe(query.change)}</span>'
+    inside = side_by_side(query) if query.ranks else paragraph("Neither system returned anything.")
+    return f'<details id="{query.anchor}"><summary>{top}</summary>{inside}</details>'
 
 
-def _bars(told: Bars) -> str:
+def _bars(bars: Bars) -> str:
     """Who won and who lost, each query a bar."""
-    up, down = max([0.0, *told.values[:1]]), -min([0.0, *told.values[-1:]])
-    scale, wide = _HIGH / (up + down), 1000 / len(told.values)
+    up, down = max([0.0, *bars.values[:1]]), -min([0.0, *bars.values[-1:]])
+    scale, wide = _HIGH / (up + down), 1000 / len(bars.values)
     zero = up * scale
     paths = {
         kind: "".join(
             f"M{i * wide:.1f} {zero:.1f}h{wide * 0.9:.2f}v{-scale * value:.1f}h{-wide * 0.9:.2f}z"
-            for i, value in enumerate(told.values)
+            for i, value in enumerate(bars.values)
             if sign * value > 0
         )
         for kind, sign in (("up", 1), ("down", -1))
@@ -155,7 +154,7 @@ def _bars(told: Bars) -> str:
     drawn = "".join(f'<path class="{kind}" d="{path}"/>' for kind, path in paths.items() if path)
     return (
         f'<figure><svg class="bars" viewBox="0 0 1000 {_HIGH}" preserveAspectRatio="none" '
-        f'role="img" aria-label="{safe(told.words)}">{drawn}'
+        f'role="img" aria-label="{safe(bars.words)}">{drawn}'
         f'<path class="axis" d="M0 {zero:.1f}H1000"/></svg>'
-        f"<figcaption>{safe(told.words)}.</figcaption></figure>"
+        f"<figcaption>{safe(bars.words)}.</figcaption></figure>"
     )

@@ -32,14 +32,14 @@ const sort = (table, i, down) => {
     known(b) - known(a) || (down ? -1 : 1) * order(text(a, i), text(b, i)));
   table.tBodies[0].replaceChildren(...rows);
 };
-const find = (table, words, told) => {
+const find = (table, words, output) => {
   const wanted = words.toLowerCase();
   let shown = 0;
   for (const row of table.tBodies[0].rows) {
     row.hidden = !row.textContent.toLowerCase().includes(wanted);
     shown += !row.hidden;
   }
-  told.textContent = wanted ? shown + " of " + table.tBodies[0].rows.length : "";
+  output.textContent = wanted ? shown + " of " + table.tBodies[0].rows.length : "";
 };
 const fields = new Map();
 for (const table of document.querySelectorAll("table.sort")) {
@@ -57,16 +57,16 @@ for (const table of document.querySelectorAll("table.sort")) {
   });
   if (!table.dataset.find) continue;
   const label = document.createElement("label"), field = document.createElement("input");
-  const told = document.createElement("output");
+  const output = document.createElement("output");
   label.className = "find";
   field.type = "search";
-  label.append("Find in this table ", field, " ", told);
+  label.append("Find in this table ", field, " ", output);
   table.parentElement.before(label);
   field.addEventListener("input", () => {
-    find(table, field.value, told);
+    find(table, field.value, output);
     keep(table.id + ".find", field.value);
   });
-  fields.set(table.id + ".find", (words) => { field.value = words; find(table, words, told); });
+  fields.set(table.id + ".find", (words) => { field.value = words; find(table, words, output); });
 }
 const go = () => {
   const [place, words] = asked();

@@ -28,8 +28,8 @@ def beside(
     room = min(width - wide(left) - len(_GAP), _MOST)
     parts = [part for line in lines for part in wrapped(line, room)]
     heads = [left, *[" " * wide(left)] * (len(parts) - 1)]
-    told = zip(heads, parts, strict=True)
-    return "".join(f"{head}{_GAP}{part}".rstrip() + "\n" for head, part in told)
+    pairs = zip(heads, parts, strict=True)
+    return "".join(f"{head}{_GAP}{part}".rstrip() + "\n" for head, part in pairs)
 
 
 def wrapped(line: str, width: int) -> list[str]:

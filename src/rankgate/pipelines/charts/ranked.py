@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from rankgate.pipelines.ranks import Ranks
 
 _STEP, _HEIGHT, _COLUMNS = 16, 180, 2
-_FEW = 6  # systems whose shares at single ranks can be told apart
+_FEW = 6  # systems whose shares at single ranks can be distinguished
 _STEPS, _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000), 5
 _PANELS = (("upto", "judged@k: of the first k"), ("at", "judged at rank k alone"))
 
 
-def judged(told: Ranks) -> Picture:
+def judged(result: Ranks) -> Picture:
     """Lines of judged@k and of the share judged at each rank; what is missing to 1 are holes."""
-    names = dict(zip(told.systems, shorts(told.systems), strict=True))
+    names = dict(zip(result.systems, shorts(result.systems), strict=True))
     rows = [
         {"series": names[row["system"]], "rank": row["rank"], "at": row["at"],
          "upto": row["upto"], "lists": row["lists"]}
-        for row in told.judged.iter_rows(named=True)
+        for row in result.judged.iter_rows(named=True)
     ]  # fmt: skip
-    x = Axis("rank", "rank k", (1, max(told.depth, 2)), tuple(_ticks(told.depth)))
+    x = Axis("rank", "rank k", (1, max(result.depth, 2)), tuple(_ticks(result.depth)))
     panels = [
         labelled_lines(rows, x, Axis(field, "share judged", form=".3~p"), size=(320, 280),
                        title=title)
@@ -37,33 +37,33 @@ def judged(told: Ranks) -> Picture:
     ]  # fmt: skip
     return Picture(
         "judged",
-        f"How far the first {told.depth} documents are judged",
+        f"How far the first {result.depth} documents are judged",
         "Mean share of documents that have a judgment; what is missing to 100 % are holes, which "
         "most metrics count as worthless.",
-        queries(told.queries),
-        told.convention,
+        queries(result.queries),
+        result.convention,
         tuple(rows),
         in_columns(panels),
     )
 
 
-def grades(told: Ranks) -> Picture:
+def grades(result: Ranks) -> Picture:
     """Stacked shares of the grades at each rank, a panel a system."""
-    rows = [dict(row) for row in told.grades.iter_rows(named=True)]
+    rows = [dict(row) for row in result.grades.iter_rows(named=True)]
     shades = shades_of(rows)
     panels = [
-        _mix([row for row in rows if row["system"] == name], shown, shades, told.depth)
-        for name, shown in zip(told.systems, shorts(told.systems), strict=True)
+        _mix([row for row in rows if row["system"] == name], shown, shades, result.depth)
+        for name, shown in zip(result.systems, shorts(result.systems), strict=True)
     ]
     joined = in_columns(panels, _COLUMNS)
     if len(panels) > 1:
         joined = joined.resolve_scale(color="shared")
     return Picture(
         "grades",
-        f"Grades of the first {told.depth} documents, rank by rank",
+        f"Grades of the first {result.depth} documents, rank by rank",
         "Shares of the documents at each rank; the best grade at the bottom.",
-        queries(told.queries),
-        told.convention,
+        queries(result.queries),
+        result.convention,
         tuple(rows),
         joined,
     )

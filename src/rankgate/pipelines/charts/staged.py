@@ -19,49 +19,49 @@ if TYPE_CHECKING:
 _ROW, _WIDTH = 34, 420
 
 
-def draw(told: Pipeline) -> Picture:
+def draw(result: Pipeline) -> Picture:
     """A bar a stage: what it reaches, and to where a perfect reranker of it would come.
 
     Raises:
         UsageError: no stage has a value.
     """
-    names = shorts(told.stages)
+    names = shorts(result.stages)
     rows = [
         {**row, "stage": name, "place": i}
         for i, (name, row) in enumerate(
-            zip(names, told.ceilings.iter_rows(named=True), strict=True)
+            zip(names, result.ceilings.iter_rows(named=True), strict=True)
         )
         if row["value"] is not None
     ]
     if not rows:
-        raise UsageError(f"no stage has a value of {told.target}.", code="nothing-to-draw")
-    best = f"; dashed: the best order of all judged documents, {decimal(told.best)}"
-    neck = f" The bottleneck is {short(told.bottleneck.stage)}." if told.bottleneck else ""
-    mixed = [{**row, "what": "mix"} for row in _mixed(told, names)]
-    panels = [_ceilings(rows, told), _labels(mixed, names, told.k)]
+        raise UsageError(f"no stage has a value of {result.target}.", code="nothing-to-draw")
+    best = f"; dashed: the best order of all judged documents, {decimal(result.best)}"
+    neck = f" The bottleneck is {short(result.bottleneck.stage)}." if result.bottleneck else ""
+    mixed = [{**row, "what": "mix"} for row in _mixed(result, names)]
+    panels = [_ceilings(rows, result), _labels(mixed, names, result.k)]
     return Picture(
         "stages",
-        f"{told.target} by stage, and the ceiling that each leaves",
-        f"Bar: the value. Mark: the ceiling, the best that any reranker of its first {told.depth} "
-        f"documents could reach{best if told.best is not None else ''}.{neck} Below: what the "
-        f"first {told.k} documents are.",
-        queries(told.queries),
-        told.convention,
+        f"{result.target} by stage, and the ceiling that each leaves",
+        f"Bar: the value. Mark: the ceiling, the best that any reranker of its first "
+        f"{result.depth} documents could reach{best if result.best is not None else ''}.{neck} Below: what the "
+        f"first {result.k} documents are.",
+        queries(result.queries),
+        result.convention,
         (*({"what": "ceiling", **row} for row in rows), *mixed),
         in_columns(panels, 1),
     )
 
 
-def _mixed(told: Pipeline, names: list[str]) -> list[dict[str, Any]]:
-    shown = dict(zip(told.stages, names, strict=True))
-    return [{**row, "stage": shown[row["stage"]]} for row in told.mix.iter_rows(named=True)]
+def _mixed(result: Pipeline, names: list[str]) -> list[dict[str, Any]]:
+    shown = dict(zip(result.stages, names, strict=True))
+    return [{**row, "stage": shown[row["stage"]]} for row in result.mix.iter_rows(named=True)]
 
 
-def _ceilings(rows: list[dict[str, Any]], told: Pipeline) -> Any:  # noqa: ANN401 - Altair's
+def _ceilings(rows: list[dict[str, Any]], result: Pipeline) -> Any:  # noqa: ANN401 - Altair's
     alt = altair()
     shown = [row | {"words": _words(row)} for row in rows]
     base = alt.Chart(table(shown)).encode(y=_stages([row["stage"] for row in rows]))
-    x = alt.X("value:Q", title=f"mean {told.target}", scale=alt.Scale(domainMin=0))
+    x = alt.X("value:Q", title=f"mean {result.target}", scale=alt.Scale(domainMin=0))
     layers = [
         base.mark_bar(height=16, color=LINE).encode(x="ceiling:Q"),
         base.mark_bar(height=16, color=BLUE).encode(
@@ -70,8 +70,8 @@ def _ceilings(rows: list[dict[str, Any]], told: Pipeline) -> Any:  # noqa: ANN40
         base.mark_tick(color=INK, thickness=2.5, size=22).encode(x="ceiling:Q"),
         base.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="words:N"),
     ]
-    if told.best is not None:
-        layers.insert(0, rule("value", told.best, along="x", dashed=True))
+    if result.best is not None:
+        layers.insert(0, rule("value", result.best, along="x", dashed=True))
     return alt.layer(*layers).properties(width=_WIDTH, height=_ROW * len(rows))
 
 

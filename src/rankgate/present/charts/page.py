@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.present.charts.door import converter
 from rankgate.present.charts.style import swaps
 from rankgate.present.grid import Grid
-from rankgate.present.html_parts import document, folded, of_grid, safe
+from rankgate.present.html_parts import folded, of_grid, safe, whole_page
 from rankgate.present.page_style import STYLE
 
 if TYPE_CHECKING:
@@ -23,19 +23,19 @@ _STYLE = (
 )
 
 
-def page(told: Picture) -> str:
+def page(picture: Picture) -> str:
     """The whole page: the drawing, what draws it anew so that it answers, and its figures.
 
     Without scripts the drawing and the figures are there all the same. Everything that stands in
     the data stays text.
     """
-    spec = json.dumps(told.spec(), sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
+    spec = json.dumps(picture.spec(), sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
     ways = '{renderer:"svg",actions:false,ast:true}'
     script = f"{_library()}\nvegaEmbed('#picture',{spec},{ways});"
-    heading = f'<h1 class="unseen">{safe(told.title)}</h1>'  # the drawing has it too
-    body = f'{heading}\n<div id="picture" tabindex="0">{told.svg()}</div>\n{_figures(told)}'
+    heading = f'<h1 class="unseen">{safe(picture.title)}</h1>'  # the drawing has it too
+    body = f'{heading}\n<div id="picture" tabindex="0">{picture.svg()}</div>\n{_figures(picture)}'
     style = STYLE + _STYLE + swaps("#picture ")
-    return document(safe(told.title), body, script, style, loose=True)
+    return whole_page(safe(picture.title), body, script, style, loose=True)
 
 
 def _library() -> str:
@@ -49,10 +49,10 @@ def _library() -> str:
     return found[1]
 
 
-def _figures(told: Picture) -> str:
-    head = tuple(dict.fromkeys(name for row in told.rows for name in row))
-    rows = tuple(tuple(_word(row.get(name)) for name in head) for row in told.rows[:_MOST])
-    left = len(told.rows) - len(rows)
+def _figures(picture: Picture) -> str:
+    head = tuple(dict.fromkeys(name for row in picture.rows for name in row))
+    rows = tuple(tuple(_word(row.get(name)) for name in head) for row in picture.rows[:_MOST])
+    left = len(picture.rows) - len(rows)
     more = f"<p>{left} rows more in the picture's JSON.</p>" if left else ""
     inside = of_grid(Grid(head, rows, frozenset(range(len(head)))), label="figures")
     return folded("Figures", f"{inside}{more}")

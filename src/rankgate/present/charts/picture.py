@@ -53,8 +53,8 @@ class Picture:
     @property
     def hash(self) -> str:
         """Of the figures: two pictures with the same one show the same."""
-        told = json.dumps(self.rows, sort_keys=True, ensure_ascii=False)
-        return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+        picture = json.dumps(self.rows, sort_keys=True, ensure_ascii=False)
+        return sha256(picture.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
 
     @property
     def stamp(self) -> str:
@@ -69,14 +69,14 @@ class Picture:
             "text": short(self.title, _COLUMNS),
             "subtitle": [*textwrap.wrap(self.about, _COLUMNS), self.stamp],
         }
-        told: dict[str, Any] = self.chart.to_dict()
-        told |= {"title": words, "config": config()}
-        return told if theme == THEMES[0] else dict(on_dark(told))
+        picture: dict[str, Any] = self.chart.to_dict()
+        picture |= {"title": words, "config": config()}
+        return picture if theme == THEMES[0] else dict(on_dark(picture))
 
     def json(self, theme: str = "light") -> str:
         """The specification as JSON."""
-        told = json.dumps(self.spec(theme), sort_keys=True, ensure_ascii=False, indent=1)
-        return told + "\n"
+        picture = json.dumps(self.spec(theme), sort_keys=True, ensure_ascii=False, indent=1)
+        return picture + "\n"
 
     def svg(self, theme: str = "auto") -> str:
         """An SVG; ``auto`` is light or dark as its reader prefers."""

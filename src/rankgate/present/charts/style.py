@@ -1,4 +1,4 @@
-"""Colours and type of pictures: told apart by colour-blind readers, legible on light and dark."""
+"""Colours and type of pictures: safe for colour-blind readers, legible on light and dark."""
 
 from __future__ import annotations
 

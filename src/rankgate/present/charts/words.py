@@ -29,8 +29,8 @@ def queries(*counts: int) -> str:
     >>> queries(1), queries(10000), queries(30, 29, 30)
     ('1 query', '10,000 queries', '29 or 30 queries')
     """
-    told = sorted(set(counts))
-    return f"{' or '.join(f'{n:,}' for n in told)} {'query' if told == [1] else 'queries'}"
+    distinct = sorted(set(counts))
+    return f"{' or '.join(f'{n:,}' for n in distinct)} {'query' if distinct == [1] else 'queries'}"
 
 
 def shorts(names: Sequence[str], most: int = 32) -> list[str]:
