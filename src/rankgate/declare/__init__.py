@@ -6,13 +6,14 @@ plug-ins, and `Toml` reads a file whose errors name the line.
 """
 
 from rankgate.declare.declared import Declared, Registry, declared_in
-from rankgate.declare.parameter import Cutoff, Parameter, Range
+from rankgate.declare.parameter import Cutoff, OnlyWith, Parameter, Range
 from rankgate.declare.plugins import installed
 from rankgate.declare.signature import parameters_of
 
 __all__ = [
     "Cutoff",
     "Declared",
+    "OnlyWith",
     "Parameter",
     "Range",
     "Registry",

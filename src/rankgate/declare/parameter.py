@@ -62,6 +62,38 @@ class Range:
         return self.low <= value <= self.high
 
 
+@dataclass(frozen=True, slots=True, init=False)
+class OnlyWith:
+    """What another parameter must be for this one to have an effect; stands in an ``Annotated``.
+
+    Attributes:
+        other: the name of the other parameter.
+        values: the values of it under which this one has an effect.
+        mapping: whether it has an effect under any map too.
+    """
+
+    other: str
+    values: tuple[str, ...]
+    mapping: bool
+
+    def __init__(self, other: str, *values: str, mapping: bool = False) -> None:
+        for name, value in (("other", other), ("values", values), ("mapping", mapping)):
+            object.__setattr__(self, name, value)
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.values or (self.mapping and isinstance(value, tuple))
+
+    @property
+    def decides(self) -> str | None:
+        """The one value that the other parameter can have; None where there are several."""
+        return self.values[0] if len(self.values) == 1 and not self.mapping else None
+
+    def __str__(self) -> str:
+        """The values in words."""
+        words = [f"{self.other}={value!r}" for value in self.values]
+        return " or ".join([*words, *([f"a map as {self.other}"] if self.mapping else [])])
+
+
 Cutoff = Annotated[int, Range(1)]
 """How many ranks count."""
 
@@ -79,6 +111,7 @@ class Parameter:
         range: the numbers that it may be.
         required: whether a value must be given.
         optional: whether None is a value.
+        only_with: what other parameters must be for this one to have an effect.
     """
 
     name: str
@@ -89,6 +122,7 @@ class Parameter:
     range: Range = Range()
     required: bool = False
     optional: bool = False
+    only_with: tuple[OnlyWith, ...] = ()
 
     @property
     def takes(self) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from rankgate.declare.parameter import Kind, Parameter, Range
+from rankgate.declare.parameter import Kind, OnlyWith, Parameter, Range
 from rankgate.errors import UsageError
 
 _KINDS: Mapping[object, Kind] = {bool: "bool", int: "int", float: "float", str: "text"}
@@ -58,8 +58,9 @@ def _widened(found: Parameter, hint: object) -> Parameter:
         return replace(found, optional=True)
     if get_origin(hint) is Annotated:
         bare, *notes = get_args(hint)
-        limits = [note for note in notes if isinstance(note, Range)]
-        return replace(_widened(found, bare), range=limits[0] if limits else found.range)
+        limits = next((note for note in notes if isinstance(note, Range)), found.range)
+        only = tuple(note for note in notes if isinstance(note, OnlyWith)) or found.only_with
+        return replace(_widened(found, bare), range=limits, only_with=only)
     if get_origin(hint) is Literal:
         kind: Kind = "gain" if found.kind == "gain" else "choice"
         return replace(found, choices=tuple(map(str, get_args(hint))), kind=kind)

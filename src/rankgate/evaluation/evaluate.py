@@ -181,6 +181,8 @@ def chosen_metrics(
         if metric.missing:
             raise UsageError(metric.incomplete(), code="incomplete-metric")
     if how is not None:
+        for metric in found.values():
+            how.defaults(metric)  # so that parameters that contradict are refused before reading
         found = {each: m.under(how.parameters.get(m.name, {})) for each, m in found.items()}
     return list(found.items())
 

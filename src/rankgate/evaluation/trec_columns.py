@@ -144,8 +144,15 @@ def _unknown(name: str) -> str:
 
 def _bound(metric: Metric, *, level: int, documents: int) -> Metric:
     """The metric with what options say, where it takes that."""
-    said = {"rel": level, "documents": documents}
-    return metric(**{word: value for word, value in said.items() if word in metric.parameters})
+    options = {"rel": level, "documents": documents}
+    known = metric.parameters  # the level has no effect on gains, and so none on RBP
+    return metric(
+        **{
+            name: value
+            for name, value in options.items()
+            if name in known and not known[name].only_with
+        }
+    )
 
 
 def _columns(name: str, written: str, bind: Callable[[Metric], Metric]) -> list[Column]:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankgate.declare import Cutoff, Range
+from rankgate.declare import Cutoff, OnlyWith, Range
 from rankgate.errors import InputError
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.gains import GainMap, gained
@@ -19,7 +19,7 @@ def expected_reciprocal_rank(
     judged: Judged,
     *,
     cutoff: Cutoff | None = None,
-    max_grade: Annotated[float, Range(0)] = 4,
+    max_grade: Annotated[float, Range(0), OnlyWith("scale", "fixed")] = 4,
     decay: Annotated[float, Range(0)] = 1.0,
     unjudged: Annotated[float, Range(0)] = 0.0,
     gain: Satisfaction = "exp",

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankgate.declare import Cutoff, Range
+from rankgate.declare import Cutoff, OnlyWith, Range
 from rankgate.errors import InputError
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.discounts import Base, Discount, Ties, averaged, by_rank, discounted
@@ -46,6 +46,7 @@ def dcg(
     base: Base = 2.0,
     discount: Discount = "shifted",
     ties: Ties = "broken",
+    least: float = 0,
 ) -> Floats:
     """Sum of the gains up to a rank, each divided by the logarithm of its rank.
 
@@ -62,6 +63,7 @@ def dcg(
         ties: documents with equal scores stand at ranks of their own (`broken`), or each at
             all ranks of its group, so that the value is the mean over all orders (`averaged`,
             scikit-learn).
+        least: grades below it are worth nothing (ranx's level of relevance).
 
     Returns:
         ``(T,)``, 0 where nothing of worth is retrieved.
@@ -70,6 +72,7 @@ def dcg(
     >>> dcg(block([[3, 2, 1]]), gain="exp").round(3)  # 7 + 3/log₂3 + 1/2
     array([9.393])
     """
+    judged = judged.from_grade(least, _worthless(gain))
     return total(_terms(judged, cutoff, gain, discount, base=base, ties=ties))
 
 
@@ -81,8 +84,10 @@ def dcg_steps(
     base: Base = 2.0,
     discount: Discount = "shifted",
     ties: Ties = "broken",
+    least: float = 0,
 ) -> Steps:
     """Gains times discounts."""
+    judged = judged.from_grade(least, _worthless(gain))
     gains = retrieved_gains(judged, gain)
     if ties == "averaged":
         weight = averaged(judged, cutoff, discount, base)
@@ -99,7 +104,7 @@ def ndcg(
     discount: Discount = "shifted",
     ideal: Ideal = "judged",
     depth: Depth = "cutoff",
-    levels: Levels = "exact",
+    levels: Annotated[Levels, OnlyWith("ideal", "judged", "known")] = "exact",
     term_digits: Digits | None = None,
     ties: Ties = "broken",
     negative: Refusal = "taken",
@@ -146,7 +151,7 @@ def ndcg(
     array([0.727])
     """
     _refuse(judged, negative, single, highest)
-    judged = judged.from_grade(least)
+    judged = judged.from_grade(least, _worthless(gain))
     got = total(_cut(_terms(judged, cutoff, gain, discount, base=2, ties=ties), term_digits))
     best, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
     norm = total(_cut(discounted(best, rank, None, discount), term_digits))
@@ -174,7 +179,7 @@ def ndcg_steps(
 ) -> Steps:
     """Gains times discounts, over the same of the ideal ranking."""
     _refuse(judged, negative, single, highest)
-    judged = judged.from_grade(least)
+    judged = judged.from_grade(least, _worthless(gain))
     got = dcg_steps(judged, cutoff=cutoff, gain=gain, discount=discount, ties=ties)
     best, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
     weight = discounted(np.ones_like(best), rank, None, discount)
@@ -194,6 +199,11 @@ def ndcg_steps(
         divisor=f"IDCG{at}",
         ideal=(best, weight) if ideal != "counted" else None,
     )
+
+
+def _worthless(gain: Gain) -> float:
+    """A grade that is worth nothing: 0, or one below it where a gain gives 0 a worth."""
+    return -1 if gain == "judged" or not isinstance(gain, str) else 0
 
 
 def _terms(

@@ -179,11 +179,42 @@ class Metric(Declared):
             UsageError: a required parameter is bound nowhere.
         """
         known = self.parameters
-        bound = {name: v for name, v in (defaults or {}).items() if name in known}
+        bound = {name: v for name, v in self.settled(defaults or {}).items() if name in known}
         bound |= {name: v for name, v in self.given if name in known}
         if any(name not in bound for name in self.missing):
             raise UsageError(self.incomplete(), code="incomplete-metric")
         return bound
+
+    def settled(self, defaults: Mapping[str, Any]) -> dict[str, Any]:
+        """What a convention binds, as far as the metric's own parameters agree.
+
+        A parameter that is written always has an effect: where that depends on another one, the
+        written parameter decides what the other is, or it is an error.
+
+        Raises:
+            UsageError: a parameter of the metric's own would have no effect, as another one has
+                a value that leaves none and it is not clear which it should have.
+        """
+        known, given, found = self.parameters, dict(self.given), dict(defaults)
+        conditions = [
+            (name, only)
+            for name, value in self.given
+            if name in known and value is not None
+            for only in known[name].only_with
+        ]
+        for name, only in conditions:
+            other = {**found, **given}.get(only.other, known[only.other].default)
+            if other in only:
+                continue
+            if only.decides is None or only.other in given:
+                choice = "leave one out" if only.other in given else f"give {only} too"
+                raise UsageError(
+                    f"{self}: {name}={_written(given[name])} has no effect with "
+                    f"{only.other}={_written(other)}; {choice}.",
+                    code="contradicting-parameters",
+                )
+            found[only.other] = only.decides
+        return found
 
     def depth(self, defaults: Mapping[str, Any] | None = None) -> int | None:
         """The last rank that its value follows from; None where that is the end of the list.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 
 from rankgate.declare import Range
-from rankgate.metrics.judged import PAD, Floats, Judged, Ranks
+from rankgate.metrics.judged import PAD, Flags, Floats, Judged, Ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,16 +53,39 @@ def averaged(judged: Judged, cutoff: int | None, discount: Discount, base: float
     A group from rank a to rank b has the weight Σ_{a≤i≤b, i≤k} 1/d(i) / (b − a + 1), which
     two prefix sums give.
     """
-    alone = discounted(np.ones_like(judged.grade), judged.rank, cutoff, discount, base)
+    alone = by_rank(judged, np.ones_like(judged.grade), cutoff, discount, base)
     tied = (judged.last > judged.first) & (judged.rank < PAD)
     if not tied.any():
         return alone
-    first, last = judged.first[tied], judged.last[tied]
-    ranks = np.arange(1, int(last.max()) + 1)
-    each = discounted(np.ones(len(ranks)), ranks, cutoff, discount, base)
-    until = np.concatenate([[0], np.cumsum(each)])
-    alone[tied] = (until[last] - until[first - 1]) / (last - first + 1)
+    if discount != "graded":
+        alone[tied] = _group_mean(judged, tied, cutoff, discount, base)
+        return alone
+    for level in np.unique(judged.grade[tied]):  # its own grade is part of a document's discount
+        own = tied & (judged.grade == level)
+        alone[own] = _group_mean(judged, own, cutoff, discount, base, max(float(level), 0.0))
     return alone
+
+
+def _group_mean(  # noqa: PLR0917 - as in `averaged`
+    judged: Judged,
+    rows: Flags,
+    cutoff: int | None,
+    discount: Discount,
+    base: float,
+    grade: float = 0,
+) -> Floats:
+    """The mean weight of the ranks of the group of each of some documents, ``(·,)``."""
+    first, last = judged.first[rows], judged.last[rows]
+    ranks = np.arange(1, int(last.max()) + 1)
+    if discount == "graded":
+        scaled = (ranks * (grade or 1.0)).astype(np.float64)
+        each = discounted(np.ones(len(ranks)), scaled, None, "shifted", base)
+        each[ranks > (cutoff or np.inf)] = 0
+    else:
+        each = discounted(np.ones(len(ranks)), ranks, cutoff, discount, base)
+    until = np.concatenate([[0], np.cumsum(each)])
+    mean: Floats = (until[last] - until[first - 1]) / (last - first + 1)
+    return mean
 
 
 def _divisor(rank: Ranks | NDArray[np.int64] | Floats, discount: Discount, base: float) -> Floats:

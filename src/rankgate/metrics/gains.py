@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
+from rankgate.declare import OnlyWith
 from rankgate.metrics.judged import PAD, Floats, Judged
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ The grade itself (``linear``), 2 to the grade less 1 (``exp``), 1 if it is above
 (grade, gain) pairs; a grade that no pair names keeps its number.
 """
 
-Levels = Literal["exact", "truncated"]
+Levels = Annotated[Literal["exact", "truncated"], OnlyWith("gain", mapping=True)]
 """How the levels of a gain map are ordered for the ideal; `truncated` is trec_eval's way."""
 
 
@@ -54,7 +55,8 @@ def ideal_gains(
     """Gains of the best possible ranking of all judged documents, ``(T, min(I, k))``."""
     if not _pads(gain):
         return gained(judged.ideal[:, :cutoff], gain)
-    if levels == "truncated" and not isinstance(gain, str):
+    whole = levels == "truncated" and bool((judged.ideal % 1 == 0).all())
+    if whole and not isinstance(gain, str):  # trec_eval's grades are whole numbers
         return _truncated(judged, gain)[:, :cutoff]
     gains = np.maximum(gained(judged.ideal, gain), 0)
     gains[np.arange(gains.shape[1]) >= judged.judged[:, None]] = 0

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
+from rankgate.declare import OnlyWith
 from rankgate.metrics.gains import ideal_gains, retrieved_gains
 from rankgate.metrics.judged import Counts, Floats, Judged, count, total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from rankgate.metrics.gains import Gain, Levels
+from rankgate.metrics.gains import Gain, Levels
 
 Ideal = Literal["judged", "retrieved", "shown", "known", "counted"]
 """Of all judged documents; of those that were retrieved, or stand in the first k; of all
 documents judged or retrieved, which differs from the first where a gain is below 0; or of as
 many gains of 1 as the grades add up to, as if each grade were 0 or 1."""
 
-Depth = Literal["cutoff", "all", "returned"]
+Depth = Annotated[
+    Literal["cutoff", "all", "returned"],
+    OnlyWith("ideal", "judged", "retrieved", "known", "counted"),
+]
 """To k, through all documents, or to the length of the list if that is less than k."""
 
 
@@ -57,7 +60,7 @@ def ideal_ranking(
 
 def _ones(judged: Judged, end: int | None) -> Floats:
     """As many gains of 1 as the grades add up to, ``(T, I)``."""
-    length = np.floor(total(judged.ideal))
+    length = np.floor(total(np.maximum(judged.ideal, 0)))
     ranks = np.arange(1, max(1, int(length.max(initial=0))) + 1)[:end]
     return (ranks <= length[:, None]).astype(np.float64)
 

@@ -92,12 +92,12 @@ class Judged:
         found = count(self.hits(rel))
         return replace(self, relevant=relevant, relevant_retrieved=found, level=rel)
 
-    def from_grade(self, least: float) -> Judged:
-        """The same block where grades between 0 and ``least`` are taken for 0."""
+    def from_grade(self, least: float, instead: float = 0) -> Judged:
+        """The same block where grades from 0 up to ``least`` are another one."""
         if least <= 0:
             return self
         grade, ideal = (
-            np.where((grades > 0) & (grades < least), 0, grades)
+            np.where((grades >= 0) & (grades < least), instead, grades)
             for grades in (self.grade, self.ideal)
         )
         return replace(self, grade=grade, ideal=ideal)

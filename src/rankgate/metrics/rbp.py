@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankgate.declare import Cutoff, Range
+from rankgate.declare import Cutoff, OnlyWith, Range
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.discounts import Ties
 from rankgate.metrics.gains import GainMap, gained
@@ -13,7 +13,7 @@ from rankgate.metrics.steps import Steps
 
 Persistence = Annotated[float, Range(0, 1)]
 Worth = Literal["binary", "scaled", "linear", "exp"] | GainMap
-Top = Annotated[float, Range(0)]
+Top = Annotated[float, Range(0), OnlyWith("gain", "linear", "exp", mapping=True)]
 Tail = Literal["always", "holes"]
 
 
@@ -21,7 +21,7 @@ def rank_biased_precision(
     judged: Judged,
     *,
     p: Persistence = 0.8,
-    rel: float = 1,
+    rel: Annotated[float, OnlyWith("gain", "binary")] = 1,
     gain: Worth = "binary",
     cutoff: Cutoff | None = None,
     max_grade: Top | None = None,

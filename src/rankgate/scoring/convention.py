@@ -154,13 +154,18 @@ class Convention:
             chosen |= self.special.get(f"{metric.name}@", {})
         for name, value in metric.given:
             chosen |= self.special.get(f"{metric.name}({name}={value!r})", {})
-        if metric.judged_only:
-            chosen["judged_only"] = True
+        chosen |= {name: value for name, value in metric.given if name == "judged_only"}
         return replace(self, **chosen) if chosen else self
 
     def defaults(self, metric: Metric) -> Mapping[str, Any]:
-        """The parameters that this convention gives a metric."""
-        return {**self.parameters.get("*", {}), **self.parameters.get(metric.name, {})}
+        """The parameters that this convention gives a metric, as its own parameters allow.
+
+        Raises:
+            UsageError: a parameter of the metric's own would have no effect.
+        """
+        return metric.settled(
+            {**self.parameters.get("*", {}), **self.parameters.get(metric.name, {})}
+        )
 
     def spelled(self, text: str) -> str | None:
         """What one of the tool's own names is here; None if it is none of them.
@@ -169,7 +174,7 @@ class Convention:
         'Success@5'
         """
         for theirs, ours in self.spellings.items():
-            pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^,()@]+)", re.escape(theirs))
+            pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^,()@=]+)", re.escape(theirs))
             if found := re.fullmatch(pattern, text):
                 return ours.format(**found.groupdict())
         return None

@@ -10,6 +10,7 @@ from rankgate.console import options
 from rankgate.console.output import print_result
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
+from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.plugins import from_file
 from rankgate.present.write import FORMS
@@ -65,6 +66,13 @@ def command(  # noqa: PLR0917 - click passes them by name
         if told is not None:
             deliver(told, output)
             return
+    if scale is not None:
+        raise UsageError(
+            "--scale is for the grades of single raters under a convention that takes them "
+            f"({', '.join(FROM_RATINGS)}), and this is not such an evaluation; leave it out, or "
+            "check judgments with rankgate validate --scale.",
+            code="unused-option",
+        )
     with Progress(len(runs)) as progress:
         result = evaluate(
             qrels, runs, metrics, convention, bounds=bounds, extra=extra, on_progress=progress

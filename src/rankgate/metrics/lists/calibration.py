@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankgate.declare import Range
+from rankgate.declare import OnlyWith, Range
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import Floats, Listed, over, taken, totals
 
@@ -57,7 +57,7 @@ def category_entropy(
     listed: Listed,
     *,
     weight: Place = "uniform",
-    patience: Annotated[float, Range(0, 1)] = 0.85,
+    patience: Annotated[float, Range(0, 1), OnlyWith("weight", "geometric")] = 0.85,
     smoothing: Annotated[float, Range(0)] = 0.0,
 ) -> Floats:
     """How many categories a list is of, and how evenly, in bits, ``(T,)``.

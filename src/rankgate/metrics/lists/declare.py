@@ -121,7 +121,7 @@ class ListMetric(Metric):
         >>> str(Gini(over="shown").under({"divisor": "n-1", "over": "catalogue"}))
         "Gini(over='shown',divisor='n-1')"
         """
-        every = {name: self.read(name, value) for name, value in defaults.items()}
+        every = {name: self.read(name, value) for name, value in self.settled(defaults).items()}
         return self._given({**every, **dict(self.given)})
 
     def _given(self, given: Mapping[str, Any]) -> "ListMetric":
@@ -157,7 +157,7 @@ class ListMetric(Metric):
         return None if self.look is None else self.look(places, **dict(self._looks()))
 
     def _looks(self) -> tuple[tuple[str, Any], ...]:
-        return tuple(pair for pair in self.given if pair[0] in _LOOKS)
+        return tuple(pair for pair in self.bound().items() if pair[0] in _LOOKS)
 
     def of_sums(self, sums: Sums | Floats) -> float:
         """The number that sums over lists make; not for ``mean``."""
@@ -187,4 +187,4 @@ class ListMetric(Metric):
 
     def _own(self) -> dict[str, Any]:
         known = parameters_of(self.kernel)
-        return {name: value for name, value in self.given if name in known}
+        return {name: value for name, value in self.bound().items() if name in known}

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from rankgate.declare import Range
+from rankgate.declare import OnlyWith, Range
 from rankgate.metrics.lists.calibration import between
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import NONE, Codes, Floats, Listed, among, over
@@ -13,7 +13,7 @@ Weight = Literal["log2", "geometric"]
 Target = Literal["catalogue", "uniform"]
 Distance = Literal["js", "absolute"]
 Among = Literal["catalogue", "shown"]
-Patience = Annotated[float, Range(0, 1)]
+Patience = Annotated[float, Range(0, 1), OnlyWith("weight", "geometric")]
 
 _SINGH = "Singh & Joachims, KDD 2018, doi:10.1145/3219819.3220088"
 

@@ -47,7 +47,10 @@ ESCI_CODE = replace(
     name="esci-code",
     title="The same benchmark: what its code computes, linear gain and an uncut reciprocal rank",
     source="the pytrec_eval measures that it names: ndcg_cut_10, recip_rank, recall_100",
-    spellings={"MRR@{k}": "RR", "NDCG@{k}": "nDCG@{k}", "Recall@{k}": "R@{k}"},
+    defects=(
+        "its MRR@10 is recip_rank, which has no cutoff: say RR; here MRR@k ends at k, as written",
+    ),
+    spellings={"MRR@{k}": "RR@{k}", "NDCG@{k}": "nDCG@{k}", "Recall@{k}": "R@{k}"},
 )
 NOTE = Convention(
     "note",

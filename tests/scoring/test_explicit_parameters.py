@@ -1,0 +1,222 @@
+"""A parameter that is written has an effect under every convention, or is an error."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+from math import log2
+
+import numpy as np
+import pytest
+
+from rankgate.errors import UsageError
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.metrics import RBP, RR, SDCG, nDCG
+from rankgate.metrics.catalogue import CATALOGUE, by_name
+from rankgate.metrics.dcg import DCG
+from rankgate.metrics.judged import block
+from rankgate.metrics.lists import LIST_METRICS, Listed
+from rankgate.metrics.names import parse
+from rankgate.scoring import CONVENTIONS
+from rankgate.scoring.overrides import overridden
+
+MAP = ((0, 0.5), (1, 1.9), (2, 5), (3, 1.2))  # gains closer than 1, which trec_eval mixes up
+QRELS = {"1": {"a": 3.0, "b": 1.0, "c": 2.0, "d": 0.0}, "2": {"a": 1.0, "x": 2.0}}
+RUN = {"1": {"b": 4.0, "d": 3.0, "a": 2.0, "u": 1.0}, "2": {"y": 2.0, "x": 1.0}}
+
+COMPANIONS = {
+    ("IPrec", "points"): {"recall": 0.3},
+    ("NCG", "depth"): {"cutoff": 2, "ideal": "judged"},
+    ("RBP", "max_grade"): {"gain": "linear"},
+    ("SetF", "weighing"): {"beta": 2.0},
+    ("Utility", "documents"): {"avoided": 1.0},
+    ("nDCG", "levels"): {"gain": MAP, "ideal": "judged"},
+    ("nDCG", "depth"): {"cutoff": 2, "ideal": "judged"},
+    **{(name, "levels"): {"gain": MAP} for name in ("G", "RnDCG", "nDCGRel")},
+}
+"""Values of other parameters with which the formula says that a parameter has an effect."""
+
+
+def _block(seed, grades):
+    """Rankings of 3 to 8 documents, some unjudged, some tied, with judged ones that are missed."""
+    drawn = np.random.default_rng(seed)
+    rows = []
+    for _ in range(60):
+        ranked = [
+            None if drawn.random() < 0.2 else float(drawn.choice(grades))
+            for _ in range(drawn.integers(3, 9))
+        ]
+        missed = drawn.choice(grades, drawn.integers(2, 5)).tolist()
+        rows.append((ranked, [grade for grade in ranked if grade is not None] + missed))
+    found = block([ranked for ranked, _ in rows], [pool for _, pool in rows])
+    padded = found.rank == found.rank.max()
+    group = (found.rank - 1) // 3 * 3 + 1
+    ends = np.minimum(group + 2, found.retrieved[:, None]).astype(np.int32)
+    return replace(
+        found, first=np.where(padded, found.rank, group), last=np.where(padded, found.rank, ends)
+    )
+
+
+BLOCKS = (_block(0, [0, 0, 1, 2, 3]), _block(1, [-1, 0, 1, 1.5, 2, 3]), block([[1]]))
+VALUES = {"int": (1, 2, 3, 4), "float": (0, 0.4, 0.5, 1, 1.5, 2, 3, 4, 6), "bool": (True, False)}
+DEFAULTS = {
+    metric: {str(how.defaults(metric)): how.defaults(metric) for how in CONVENTIONS.values()}
+    for metric in CATALOGUE
+}
+"""By metric all that conventions bind, each once."""
+
+
+def _values(metric, defaults):
+    """What every block gives, weights too; the code of an error where it is refused."""
+    found = []
+    for each in BLOCKS:
+        try:
+            weights = metric.weigh(each, defaults)
+            values = metric.compute(each, defaults)
+            found.append((values.tobytes(), None if weights is None else weights.tobytes()))
+        except ValueError as error:
+            found.append(error.code)
+        except Exception as error:  # noqa: BLE001 - an error of the data, such as a grade too high
+            found.append(str(error))
+    return tuple(found)
+
+
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [(metric, name) for metric in CATALOGUE for name in metric.parameters],
+    ids=str,
+)
+def test_a_parameter_has_an_effect_under_every_convention(metric, name):
+    declared = metric.parameters[name]
+    some = declared.choices + ((MAP,) if declared.kind == "gain" else ())
+    allowed = [v for v in VALUES.get(declared.kind, ()) if v in declared.range]
+    required = {each: 0.5 if each == "recall" else 3 for each in metric.missing}
+    fixed = metric(**{**required, **COMPANIONS.get((metric.name, name), {})})
+    for defaults in DEFAULTS[metric].values():
+        found = {_values(fixed(**{name: value}), defaults) for value in (some or allowed)}
+        found = {each for each in found if each != ("contradicting-parameters",) * len(BLOCKS)}
+        assert len(found) > 1, (str(fixed), name, defaults)
+
+
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        (metric, name)
+        for metric in CATALOGUE
+        for name, declared in metric.parameters.items()
+        if declared.only_with and (metric.name, name) != ("nDCG", "levels")  # of two others
+    ],
+    ids=str,
+)
+def test_a_parameter_decides_the_one_it_depends_on_or_both_are_named(metric, name):
+    declared = metric.parameters[name]
+    value = declared.choices[-1] if declared.choices else 3
+    only, free = declared.only_with[0], metric.parameters[declared.only_with[0].other]
+    for defaults in DEFAULTS[metric].values():
+        written = metric(**{name: value})
+        other = defaults.get(only.other, free.default)
+        if other in only:
+            expected = metric(**{name: value, only.other: other})
+        elif only.decides is not None:
+            expected = metric(**{name: value, only.other: only.decides})
+        else:
+            with pytest.raises(UsageError, match=f"{name}=.*no effect with {only.other}="):
+                written.bound(defaults)
+            continue
+        assert _values(written, defaults) == _values(expected, defaults)
+    unfit = next(each for each in free.choices if each not in only)
+    with pytest.raises(UsageError, match="leave one out") as refused:
+        metric(**{name: value, only.other: unfit}).bound()
+    assert refused.value.code == "contradicting-parameters"
+
+
+def mean(metric, convention="trec", qrels=QRELS, run=RUN):
+    (label,) = [str(metric)]
+    return evaluate(qrels, run, [metric], convention).runs[0].means[label]
+
+
+def test_a_level_of_rbp_makes_its_gain_binary():
+    for name in ("trec", "ranx"):
+        expected = mean("RBP(rel=2,gain='binary')", name)
+        assert mean("RBP(rel=2)", name) == expected != mean("RBP", name)
+    with pytest.raises(UsageError, match="rel=2 has no effect with gain='exp'; leave one out"):
+        mean("RBP(rel=2,gain='exp')")
+
+
+def test_the_highest_grade_of_rbp_needs_graded_gains():
+    with pytest.raises(UsageError, match=r"max_grade=3\.0 has no effect with gain='scaled'; give"):
+        mean("RBP(max_grade=3)", "trec")
+    assert mean("RBP(max_grade=4)", "ranx") == pytest.approx(mean("RBP", "ranx") / 4)
+
+
+def test_the_highest_grade_of_err_makes_the_scale_fixed():
+    told = mean("ERR(max_grade=4)", "rankeval")
+    assert told == mean("ERR(max_grade=4,scale='fixed')", "rankeval") != mean("ERR", "rankeval")
+
+
+def test_a_graded_discount_is_averaged_over_ties():
+    group = block([[3, 1, 0, 2]])
+    first, last = np.array([[1, 1, 1, 4]], np.int32), np.array([[3, 3, 3, 4]], np.int32)
+    tied = replace(group, first=first, last=last)
+    orders = [[*order, 2] for order in permutations([3, 1, 0])]
+    sums = [sum(g / log2(i * g + 1) for i, g in enumerate(order, 1) if g) for order in orders]
+    got = DCG(discount="graded", ties="averaged").compute(tied)
+    assert got == pytest.approx(np.mean(sums))
+
+
+def test_the_least_grade_of_ndcg_counts_under_any_gain():
+    judged = block([[1, 0, 2]])
+    assert nDCG(gain="judged", least=2).compute(judged) == pytest.approx(1 / log2(4))
+    mapped = nDCG(gain={0: 1, 1: 1, 2: 1}, least=2)
+    assert mapped.compute(judged) == nDCG(gain="judged", least=2).compute(judged)
+
+
+def test_truncated_levels_know_fractional_grades():
+    judged = block([[2.5, 1, 0.5]])
+    best = 3 + 2.5 / log2(3) + 0.5 / 2
+    told = nDCG(gain={1: 3}, levels="truncated").compute(judged)
+    assert told == pytest.approx((2.5 + 3 / log2(3) + 0.5 / 2) / best)
+
+
+def test_judged_only_can_be_switched_off():
+    how = overridden(CONVENTIONS["trec"], ["judged_only=true"])
+    ranked = {"1": {"u": 3.0, "a": 2.0}}
+    assert mean(RR, how, {"1": {"a": 1}}, ranked) == 1
+    assert mean(RR(judged_only=False), how, {"1": {"a": 1}}, ranked) == 1 / 2
+
+
+def test_names_of_tools_keep_what_is_written():
+    assert CONVENTIONS["esci-code"].spelled("MRR@5") == "RR@5"
+    assert CONVENTIONS["lenskit"].spelled("RBP(p=0.5)") is None
+    assert mean("RBP(p=0.5)", "lenskit") == mean(RBP(p=0.5), "lenskit")
+    spelled = CONVENTIONS["ranx"].spelled
+    assert parse(spelled("hits-l2")) == by_name["Hits"](rel=2)
+    assert parse(spelled("dcg@3-l2")) == DCG(least=2) @ 3
+
+
+LISTED = Listed(
+    np.array([[0, 1, 2], [2, 1, 3]]),
+    4,
+    seen=np.array([9, 4, 2, 1]),
+    people=9,
+    relevant=np.array([[0, 2], [1, 3]]),
+    categories=np.array([[1.0, 0], [0, 1], [1, 1], [0, 1]]),
+    groups=np.array([0, 1, 1, 0]),
+)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [metric for metric in LIST_METRICS if "patience" in metric.parameters],
+    ids=lambda metric: metric.name,
+)
+def test_patience_makes_the_weights_geometric(metric):
+    told = metric(patience=0.9).value(LISTED)
+    assert told == metric(patience=0.9, weight="geometric").value(LISTED)
+    with pytest.raises(UsageError, match="leave one out"):
+        metric(patience=0.9, weight="log2").value(LISTED)
+    assert metric(patience=0.9).under({"weight": "log2"}).value(LISTED) == told
+
+
+def test_what_no_parameter_depends_on_stays_as_it_is():
+    assert SDCG.settled({"gain": "exp"}) == {"gain": "exp"}
