@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 import rankgate.metrics
 from rankgate.data import read_qrels, read_run
 from rankgate.data.memory.matrices import Lists, source_of
-from rankgate.errors import DuplicateError, RankgateError
+from rankgate.errors import DuplicateError, RankgateError, UsageError
 from rankgate.metrics.declare import Metric
 from rankgate.scoring import CONVENTIONS, by_number, score
 from rankgate.scoring.by_number import score_by_number
@@ -81,12 +83,15 @@ def near(metrics, how):
     return by_number.depth_of(jobs, how.alignment) is not None
 
 
-def variants(metric):
-    """A metric at a cutoff with each word that one of its parameters may be."""
+def variants(metric, how):
+    """A metric at a cutoff with each word that has an effect as one of its parameters."""
     yield metric
     for name, parameter in metric.parameters.items():
         for word in parameter.choices:
-            yield metric(**{name: word})
+            with suppress(UsageError):
+                each = metric(**{name: word})
+                how.defaults(each)
+                yield each
 
 
 @pytest.mark.parametrize("name", ["trec", *(n for n, how in CONVENTIONS.items() if how.forced)])
@@ -95,7 +100,7 @@ def test_a_matrix_is_looked_at_no_deeper_than_metrics_look(name, monkeypatch):
     how, coded = CONVENTIONS[name], Coded.of(source_of(GRADES, "qrels"))
     source, index, run = source_of(SCORES, "run"), Index.of(read_qrels(GRADES)), read_run(SCORES)
     looked = 0
-    for metric in (each for cut in CUT for each in variants(cut)):
+    for metric in (each for cut in CUT for each in variants(cut, how)):
         if metric.missing or not near([metric], how):
             continue
         looked += 1
