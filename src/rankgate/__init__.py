@@ -50,12 +50,12 @@ if TYPE_CHECKING:
     from rankgate.judging.notebook.ratings import (
         Agreed,
         Collected,
-        Resolved,
         agree,
         collect,
-        resolve,
-        sheets,
     )
+    from rankgate.judging.resolution.resolution import ResolvedJudgments
+    from rankgate.judging.resolution.resolve import resolve
+    from rankgate.judging.sheets.sheets import sheets
     from rankgate.metrics.custom import metric
     from rankgate.pipelines.stages import Pipeline
     from rankgate.pipelines.verb import stages
@@ -91,7 +91,7 @@ __all__ = [
     "Prices",
     "RankgateError",
     "Reconciliation",
-    "Resolved",
+    "ResolvedJudgments",
     "Reusability",
     "Scorecard",
     "Split",
@@ -156,7 +156,7 @@ _HOMES = {
     "Prices": "rankgate.judging.notebook.model_rating",
     "RankgateError": "rankgate.errors",
     "Reconciliation": "rankgate.explanation.notebook.reconciliation",
-    "Resolved": "rankgate.judging.notebook.ratings",
+    "ResolvedJudgments": "rankgate.judging.resolution.resolution",
     "Reusability": "rankgate.judging.notebook.pooling",
     "Scorecard": "rankgate.recommenders.notebook.scorecard",
     "Split": "rankgate.recommenders.notebook.split",
@@ -185,10 +185,10 @@ _HOMES = {
     "read_qrels": "rankgate.data",
     "read_run": "rankgate.data",
     "reconcile": "rankgate.explanation.notebook.reconciliation",
-    "resolve": "rankgate.judging.notebook.ratings",
+    "resolve": "rankgate.judging.resolution.resolve",
     "reusability": "rankgate.judging.notebook.pooling",
     "scorecard": "rankgate.recommenders.notebook.scorecard",
-    "sheets": "rankgate.judging.notebook.ratings",
+    "sheets": "rankgate.judging.sheets.sheets",
     "split": "rankgate.recommenders.notebook.split",
     "stages": "rankgate.pipelines.verb",
     "validate": "rankgate.files.notebook.validation",

@@ -58,7 +58,7 @@ def test_undo_takes_the_last_word_back_even_of_another_day(run, pool, tmp_path):
     ]  # fmt: skip
     assert "nothing to undo" in run("rate", pool, "--rater", "ann", "-o", out, stdin=b"u").err
     run("rate", pool, "--rater", "ann", "-o", out, stdin=b"1")
-    told = resolve(out).resolution
+    told = resolve(out)
     assert told.qrels.table.rows() == [(first["query_id"], first["doc_id"], 1.0)]
     assert told.counts["cannot_tell"] == 0
 

@@ -51,8 +51,16 @@ def test_the_public_names_are_these():
     results += ["Evaluation", "Explanation", "Finding", "Hidden", "InputError", "Judge"]
     results += ["JudgeAdmission"]
     results += ["Lists", "Matrix"]
-    results += ["Pipeline", "Pool", "Prices", "RankgateError", "Reconciliation", "Resolved"]
-    results += ["Reusability", "Scorecard", "Split", "UsageError", "Validation", "Verdict"]
+    results += ["Pipeline", "Pool", "Prices", "RankgateError", "Reconciliation"]
+    results += [
+        "ResolvedJudgments",
+        "Reusability",
+        "Scorecard",
+        "Split",
+        "UsageError",
+        "Validation",
+        "Verdict",
+    ]
     verbs = ["admit", "advise", "agree", "blindspots", "collect", "compare", "convention"]
     verbs += ["conventions", "convert", "describe", "evaluate", "explain", "from_arrays", "gate"]
     verbs += ["holes", "metric", "plot", "pool", "rate", "read_qrels", "read_run", "reconcile"]

@@ -1,5 +1,6 @@
 """From ratings to judgments: the tools' own cases, and what is refused."""
 
+import json
 from datetime import UTC, datetime
 
 import polars as pl
@@ -12,8 +13,11 @@ from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.resolution.apply_rule import resolve
+from rankgate.judging.resolution.resolution import ResolvedJudgments
+from rankgate.judging.resolution.resolve import resolve as verb
 from rankgate.judging.resolution.rules import RULES
 from rankgate.judging.scales import TRANSFORMERS, Transformer, scale_of
+from rankgate.present.write import FORMS, rendered
 
 
 def rated(grades, **columns):
@@ -53,7 +57,8 @@ def grades_of(resolution, pairs):
         ("mean", [3, 2], 2.5),
         ("median", [0, 3, 3], 3),
         ("median", [0, 1, 2, 3], 1.5),
-        ("latest", [0, 3, 1], 1),
+        ("unanimous", [2, None, 2], 2),
+        ("unanimous", [2, 2, 1], None),
     ],
 )
 def test_a_rule_on_one_pair(rule, given_, expected):
@@ -161,10 +166,18 @@ def test_ties_are_told_with_their_grades():
 
 
 def test_the_adjudicator_decides_where_raters_differ():
-    told = resolve(rated([[1, 0, 2], [1, 1], [0, 1]]), "adjudicated", {"adjudicator": "r2"})
-    assert grades_of(told, 3) == [2, 1, None]
+    ratings = rated([[1, 0, 2], [1, 1], [0, 1, None, 1], [0, 1]])
+    told = resolve(ratings, "adjudicated", {"adjudicator": "r2"})
+    assert grades_of(told, 4) == [2, 1, 1, None]
     assert told.unresolved["why"].to_list() == ["not adjudicated"]
-    with pytest.raises(UsageError, match="who decides"):
+    assert told.counts["adjudicated"] == 1
+    words = {"adjudicator": "r2", "otherwise": "unanimous"}
+    assert grades_of(resolve(ratings, "adjudicated", words), 4) == [2, 1, None, None]
+    words = {"adjudicator": "r2", "otherwise": "median"}
+    assert grades_of(resolve(ratings, "adjudicated", words), 4) == [2, 1, 1, 0.5]
+    with pytest.raises(UsageError, match="otherwise"):
+        resolve(ratings, "adjudicated", {"adjudicator": "r2", "otherwise": "latest"})
+    with pytest.raises(UsageError):
         resolve(rated([[1]]), "adjudicated")
     with pytest.raises(UsageError, match="no rating of this rater"):
         resolve(rated([[1]]), "adjudicated", {"adjudicator": "nobody"})
@@ -200,7 +213,7 @@ def test_the_scale_goes_with_the_judgments():
         st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=1, max_size=5),
         min_size=1, max_size=6,
     ),
-    st.sampled_from([name for name in RULES if name != "adjudicated"]),
+    st.sampled_from([name for name in RULES if name not in {"adjudicated", "latest"}]),
 )  # fmt: skip
 def test_every_pair_is_judged_or_told(grades, rule):
     told = resolve(rated(grades), rule)
@@ -211,3 +224,38 @@ def test_every_pair_is_judged_or_told(grades, rule):
         assert got is None or min(real) <= got <= max(real) or rule == "dawid-skene"
         if len(set(real)) == 1 and rule != "dawid-skene":
             assert got == real[0]
+
+
+def test_latest_needs_times_where_grades_differ():
+    """The order of files must not choose the grade."""
+    day = [datetime(2026, 1, d, tzinfo=UTC) for d in (3, 1, 2)]
+    timed = rated([[0, 3, 1]], at=pl.Series(day))
+    assert grades_of(resolve(timed, "latest"), 1) == [0]
+    turned = Ratings(timed.table.reverse())
+    assert grades_of(resolve(turned, "latest"), 1) == [0]
+    with pytest.raises(UsageError, match=r"latest: 1 pairs have different grades and no times"):
+        resolve(rated([[0, 3, 1], [2, 2]]), "latest")
+    with pytest.raises(UsageError, match="'d0' of query 'q'"):
+        resolve(rated([[0, 3]], at=pl.Series([day[0], day[0]])), "latest")
+    with pytest.raises(UsageError, match="say order=file"):
+        resolve(rated([[0, 3]], at=pl.Series([day[0], None])), "latest")
+    assert grades_of(resolve(rated([[0, 3, 1], [2, 2]]), "latest", {"order": "file"}), 2) == [1, 2]
+    assert grades_of(resolve(rated([[1, 1]]), "latest"), 1) == [1]
+
+
+def test_slots_without_times_are_said():
+    three = rated([[0, 3, 1], [2, 2]])
+    told = verb(three, "mean", slots=2)
+    assert told.counts["unordered"] == 1
+    (caution,) = told.cautions
+    assert "the first rows of the file were taken" in caution
+    hours = [datetime(2026, 1, 1, h, tzinfo=UTC) for h in range(5)]
+    assert not verb(rated([[0, 3, 1], [2, 2]], at=pl.Series(hours)), "mean", slots=2).cautions
+
+
+def test_judgments_come_back_from_json():
+    told = verb(rated([[1, 0], [1, 1], [None]]))
+    again = ResolvedJudgments.from_dict(json.loads(json.dumps(told.to_dict())))
+    assert again.to_dict() == told.to_dict()
+    for form in FORMS:
+        assert rendered(again, form) == rendered(told, form)

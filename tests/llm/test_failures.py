@@ -44,12 +44,12 @@ def test_a_failure_that_stays_is_no_grade_and_is_asked_again_later(rate, server,
     assert row["grade"] is None
     assert row["reason"].startswith("no answer: ")
     assert (told.graded, told.unanswered, told.status) == (1, 1, 3)
-    table = resolve(out).resolution.qrels.table
+    table = resolve(out).qrels.table
     assert table.rows() == [("q1", "d1", 2.0)]
     server.plan = {}
     told, out = rate(2)
     assert (told.graded, told.known, told.asked, told.status) == (2, 1, 1, 0)
-    assert resolve(out).resolution.qrels.table["grade"].to_list() == [2.0, 2.0]
+    assert resolve(out).qrels.table["grade"].to_list() == [2.0, 2.0]
 
 
 @pytest.mark.parametrize("act", ["hangs", "drips"])

@@ -20,7 +20,7 @@ def test_a_pool_becomes_ratings_that_others_read(rate, rows, protocol):
     assert told.input_tokens == 600
     assert told.output_tokens == 60
     assert {row["grade"] for row in rows(out)} == {2.0}
-    made = resolve(out).resolution.qrels.table
+    made = resolve(out).qrels.table
     assert sorted(made.rows()) == sorted((f"q{i % 2}", f"d{i}", 2.0) for i in range(6))
     assert agree(out, resamples=20)
     people = made.with_columns(grade=pl.Series([2.0, 1, 0, 2, 2, 3]))
@@ -148,7 +148,7 @@ def test_another_prompt_model_or_scale_is_another_question(rate, server, rows, t
     told, out = rate(2)
     assert (told.known, told.asked) == (2, 0)
     assert rows(out)[-1]["guideline"].startswith("graded ")
-    assert dict(resolve(out).resolution.qrels.table.select("doc_id", "grade").iter_rows()) == {
+    assert dict(resolve(out).qrels.table.select("doc_id", "grade").iter_rows()) == {
         "d0": 2.0, "d1": 2.0,
     }  # fmt: skip
     assert sum(server.asked.values()) == 6

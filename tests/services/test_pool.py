@@ -171,11 +171,11 @@ def test_average_precision_from_a_third_of_the_pool(covid):
     path, runs = covid
     truth = read_qrels(path)
     whole = pool(runs, depth=20)
-    judged = resolve(rated(whole.table, truth)).resolution.qrels
+    judged = resolve(rated(whole.table, truth)).qrels
     told = pool(runs, strata="20:0.33", seed=1)
     assert 0.32 < len(told.table) / len(whole.table) < 0.36
     rest = Qrels(told.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
-    some = resolve(rated(told.table, truth), sample=told, rest=rest).resolution.qrels
+    some = resolve(rated(told.table, truth), sample=told, rest=rest).qrels
     assert some.table["inclusion"].drop_nulls().is_between(0.2, 0.5).all()
     assert (some.table["grade"] == -1).sum() == len(told.rest)
     full = [float(each.means["AP"]) for each in evaluate(judged, runs, ["AP"]).runs]
@@ -189,13 +189,13 @@ def test_strata_of_unlike_rates_are_none_for_inferred_ap(covid):
     path, runs = covid
     truth = read_qrels(path)
     whole = pool(runs, depth=20)
-    judged = resolve(rated(whole.table, truth)).resolution.qrels
+    judged = resolve(rated(whole.table, truth)).qrels
     full = [float(each.means["AP"]) for each in evaluate(judged, runs, ["AP"]).runs]
     for strata, warned in (("5:1,20:0.3", True), ("20:0.33", False)):
         told = pool(runs, strata=strata, seed=1)
         rest = Qrels(told.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
         some = resolve(rated(told.table, truth), sample=told, rest=rest)
-        qrels = some.resolution.qrels
+        qrels = some.qrels
         estimate = [float(each.means["infAP"]) for each in evaluate(qrels, runs, ["infAP"]).runs]
         bias = np.mean(np.array(estimate) - full)
         assert (bias > 0.03) == warned
@@ -205,10 +205,10 @@ def test_strata_of_unlike_rates_are_none_for_inferred_ap(covid):
 def test_what_was_drawn_and_not_graded_is_in_the_pool_all_the_same():
     told = pool([A, B], strata="3:1")
     some = told.table.head(2).select("query_id", "doc_id").with_columns(rater=pl.lit("a"), grade=1)
-    left = resolve(some, sample=told, rest={"1": {"x": -1}}).resolution.qrels.table
+    left = resolve(some, sample=told, rest={"1": {"x": -1}}).qrels.table
     assert left["grade"].to_list() == [1, 1, *[-1] * (len(told.table) - 2), -1]
     assert left["inclusion"].to_list() == [1, 1, *[None] * (len(told.table) - 1)]
-    assert len(resolve(some, sample=told).resolution.qrels.table) == 2
+    assert len(resolve(some, sample=told).qrels.table) == 2
 
 
 def test_a_grade_outside_the_sample_has_no_chance():

@@ -11,6 +11,7 @@ from openpyxl import Workbook, load_workbook
 
 from rankgate.errors import DuplicateError, InputError, UsageError
 from rankgate.judging.rating.pool_tasks import pool_of
+from rankgate.judging.resolution.resolve import resolve
 from rankgate.judging.sheets.sheets import collect, sheets
 
 IDS = ["a", "007", "=1+1", "3-4", " -x", "1E5"]
@@ -281,3 +282,31 @@ def test_pools_that_are_none(tmp_path):
     place.write_text("query,document\n")
     with pytest.raises(InputError, match="nothing to rate"):
         pool_of(place)
+
+
+def test_an_adjudicator_sees_what_others_said_and_nobody_else_does(tmp_path):
+    """Majority, what stays open goes to a third person, and no judgment is lost."""
+    rows = [
+        ("q", f"d{i}", rater, grade, note)
+        for i in range(4)
+        for rater, grade, note in (("ann", 2, "=off topic"), ("bob", 2 if i < 2 else i % 2, None))
+    ]
+    names = ["query_id", "doc_id", "rater", "grade", "comment"]
+    said = pl.DataFrame(rows, schema=names, orient="row")
+    resolved = resolve(said)
+    assert resolved.unresolved["doc_id"].to_list() == ["d2", "d3"]
+    made = sheets(resolved.unresolved, ["cyd"], show=said)
+    head, cells_ = made.tables["cyd"]
+    shown = {row[head.index("document")]: row[head.index("others' grades")] for row in cells_}
+    assert shown == {"d2": "0, 2", "d3": "1, 2"}
+    assert {row[head.index("others' comments")] for row in cells_} == {"2: =off topic"}
+    assert "others' grades" not in sheets(resolved.unresolved, ["cyd"]).tables["cyd"][0]
+    for row in cells_:
+        row[head.index("grade")] = "1"
+    (place,) = made.write(tmp_path / "cyd.csv")
+    third = collect([place], pool=resolved.unresolved).table
+    every = pl.concat([said, third.select(names)], how="vertical_relaxed")
+    final = resolve(every, "adjudicated", {"adjudicator": "cyd"})
+    assert final.qrels.table["grade"].to_list() == [2, 2, 1, 1]
+    assert final.unresolved.is_empty()
+    assert (final.counts["adjudicated"], final.counts["pairs"]) == (2, 4)

@@ -6,7 +6,7 @@ import click
 
 from rankgate.console import options
 from rankgate.console.places import deliver, refuse_clashes
-from rankgate.judging.resolution.document import FORMS, render, summary
+from rankgate.judging.resolution.document import FORMS, as_pool, render, summary
 from rankgate.judging.resolution.resolve import resolve, rules
 
 
@@ -56,6 +56,12 @@ def _rules() -> str:
     metavar="FILE",
     help="The pool's documents that were not drawn, graded -1; they are added, as infAP needs.",
 )
+@click.option(
+    "--unresolved",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the pairs without a judgment as a pool (csv), to be rated again or adjudicated.",
+)
 @options.from_
 @options.form(*FORMS)
 @options.output
@@ -68,6 +74,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     slots: int | None,
     sample: str | None,
     rest: str | None,
+    unresolved: str | None,
     from_: str | None,
     form: str,
     output: str | None,
@@ -75,21 +82,24 @@ def command(  # noqa: PLR0917 - click passes them by name
     """Make judgments of RATINGS: at most one grade per query and document, by a stated rule.
 
     RATINGS has a row a rating: query, document, rater, grade; an empty grade says that the rater
-    could not tell. The judgments go to standard output or to -o FILE, with FILE.meta.json beside
-    it that says how they were made; what became of the ratings is told on standard error.
+    could not tell. The judgments go to standard output or to -o FILE, together with FILE.meta.json
+    that says how they were made; what became of the ratings is printed on standard error.
 
     \b
     rankgate resolve ratings.csv -o qrels.txt
     rankgate resolve ratings.csv --rule mean --transform graded-to-detail -o qrels.csv
     rankgate resolve ratings.csv --sample sample.csv --rest rest.qrels -o qrels.txt
+    rankgate resolve ratings.csv --rule unanimous --unresolved differ.csv -o agreed.txt
     rankgate resolve book.json --rule adjudicated --set adjudicator=ann -o qrels.txt
     """  # noqa: D301 - click needs the character that \b makes
     refuse_clashes(tuple(each for each in (ratings, sample, rest) if each), output)
-    told = resolve(
+    result = resolve(
         ratings, rule, parameters, transform=transform, scale=scale, slots=slots, sample=sample,
         rest=rest, from_=from_,
     )  # fmt: skip
-    deliver(render(told, form), output)
+    deliver(render(result, form), output)
     if output not in (None, "-"):
-        deliver(render(told, "meta"), f"{output}.meta.json")
-    click.echo(summary(told), err=True, nl=False)
+        deliver(render(result, "meta"), f"{output}.meta.json")
+    if unresolved:
+        deliver(as_pool(result), unresolved)
+    click.echo(summary(result), err=True, nl=False)

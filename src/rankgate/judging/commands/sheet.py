@@ -1,4 +1,4 @@
-"""``rankgate sheet``: a pool as sheets that people fill."""
+"""``rankgate sheet``: create rating sheets from a pool."""
 
 from __future__ import annotations
 
@@ -38,6 +38,12 @@ from rankgate.judging.sheets.sheets import FORMS, Form, sheets
 )
 @options.texts
 @options.guideline
+@click.option(
+    "--show",
+    type=click.Path(),
+    metavar="RATINGS",
+    help="Ratings of others; the sheets show their grades and comments, for an adjudicator.",
+)
 @options.seed
 @click.option(
     "--format",
@@ -57,11 +63,12 @@ def command(  # noqa: PLR0917 - click passes them by name
     queries: str | None,
     documents: str | None,
     guideline: str,
+    show: str | None,
     seed: int,
     form: Form,
     output: str,
 ) -> None:
-    """Deal POOL out to raters: a sheet each, in random order, without systems and ranks.
+    """Create rating sheets from POOL: one per rater, in random order, without systems and ranks.
 
     No cell is taken for a formula, and ids that a spreadsheet program changes are noticed by
     rankgate collect.
@@ -69,13 +76,14 @@ def command(  # noqa: PLR0917 - click passes them by name
     \b
     rankgate sheet pool.csv --raters ann -o ann.csv
     rankgate sheet pool.csv --raters ann,bob,cyd --overlap 0.2 --format xlsx -o sheets
+    rankgate sheet differ.csv --raters dan --show ratings.jsonl -o dan.csv
     """  # noqa: D301 - click needs the character that \b makes
     if not Path(output).is_dir():
-        refuse_clashes(tuple(each for each in (pool, queries, documents) if each), output)
+        refuse_clashes(tuple(each for each in (pool, queries, documents, show) if each), output)
     names = [name.strip() for name in raters.split(",")]
     told = sheets(
         pool, names, scale=scale, per_document=per_document, overlap=overlap, queries=queries,
-        documents=documents, guideline=guideline, seed=seed,
+        documents=documents, guideline=guideline, seed=seed, show=show,
     )  # fmt: skip
     ends = "xlsx" if output.lower().endswith(".xlsx") else form
     paths = told.write(output, ends)

@@ -31,7 +31,9 @@ class Resolution:
         unresolved: ``query_id``, ``doc_id``, ``why``, ``grades`` (as given): pairs without a
             judgment.
         made_by: the rule with its parameters, as recorded in the judgments.
-        counts: ratings, corrected, cannot_tell, beyond_slots, pairs, resolved, ties.
+        counts: ratings, corrected, cannot_tell, beyond_slots, pairs, resolved, ties, unordered
+            (where slots were named: pairs whose first grades are those of the file's order, as
+            times are missing); adjudicated where a rater decides.
     """
 
     qrels: Qrels | None
@@ -93,7 +95,14 @@ def resolve(
     qrels = None
     if len(judged):
         qrels = Qrels(judged, ratings.name, target, (), made_by, place)
-    return Resolution(qrels, _unresolved(every, given), made_by, _counts(ratings, stand, every))
+    counts = _counts(ratings, stand, every)
+    if slots:
+        late = pl.col("at").is_null().any() & (pl.len() > slots)
+        counts["unordered"] = carried.table.group_by(PAIR).agg(late.alias("late"))["late"].sum()
+    if "adjudicator" in options:
+        own = given.filter(pl.col("rater") == options["adjudicator"])
+        counts["adjudicated"] = own.select(PAIR).n_unique()
+    return Resolution(qrels, _unresolved(every, given), made_by, counts)
 
 
 def judgments(resolution: Resolution, label: str) -> Qrels:

@@ -8,11 +8,13 @@ from rankgate.errors import UsageError
 from rankgate.files.checks.declare import counted
 from rankgate.present import as_csv, as_json
 from rankgate.present.as_text import WIDTH
-from rankgate.present.grid import printable
+from rankgate.present.document import Document, Points, Rows, Table, Warnings
+from rankgate.present.document import document as made_of
+from rankgate.present.grid import Grid, printable
 from rankgate.present.paragraphs import wrapped
 
 if TYPE_CHECKING:
-    from rankgate.judging.resolution.resolve import Resolved
+    from rankgate.judging.resolution.resolution import ResolvedJudgments
 
 FORMS = ("trec", "csv", "json")
 """The forms of judgments, by the name that ``--format`` takes."""
@@ -21,20 +23,20 @@ _SHOWN = 5
 _MADE = ("schema_version", "ratings", "made_by", "counts", "unresolved")
 
 
-def render(told: Resolved, form: str) -> str:
+def render(result: ResolvedJudgments, form: str) -> str:
     """The judgments in one of `FORMS`, or ``meta``, how they were made.
 
     Raises:
         UsageError: an id that TREC's form cannot hold.
     """
     if form == "json":
-        return as_json.dumped(told.to_dict())
+        return as_json.dumped(result.to_dict())
     if form == "meta":
-        whole = told.to_dict()
+        whole = result.to_dict()
         return as_json.dumped({key: whole[key] for key in _MADE})
-    rows = [(row["query_id"], row["doc_id"], row["grade"]) for row in told.to_dict()["judgments"]]
+    rows = [(row["query_id"], row["doc_id"], row["grade"]) for row in result.to_dict()["judgments"]]
     if form == "csv":
-        return _csv(told)
+        return _csv(result)
     for query, document, _ in rows:
         if len(query.split()) != 1 or len(document.split()) != 1:
             raise UsageError(
@@ -45,8 +47,8 @@ def render(told: Resolved, form: str) -> str:
     return "".join(f"{query} 0 {document} {_grade(grade)}\n" for query, document, grade in rows)
 
 
-def _csv(told: Resolved) -> str:
-    judged = told.to_dict()["judgments"]
+def _csv(result: ResolvedJudgments) -> str:
+    judged = result.to_dict()["judgments"]
     head = ("query_id", "doc_id", "grade", *_sampled(judged))
     return as_csv.written(
         head, [[_grade(row[n]) if n == "grade" else row[n] for n in head] for row in judged]
@@ -58,9 +60,43 @@ def _sampled(judged: list[dict[str, Any]]) -> tuple[str, ...]:
     return tuple(name for name in ("stratum", "inclusion") if judged and name in judged[0])
 
 
-def summary(told: Resolved, width: int = WIDTH) -> str:
+def document(result: ResolvedJudgments) -> Document:
+    """How the judgments were made, and the pairs without one."""
+    rows = [
+        (
+            row["query_id"],
+            row["doc_id"],
+            row["why"],
+            ", ".join(f"{g:g}" for g in row["grades"] or ()),
+        )
+        for row in result.unresolved.iter_rows(named=True)
+    ]
+    open_ = Grid(("query", "document", "why", "grades"), tuple(rows), frozenset({0, 1, 2}), keys=2)
+    judged = result.to_polars()
+    return made_of(
+        _made(result),
+        Points(tuple(_lines(result))),
+        Warnings(result.cautions),
+        Table("pairs without a judgment", open_, folded=True),
+        rows=Rows(tuple(judged.columns), list(judged.iter_rows())),
+    )
+
+
+def summary(result: ResolvedJudgments, width: int = WIDTH) -> str:
     """A few lines for the person who ran the command."""
-    counts, made_by = told.resolution.counts, told.resolution.made_by
+    lines = [_made(result), *_lines(result), *(f"! {words}" for words in result.cautions)]
+    return "\n".join(part for line in lines for part in wrapped(line, width)) + "\n"
+
+
+def as_pool(result: ResolvedJudgments) -> str:
+    """The pairs without a judgment as a pool that can be rated again (CSV)."""
+    rows = result.unresolved.select("query_id", "doc_id", "why").rows()
+    return as_csv.written(("query", "document", "why"), rows)
+
+
+def _made(result: ResolvedJudgments) -> str:
+    """How many pairs have a judgment, and by which rule."""
+    counts, made_by = result.counts, result.made_by
     options = made_by.get("parameters", {})
     rule = ", ".join([made_by["rule"], *(f"{name}={value}" for name, value in options.items())])
     if "transformer" in made_by:
@@ -68,11 +104,19 @@ def summary(told: Resolved, width: int = WIDTH) -> str:
     if "slots" in made_by:
         rule += f", the first {made_by['slots']} grades of a pair"
     made = (
-        f"{printable(told.name)}: {counted(counts['ratings'], 'rating')} by "
+        f"{printable(result.name)}: {counted(counts['ratings'], 'rating')} by "
         f"{counted(counts['raters'], 'rater')}, "
         f"{counts['resolved']} of {counts['pairs']} pairs resolved by {rule}"
     )
-    lines = [made]
+    if "adjudicated" in counts:
+        other = options.get("otherwise", "majority")
+        made += f" ({counts['adjudicated']} by {options['adjudicator']}, the others by {other})"
+    return made
+
+
+def _lines(result: ResolvedJudgments) -> list[str]:
+    """What became of the ratings that did not count, and the pairs that stay open."""
+    counts, lines = result.counts, []
     for name, words in (
         ("corrected", "replaced by a later one of the same rater"),
         ("beyond_slots", "left out, as the pair had no slot for them"),
@@ -80,7 +124,7 @@ def summary(told: Resolved, width: int = WIDTH) -> str:
     ):
         if counts[name]:
             lines.append(f"ratings {words}: {counts[name]}")
-    open_ = told.resolution.unresolved
+    open_ = result.unresolved
     for why, table in open_.group_by("why", maintain_order=True):
         shown = ", ".join(
             f"{printable(query)}/{printable(document)}"
@@ -88,8 +132,7 @@ def summary(told: Resolved, width: int = WIDTH) -> str:
         )
         more = ", …" if len(table) > _SHOWN else ""
         lines.append(f"pairs left unjudged, {why[0]}: {len(table)} ({shown}{more})")
-    lines += [f"! {words}" for words in told.cautions]
-    return "\n".join(part for line in lines for part in wrapped(line, width)) + "\n"
+    return lines
 
 
 def _grade(grade: float) -> str:

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from rankgate.data import read_qrels
 from rankgate.data.read_ratings import read_ratings
 from rankgate.errors import InputError, UsageError
@@ -15,62 +13,12 @@ from rankgate.judging.pooling.drawing import as_drawn
 from rankgate.judging.rating.pool_tasks import pool_of
 from rankgate.judging.resolution.apply_rule import Resolution, judgments
 from rankgate.judging.resolution.apply_rule import resolve as resolved
+from rankgate.judging.resolution.resolution import ResolvedJudgments
 from rankgate.judging.resolution.rules import RULES
 from rankgate.judging.scales import TRANSFORMERS, Transformer, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-SCHEMA_VERSION = 1
-
-_UNLIKE = 0.1  # of rates of strata, beyond what rounding leaves
-
-
-@dataclass(frozen=True)
-class Resolved:
-    """Judgments made of ratings.
-
-    Attributes:
-        name: of the ratings.
-        resolution: judgments, unresolved pairs, rule and counts.
-    """
-
-    name: str
-    resolution: Resolution
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """What to know before something is estimated from a sample."""
-        if self.resolution.qrels is None:
-            return ()
-        table = self.resolution.qrels.table
-        if not {"stratum", "inclusion"} <= set(table.columns) or not (table["grade"] < 0).any():
-            return ()
-        drawn = table.filter(pl.col("inclusion").is_not_null())
-        rates = drawn.group_by("stratum").agg(pl.col("inclusion").mean()).sort("stratum")
-        low, high = rates["inclusion"].min(), rates["inclusion"].max()
-        if low is None or high - low <= _UNLIKE:  # type: ignore[operator]
-            return ()
-        told = ", ".join(f"{name} {rate:.2f}" for name, rate in rates.iter_rows())
-        words = (
-            f"strata of unlike rates ({told}): infAP takes them for one and is too high; draw one "
-            "stratum for it, or weigh each document by 1/inclusion."
-        )
-        return (words,)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        told = self.resolution
-        judged = told.qrels.table.to_dicts() if told.qrels else []
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "ratings": self.name,
-            "made_by": dict(told.made_by),
-            "counts": dict(told.counts),
-            "cautions": list(self.cautions),
-            "judgments": judged,
-            "unresolved": told.unresolved.to_dicts(),
-        }
 
 
 @dataclass(frozen=True)
@@ -107,12 +55,13 @@ def resolve(
     sample: Any = None,  # noqa: ANN401 - a pool, a path or a frame
     rest: Any = None,  # noqa: ANN401 - as judgments
     from_: str | None = None,
-) -> Resolved:
-    """Make judgments of ratings.
+) -> ResolvedJudgments:
+    """Make judgments of ratings: at most one grade per query and document, by a stated rule.
 
     Args:
-        ratings: a path (``-`` is standard input), a frame, or ratings.
-        rule: majority, mean, median, top-three, latest, adjudicated or dawid-skene.
+        ratings: a path (``-`` is standard input), a frame with ``query_id``, ``doc_id``,
+            ``rater`` and ``grade``, or ratings.
+        rule: majority, mean, median, top-three, unanimous, latest, adjudicated or dawid-skene.
         parameters: of the rule, as a mapping or as words: ``["adjudicator=ann"]``.
         transform: what grades become first: the name of a transformer such as
             ``graded-to-binary``, a file with one ``from: to`` a line, or a transformer.
@@ -125,7 +74,14 @@ def resolve(
     Raises:
         InputError: ratings that cannot be read, a grade that is not on the scale, with file and
             line; a grade of a document that is not in the sample.
-        UsageError: an unknown rule, parameter, transformer or scale.
+        UsageError: an unknown rule, parameter, transformer or scale; a rule that needs times or an
+            adjudicator and has none.
+
+    >>> import polars as pl
+    >>> said = pl.DataFrame({"query_id": ["q"] * 3, "doc_id": ["d"] * 3,
+    ...                      "rater": ["ann", "bob", "cyd"], "grade": [1, 0, 1]})
+    >>> resolve(said).qrels.table.rows()
+    [('q', 'd', 1.0)]
     """
     said = read_ratings(ratings, from_=from_)
     told = resolved(
@@ -138,7 +94,7 @@ def resolve(
     )
     if sample is not None or rest is not None:
         told = _sampled(told, sample, rest, said.name)
-    return Resolved(said.name, told)
+    return ResolvedJudgments(said.name, told.qrels, told.unresolved, told.made_by, told.counts)
 
 
 def _sampled(told: Resolution, sample: Any, rest: Any, label: str) -> Resolution:  # noqa: ANN401

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,9 @@ TIE = "tie"
 NO_GRADE = "no grade"
 """Why a pair is unresolved: nobody could tell."""
 NOT_ADJUDICATED = "not adjudicated"
-"""Why a pair is unresolved: raters differ and the adjudicator has not spoken."""
+"""Why a pair is unresolved: the adjudicator has not graded it, and the other rule has no grade."""
+DIFFER = "raters differ"
+"""Why a pair is unresolved: raters gave different grades."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,10 @@ class Rule(Declared):
         name: how it is called.
         title: what it does, in a sentence.
         source: where it comes from.
-        resolve: from ratings that stand and have a grade (``query_id``, ``doc_id``, ``rater``,
-            ``grade`` in the order given) to one row a pair: ``grade``, null where it stays
-            unresolved, and ``why``, null where it is resolved. Its keyword-only arguments are
-            the parameters of the rule.
+        resolve: from the last ratings with a grade (``query_id``, ``doc_id``, ``rater``, ``grade``,
+            ``at``, ``row``, in the order given) to one row a pair: ``grade``, null where it stays
+            unresolved, and ``why``, null where it is resolved. Its keyword-only arguments are the
+            parameters of the rule.
     """
 
     resolve: Callable[..., pl.DataFrame]
@@ -93,33 +95,77 @@ def _top_three(table: pl.DataFrame, *, rounded: bool = False) -> pl.DataFrame:
     return _each(table, (grade + 0.5).floor() if rounded else grade)
 
 
-def _latest(table: pl.DataFrame) -> pl.DataFrame:
-    return _each(table, pl.col("grade").last())
+def _unanimous(table: pl.DataFrame) -> pl.DataFrame:
+    same = pl.col("grade").n_unique() == 1
+    return table.group_by(PAIR, maintain_order=True).agg(
+        pl.when(same).then(pl.col("grade").first()).alias("grade"),
+        pl.when(~same).then(pl.lit(DIFFER)).alias("why"),
+    )
 
 
-def _adjudicated(table: pl.DataFrame, *, adjudicator: str = "") -> pl.DataFrame:
-    """The adjudicator's grade; without one, the grade where all raters agree.
+def _latest(table: pl.DataFrame, *, order: Literal["time", "file"] = "time") -> pl.DataFrame:
+    """The grade that was given last, whoever gave it.
 
     Args:
         table: the ratings.
-        adjudicator: the rater whose word decides
+        order: file takes the last row of each pair; time needs the time of each rating
+    """
+    if order == "file":
+        return _each(table.sort("row"), pl.col("grade").last())
+    _refuse_unordered(table)
+    return _each(table, pl.col("grade").last())
+
+
+def _refuse_unordered(table: pl.DataFrame) -> None:
+    """The order of rows says nothing: it changes with the order in which files were joined."""
+    at = pl.col("at")
+    unclear = (  # rows that may be the last, with more than one grade
+        table.filter((at.is_null().any() | (at == at.max())).over(PAIR))
+        .group_by(PAIR, maintain_order=True)
+        .agg(pl.col("grade").n_unique().alias("grades"))
+        .filter(pl.col("grades") > 1)
+    )
+    if len(unclear):
+        query, document, _ = unclear.row(0)
+        raise UsageError(
+            f"latest: {len(unclear)} pairs have different grades and no times that say which is "
+            f"the last, such as '{document}' of query '{query}'; add the times, take another rule, "
+            "or say order=file to take the last row.",
+            code="missing-input",
+        )
+
+
+Otherwise = Literal["majority", "mean", "median", "top-three", "unanimous", "dawid-skene"]
+
+
+def _adjudicated(
+    table: pl.DataFrame, *, adjudicator: str = "", otherwise: Otherwise = "majority"
+) -> pl.DataFrame:
+    """The adjudicator's grade; where there is none, that of another rule.
+
+    Args:
+        table: the ratings.
+        adjudicator: the rater who decides
+        otherwise: the rule for pairs that the adjudicator did not grade
     """
     if not adjudicator:
         raise UsageError(
-            "adjudicated needs to know who decides; say adjudicator=NAME.", code="missing-input"
+            "adjudicated needs to know who decides; say adjudicator=NAME.",
+            code="missing-input",
         )
     if adjudicator not in table["rater"]:
         raise UsageError(
             f"adjudicator={adjudicator}: no rating of this rater; see the raters' names.",
             code="unknown-choice",
         )
-    decided = pl.col("grade").filter(pl.col("rater") == adjudicator).last()
-    agreed = pl.when(pl.col("grade").n_unique() == 1).then(pl.col("grade").first())
-    told = table.group_by(PAIR, maintain_order=True).agg(
-        pl.coalesce(decided, agreed).alias("grade")
+    own = table.filter(pl.col("rater") == adjudicator).select(*PAIR, pl.col("grade").alias("own"))
+    others = RULES[otherwise].resolve(table)
+    return (
+        others.join(own, on=PAIR, how="left", maintain_order="left")
+        .with_columns(pl.coalesce("own", "grade").alias("grade"))
+        .with_columns(pl.when(pl.col("grade").is_null()).then(pl.lit(NOT_ADJUDICATED)).alias("why"))
+        .drop("own")
     )
-    open_ = pl.when(pl.col("grade").is_null()).then(pl.lit(NOT_ADJUDICATED)).alias("why")
-    return told.with_columns(open_)
 
 
 def _dawid_skene(
@@ -175,6 +221,12 @@ RULES = Registry(
             source="Quepid, app/services/ratings_manager.rb",
         ),
         Rule(
+            "unanimous",
+            _unanimous,
+            title="the grade where all raters agree; none where they differ",
+            source="usual practice at TREC, before adjudication",
+        ),
+        Rule(
             "latest",
             _latest,
             title="the grade that was given last, whoever gave it",
@@ -183,7 +235,7 @@ RULES = Registry(
         Rule(
             "adjudicated",
             _adjudicated,
-            title="the adjudicator's grade; without one, the grade where all raters agree",
+            title="the adjudicator's grade; without one, that of another rule",
             source="usual practice at TREC",
         ),
         Rule(

@@ -18,7 +18,7 @@ from rankgate.judging.rating.tasks import check_of
 from rankgate.judging.scales import scale_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rankgate.data.qrels import Scale
     from rankgate.data.text.cells import Cell, Cells, Row
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _NEEDED = ("query", "document", "grade")
 _FIRST = ("check", "query", "document")
 _LAST = ("grade", "cannot tell", "comment", "rater", "scale", "guideline")
+
+_OTHERS = ("others' grades", "others' comments")
 
 _DATE = re.compile(r"^\d{1,4}[-/.]\w{1,9}([-/.]\d{2,4})?( \d\d:\d\d(:\d\d)?)?$")
 _POWER = re.compile(r"^\d([.,]\d+)?E[+-]?\d+$", re.IGNORECASE)
@@ -47,24 +49,31 @@ class Filled:
 
 
 def sheet(
-    tasks: Sequence[Task], rater: str, scale: str, guideline: str = ""
+    tasks: Sequence[Task],
+    rater: str,
+    scale: str,
+    guideline: str = "",
+    given: Mapping[tuple[str, str], tuple[str, str]] | None = None,
 ) -> tuple[list[str], list[list[str]]]:
     """The head and the rows of one rater's sheet; no cell is taken for a formula.
 
     What systems and ranks a document had is not in it. ``check`` fits the ids of its row, so
-    that ids which a spreadsheet program changed are noticed.
+    that ids which a spreadsheet program changed are noticed. `given` are the grades and comments
+    of other raters by pair, for an adjudicator; without it the sheet is blind.
     """
     asked = _names(task.query for task in tasks)
     shown = _names(task.document for task in tasks)
     titles = [name if name != "text" else "query text" for name in asked]
-    fields = [f"{name} of document" if name in {*_LAST, *_FIRST, *titles} else name
+    fields = [f"{name} of document" if name in {*_LAST, *_FIRST, *_OTHERS, *titles} else name
               for name in shown]  # fmt: skip
-    head = [*_FIRST, *titles, *fields, *_LAST]
+    others = [] if given is None else list(_OTHERS)
+    head = [*_FIRST, *titles, *fields, *others, *_LAST]
     rows = [
         [
             check_of(*task.pair), guarded(task.query_id), guarded(task.doc_id),
             *(guarded(task.query.get(name, "")) for name in asked),
             *(guarded(task.document.get(name, "")) for name in shown),
+            *(guarded(words) for words in (given or {}).get(task.pair, ("", ""))[: len(others)]),
             "", "", "", guarded(rater), scale, guarded(guideline),
         ]
         for task in tasks

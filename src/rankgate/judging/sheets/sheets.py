@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.data.journal import Journal
+from rankgate.data.read_ratings import read_ratings
 from rankgate.data.target import replacing
 from rankgate.data.text import cells
 from rankgate.errors import UsageError
@@ -14,6 +15,7 @@ from rankgate.judging.rating.pool_tasks import pool_of, tasks
 from rankgate.judging.rating.session import grades_of
 from rankgate.judging.scales import scale_of
 from rankgate.judging.sheets.assignment import assigned, doubled
+from rankgate.judging.sheets.others import others_said
 from rankgate.judging.sheets.rows import filled, sheet
 
 if TYPE_CHECKING:
@@ -135,8 +137,9 @@ def sheets(
     documents: str | Path | pl.DataFrame | None = None,
     guideline: str = "",
     seed: int = 0,
+    show: Any = None,  # noqa: ANN401 - a path, a frame, ratings
 ) -> Sheets:
-    """Deal a pool out to raters: one sheet each, blind, in an order of its own.
+    """Create rating sheets from a pool: one for each rater, blind, each in its own random order.
 
     Args:
         pool: what to judge.
@@ -148,17 +151,26 @@ def sheets(
         documents: fields of the documents.
         guideline: the version of the guideline that they follow.
         seed: of who gets what, in which order.
+        show: ratings of others, whose grades and comments the sheets show; for an adjudicator.
+            Without it sheets are blind.
 
     Raises:
         InputError: files that cannot be read, a document without text.
         UsageError: raters, shares or a scale that cannot be.
     """
     scale_of(scale)
+    said = None if show is None else read_ratings(show)
     parts = assigned(
         pool_of(pool), raters, per_document=per_document, overlap=overlap, seed=seed
     )  # fmt: skip
     tables = {
-        name: sheet(tasks(part, queries, documents), name, scale, guideline)
+        name: sheet(
+            tasks(part, queries, documents),
+            name,
+            scale,
+            guideline,
+            None if said is None else others_said(said, name),
+        )
         for name, part in parts.items()
     }
     return Sheets(tables, scale, doubled(parts), seed)

@@ -1,0 +1,110 @@
+"""Judgments made of ratings: the result of the verb ``resolve``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import polars as pl
+
+from rankgate.data.place import Place
+from rankgate.data.qrels import Qrels
+from rankgate.present.codec import encoded, frame
+from rankgate.present.result import Notice, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_UNRESOLVED = {"query_id": pl.String, "doc_id": pl.String, "why": pl.String,
+               "grades": pl.List(pl.Float64)}  # fmt: skip
+_JUDGED = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
+_UNLIKE = 0.1  # of rates of strata, beyond what rounding leaves
+
+
+@dataclass(frozen=True)
+class ResolvedJudgments(Result):
+    """Judgments made of ratings: at most one grade per query and document, by a stated rule.
+
+    Attributes:
+        name: of the ratings.
+        qrels: the judgments, ready for ``evaluate``; None where no pair was resolved.
+        unresolved: ``query_id``, ``doc_id``, ``why``, ``grades`` (as given): pairs without a
+            judgment; they can be given out again as a pool.
+        made_by: the rule with its parameters, as recorded in the judgments.
+        counts: ratings, corrected, cannot_tell, beyond_slots, raters, pairs, resolved, ties;
+            unordered with slots, adjudicated where a rater decides.
+    """
+
+    kind: ClassVar[str] = "resolution"
+    document_from: ClassVar[str] = "rankgate.judging.resolution.document:document"
+
+    name: str
+    qrels: Qrels | None
+    unresolved: pl.DataFrame
+    made_by: Mapping[str, Any]
+    counts: Mapping[str, int]
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What to know before the judgments are used."""
+        return (*self._order(), *self._strata())
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """The cautions, for programs."""
+        return (
+            *(Notice("no-times", text) for text in self._order()),
+            *(Notice("unlike-strata", text) for text in self._strata()),
+        )
+
+    def _table(self) -> pl.DataFrame:
+        return self.qrels.table if self.qrels else pl.DataFrame(schema=_JUDGED)
+
+    def _order(self) -> tuple[str, ...]:
+        if not self.counts.get("unordered"):
+            return ()
+        words = (
+            f"{self.counts['unordered']} pairs have more ratings than slots and not all times: the "
+            "first rows of the file were taken."
+        )
+        return (words,)
+
+    def _strata(self) -> tuple[str, ...]:
+        if self.qrels is None:
+            return ()
+        table = self.qrels.table
+        if not {"stratum", "inclusion"} <= set(table.columns) or not (table["grade"] < 0).any():
+            return ()
+        drawn = table.filter(pl.col("inclusion").is_not_null())
+        rates = drawn.group_by("stratum").agg(pl.col("inclusion").mean()).sort("stratum")
+        low, high = rates["inclusion"].min(), rates["inclusion"].max()
+        if low is None or high - low <= _UNLIKE:  # type: ignore[operator]
+            return ()
+        shown = ", ".join(f"{name} {rate:.2f}" for name, rate in rates.iter_rows())
+        words = (
+            f"strata of unlike rates ({shown}): infAP takes them for one and is too high; draw one "
+            "stratum for it, or weigh each document by 1/inclusion."
+        )
+        return (words,)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            **self.head(),
+            "ratings": self.name,
+            "made_by": dict(self.made_by),
+            "counts": dict(self.counts),
+            "cautions": list(self.cautions),
+            "judgments": encoded(self.qrels.table) if self.qrels else [],
+            "unresolved": encoded(self.unresolved),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The result that ``to_dict`` was called on."""
+        name, made_by, judged = values["ratings"], values["made_by"], values["judgments"]
+        qrels = None
+        if judged:
+            qrels = Qrels(frame(judged, _JUDGED), name, None, (), made_by, Place(name))
+        unresolved = frame(values["unresolved"], _UNRESOLVED)
+        return cls(name, qrels, unresolved, made_by, values["counts"])

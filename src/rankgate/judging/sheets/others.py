@@ -1,0 +1,35 @@
+"""What other raters said of a pair, for the sheet of an adjudicator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.judging.standing import PAIR, standing
+
+if TYPE_CHECKING:
+    from rankgate.data.ratings import Ratings
+
+
+def others_said(ratings: Ratings, rater: str) -> dict[tuple[str, str], tuple[str, str]]:
+    """Grades and comments of all others by pair, lowest grade first, without names.
+
+    A rating without a grade is shown as ``cannot tell``; its reason counts as a comment.
+    """
+    label = pl.col("grade").map_elements(lambda grade: f"{grade:g}", pl.String)
+    table = (
+        standing(ratings)
+        .table.filter(pl.col("rater") != rater)
+        .sort("grade", nulls_last=True)
+        .with_columns(
+            label.fill_null("cannot tell").alias("label"),
+            pl.coalesce("comment", "reason").alias("words"),
+        )
+    )
+    said = pl.format("{}: {}", "label", "words").drop_nulls()
+    found = table.group_by(PAIR, maintain_order=True).agg("label", said.alias("said"))
+    return {
+        (query, document): (", ".join(labels), "; ".join(words))
+        for query, document, labels, words in found.iter_rows()
+    }
