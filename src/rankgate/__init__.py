@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from rankgate.gating.verb import Verdict, gate
     from rankgate.judging.admission.admission import JudgeAdmission
     from rankgate.judging.admission.admit import admit
+    from rankgate.judging.agreement.agree import agree
+    from rankgate.judging.agreement.agreement import RaterAgreement
     from rankgate.judging.notebook.model_rating import Asked, Judge, Prices, rate
     from rankgate.judging.notebook.pooling import Pool, Reusability, pool, reusability
     from rankgate.judging.notebook.ratings import (
-        Agreed,
         Collected,
-        agree,
         collect,
     )
     from rankgate.judging.resolution.resolution import ResolvedJudgments
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Accumulator",
     "Advice",
-    "Agreed",
     "Asked",
     "BlindSpots",
     "Bridge",
@@ -90,6 +89,7 @@ __all__ = [
     "Pool",
     "Prices",
     "RankgateError",
+    "RaterAgreement",
     "Reconciliation",
     "ResolvedJudgments",
     "Reusability",
@@ -132,7 +132,7 @@ __all__ = [
 _HOMES = {
     "Accumulator": "rankgate.evaluation.notebook.accumulation",
     "Advice": "rankgate.advice.advice",
-    "Agreed": "rankgate.judging.notebook.ratings",
+    "RaterAgreement": "rankgate.judging.agreement.agreement",
     "Asked": "rankgate.judging.notebook.model_rating",
     "BlindSpots": "rankgate.blind_spots.blindspots",
     "Bridge": "rankgate.explanation.notebook.reconciliation",
@@ -165,7 +165,7 @@ _HOMES = {
     "Verdict": "rankgate.gating.verb",
     "admit": "rankgate.judging.admission.admit",
     "advise": "rankgate.advice.advise",
-    "agree": "rankgate.judging.notebook.ratings",
+    "agree": "rankgate.judging.agreement.agree",
     "blindspots": "rankgate.blind_spots.verb",
     "collect": "rankgate.judging.notebook.ratings",
     "compare": "rankgate.comparison.verb",

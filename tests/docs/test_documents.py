@@ -45,22 +45,15 @@ def test_every_command_has_help_and_an_example_in_the_readme(name):
 
 
 def test_the_public_names_are_these():
-    results = ["Accumulator", "Advice", "Agreed", "Asked", "BlindSpots", "Bridge"]
+    results = ["Accumulator", "Advice", "Asked", "BlindSpots", "Bridge"]
     results += ["Collected"]
     results += ["Comparisons", "Convention", "Conventions", "Conversion", "Descriptions"]
     results += ["Evaluation", "Explanation", "Finding", "Hidden", "InputError", "Judge"]
     results += ["JudgeAdmission"]
     results += ["Lists", "Matrix"]
-    results += ["Pipeline", "Pool", "Prices", "RankgateError", "Reconciliation"]
-    results += [
-        "ResolvedJudgments",
-        "Reusability",
-        "Scorecard",
-        "Split",
-        "UsageError",
-        "Validation",
-        "Verdict",
-    ]
+    results += ["Pipeline", "Pool", "Prices", "RankgateError", "RaterAgreement"]
+    results += ["Reconciliation", "ResolvedJudgments", "Reusability", "Scorecard", "Split"]
+    results += ["UsageError", "Validation", "Verdict"]
     verbs = ["admit", "advise", "agree", "blindspots", "collect", "compare", "convention"]
     verbs += ["conventions", "convert", "describe", "evaluate", "explain", "from_arrays", "gate"]
     verbs += ["holes", "metric", "plot", "pool", "rate", "read_qrels", "read_run", "reconcile"]

@@ -1,6 +1,8 @@
 """Who agrees with whom, on ratings whose answer can be counted by hand or was published."""
 
 import gzip
+import json
+import time
 from datetime import UTC, datetime
 
 import numpy as np
@@ -11,8 +13,11 @@ from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.agreement import figures
+from rankgate.judging.agreement.agree import agree
+from rankgate.judging.agreement.agreement import RaterAgreement
 from rankgate.judging.agreement.alarms import alarms
 from rankgate.judging.agreement.rated_pairs import rated_pairs
+from rankgate.present.write import FORMS, rendered
 
 
 def agreements(ratings, scale=None, **options):
@@ -269,3 +274,23 @@ def test_nobody_graded():
 def test_an_interval_takes_resamples():
     with pytest.raises(UsageError, match="resamples=0: an interval takes 1 or more"):
         agreements(ratings_of(HAND), samples=0)
+
+
+def test_agreement_comes_back_from_json():
+    rows = clear(np.random.default_rng(15)).tolist()
+    for ratings in (ratings_of(rows), ratings_of(HAND), ratings_of([[1], [2]])):
+        told = agree(ratings, resamples=20)
+        again = RaterAgreement.from_dict(json.loads(json.dumps(told.to_dict(), allow_nan=False)))
+        assert again.to_dict() == told.to_dict()
+        for form in FORMS:
+            assert rendered(again, form) == rendered(told, form)
+
+
+def test_thousands_of_ratings_take_no_time():
+    """A book of 2,370 ratings by 13 raters took 8 s of one core; sums per query are few."""
+    rng = np.random.default_rng(16)
+    rows = clear(rng, 790, 13).astype(float)
+    kept = [[grade if rng.random() < 3 / 13 else None for grade in row] for row in rows]
+    begin = time.process_time()
+    agree(ratings_of(kept, "ABCDEFGHIJKLM", queries=137))
+    assert time.process_time() - begin < 3

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rankgate.evaluation.evaluation import Evaluation
     from rankgate.explanation.explanation import Explanation
     from rankgate.judging.admission.admission import JudgeAdmission
-    from rankgate.judging.agreement.agree import Agreed
+    from rankgate.judging.agreement.agreement import RaterAgreement
     from rankgate.metrics.declare import Metric
     from rankgate.pipelines.stages import Pipeline
     from rankgate.scoring import Convention
@@ -217,7 +217,7 @@ def _calibration(asked: Asked) -> Calibration:
     )  # fmt: skip
 
 
-def _agreed(asked: Asked) -> Agreed:
+def _agreed(asked: Asked) -> RaterAgreement:
     asked.need(0, 0, "is of ratings alone")
     return agree(asked.qrels)
 

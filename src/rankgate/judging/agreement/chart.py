@@ -11,16 +11,16 @@ from rankgate.present.charts.style import SIGNED
 from rankgate.present.charts.words import short, shorts
 
 if TYPE_CHECKING:
-    from rankgate.judging.agreement.agree import Agreed
+    from rankgate.judging.agreement.agreement import RaterAgreement
 
 
-def draw(told: Agreed) -> Picture:
+def draw(result: RaterAgreement) -> Picture:
     """A matrix of Cohen's kappa.
 
     Raises:
         UsageError: no two raters graded the same pair.
     """
-    pairs = told.found.pairs
+    pairs = result.found.pairs
     if pairs.is_empty():
         raise UsageError(
             "no two raters graded the same pair; there is no agreement to draw.",
@@ -41,10 +41,10 @@ def draw(told: Agreed) -> Picture:
             })  # fmt: skip
     return Picture(
         "agreement",
-        f"Agreement of {len(raters)} raters in {short(told.found.name)}",
+        f"Agreement of {len(raters)} raters in {short(result.found.name)}",
         "Cohen's kappa of each two raters on the pairs that both graded: 1 is agreement, 0 is "
         "what chance gives; empty: no pair in common.",
-        f"{told.found.counts['overlap']:,} pairs graded twice or more",
+        f"{result.found.counts['overlap']:,} pairs graded twice or more",
         {},
         tuple(rows),
         heat(rows, (-1, 1), SIGNED),

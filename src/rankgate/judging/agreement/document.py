@@ -4,68 +4,65 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present import as_csv, as_json, as_markdown
-from rankgate.present.as_text import WIDTH, fitted
+from rankgate.present.document import Chart, Document, Rows, Table, Warnings
+from rankgate.present.document import document as made
 from rankgate.present.figures import interval, signed
 from rankgate.present.grid import SOFT, Grid, printable
 from rankgate.present.numbers import UNDEFINED
-from rankgate.present.paragraphs import wrapped
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgate.judging.agreement.agree import Agreed
-    from rankgate.judging.agreement.rater_resampling import Rerated
-
-FORMS = ("text", "json", "csv", "markdown")
-"""The forms of agreement, by the name that ``--format`` takes."""
+    from rankgate.judging.agreement.agreement import RaterAgreement
+    from rankgate.judging.agreement.rater_resampling import RaterResampling
 
 _SHOWN = 15
 _LIMITS = (
-    "Kappas and alpha compare with chance as the grades at hand make it: where one grade "
-    "prevails they fall though raters agree (the kappa paradox); Gwet's coefficients and the raw "
-    "agreement do not. Two numbers of different coefficients, or of different sets of pairs, do "
-    "not compare. Intervals resample pairs, not raters: they say nothing about other raters."
+    "Kappas and alpha compare with the agreement that chance would give with these shares of "
+    "grades: where one grade prevails they fall though raters agree (the kappa paradox); Gwet's "
+    "coefficients and the raw agreement do not. Numbers of different coefficients, or of different "
+    "sets of pairs, cannot be compared. Intervals resample queries, as grades of one query "
+    "resemble each other; they do not resample raters and say nothing about other raters."
 )
 
 
-def render(told: Agreed, form: str, width: int = WIDTH) -> str:
-    """The result in one of `FORMS`; CSV has the coefficients alone."""
-    if form == "json":
-        return as_json.dumped(told.to_dict())
-    if form == "csv":
-        rows = [
-            (name, each.value, each.low, each.high)
-            for name, each in told.found.coefficients.items()
-        ]
-        return as_csv.written(("coefficient", "value", "low", "high"), rows)
-    parts = [_title(told, width), *_alarms(told, width)]
-    for heading, grid in grids(told):
-        table = as_markdown.table(grid) if form == "markdown" else fitted(grid, width)
-        parts.append(f"{heading}\n{table}".rstrip() if form == "text" else f"{heading}\n\n{table}")
-    parts.append("\n".join(wrapped(_LIMITS, min(width, 100))))
-    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+def document(result: RaterAgreement) -> Document:
+    """Alarms first, then coefficients, raters, grades and queries; CSV has the coefficients."""
+    rows = [
+        (name, *(_finite(each) for each in (told.value, told.low, told.high)))
+        for name, told in result.found.coefficients.items()
+    ]
+    draw = "rankgate.judging.agreement.chart:draw"
+    chart = (Chart(draw, result),) if len(result.found.pairs) else ()
+    return made(
+        _title(result),
+        Warnings(tuple(each.what for each in result.alarms)),
+        *(Table(heading, grid) for heading, grid in grids(result)),
+        *chart,
+        _LIMITS,
+        rows=Rows(("coefficient", "value", "low", "high"), rows),
+    )
 
 
-def grids(told: Agreed) -> list[tuple[str, Grid]]:
+def grids(result: RaterAgreement) -> list[tuple[str, Grid]]:
     """Every table with its heading; tables that would be empty are left out."""
-    found = told.found
+    found = result.found
     both = found.counts["overlap"]
     level = next(iter(found.coefficients.values())).level
     tables = [
-        (f"over the {both} pairs with two grades or more ({level:.0%} intervals)", _values(told)),
+        (f"over the {both} pairs with two grades or more ({level:.0%} intervals)", _values(result)),
         (_first("raters", found.raters), _raters(found.raters)),
         ("grades", _grades(found.grades)),
         (_first("pairs of raters", found.pairs), _pairs(found.pairs)),
         (_first("queries, least agreement first", found.queries), _queries(found.queries)),
         ("by month", _periods(found.periods)),
     ]
-    if told.effect:
-        tables.append(_effect(told.effect))
+    if result.effect:
+        tables.append(_effect(result.effect))
     return [(heading, grid) for heading, grid in tables if grid.rows]
 
 
-def _effect(told: Rerated) -> tuple[str, Grid]:
+def _effect(told: RaterResampling) -> tuple[str, Grid]:
     """What raters do to the difference of two systems."""
     rows = tuple(
         (each.metric, signed(each.delta), interval(each.low, each.high), f"{each.reversed:.0%}")
@@ -77,43 +74,42 @@ def _effect(told: Rerated) -> tuple[str, Grid]:
     return words, Grid(head, rows)
 
 
-def _title(told: Agreed, width: int) -> str:
-    counts = told.found.counts
+def _title(result: RaterAgreement) -> str:
+    counts = result.found.counts
     line = (
-        f"agreement in {printable(told.found.name)}: {counts['ratings']} grades by "
+        f"agreement in {printable(result.found.name)}: {counts['ratings']} grades by "
         f"{counts['raters']} raters of {counts['pairs']} pairs; {counts['overlap']} pairs have "
         f"two grades or more, {counts['ties']} of them without a majority"
     )
     more = [
         f"{counts[name]} {words}"
-        for name, words in (("cannot_tell", "could not be told"), ("corrected", "were corrected"))
+        for name, words in (
+            ("cannot_tell", "could not be graded"), ("corrected", "were corrected"),
+            ("outside", "are outside the scale"),
+        )
         if counts[name]
-    ]
-    return "\n".join(wrapped("; ".join([line, *more]), width))
+    ]  # fmt: skip
+    return "; ".join([line, *more])
 
 
-def _alarms(told: Agreed, width: int) -> list[str]:
-    return ["\n".join(wrapped(f"! {each.what}", width)) for each in told.alarms]
-
-
-def _values(told: Agreed) -> Grid:
+def _values(result: RaterAgreement) -> Grid:
     rows = [
         (name, _number(each.value), _number(each.low), _number(each.high))
-        for name, each in told.found.coefficients.items()
+        for name, each in result.found.coefficients.items()
     ]
     return Grid(("coefficient", "value", "low", "high"), tuple(rows))
 
 
 def _raters(table: pl.DataFrame) -> Grid:
     head = ("rater", "grades", "can't\ntell", "mean", "also graded\nby others", "bias",
-            f"agree{SOFT}\nment", "top\ngrade", "seconds")  # fmt: skip
+            f"agree{SOFT}\nment", "kappa with\nothers, 95%", "top\ngrade", "seconds")  # fmt: skip
+    columns = ("rater", "ratings", "cannot_tell", "mean", "overlap", "bias", "agreement",
+               "kappa_low", "kappa_high", "top_share", "median_seconds")  # fmt: skip
     rows = [
         (who, str(grades), str(unsure), _number(mean, 2), str(overlap), _signed(bias),
-         _number(equal, 2), _number(top, 2), _number(seconds, 1))
-        for who, grades, unsure, mean, overlap, bias, equal, top, seconds in table.head(_SHOWN)
-        .select("rater", "ratings", "cannot_tell", "mean", "overlap", "bias", "agreement",
-                "top_share", "median_seconds")
-        .iter_rows()
+         _number(equal, 2), _ends(low, high), _number(top, 2), _number(seconds, 1))
+        for who, grades, unsure, mean, overlap, bias, equal, low, high, top, seconds
+        in table.head(_SHOWN).select(columns).iter_rows()
     ]  # fmt: skip
     whole = Grid(head, tuple(rows))
     timed = table["median_seconds"].is_not_null().any()
@@ -154,6 +150,10 @@ def _periods(table: pl.DataFrame) -> Grid:
     return Grid(("month", "pairs", f"agree{SOFT}\nment", "mean"), tuple(rows))
 
 
+def _ends(low: float | None, high: float | None) -> str:
+    return UNDEFINED if low is None or high is None else f"[{low:+z.2f}, {high:+z.2f}]"
+
+
 def _first(what: str, table: pl.DataFrame) -> str:
     return what if len(table) <= _SHOWN else f"{what} (the first {_SHOWN} of {len(table)})"
 
@@ -164,3 +164,7 @@ def _number(value: float | None, digits: int = 3) -> str:
 
 def _signed(value: float | None) -> str:
     return UNDEFINED if value is None else f"{value:+z.2f}"
+
+
+def _finite(value: float) -> float | None:
+    return None if value != value else value  # noqa: PLR0124 - NaN

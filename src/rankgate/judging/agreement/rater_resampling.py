@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
@@ -48,8 +48,8 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Rerated:
-    """What another set of raters would have said of two systems.
+class RaterResampling:
+    """How two systems compare by other sets of raters.
 
     Attributes:
         baseline, candidate: names.
@@ -75,6 +75,12 @@ class Rerated:
             "seed": self.seed, "convention": dict(self.convention),
         }  # fmt: skip
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """What ``to_dict`` was called on."""
+        effects = tuple(Effect(**each) for each in values["effects"])
+        return cls(**{**values, "effects": effects})
+
 
 def rerated(
     ratings: Any,  # noqa: ANN401 - a path, a frame, ratings
@@ -88,7 +94,7 @@ def rerated(
     seed: int = 0,
     from_: str | None = None,
     on_progress: Callable[[str], None] | None = None,
-) -> Rerated:
+) -> RaterResampling:
     """Draw raters again and again, and compare two systems by each set.
 
     Args:
@@ -124,7 +130,9 @@ def rerated(
         Effect(label, *map(float, figures))
         for (label, _), *figures in zip(first.metrics, truth, low, high, turned, strict=True)
     )
-    return Rerated(runs[0].name, runs[1].name, rule, effects, draws, seed, first.how.to_dict())
+    return RaterResampling(
+        runs[0].name, runs[1].name, rule, effects, draws, seed, first.how.to_dict()
+    )
 
 
 def _judged(ratings: Ratings, rule: str) -> Qrels:

@@ -7,13 +7,13 @@ from dataclasses import replace
 import click
 
 from rankgate.console import options
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.output import print_result
+from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.console.terminal import styled, width
 from rankgate.errors import UsageError
 from rankgate.judging.agreement.agree import agree
-from rankgate.judging.agreement.document import FORMS, render
 from rankgate.judging.agreement.rater_resampling import DRAWS, rerated
+from rankgate.present.write import FORMS
 from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
 
 
@@ -61,10 +61,11 @@ def command(  # noqa: PLR0917 - click passes them by name
     form: str,
     output: str | None,
 ) -> None:
-    """Measure how far the raters in RATINGS agree; say what looks wrong first.
+    """Measure how far the raters in RATINGS agree, and report what looks wrong.
 
-    RATINGS has a row a rating: query, document, rater, grade. Corrections are later rows. With
-    two runs it also tells how often another set of raters would have reversed their comparison.
+    RATINGS has one row per rating: query, document, rater, grade. Corrections are later rows.
+    With two runs it also reports how often another set of raters would have reversed their
+    comparison.
 
     \b
     rankgate agree ratings.csv
@@ -77,12 +78,12 @@ def command(  # noqa: PLR0917 - click passes them by name
             code="missing-input",
         )
     refuse_clashes((ratings, *(run for run in (baseline, candidate) if run)), output)
-    told = agree(ratings, scale=scale, resamples=resamples, seed=seed, from_=from_)
+    result = agree(ratings, scale=scale, resamples=resamples, seed=seed, from_=from_)
     if baseline and candidate:
         with Progress(draws) as progress:
             effect = rerated(
                 ratings, baseline, candidate, metrics, convention, rule=rule, draws=draws,
                 seed=seed, from_=from_, on_progress=progress,
             )  # fmt: skip
-        told = replace(told, effect=effect)
-    deliver(styled(render(told, form, width(output)), form, output), output)
+        result = replace(result, effect=effect)
+    print_result(result, form, output)

@@ -98,7 +98,8 @@ def resolve(
     counts = _counts(ratings, stand, every)
     if slots:
         late = pl.col("at").is_null().any() & (pl.len() > slots)
-        counts["unordered"] = carried.table.group_by(PAIR).agg(late.alias("late"))["late"].sum()
+        pairs_late = carried.table.group_by(PAIR).agg(late.alias("late"))
+        counts["unordered"] = int(pairs_late["late"].sum())
     if "adjudicator" in options:
         own = given.filter(pl.col("rater") == options["adjudicator"])
         counts["adjudicated"] = own.select(PAIR).n_unique()

@@ -1,0 +1,102 @@
+"""How far raters agree: the result of the verb ``agree``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import polars as pl
+
+from rankgate.judging.agreement.alarm import Alarm
+from rankgate.judging.agreement.figures import Agreements
+from rankgate.judging.agreement.rater_resampling import RaterResampling
+from rankgate.present.codec import encoded, frame
+from rankgate.present.result import Notice, Result
+from rankgate.stats.agreement import Agreement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_F, _I, _S = pl.Float64, pl.Int64, pl.String
+_TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
+    "grades": {"grade": _F, "ratings": _I, "share": _F, "agreement": _F},
+    "raters": {
+        "rater": _S, "ratings": _I, "cannot_tell": _I, "mean": _F, "overlap": _I, "bias": _F,
+        "agreement": _F, "top_share": _F, "median_seconds": _F, "lowest": _F, "highest": _F,
+        "bias_low": _F, "bias_high": _F, "kappa_linear": _F, "kappa_low": _F, "kappa_high": _F,
+    },
+    "pairs": {
+        "first": _S, "second": _S, "overlap": _I, "agreement": _F, "kappa": _F,
+        "kappa_linear": _F, "bias": _F, "kappa_low": _F, "kappa_high": _F,
+    },
+    "confusion": {"rater": _S, "consensus": _F, "grade": _F, "count": _I},
+    "queries": {"query_id": _S, "overlap": _I, "agreement": _F, "spread": _F},
+    "periods": {"period": _S, "overlap": _I, "agreement": _F, "mean": _F},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RaterAgreement(Result):
+    """How far raters agree, and what looks wrong.
+
+    Attributes:
+        found: every figure.
+        alarms: what looks wrong, the gravest first.
+        resamples: replicates of each interval.
+        seed: of the replicates.
+        effect: what raters do to a comparison; None where no runs were given.
+    """
+
+    kind: ClassVar[str] = "agreement"
+    document_from: ClassVar[str] = "rankgate.judging.agreement.document:document"
+    charts: ClassVar[Mapping[str, str]] = {"agreement": "rankgate.judging.agreement.chart:draw"}
+
+    found: Agreements
+    alarms: tuple[Alarm, ...]
+    resamples: int
+    seed: int
+    effect: RaterResampling | None = None
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """The alarms, for programs."""
+        return tuple(Notice(each.kind, each.what, each.who) for each in self.alarms)
+
+    def _table(self) -> pl.DataFrame:
+        return self.found.raters
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        found = self.found
+        return {
+            **self.head(),
+            "ratings": found.name,
+            "counts": dict(found.counts),
+            "alarms": [encoded(each) for each in self.alarms],
+            "coefficients": {
+                name: encoded(
+                    {"value": one.value, "low": one.low, "high": one.high, "level": one.level}
+                )
+                for name, one in found.coefficients.items()
+            },
+            "resamples": self.resamples,
+            "seed": self.seed,
+            **{name: encoded(getattr(found, name)) for name in _TABLES},
+            "effect": self.effect.to_dict() if self.effect else None,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The result that ``to_dict`` was called on."""
+        coefficients = {
+            name: Agreement.from_dict(each) for name, each in values["coefficients"].items()
+        }
+        tables = {name: frame(values[name], schema) for name, schema in _TABLES.items()}
+        effect = values["effect"]
+        return cls(
+            Agreements(values["ratings"], values["counts"], coefficients=coefficients, **tables),
+            tuple(Alarm(**each) for each in values["alarms"]),
+            values["resamples"],
+            values["seed"],
+            RaterResampling.from_dict(effect) if effect else None,
+        )
