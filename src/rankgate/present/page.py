@@ -133,7 +133,8 @@ def _opened(opened: Opened) -> str:
 
 def _query(query: Lists) -> str:
     text = f'<bdi class="dim">{safe(query.text)}</bdi>' if query.text else ""
-    top = f'<b><bdi>{safe(query.query_id)}</bdi></b> {text} <span class="n">{safe(query.change)}</span>'
+    change = f'<span class="n">{safe(query.change)}</span>'
+    top = f"<b><bdi>{safe(query.query_id)}</bdi></b> {text} {change}"
     inside = side_by_side(query) if query.ranks else paragraph("Neither system returned anything.")
     return f'<details id="{query.anchor}"><summary>{top}</summary>{inside}</details>'
 
