@@ -62,7 +62,8 @@ fuzz: .venv/.dev       ## 100,000 damaged files through every reader; some minut
 	$(BIN)/python fuzz/run.py
 
 clean:                 ## remove what the targets made
-	rm -rf .venv build demo docs/reference docs/mirrored bench/work oracle/work fuzz/work
+	rm -rf .venv build demo docs/reference docs/mirrored bench/work oracle/work fuzz/work \
+	    .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 .venv/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

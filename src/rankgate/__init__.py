@@ -8,7 +8,7 @@
 
 The verbs have the names of the commands: ``evaluate``, ``explain``, ``reconcile``, ``compare``,
 ``gate`` and more. ``read_qrels``, ``read_run`` and ``from_arrays`` read what they take;
-``metric`` makes a metric of a function, ``convention`` rules of one's own. Metrics are in
+``metric`` makes a metric of a function, ``convention`` a convention of your own. Metrics are in
 ``rankgate.metrics`` by name: ``nDCG(gain="exp") @ 10``. Everything is imported when it is first
 used, so that a command loads only what it needs.
 """
@@ -195,7 +195,9 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name is of
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - each name has its own type
+    if name == "__version__":
+        return import_module("importlib.metadata").version("rankgate")
     if name not in _HOMES:
         raise AttributeError(f"module 'rankgate' has no attribute '{name}'")
     return getattr(import_module(_HOMES[name]), name)
