@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from rankgate.data.prefetch import ahead
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -142,6 +142,20 @@ class Run:
         whole = Batch(frame, pairs_of(frame), ordered=self.ordered)
         return self._checked(whole, duplicates, 0)
 
+    def over_queries(self, use: Callable[[Batches], _Found]) -> _Found:
+        """What a function makes of batches; of all rows at once where a query's rows stand apart.
+
+        Args:
+            use: takes the function that reads batches, such as ``batches``.
+
+        Raises:
+            InputError, DuplicateError: as ``table``.
+        """
+        try:
+            return use(self.batches)
+        except ScatteredError:  # a query came back after others
+            return use(lambda rule: [self.whole(rule)])
+
     def together(self) -> Run:
         """The same run with the rows of each query together, in memory."""
         first = pl.col("row").min().over("query_id")
@@ -191,6 +205,12 @@ class Run:
             raise InputError(
                 "there are no rankings in it.", source=self.place.label, code="no-rankings"
             )
+
+
+Batches: TypeAlias = "Callable[[Duplicates], Iterable[Batch]]"
+"""Reads batches of whole queries, given what a document ranked twice is."""
+
+_Found = TypeVar("_Found")
 
 
 def _renamed(first: pl.Expr) -> pl.Expr:

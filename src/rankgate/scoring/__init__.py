@@ -2,6 +2,6 @@
 
 from rankgate.scoring.convention import Alignment, Convention
 from rankgate.scoring.presets import CONVENTIONS, convention
-from rankgate.scoring.score import score, score_all
+from rankgate.scoring.score import score
 
-__all__ = ["CONVENTIONS", "Alignment", "Convention", "convention", "score", "score_all"]
+__all__ = ["CONVENTIONS", "Alignment", "Convention", "convention", "score"]

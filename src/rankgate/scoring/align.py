@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.run import Batch
     from rankgate.scoring.convention import Alignment
-    from rankgate.scoring.index import Index
+    from rankgate.scoring.judgments import JudgmentIndex
     from rankgate.scoring.order import Documents, Order
 
 
@@ -33,6 +33,7 @@ class Aligned:
         last: ``(m,)``, the last of them.
         grade: ``(m,)``; negative is in the pool and unjudged.
         row: ``(m,)``, the row of the batch.
+        judgment: ``(m,)``, the place of the judgment in the index; -1 where it was supposed.
         ties: groups of equal scores among all documents retrieved.
         unknown: queries without judgments, left out.
         against_scores: queries whose rows rank them, and not in the order of their scores.
@@ -47,6 +48,7 @@ class Aligned:
     last: NDArray[np.int64]
     grade: NDArray[np.float64]
     row: NDArray[np.int64]
+    judgment: NDArray[np.int64]
     ties: int = 0
     unknown: int = 0
     against_scores: int = 0
@@ -55,7 +57,7 @@ class Aligned:
         """The same queries with some of the rows."""
         kept = {
             name: getattr(self, name)[rows]
-            for name in ("owner", "rank", "first", "last", "grade", "row")
+            for name in ("owner", "rank", "first", "last", "grade", "row", "judgment")
         }
         return replace(self, **kept)
 
@@ -91,7 +93,7 @@ class Met:
     ordered: bool = True
 
 
-def meet(batch: Batch, index: Index) -> Met:
+def meet(batch: Batch, index: JudgmentIndex) -> Met:
     """Find the judged rows of a batch; the same under every convention."""
     mine = _owned(batch, index)
     row, judgment = _judged(mine, index)
@@ -143,6 +145,7 @@ def align(met: Met, how: Alignment) -> Aligned:
         last=stand.last[by],
         grade=met.grade[by],
         row=met.row[by] if met.rows is None else met.rows[met.row[by]],
+        judgment=met.judgment[by],
         ties=placed.ties,
         unknown=met.unknown,
         against_scores=_against_scores(met) if how.order == "file" and met.ordered else 0,
@@ -175,15 +178,24 @@ def _only(met: Met, kept: NDArray[np.bool_]) -> Met:
         owner=met.owner[rows],
         row=place[met.row[judged]],
         grade=met.grade[judged],
+        judgment=met.judgment[judged],
         rows=rows if met.rows is None else met.rows[rows],
     )
 
 
-def nothing(codes: NDArray[np.int64]) -> Aligned:
-    """Queries that retrieved nothing, and are not in the run as far as this tells."""
+def nothing(codes: NDArray[np.int64], ran: NDArray[np.bool_] | None = None) -> Aligned:
+    """Queries that retrieved nothing.
+
+    Args:
+        codes: ``(T,)``, each query's place in the index.
+        ran: ``(T,)``, which of them the run has all the same; none if not given.
+    """
     none = np.zeros(0, np.int64)
     retrieved = np.zeros(len(codes), np.int64)
-    return Aligned(codes, retrieved > 0, retrieved, none, none, none, none, np.zeros(0), none)
+    present = retrieved > 0 if ran is None else ran
+    return Aligned(
+        codes, present, retrieved, none, none, none, none, np.zeros(0), none, none
+    )  # fmt: skip
 
 
 def condensed(aligned: Aligned) -> Aligned:
@@ -224,7 +236,7 @@ class _Owned:
     unknown: int
 
 
-def _owned(batch: Batch, index: Index) -> _Owned:
+def _owned(batch: Batch, index: JudgmentIndex) -> _Owned:
     frame, starts = batch.frame, batch.starts
     if starts is None:
         owner, codes = _row_by_row(frame, index), np.arange(len(index.query_ids))
@@ -241,7 +253,7 @@ def _owned(batch: Batch, index: Index) -> _Owned:
     return _Owned(frame[rows], owner[rows], codes, batch.pairs[rows], rows, unknown)
 
 
-def _row_by_row(frame: pl.DataFrame, index: Index) -> NDArray[np.int64]:
+def _row_by_row(frame: pl.DataFrame, index: JudgmentIndex) -> NDArray[np.int64]:
     """The place of each row's query in the index; -1 for one without judgments."""
     known = pl.LazyFrame({"query_id": index.query_ids}).with_row_index("code")
     found = (
@@ -253,7 +265,7 @@ def _row_by_row(frame: pl.DataFrame, index: Index) -> NDArray[np.int64]:
     return found.collect().to_series().to_numpy()
 
 
-def _judged(mine: _Owned, index: Index) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _judged(mine: _Owned, index: JudgmentIndex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The rows that are judged, and for each its judgment in the index.
 
     Rows are found by the hash of the pair and confirmed on the strings. The first bits of the
@@ -278,7 +290,7 @@ def _judged(mine: _Owned, index: Index) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def _joined(
-    mine: _Owned, whose: NDArray[np.int64], which: NDArray[np.int64], index: Index
+    mine: _Owned, whose: NDArray[np.int64], which: NDArray[np.int64], index: JudgmentIndex
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The same by the strings themselves."""
     judgments = pl.LazyFrame(

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.scoring.align import Aligned
-    from rankgate.scoring.index import Laid
+    from rankgate.scoring.judgments import JudgmentIndex
 
 _Number = TypeVar("_Number", np.int32, np.float64, np.bool_)
 
 _CELLS = 1 << 20  # cells of one matrix of a block; with its fellows that is about 64 MB
 
 
-def blocks(aligned: Aligned, index: Laid) -> Iterator[tuple[NDArray[np.int64], Judged]]:
-    """Deal queries into blocks of bounded size; yields their codes and the block.
+def blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[NDArray[np.int64], Judged]]:
+    """Deal queries into blocks of bounded size; yields their places in `aligned` and the block.
 
     A value does not depend on the block that its query is in: kernels add by prefix sums.
     """
@@ -34,7 +34,7 @@ def blocks(aligned: Aligned, index: Laid) -> Iterator[tuple[NDArray[np.int64], J
     begin = 0
     while begin < T:
         end = begin + max(1, int(np.searchsorted(_cells(width[by[begin:]]), _CELLS, "right")))
-        yield _block(aligned, index, by[begin:end])
+        yield by[begin:end], _block(aligned, index, by[begin:end])
         begin = end
 
 
@@ -44,8 +44,8 @@ def _cells(width: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _block(
-    aligned: Aligned, index: Laid, chosen: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Judged]:
+    aligned: Aligned, index: JudgmentIndex, chosen: NDArray[np.int64]
+) -> Judged:
     T = len(chosen)
     place = np.full(len(aligned.codes), -1)
     place[chosen] = np.arange(T)
@@ -64,7 +64,7 @@ def _block(
         return table
 
     ideal, below, judged, pooled = _pools(index, aligned.codes[chosen])
-    block = Judged(
+    return Judged(
         rank=spread(aligned.rank.astype(np.int32), PAD, np.int32),
         grade=spread(aligned.grade, 0, np.float64),
         known=spread(np.ones(len(aligned.rank), np.bool_), 0, np.bool_),
@@ -79,11 +79,10 @@ def _block(
         relevant_retrieved=counts,
         level=np.nan,
     )
-    return aligned.codes[chosen], block
 
 
 def _pools(
-    index: Laid, codes: NDArray[np.int64]
+    index: JudgmentIndex, codes: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """What each query's pool holds.
 

@@ -14,154 +14,137 @@ that the run lacks, or that returned nothing, has nothing to complete.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.data.run import ScatteredError
-from rankgate.metrics.catalogue import by_name
-from rankgate.scoring.align import meet
 from rankgate.scoring.completion import Completed
-from rankgate.scoring.index import Index
+from rankgate.scoring.job import Job
 from rankgate.scoring.mean import mean
-from rankgate.scoring.score import SHOWN, complete, summed_up
-from rankgate.scoring.tally import Job, Tally
+from rankgate.scoring.measurement import Measurement
+from rankgate.scoring.plan import Block, Plan
+from rankgate.scoring.sources import with_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from rankgate.data.qrels import Qrels
-    from rankgate.data.run import Batch, Duplicates, Run
+    from rankgate.data.run import Duplicates
     from rankgate.data.scores import Scores
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.align import Met
     from rankgate.scoring.convention import Alignment, Convention
-    from rankgate.scoring.tally import Facts, Values
+    from rankgate.scoring.sources import RunSource
 
 _Named = tuple[str, "Metric"]
-_TAIL, _RETRIEVED = " tail", " retrieved"  # no name of a metric begins with a blank
+_Found = dict[tuple["Alignment", "Alignment", int | None], Completed]
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class _Group:
     """Metrics whose rankings are formed alike and that look equally deep, with one grade given.
 
     Attributes:
-        how: the convention of all.
-        own: the choices that hold for these metrics.
-        cutoff: how deep they look; None is through the whole list.
-        metrics: each with its label.
+        plan: the metrics, and what documents behind the ends of lists could add.
+        own: how the rankings are formed in which unjudged documents are looked for.
+        cutoff: how deep; None is through the whole list.
         grade: what the unjudged get.
-        best: whether that is the best grade.
-        tallies: what was computed, by how duplicates are treated.
     """
 
-    how: Convention
-    own: Convention
+    plan: Plan
+    own: Alignment
     cutoff: int | None
-    metrics: list[_Named]
     grade: float
-    best: bool
-    tallies: dict[Duplicates, Tally] = field(default_factory=dict)
 
-    @property
-    def named(self) -> list[_Named]:
-        """All that is computed: the metrics, and what they need beside."""
-        return [*self.metrics, *_tails(self.metrics, self.how)] if self.best else self.metrics
+    @classmethod
+    def of(
+        cls,
+        group: tuple[Convention, int | None, list[_Named]],
+        how: Convention,
+        grade: float,
+        most: float | None = None,
+    ) -> _Group:
+        """A group; ``most`` is the grade of what lies behind the ends of lists, if it counts."""
+        own, cutoff, metrics = group
+        jobs = tuple(Job.of(label, metric, how) for label, metric in metrics)
+        tails = () if most is None else tuple(job.tail(most) for job in jobs)
+        plan = Plan((how,), (jobs + tuple(tail for tail in tails if tail is not None),))
+        return cls(plan, own.alignment, cutoff, grade)
 
-    @property
-    def rules(self) -> list[Duplicates]:
-        """The ways in which duplicates are treated."""
-        ways = (self.how.for_metric(metric).duplicates for _, metric in self.named)
-        return list(dict.fromkeys([self.how.duplicates, *ways]))
-
-    def begin(self, index: Index, rule: Duplicates) -> None:
-        """Nothing computed yet of what treats duplicates so."""
-        jobs = [Job.of(label, metric, self.how) for label, metric in self.named]
-        mine = [job for job in jobs if job.how.duplicates == rule]
-        also = [self.how.alignment] if rule == self.how.duplicates else []
-        if mine or also:
-            self.tallies[rule] = Tally.of(mine, also, index, SHOWN)
-
-    def add(self, met: Met, index: Index, rule: Duplicates, found: dict[object, Completed]) -> None:
-        """Run the kernels over a batch; what is completed alike is completed once."""
-        if rule not in self.tallies:
-            return
-        tally = self.tallies[rule]
-        for way in tally.facts:
-            key = (self.own.alignment, way, self.cutoff)
+    def measure(
+        self, met: Met, source: RunSource, rule: Duplicates, found: _Found
+    ) -> Measurement:
+        """The values of a batch; what is completed alike is completed once."""
+        total = Measurement(self.plan)
+        for way in self.plan.ways:
+            if way.duplicates != rule:
+                continue
+            key = (self.own, way.alignment, self.cutoff)
             if key not in found:
-                found[key] = Completed.of(met, self.own.alignment, way, self.cutoff)
-            tally.index = found[key].index(index, self.grade)
-            tally.add(found[key].graded(self.grade), way)
+                found[key] = Completed.of(met, *key)
+            judgments = found[key].index(source.judgments, self.grade)
+            block = Block(way, found[key].graded(self.grade), judgments)
+            total = total.merge(self.plan.measure(block))
+        return total
 
-    def scored(self, run: Run, index: Index) -> Scores:
-        """The values, to RBP what lies behind the list."""
-        values: dict[str, tuple[Job, Values]] = {}
-        facts: dict[tuple[Duplicates, Alignment], Facts] = {}
-        for rule, tally in self.tallies.items():
-            tally.index = index
-            complete(tally, run, index)
-            values |= {job.label: (job, own) for some in tally.jobs.values() for job, own in some}
-            facts |= {(rule, way): each for way, each in tally.facts.items()}
-        known = facts[self.how.duplicates, self.how.alignment]
-        told = summed_up([values[label] for label, _ in self.named], known, run, index, self.how)
-        most = max(self.grade, float(index.grades.max(initial=0)))
-        return _with_tails(told, self.metrics, self.how, most) if self.best else told
+    def scored(self, total: Measurement, source: RunSource) -> Scores:
+        """The values; lists that could go on, with what lies behind them."""
+        found = with_empty(total, source).score(0, source, strict=False)
+        jobs = {job.label: job for job in self.plan.jobs[0]}
+        values, means = dict(found.values), dict(found.means)
+        for label, job in jobs.items():
+            if job.tail_label in jobs:
+                values[label] = found.values[label] + np.nan_to_num(found.values[job.tail_label])
+                unknown = found.counts.unknown_queries
+                means[label] = mean(values[label], found.why[label], job, unknown=unknown)
+        return replace(found, values=values, means=means)
 
 
 def bounded(
-    qrels: Qrels,
-    run: Run,
-    metrics: Sequence[_Named],
-    how: Convention,
-    scores: Scores,
-    *,
-    index: Index | None = None,
+    source: RunSource, metrics: Sequence[_Named], how: Convention, scores: Scores
 ) -> Scores:
     """The scores with ``low`` and ``high``, for all metrics that admit bounds.
 
     Args:
-        qrels: the judgments.
-        run: the run; it is read once more, and again for every other way to treat duplicates.
+        source: the run; it is read once more, and again for every other way to treat duplicates.
         metrics: each with the label that results carry.
         how: the convention.
         scores: what ``score`` gives for these.
-        index: the judgments laid out, where that has been done.
 
     Raises:
         InputError: as ``score``.
     """
-    index = Index.of(qrels) if index is None else index
-    ends = {False: 0.0, True: best_grade(qrels)}
-    groups = {
-        best: [_Group(how, *each, grade, best) for each in _groups(metrics, how)]
-        for best, grade in ends.items()
-    }
-    every = [group for some in groups.values() for group in some]
-    for rule in dict.fromkeys(rule for group in every for rule in group.rules):
-        try:
-            _over(run.batches(rule), index, rule, every)
-        except ScatteredError:  # a query came back after others: all rows at once
-            _over([run.whole(rule)], index, rule, every)
-    low, high = (
-        _joined(scores, [group.scored(run, index) for group in some]) for some in groups.values()
-    )
+    best = best_grade(source.judgments.qrels)
+    most = max(best, float(source.judgments.grades.max(initial=0)))
+    groups = _groups(metrics, how)
+    lows = [_Group.of(group, how, 0.0) for group in groups]
+    highs = [_Group.of(group, how, best, most) for group in groups]
+    totals = [Measurement(group.plan) for group in (*lows, *highs)]
+    rules = [rule for total in totals for rule, _ in total.plan.by_rule()]
+    for rule in dict.fromkeys(rules):
+        found = source.run.over_queries(
+            lambda batches, rule=rule: _over(  # type: ignore[misc]
+                replace(source, batches=batches), rule, (*lows, *highs)
+            )
+        )
+        totals = [total.merge(more) for total, more in zip(totals, found, strict=True)]
+    scored = [
+        group.scored(total, source) for group, total in zip((*lows, *highs), totals, strict=True)
+    ]
+    low, high = (_joined(scores, some) for some in (scored[: len(lows)], scored[len(lows) :]))
     plain = {label for label, metric in metrics if Job.of(label, metric, how).level <= 0}
     return replace(scores, low=_as_now(low, scores, plain), high=high)
 
 
-def _over(
-    batches: Iterable[Batch], index: Index, rule: Duplicates, groups: Sequence[_Group]
-) -> None:
-    for group in groups:
-        group.begin(index, rule)
-    for batch in batches:
-        met = meet(batch, index)
-        found: dict[object, Completed] = {}
-        for group in groups:
-            group.add(met, index, rule, found)
+def _over(source: RunSource, rule: Duplicates, groups: Sequence[_Group]) -> list[Measurement]:
+    """What each group measures on a run, with one way to treat duplicates."""
+    totals = [Measurement(group.plan) for group in groups]
+    for met in source.met(rule):
+        found: _Found = {}
+        fresh = [group.measure(met, source, rule, found) for group in groups]
+        totals = [total.merge(more) for total, more in zip(totals, fresh, strict=True)]
+    return totals
 
 
 def best_grade(qrels: Qrels) -> float:
@@ -186,32 +169,6 @@ def _groups(
         _, some = groups.setdefault((way.hash, cutoff), (way, []))
         some.append((label, metric))
     return [(way, cutoff, some) for (_, cutoff), (way, some) in groups.items()]
-
-
-def _with_tails(found: Scores, metrics: Sequence[_Named], how: Convention, most: float) -> Scores:
-    """To RBP what lies behind the list, all of the highest grade."""
-    values, means = dict(found.values), dict(found.means)
-    for label, metric in metrics:
-        if metric.name == "RBP":
-            job = Job.of(label, metric, how)
-            worth = most if metric.bound(job.defaults).get("gain") == "linear" else 1.0
-            there = found.values[_RETRIEVED] > 0
-            rest = np.where(there, found.values[label + _TAIL] * worth, 0)
-            values[label] = values[label] + rest
-            unknown = found.counts.unknown_queries
-            means[label] = mean(values[label], found.why[label], job, unknown=unknown)
-    return replace(found, values=values, means=means)
-
-
-def _tails(metrics: Sequence[_Named], how: Convention) -> list[_Named]:
-    """What RBP needs beside itself: the weight behind each list, and whether there is one."""
-    tails: list[_Named] = []
-    for label, metric in metrics:
-        if metric.name == "RBP":
-            bound = metric.bound(how.for_metric(metric).defaults(metric))
-            given = {name: bound[name] for name in ("p", "cutoff") if bound.get(name) is not None}
-            tails.append((label + _TAIL, by_name["RBPResid"](**given, tail="always")))
-    return [*tails, (_RETRIEVED, by_name["NumRet"])] if tails else []
 
 
 def _joined(scores: Scores, parts: Sequence[Scores]) -> Scores:

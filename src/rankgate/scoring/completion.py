@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rankgate.scoring.align import Aligned, Met
     from rankgate.scoring.convention import Alignment
-    from rankgate.scoring.index import Index
+    from rankgate.scoring.judgments import JudgmentIndex
     from rankgate.scoring.order import Order
 
 _OPEN = np.inf  # stands for the grade that is to be given
@@ -54,8 +54,10 @@ class Completed:
         old = ~np.isin(met.row, fresh) if (met.grade < 0).any() else np.ones(len(met.row), bool)
         rows = np.concatenate([met.row[old], fresh])
         given = np.concatenate([met.grade[old], np.full(len(fresh), _OPEN)])
+        judgment = np.concatenate([met.judgment[old], np.full(len(fresh), -1)])
         by = np.argsort(rows, kind="stable")
-        aligned = align(replace(met, row=rows[by], grade=given[by]), way)
+        rows, given, judgment = rows[by], given[by], judgment[by]
+        aligned = align(replace(met, row=rows, grade=given, judgment=judgment), way)
         return cls(aligned, met, met.codes[met.owner[fresh]], met.judgment[~old])
 
     def graded(self, grade: float) -> Aligned:
@@ -63,7 +65,7 @@ class Completed:
         grades = np.where(np.isinf(self.aligned.grade), grade, self.aligned.grade)
         return replace(self.aligned, grade=grades)
 
-    def index(self, index: Index, grade: float) -> Index:
+    def index(self, index: JudgmentIndex, grade: float) -> JudgmentIndex:
         """The completed judgments of the batch's queries; those of others are left out."""
         T = len(index.query_ids)
         owner, kept = index.rows(self.met.codes)

@@ -10,7 +10,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankgate.data.memory.ids import Growing
-from rankgate.data.run import ScatteredError
 from rankgate.metrics.lists import NONE, Listed
 from rankgate.scoring.align import Met, laid_out
 from rankgate.scoring.order import ranks
@@ -97,10 +96,9 @@ class _Part:
 
 
 def _parts(run: Run, names: Growing, how: Convention, depth: int) -> list[_Part]:
-    try:
-        return [_part(batch, names, how, depth) for batch in run.batches(how.duplicates)]
-    except ScatteredError:
-        return [_part(run.whole(how.duplicates), names, how, depth)]
+    return run.over_queries(
+        lambda read: [_part(batch, names, how, depth) for batch in read(how.duplicates)]
+    )
 
 
 def _part(batch: Batch, names: Growing, how: Convention, depth: int) -> _Part:

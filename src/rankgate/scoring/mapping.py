@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from rankgate.data.rankings import Rankings
     from rankgate.scoring.convention import Alignment, Ties
-    from rankgate.scoring.index import Index
+    from rankgate.scoring.judgments import JudgmentIndex
 
 
-def align_mapping(rankings: Rankings, index: Index, how: Alignment) -> Aligned:
+def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> Aligned:
     """Give the judged documents of some queries their ranks, by score and above any bound."""
     found = index.codes(pl.Series("query_id", rankings.query_ids, dtype=pl.String))
     known = found >= 0
@@ -58,6 +58,7 @@ def align_mapping(rankings: Rankings, index: Index, how: Alignment) -> Aligned:
         last=stand.last[by],
         grade=index.grades[judgment][by],
         row=by,
+        judgment=judgment[by],
         ties=order(every, scores, len(codes)).ties if twice else 0,
         unknown=int((~known).sum()),
     )
@@ -65,7 +66,7 @@ def align_mapping(rankings: Rankings, index: Index, how: Alignment) -> Aligned:
 
 
 def _looked_up(
-    rows: list[Mapping[str, float]], codes: NDArray[np.int64], index: Index
+    rows: list[Mapping[str, float]], codes: NDArray[np.int64], index: JudgmentIndex
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """The judged documents that were retrieved: their query, score and place in the index."""
     whose, which = index.rows(codes)

@@ -12,7 +12,7 @@ from rankgate.data import read_run
 from rankgate.data.qrels import Qrels
 from rankgate.errors import UsageError
 from rankgate.judging.pooling.candidates import RANKS
-from rankgate.scoring.index import Index
+from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.run_names import apart
 from rankgate.scoring.tops import tops
 
@@ -69,4 +69,4 @@ def ranked_of(run: Run, queries: pl.Series, depth: int, how: Convention) -> pl.D
     asked = pl.DataFrame({"query_id": queries}).with_columns(
         pl.lit(_NOBODY).alias("doc_id"), pl.lit(0.0).alias("grade")
     )
-    return tops(run, Index.of(Qrels(asked)), how, depth).select("query_id", "doc_id", "rank")
+    return tops(run, JudgmentIndex.of(Qrels(asked)), how, depth).select("query_id", "doc_id", "rank")

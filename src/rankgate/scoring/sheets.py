@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rankgate.data.logs.user_items import Meetings
     from rankgate.data.memory.ids import Ids
     from rankgate.data.memory.matrices import Source
-    from rankgate.scoring.coded import Coded
+    from rankgate.scoring.judgments import JudgmentIndex
     from rankgate.scoring.convention import Alignment
 
     Codes = NDArray[np.int64]
@@ -91,7 +91,7 @@ class Seen:
 
 
 def aligned_blocks(
-    source: Source, index: Coded, how: Alignment, depth: int | None, seen: Seen | None = None
+    source: Source, index: JudgmentIndex, how: Alignment, depth: int | None, seen: Seen | None = None
 ) -> Iterator[Aligned]:
     """The judged items of every block, with their ranks.
 
@@ -106,12 +106,14 @@ def aligned_blocks(
         InputError: a score is infinite.
         DuplicateError: an item stands twice in a list.
     """
-    queries, to_item = index.places_of(source.users), index.ids.into(source.items)
+    numbers = index.numbers
+    queries, to_item = index.places_of(source.users), numbers.ids.into(source.items)
     for rows in blocks(source):
         codes = queries[rows]
         known = codes >= 0
         whose, which = index.rows(codes[known])
-        wanted = _Wanted(codes[known], whose, to_item[index.items[which]], index.grades[which])
+        item = to_item[numbers.items[which]]
+        wanted = _Wanted(codes[known], whose, item, index.grades[which], which)
         if isinstance(source, Padded) and _stands(source, how, seen):
             aligned = _of_lists(source.lists(rows)[known], wanted, how)
         else:
@@ -128,12 +130,13 @@ def _stands(source: Padded, how: Alignment, seen: Seen | None) -> bool:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """The judgments of a block: the query of each, the item, the grade; and the queries' codes."""
+    """The judgments of a block: query, item, grade and place in the index; the queries' codes."""
 
     codes: Codes
     owner: Codes
     item: Codes
     grade: NDArray[np.float64]
+    place: Codes
 
 
 def best_of(
@@ -179,7 +182,8 @@ def _of_scores(
     row, judgment = _met(owner, item, wanted, source)
     met = Met(
         found.score[rows], _Names(source.items, item), owner, wanted.codes, row,
-        wanted.grade[judgment], None, 0, judgment, found.retrieved[known], ordered=False,
+        wanted.grade[judgment], None, 0, wanted.place[judgment], found.retrieved[known],
+        ordered=False,
     )  # fmt: skip
     return align(met, replace(how, above=None, absent=None))  # as `best_of` has seen to
 
@@ -224,13 +228,14 @@ def _of_lists(lists: Codes, wanted: _Wanted, how: Alignment) -> Aligned:
     rank, owner, grade = rank[by], owner[by], wanted.grade[judgment][by]
     retrieved = np.count_nonzero(lists != NOWHERE, axis=1)
     aligned = Aligned(
-        wanted.codes, retrieved > 0, retrieved, owner, rank, rank, rank, grade, judgment[by]
-    )
+        wanted.codes, retrieved > 0, retrieved, owner, rank, rank, rank, grade, judgment[by],
+        wanted.place[judgment[by]],
+    )  # fmt: skip
     return limited(aligned, how)
 
 
 def tops_by_number(
-    source: Source, index: Coded, how: Alignment, depth: int | None, seen: Seen | None = None
+    source: Source, index: JudgmentIndex, how: Alignment, depth: int | None, seen: Seen | None = None
 ) -> Codes:
     """The first items of every judged query's list, ``(T, K)``, padded behind with `NOWHERE`.
 

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.run import ScatteredError
 from rankgate.scoring.align import align, meet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rankgate.data.run import Batch, Run
+    from rankgate.data.run import Batch, Batches, Run
     from rankgate.scoring.convention import Convention
-    from rankgate.scoring.index import Index
+    from rankgate.scoring.judgments import JudgmentIndex
 
 SCHEMA = {
     "query_id": pl.String,
@@ -28,7 +25,7 @@ SCHEMA = {
 """The columns of `tops`."""
 
 
-def tops(run: Run, index: Index, how: Convention, depth: int) -> pl.DataFrame:
+def tops(run: Run, index: JudgmentIndex, how: Convention, depth: int) -> pl.DataFrame:
     """The documents down to a rank, in the order in which the convention puts them.
 
     Args:
@@ -45,25 +42,21 @@ def tops(run: Run, index: Index, how: Convention, depth: int) -> pl.DataFrame:
         InputError: as ``Run.batches``.
     """
 
-    def over(batches: Iterable[Batch]) -> pl.DataFrame:
-        parts = [_of(batch, index, how, depth) for batch in batches]
-        return pl.concat([pl.DataFrame(schema=SCHEMA), *parts])
+    def over(batches: Batches) -> list[pl.DataFrame]:
+        return [_of(batch, index, how, depth) for batch in batches(how.duplicates)]
 
-    try:
-        found = over(run.batches(how.duplicates))
-    except ScatteredError:
-        found = over([run.whole(how.duplicates)])
-    return found.sort("query_id", "rank")
+    return pl.concat([pl.DataFrame(schema=SCHEMA), *run.over_queries(over)]).sort("query_id", "rank")
 
 
-def _of(batch: Batch, index: Index, how: Convention, depth: int) -> pl.DataFrame:
+def _of(batch: Batch, index: JudgmentIndex, how: Convention, depth: int) -> pl.DataFrame:
     met = meet(batch, index)
     size = len(met.scores)
     grades = np.full(size, np.nan)
     grades[met.row] = met.grade
+    rows = np.arange(size)
     # as if every document had been judged, so that each has its rank
     placed = align(
-        replace(met, row=np.arange(size), grade=np.arange(size, dtype=np.float64)),
+        replace(met, row=rows, grade=rows.astype(np.float64), judgment=rows),
         replace(how.alignment, judged_only=False),
     )
     top = placed.take(placed.rank <= depth)

@@ -1,0 +1,147 @@
+"""Kernels run over the blocks of a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankgate.errors import FunctionError, UsageError
+from rankgate.metrics.views import RANKING, SUBTOPICS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.metrics.judged import Judged
+    from rankgate.scoring.job import Job
+    from rankgate.scoring.plan import Block
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """What one job has computed; one row a query.
+
+    Attributes:
+        value: ``(T,)``, NaN where undefined.
+        lacking: ``(T,)``, whether the query has no relevant document at the job's level;
+            False where the convention takes the value away for another reason.
+        hit: ``(T,)``, whether one stands within the cutoff; None unless the convention asks.
+        weight: ``(T,)``, what the query weighs in the mean; None where all weigh the same.
+    """
+
+    value: Floats
+    lacking: Flags
+    hit: Flags | None = None
+    weight: Floats | None = None
+
+    @classmethod
+    def empty(cls, job: Job, T: int) -> Values:
+        """Nothing yet, with room for what the job computes."""
+        return cls(
+            np.full(T, np.nan),
+            np.zeros(T, bool),
+            None if job.how.no_hits is None else np.zeros(T, bool),
+            None if job.metric.weight is None else np.ones(T),
+        )
+
+    def put(self, rows: NDArray[np.int64], other: Values) -> None:
+        """Take over the values of some queries."""
+        self.value[rows], self.lacking[rows] = other.value, other.lacking
+        if self.hit is not None and other.hit is not None:
+            self.hit[rows] = other.hit
+        if self.weight is not None and other.weight is not None:
+            self.weight[rows] = other.weight
+
+
+def computed(block: Block, jobs: Sequence[Job]) -> tuple[Values, ...]:
+    """The values of some jobs for the queries of a block."""
+    found = [Values.empty(job, len(block.aligned.codes)) for job in jobs]
+    for view in dict.fromkeys(job.metric.view for job in jobs):
+        mine = [pair for pair in zip(jobs, found, strict=True) if pair[0].metric.view == view]
+        for rows, seen in block.seen_as(view):
+            if view == RANKING:
+                _rankings(block, rows, seen, mine)
+                continue
+            for job, values in mine:
+                value = _computed(block, rows, job, seen)
+                values.put(rows, Values(value, _lacking(block, rows, job, seen)))
+    return tuple(found)
+
+
+def _rankings(
+    block: Block, rows: NDArray[np.int64], judged: Judged, jobs: Sequence[tuple[Job, Values]]
+) -> None:
+    """Run kernels over one block of rankings; what several conventions share is computed once."""
+    levels = {at: judged.at_level(at) for at in {1, *(job.level for job, _ in jobs)}}
+    known: dict[str, Floats] = {}
+    for job, values in jobs:
+        level = levels[job.level]
+        if job.kernel not in known:
+            known[job.kernel] = _computed(block, rows, job, level)
+        value, lacking, hit = known[job.kernel], level.relevant == 0, None
+        if job.how.no_hits is not None:
+            hit = level.hits(job.level, job.cutoff).any(axis=-1)
+        if job.how.forced:
+            value, unseen = _forced(value, level, job)
+            lacking &= ~unseen
+        weight = job.metric.weigh(level, job.defaults)
+        values.put(rows, Values(value, lacking, hit, weight))
+
+
+def _lacking(block: Block, rows: NDArray[np.int64], job: Job, seen: Any) -> Flags:  # noqa: ANN401
+    """Which queries have no relevant document, as far as a view knows them."""
+    if job.metric.view == SUBTOPICS:
+        none: Flags = seen.subtopics == 0
+        return none
+    return block.judgments.best(block.aligned.codes[rows]) < max(job.level, 0)
+
+
+def _computed(block: Block, rows: NDArray[np.int64], job: Job, seen: Any) -> Floats:  # noqa: ANN401
+    """The values of a block; where a user's function fails, the error names the query."""
+    try:
+        return job.metric.compute(seen, job.defaults)
+    except FunctionError as error:
+        codes = block.aligned.codes[rows]
+        query = block.judgments.query_ids[int(codes[error.row or 0])]
+        where = f"query '{query}'"
+        if error.row is None and len(codes) > 1:
+            where = f"{len(codes)} queries, the first being '{query}'"
+        problem = f"{error.problem}; it was computed for {where}."
+        raise UsageError(problem, code="function-failed") from error
+
+
+def _forced(value: Floats, block: Judged, job: Job) -> tuple[Floats, Flags]:
+    """Values with what the convention sets for a kind of empty, whatever the kernel says.
+
+    Returns:
+        ``(T,)`` values, and ``(T,)`` which of them it takes away because nothing there is
+        judged or retrieved, whether or not there is something relevant.
+    """
+    empty = block.retrieved == 0
+    seen = block.known & (block.grade >= 0)
+    if job.cutoff is not None:
+        seen &= block.rank <= job.cutoff
+    kinds = {
+        "nothing": empty & (block.judged == 0),
+        "no_judgments": block.judged == 0,
+        "without_relevant": block.relevant == 0,
+        "nothing_retrieved": empty,
+        "nothing_judged": ~seen.any(axis=-1),
+        "no_hit": block.relevant_retrieved == 0,
+        "zero": value == 0,
+    }
+    out, open_ = value.copy(), np.ones(len(value), bool)
+    unseen = np.zeros(len(value), bool)
+    for kind, hit in kinds.items():
+        if kind in job.how.forced:
+            set_to = job.how.forced[kind]
+            out[open_ & hit] = np.nan if set_to is None else set_to
+            unseen |= open_ & hit & (set_to is None and kind != "without_relevant")
+            open_ &= ~hit
+    return out, unseen

@@ -1,0 +1,72 @@
+"""A matrix or lists of numbers as a source: the same values as by ids, and no id touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.data.memory.arrays import pieces_of
+from rankgate.scoring.plan import Block
+from rankgate.scoring.sheets import aligned_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankgate.data.memory.matrices import Source as MatrixInput
+    from rankgate.data.run import Duplicates
+    from rankgate.scoring.judgments import JudgmentIndex
+    from rankgate.scoring.plan import Plan
+    from rankgate.scoring.sheets import Seen
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixSource:
+    """Rankings that are a matrix or lists.
+
+    A matrix is looked at as deep as the plan looks; ties that stand deeper are not counted.
+
+    Attributes:
+        matrix: the rankings.
+        judgments: what they are measured against.
+        seen: what leaves the rankings.
+    """
+
+    matrix: MatrixInput
+    judgments: JudgmentIndex
+    seen: Seen | None = None
+    tag: str | None = None
+    duplicates: Duplicates | None = "error"
+
+    @property
+    def name(self) -> str:
+        """What the matrix is called."""
+        return self.matrix.name
+
+    @property
+    def label(self) -> str:
+        """The same, for errors."""
+        return self.matrix.name
+
+    @property
+    def zero(self) -> pl.Series:
+        """Queries that ran and returned nothing."""
+        return pl.Series([], dtype=pl.String)
+
+    def query_ids(self) -> pl.Series:
+        """Those of the first rows."""
+        return next(pieces_of(self.matrix), pl.DataFrame({"query_id": []}))["query_id"]
+
+    def blocks(self, plan: Plan) -> Iterator[Block]:
+        """The judged items of stretches of rows, in every way of the plan.
+
+        Raises:
+            InputError: a score is infinite.
+            DuplicateError: an item stands twice in a list.
+        """
+        for way in plan.ways:
+            how = way.alignment
+            depth = plan.depth(way)
+            for aligned in aligned_blocks(self.matrix, self.judgments, how, depth, self.seen):
+                yield Block(way, aligned, self.judgments)
