@@ -20,8 +20,9 @@ from rankgate.data import read_qrels, read_run
 from rankgate.data.scores import Scores
 from rankgate.metrics.names import parse
 from rankgate.scoring import CONVENTIONS, score
-from rankgate.scoring.held import Held
-from rankgate.scoring.index import Index
+from rankgate.scoring.cached_source import CachedSource
+from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.sources import RunSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,7 @@ def main() -> int:
     """Measure both ways in turn and print one line; 1 if it took too long."""
     folder = WORK / (sys.argv[1] if len(sys.argv) > 1 else "passages")
     hows = [CONVENTIONS[name] for name in list(CONVENTIONS)[:COUNT]]
-    index = Index.of(read_qrels(folder / "qrels"))
+    index = JudgmentIndex.of(read_qrels(folder / "qrels"))
     one, many = [], []
     started = perf_counter()
     while len(one) < LEAST_TIMES or perf_counter() - started < LEAST_TIME:
@@ -61,7 +62,7 @@ def main() -> int:
         single = score(index, read_run(folder / "run"), METRICS, hows[0])
         middle = perf_counter()
         counted = Counted(read_run(folder / "run"))
-        held = Held(counted.run, index)
+        held = CachedSource(RunSource(counted.run, index))
         found = held.score(METRICS, hows)
         one.append(middle - begin)
         many.append(perf_counter() - middle)

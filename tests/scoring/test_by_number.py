@@ -15,10 +15,11 @@ from rankgate.data import read_qrels, read_run
 from rankgate.data.memory.matrices import Lists, source_of
 from rankgate.errors import DuplicateError, RankgateError, UsageError
 from rankgate.metrics.declare import Metric
-from rankgate.scoring import CONVENTIONS, by_number, score
-from rankgate.scoring.by_number import score_by_number
-from rankgate.scoring.coded import Coded
-from rankgate.scoring.index import Index
+from rankgate.scoring import CONVENTIONS, matrix_source, plan, score
+from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.matrix_source import MatrixSource
+from rankgate.scoring.plan import Plan
+from rankgate.scoring.score import score_source
 
 USERS, ITEMS = 30, 24
 DRAWN = np.random.default_rng(3)
@@ -71,16 +72,20 @@ def told(scores):
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_by_number_as_by_id(name, form):
     how, qrels, run = CONVENTIONS[name], read_qrels(GRADES), read_run(FORMS[form], "run")
-    index = Index.of(qrels)
+    index = JudgmentIndex.of(qrels)
     plain = told(scored(score, index, run, METRICS, how))
     source = source_of(FORMS[form], "run")
-    for coded in (Coded.of(source_of(GRADES, "qrels")), Coded.of_index(index)):
+    for coded in (JudgmentIndex.of_matrix(source_of(GRADES, "qrels")), index):
         assert told(scored(score_by_number, coded, source, METRICS, how)) == plain
 
 
+def score_by_number(judgments, source, metrics, how, seen=None, *, strict=True):
+    return score_source(MatrixSource(source, judgments, seen), metrics, how, strict=strict)
+
+
 def near(metrics, how):
-    jobs = [by_number.Job.of(str(each), each, how) for each in metrics]
-    return by_number.depth_of(jobs, how.alignment) is not None
+    found = Plan.of([(str(each), each) for each in metrics], [how], "error")
+    return all(found.depth(way) is not None for way in found.ways)
 
 
 def variants(metric, how):
@@ -96,9 +101,13 @@ def variants(metric, how):
 
 @pytest.mark.parametrize("name", ["trec", *(n for n, how in CONVENTIONS.items() if how.forced)])
 def test_a_matrix_is_looked_at_no_deeper_than_metrics_look(name, monkeypatch):
-    monkeypatch.setattr(by_number, "SHOWN", 5)
-    how, coded = CONVENTIONS[name], Coded.of(source_of(GRADES, "qrels"))
-    source, index, run = source_of(SCORES, "run"), Index.of(read_qrels(GRADES)), read_run(SCORES)
+    monkeypatch.setattr(plan, "SHOWN", 5)
+    how, coded = CONVENTIONS[name], JudgmentIndex.of_matrix(source_of(GRADES, "qrels"))
+    source, index, run = (
+        source_of(SCORES, "run"),
+        JudgmentIndex.of(read_qrels(GRADES)),
+        read_run(SCORES),
+    )
     looked = 0
     for metric in (each for cut in CUT for each in variants(cut, how)):
         if metric.missing or not near([metric], how):
@@ -120,9 +129,9 @@ def test_a_matrix_is_looked_at_no_deeper_than_metrics_look(name, monkeypatch):
 def test_only_what_is_near_is_looked_at(monkeypatch):
     """A metric that needs the end of a list is not cut short."""
     whole = []
-    monkeypatch.setattr(by_number, "aligned_blocks",
+    monkeypatch.setattr(matrix_source, "aligned_blocks",
                         lambda *given: whole.append(given[3]) or iter(()))  # fmt: skip
-    coded, source = Coded.of(source_of(GRADES, "qrels")), source_of(SCORES, "run")
+    coded, source = JudgmentIndex.of_matrix(source_of(GRADES, "qrels")), source_of(SCORES, "run")
     for names in (["nDCG@5"], ["nDCG@12", "P@3"], ["AP"], ["nDCG@5", "RR"], ["FallOut@5"]):
         metrics = [(n, rankgate.metrics.names.parse(n)) for n in names]
         score_by_number(coded, source, metrics, CONVENTIONS["trec"], strict=False)
@@ -155,11 +164,11 @@ def test_whatever_is_in_them(pair, name):
     how, metrics = CONVENTIONS[name], [(str(m), m) for m in CUT[:6]] + METRICS[:4]
     try:
         qrels, run = read_qrels(grades), read_run(rankings, "run")
-        plain = told(score(Index.of(qrels), run, metrics, how))
+        plain = told(score(JudgmentIndex.of(qrels), run, metrics, how))
     except RankgateError:
         return  # refused, by id
     try:
-        coded = Coded.of(source_of(grades, "qrels"))
+        coded = JudgmentIndex.of_matrix(source_of(grades, "qrels"))
         found = told(score_by_number(coded, source_of(rankings, "run"), metrics, how))
     except DuplicateError:  # by number there is one way only; `evaluate` then goes by id
         return

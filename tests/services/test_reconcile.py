@@ -14,7 +14,7 @@ from rankgate.explanation.reported import reported
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.chosen import chosen_convention as overridden
 from rankgate.scoring.chosen import refuse_mixed
-from rankgate.scoring.held import Held
+from rankgate.scoring.sources import RunSource
 
 # the worked example of the product search benchmark: its text says exponential gain
 QRELS = {"laptop": {"p1": 3, "p2": 2, "p3": 1, "p4": 3}}
@@ -187,8 +187,10 @@ def test_a_run_is_read_once(tmp_path, monkeypatch):
         "".join(f"{q} Q0 {d} 1 {s} t\n" for q, row in RANKED.items() for d, s in row.items())
     )
     readings = []
-    form = Held._over
-    monkeypatch.setattr(Held, "_over", lambda self, *args: readings.append(1) or form(self, *args))
+    form = RunSource.formed
+    monkeypatch.setattr(
+        RunSource, "formed", lambda self, *args: readings.append(1) or form(self, *args)
+    )
     reported(MANY, path, "nDCG@10", "0.5")
     assert len(readings) == 1
 

@@ -10,18 +10,19 @@ from rankgate.data.columns import renamed
 from rankgate.data.digest import digest
 from rankgate.data.scores import Counts
 from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.evaluate import is_of_lists, known_metrics
-from rankgate.evaluation.judged import Judged, by_ids, rankings_of
+from rankgate.evaluation.evaluate import is_of_lists, known_metrics, with_subtopics
 from rankgate.evaluation.list_inputs import Beside
 from rankgate.evaluation.listing import Listing
-from rankgate.metrics.facets import FACET_METRICS, FacetMetric
+from rankgate.evaluation.rankings import rankings_of, score_run
+from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import NONE, Sums
 from rankgate.metrics.lists import Accumulator as OfLists
 from rankgate.metrics.names import DEFAULT_METRICS
+from rankgate.metrics.views import SUBTOPICS
 from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.facets import with_facets
+from rankgate.scoring.job import Job
+from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.mean import of_parts
-from rankgate.scoring.tally import Job
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data import Scores
-    from rankgate.evaluation.judged import Rankings
+    from rankgate.evaluation.rankings import Rankings
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -126,15 +127,13 @@ class Accumulator:
             UsageError: a metric of lists needs what was not given.
         """
         of_rankings = [pair for pair in self._metrics if not is_of_lists(pair[1])]
-        faceted = [(label, each) for label, each in of_rankings if isinstance(each, FacetMetric)]
-        plain = [(label, each) for label, each in of_rankings if not isinstance(each, FacetMetric)]
-        judged = Judged.of(renamed(qrels, self._columns), subtopics=bool(faceted))
+        subtopics = any(each.view == SUBTOPICS for _, each in of_rankings)
+        judged = JudgmentIndex.read(renamed(qrels, self._columns), subtopics=subtopics)
+        if subtopics:
+            judged = with_subtopics(judged)
         found = rankings_of(renamed(run, self._columns), "run")
         train = self._listing.leaving
-        scores = judged.score(found, plain, self._how, train, strict=False)
-        if faceted:
-            by_id = by_ids(found, train)
-            scores = with_facets(scores, judged.by_subtopic, by_id, faceted, self._how)
+        scores = score_run(judged, found, of_rankings, self._how, train, strict=False)
         fresh = _seen(scores)
         if self._world is not None:
             fresh.lists = self._parts(self._world, judged, found)
@@ -202,7 +201,7 @@ class Accumulator:
             "catalogue": items,
         }
 
-    def _parts(self, base: World, judged: Judged, run: Rankings) -> list[Any]:
+    def _parts(self, base: World, judged: JudgmentIndex, run: Rankings) -> list[Any]:
         """What the lists of a batch add to each metric."""
         top = self._listing.top(judged, run)
         world = self._listing.of_batch(base, judged)

@@ -11,23 +11,24 @@ from rankgate.data import read_run
 from rankgate.data.columns import renamed
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluation import Evaluation
-from rankgate.evaluation.judged import Judged, by_ids, rankings_of
+from rankgate.evaluation.rankings import by_ids, rankings_of, score_run
 from rankgate.metrics.declare import Metric
-from rankgate.metrics.facets import FACET_METRICS, FacetMetric
+from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.names import DEFAULT_METRICS, parse, parse_all
-from rankgate.metrics.views import LISTS
+from rankgate.metrics.views import LISTS, RANKING, SUBTOPICS
 from rankgate.scoring.bounds import bounded
 from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.facets import by_category, with_facets
+from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.run_names import apart
+from rankgate.scoring.sources import RunSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rankgate.data import Qrels, Run
-    from rankgate.evaluation.judged import Rankings
     from rankgate.evaluation.list_inputs import Beside
     from rankgate.evaluation.listing import Listing
+    from rankgate.evaluation.rankings import Rankings
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
 
@@ -75,32 +76,31 @@ def evaluate(
     """
     rules = chosen_convention(how, overrides)
     every = known_metrics(metrics, rules, (*extra, *FACET_METRICS))
-    faceted = [(label, each) for label, each in every if isinstance(each, FacetMetric)]
     together = [(label, each) for label, each in every if is_of_lists(each)]
-    apart = dict(faceted + together)
-    chosen = [(label, each) for label, each in every if label not in apart]
+    chosen = [(label, each) for label, each in every if not is_of_lists(each)]
+    subtopics = any(each.view == SUBTOPICS for _, each in chosen)
     readable = named_rankings(renamed(runs, columns))
     if not readable:
         raise UsageError("no run to score; give at least one.", code="missing-input")
-    judged = Judged.of(renamed(qrels, columns), subtopics=bool(faceted))
+    judgments = JudgmentIndex.read(renamed(qrels, columns), subtopics=subtopics)
+    if subtopics:
+        judgments = with_subtopics(judgments, beside)
     lists = _lists(together, rules, beside, catalogue, columns)
     train = lists.leaving if lists else None
-    topics = _topics(judged, beside) if faceted else None
     scored = []
     for run in readable:
         if on_progress:
             on_progress(run.name)
-        scores = judged.score(run, chosen, rules, train)
+        scores = score_run(judgments, run, chosen, rules, train)
         if bounds:
-            found = by_ids(run, train)
-            scores = bounded(judged.qrels, found, chosen, rules, scores, index=judged.index)
-        if topics is not None:
-            scores = with_facets(scores, topics, by_ids(run, train), faceted, rules)
+            plain = [(label, each) for label, each in chosen if each.view == RANKING]
+            source = RunSource(by_ids(run, train), judgments)
+            scores = bounded(source, plain, rules, scores)
         scored.append(scores)
     if lists and together:
-        scored = lists.beside_scores(judged, readable, scored)
+        scored = lists.beside_scores(judgments, readable, scored)
     labels = tuple(label for label, _ in every)
-    return Evaluation(judged.name, rules.to_dict(), labels, tuple(scored))
+    return Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored))
 
 
 def _lists(
@@ -119,15 +119,25 @@ def _lists(
     return Listing.of(dict(together), how, beside or Beside(), catalogue, columns)
 
 
-def _topics(judged: Judged, beside: Beside | None) -> Qrels:
-    """The judgments by subtopic: as they are judged, or by the categories of items."""
-    topics = judged.by_subtopic
-    if topics.by_subtopic or beside is None or beside.items is None or not beside.category:
-        return topics
-    from rankgate.data.logs.items import read_described  # noqa: PLC0415 - only where items are told
+def with_subtopics(judgments: JudgmentIndex, beside: Beside | None = None) -> JudgmentIndex:
+    """The same judgments with the subtopics of each: as judged, or the categories of items."""
+    from rankgate.scoring.subtopics import with_subtopics as laid_out  # noqa: PLC0415 - few need it
 
-    items = read_described(beside.items)
-    return by_category(judged.qrels, items.ids, items.words(beside.category))
+    topics = judgments.by_subtopic
+    if not topics.by_subtopic and beside is not None and beside.items is not None:
+        topics = _by_category(judgments, beside.items, beside.category) or topics
+    return laid_out(judgments, topics)
+
+
+def _by_category(judgments: JudgmentIndex, items: Any, column: str | None) -> Qrels | None:  # noqa: ANN401
+    """Judgments by the categories of items; None where no column says them."""
+    if not column:
+        return None
+    from rankgate.data.logs.items import read_described  # noqa: PLC0415 - few need it
+    from rankgate.scoring.subtopics import by_category  # noqa: PLC0415 - as above
+
+    described = read_described(items)
+    return by_category(judgments.qrels, described.ids, described.words(column))
 
 
 def is_of_lists(metric: Metric) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.lists.declare import Need
     from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring.convention import Convention
-    from rankgate.scoring.index import Index
+    from rankgate.scoring.judgments import JudgmentIndex
 
 _PAIR = ["query_id", "doc_id"]
 DEPTH = 10
@@ -194,7 +194,7 @@ def missing(metric: Metric, listed: Listed) -> str:
     return NEEDS[lacks[0]] if lacks else ""
 
 
-def lists_of(run: Run, index: Index, how: Convention, depth: int) -> pl.DataFrame:
+def lists_of(run: Run, index: JudgmentIndex, how: Convention, depth: int) -> pl.DataFrame:
     """``query_id``, ``doc_id`` of the first of every list, the best first."""
     return tops(run, index, how, depth).select(_PAIR)
 

@@ -14,13 +14,12 @@ from rankgate.data.memory.ids import present
 from rankgate.data.memory.matrices import Dense, Padded, Source
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import UsageError
-from rankgate.evaluation.judged import by_ids, rankings_of
 from rankgate.evaluation.list_inputs import EVERY, GIVEN, Tables, world_of
+from rankgate.evaluation.rankings import by_ids, rankings_of
 from rankgate.evaluation.training import Train
 from rankgate.metrics.judged import PAD
 from rankgate.metrics.lists import NEEDS, NONE
 from rankgate.metrics.lists.together import together
-from rankgate.scoring.index import Index
 from rankgate.scoring.lists import firsts
 from rankgate.scoring.mean import NOTHING_RETRIEVED
 from rankgate.scoring.sheets import tops_by_number
@@ -30,11 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rankgate.data import Scores
-    from rankgate.evaluation.judged import Judged, Rankings
     from rankgate.evaluation.list_inputs import Beside
+    from rankgate.evaluation.rankings import Rankings
     from rankgate.metrics.lists.declare import ListMetric
     from rankgate.metrics.lists.listed import Codes, Listed
     from rankgate.scoring import Convention
+    from rankgate.scoring.judgments import JudgmentIndex
     from rankgate.scoring.lists import Places
 
 _EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
@@ -129,7 +129,7 @@ class Listing:
         """Training, where its items leave the lists."""
         return self.train if self.beside.drop_seen else None
 
-    def world(self, judged: Judged, tops: Sequence[Top]) -> World:
+    def world(self, judged: JudgmentIndex, tops: Sequence[Top]) -> World:
         """Items and users: the catalogue is what is given, judged, or shown."""
         return self.of_batch(self.base(_named_by(judged), *(top.shown for top in tops)), judged)
 
@@ -142,7 +142,7 @@ class Listing:
         world = world_of(nobody, self.tables, beside, items, lambda _: _EMPTY)
         return world if self.train is None else world.learned(self.train.met, history=False)
 
-    def of_batch(self, base: World, judged: Judged) -> World:
+    def of_batch(self, base: World, judged: JudgmentIndex) -> World:
         """The items with the users of some judgments, and what is known of these."""
         world = replace(base, queries=judged.query_ids)
         found: dict[str, Any] = {"relevant": relevant(judged, world.items), "history": None}
@@ -153,7 +153,7 @@ class Listing:
             found["baseline"] = world.matrix(self.frame(judged, self.beside.baseline))
         return replace(world, **found)
 
-    def top(self, judged: Judged, run: Rankings) -> Top:
+    def top(self, judged: JudgmentIndex, run: Rankings) -> Top:
         """The first items of every list.
 
         Raises:
@@ -168,12 +168,12 @@ class Listing:
                 )
                 raise UsageError(told, code="missing-cutoff")
             seen = self.leaving.seen(run) if self.leaving else None
-            codes = tops_by_number(run, judged.coded, self.how.alignment, self.depth, seen)
+            codes = tops_by_number(run, judged, self.how.alignment, self.depth, seen)
             return Top(run.items.names, codes, _says_all(run))
         found = firsts(by_ids(run, self.leaving), self.how, self.depth or PAD, judged.query_ids)
         return Top(*found, every=False)
 
-    def listed(self, world: World, judged: Judged, run: Rankings, top: Top) -> Listed:
+    def listed(self, world: World, judged: JudgmentIndex, run: Rankings, top: Top) -> Listed:
         """What metrics see of one run.
 
         Raises:
@@ -199,7 +199,7 @@ class Listing:
         return found
 
     def beside_scores(
-        self, judged: Judged, runs: Sequence[Rankings], scores: Sequence[Scores]
+        self, judged: JudgmentIndex, runs: Sequence[Rankings], scores: Sequence[Scores]
     ) -> list[Scores]:
         """The scores of all runs with what metrics say of their lists.
 
@@ -216,7 +216,7 @@ class Listing:
             told.append(with_lists(own, listed, self.metrics, world.queries))
         return told
 
-    def frame(self, judged: Judged, run: Any) -> pl.DataFrame:  # noqa: ANN401 - as above
+    def frame(self, judged: JudgmentIndex, run: Any) -> pl.DataFrame:  # noqa: ANN401 - as above
         """``query_id`` and ``doc_id`` of the first items of every list, the best first."""
         top = self.top(judged, rankings_of(run, "run"))
         row, place = np.nonzero(top.codes != NONE)
@@ -224,13 +224,13 @@ class Listing:
         return pl.DataFrame([users, top.names.gather(top.codes[row, place]).alias("doc_id")])
 
 
-def _named_by(judged: Judged) -> pl.Series:
+def _named_by(judged: JudgmentIndex) -> pl.Series:
     """The items that judgments name; of a matrix all of its columns."""
     if not isinstance(judged.given, Source):
         return judged.qrels.table["doc_id"].unique()
     if _says_all(judged.given):
         return judged.given.items.names
-    return judged.coded.ids.names.gather(present(judged.coded.items))
+    return judged.numbers.ids.names.gather(present(judged.numbers.items))
 
 
 def _says_all(source: Source) -> bool:
@@ -240,16 +240,15 @@ def _says_all(source: Source) -> bool:
     return source.items.given is not None and source.vocabulary is None
 
 
-def relevant(judged: Judged, items: pl.Series) -> Codes:
+def relevant(judged: JudgmentIndex, items: pl.Series) -> Codes:
     """The places in a catalogue of what has a grade of 1 or more, ``(T, ·)``."""
-    laid = judged.coded if isinstance(judged.given, Source) else judged.index
-    held = laid.grades >= 1
-    owner = np.repeat(np.arange(len(laid.query_ids)), np.diff(laid.offsets))[held]
-    if isinstance(laid, Index):
-        place = places(laid.doc_ids.filter(pl.Series(held)), items)
+    held = judged.grades >= 1
+    owner = np.repeat(np.arange(len(judged.query_ids)), np.diff(judged.offsets))[held]
+    if isinstance(judged.given, Source):
+        place = places(judged.numbers.ids.names, items)[judged.numbers.items[held]]
     else:
-        place = places(laid.ids.names, items)[laid.items[held]]
-    return by_row(owner, place, len(laid.query_ids))
+        place = places(judged.doc_ids.filter(pl.Series(held)), items)
+    return by_row(owner, place, len(judged.query_ids))
 
 
 def named(catalogue: int | Iterable[object] | None) -> pl.Series:

@@ -13,7 +13,7 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.scoring import score
 from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.index import Index
+from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.tops import tops
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Scorer:
     """
 
     qrels: Qrels
-    index: Index
+    index: JudgmentIndex
     metrics: tuple[tuple[str, Metric], ...]
     how: Convention
     depth: int = DEPTH
@@ -70,7 +70,7 @@ class Scorer:
         chosen = tuple(chosen_metrics(metrics, rules, extra))
         _refuse_no_means(chosen)
         judgments = read_qrels(qrels)
-        return cls(judgments, Index.of(judgments), chosen, rules, depth, tags)
+        return cls(judgments, JudgmentIndex.of(judgments), chosen, rules, depth, tags)
 
     def side(self, run: Any, name: str | None = None) -> Side:  # noqa: ANN401 - as of qrels
         """Score a run.

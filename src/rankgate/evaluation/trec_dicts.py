@@ -15,11 +15,12 @@ from rankgate.data import read_qrels
 from rankgate.data.rankings import Rankings
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.align import condensed
-from rankgate.scoring.blocks import blocks
-from rankgate.scoring.index import Index
+from rankgate.scoring.block import Block, Way
+from rankgate.scoring.job import Job
+from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.kernels import computed
 from rankgate.scoring.mapping import align_mapping
 from rankgate.scoring.mean import filled
-from rankgate.scoring.tally import Job, Values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,7 +47,7 @@ class DictEvaluator:
     judgments: Mapping[str, Mapping[str, int]]
     columns: tuple[Column, ...]
     judged_only: bool
-    index: Index
+    index: JudgmentIndex
 
     @classmethod
     def of(
@@ -57,7 +58,7 @@ class DictEvaluator:
         judged_only: bool = False,
     ) -> DictEvaluator:
         """Lay out judgments; raises InputError as `read_qrels` does."""
-        index = Index.of(read_qrels(judgments))
+        index = JudgmentIndex.of(read_qrels(judgments))
         return cls(judgments, tuple(columns), judged_only, index)
 
     def evaluate(
@@ -84,21 +85,13 @@ class DictEvaluator:
 
 
 def _computed(
-    aligned: Aligned, index: Index, metrics: Sequence[Metric], how: Convention
+    aligned: Aligned, index: JudgmentIndex, metrics: Sequence[Metric], how: Convention
 ) -> list[NDArray[np.float64]]:
     """The values of each metric, in the order of the queries."""
-    T = len(aligned.codes)
-    place = np.zeros(len(index.query_ids), np.int64)
-    place[aligned.codes] = np.arange(T)
     jobs = [Job.of(str(metric), metric, how) for metric in metrics]
-    found = [Values.of(T) for _ in jobs]
-    for codes, block in blocks(aligned, index):
-        for values, job in zip(found, jobs, strict=True):
-            level = block.at_level(job.level)
-            values.lacking[place[codes]] = level.relevant == 0
-            values.value[place[codes]] = job.metric.compute(level, job.defaults)
+    block = Block(Way(how.duplicates, how.alignment), aligned, index)
     present, retrieved = aligned.present, aligned.retrieved
     return [
         filled(values.value, values.lacking, present=present, retrieved=retrieved, job=job)[0]
-        for values, job in zip(found, jobs, strict=True)
+        for values, job in zip(computed(block, jobs), jobs, strict=True)
     ]

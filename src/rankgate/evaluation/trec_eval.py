@@ -14,7 +14,7 @@ from rankgate.evaluation.trec_columns import Column, columns
 from rankgate.evaluation.trec_relstring import strings
 from rankgate.metrics.trec import NAMED
 from rankgate.scoring import CONVENTIONS, score
-from rankgate.scoring.index import Index
+from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.mean import MISSING
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def trec_eval(
         depth=depth,
         judged_only=judged_only,
     )
-    index = Index.of(trec_files.judgments(qrels, te9=te9))
+    index = JudgmentIndex.of(trec_files.judgments(qrels, te9=te9))
     tagged = any(column.kind == "runid" for column in asked)
     ranking = trec_files.ranking(run, te9=te9, tagged=tagged)
     scores = _scored(index, ranking, [*_keyed(asked), *_known(level)], how)
@@ -127,7 +127,7 @@ def _known(level: int) -> list[tuple[str, Metric]]:
 
 
 def _scored(
-    index: Index, run: Run, metrics: Sequence[tuple[str, Metric]], how: Convention
+    index: JudgmentIndex, run: Run, metrics: Sequence[tuple[str, Metric]], how: Convention
 ) -> Scores:
     """Scores; a document twice is a fault only in a query that is evaluated."""
     try:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from rankgate.explanation.held_lists import HeldLists
     from rankgate.metrics.declare import Metric
+    from rankgate.scoring.cached_source import CachedSource
     from rankgate.scoring.convention import Convention
-    from rankgate.scoring.held import Held
 
 Known = float | None
 
@@ -65,7 +65,7 @@ class Step:
 
 
 def walk(
-    held: Held | HeldLists, metric: Metric, begin: Convention, end: Convention
+    held: CachedSource | HeldLists, metric: Metric, begin: Convention, end: Convention
 ) -> tuple[Step, ...]:
     """Change what differs between two conventions, axis by axis.
 
@@ -85,7 +85,7 @@ def walk(
 
 
 class _Walk:
-    def __init__(self, held: Held | HeldLists, metric: Metric) -> None:
+    def __init__(self, held: CachedSource | HeldLists, metric: Metric) -> None:
         self._held = held
         self._metric = (str(metric), metric)
 

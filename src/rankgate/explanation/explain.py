@@ -20,7 +20,7 @@ from rankgate.explanation.ranking import Ranking, ranking
 from rankgate.explanation.steps import Trail, trail
 from rankgate.scoring import CONVENTIONS, Convention, score
 from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.index import Index
+from rankgate.scoring.judgments import JudgmentIndex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,7 +94,7 @@ def explain(
         )
     label, one = chosen[0]
     judgments, rankings = read_qrels(qrels), read_run(run)
-    index = Index.of(judgments)
+    index = JudgmentIndex.of(judgments)
     _refuse_unknown(query, index, judgments)
     scores = score(index, rankings, chosen, rules)
     mine, nothing = pl.col("query_id") == query, pl.DataFrame(schema=SCHEMA)
@@ -152,7 +152,7 @@ def _explained(case: _Case, judgments: Qrels, scores: Scores) -> Explanation:
     )
 
 
-def _refuse_unknown(query: str, index: Index, judgments: Qrels) -> None:
+def _refuse_unknown(query: str, index: JudgmentIndex, judgments: Qrels) -> None:
     """Check that the query has judgments."""
     judged = index.query_ids.to_list()
     if query in judged:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 from rankgate.errors import RankgateError
 from rankgate.metrics.lists.declare import ListMetric
+from rankgate.scoring import score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rankgate.data import Run, Scores
-    from rankgate.evaluation.judged import Judged
     from rankgate.evaluation.listing import Listing
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.convention import Alignment
+    from rankgate.scoring.judgments import JudgmentIndex
 
 
 @dataclass
@@ -25,14 +26,19 @@ class HeldLists:
 
     Attributes:
         run: the rankings; they are read for every way to form them.
-        judged: the judgments.
+        judgments: what they are measured against.
         listing: what is given beside them.
     """
 
     run: Run
-    judged: Judged
+    judgments: JudgmentIndex
     listing: Listing
     _known: dict[object, Scores | RankgateError] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self.run.name
 
     def score(
         self, metrics: Sequence[tuple[str, Metric]], hows: Sequence[Convention]
@@ -58,6 +64,6 @@ class HeldLists:
         return self._known[key]
 
     def _measured(self, metrics: dict[str, ListMetric], how: Convention) -> Scores:
-        scores = self.judged.score(self.run, [], how, None)
+        scores = score(self.judgments, self.run, [], how)
         listing = replace(self.listing, metrics=metrics, how=how)
-        return listing.beside_scores(self.judged, [self.run], [scores])[0]
+        return listing.beside_scores(self.judgments, [self.run], [scores])[0]

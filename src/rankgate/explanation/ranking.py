@@ -13,7 +13,7 @@ from rankgate.data.qrels import Qrels
 from rankgate.data.run import Batch
 from rankgate.scoring.align import align, condensed, meet, nothing
 from rankgate.scoring.blocks import blocks
-from rankgate.scoring.index import Index
+from rankgate.scoring.judgments import JudgmentIndex
 
 if TYPE_CHECKING:
     from rankgate.metrics.judged import Judged
@@ -82,7 +82,7 @@ def ranking(
 def _aligned(
     query_id: str, frame: pl.DataFrame, judged: pl.DataFrame, how: Convention, *, judged_only: bool
 ) -> tuple[Aligned, Judged]:
-    index = Index.of(Qrels(judged, unjudged=(query_id,)))
+    index = JudgmentIndex.of(Qrels(judged, unjudged=(query_id,)))
     if frame.is_empty():
         placed = nothing(np.zeros(1, np.int64))
     else:

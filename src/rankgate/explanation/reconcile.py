@@ -11,9 +11,10 @@ from rankgate.errors import RankgateError, UsageError
 from rankgate.evaluation.evaluate import is_of_lists, known_metrics
 from rankgate.explanation.convention_path import Known, Step, effective, known, walk
 from rankgate.scoring import CONVENTIONS, Convention, convention
+from rankgate.scoring.cached_source import CachedSource
 from rankgate.scoring.differences import Choices
-from rankgate.scoring.held import Held
-from rankgate.scoring.index import Index
+from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.sources import RunSource
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,7 +152,7 @@ def reconcile(
     groups = _grouped(label, scores)
     told = [groups[0], *(_separated(each, groups[0], one, hows, held) for each in groups[1:])]
     refused = tuple(Refusal(each, reason) for each, reason in refusals.items())
-    return Reconciliation(name, held.run.name, label, tuple(told), refused)
+    return Reconciliation(name, held.name, label, tuple(told), refused)
 
 
 def bridge(
@@ -183,7 +184,7 @@ def bridge(
     steps = walk(held, one, first, last)
     ends = held.score([(label, one)], [first, last])
     before, after = (known(each.means[label]) for each in ends if isinstance(each, Scores))
-    return Bridge(name, held.run.name, label, first.to_dict(), last.to_dict(), before, after, steps)
+    return Bridge(name, held.name, label, first.to_dict(), last.to_dict(), before, after, steps)
 
 
 def one_metric(metric: str | Metric) -> tuple[str, Metric]:
@@ -213,19 +214,18 @@ def hold(
     run: Any,  # noqa: ANN401 - as above
     metric: Metric,
     beside: Beside | None = None,
-) -> tuple[Held | HeldLists, str]:
+) -> tuple[CachedSource | HeldLists, str]:
     """A run ready to be scored again and again, and the name of the judgments."""
     judgments = read_qrels(qrels)
     if not is_of_lists(metric):
-        return Held(read_run(run), Index.of(judgments)), judgments.name
+        return CachedSource(RunSource(read_run(run), JudgmentIndex.of(judgments))), judgments.name
     # what metrics on lists need is loaded where one is asked for
-    from rankgate.evaluation.judged import Judged  # noqa: PLC0415
     from rankgate.evaluation.list_inputs import Beside as Given  # noqa: PLC0415
     from rankgate.evaluation.listing import Listing  # noqa: PLC0415
     from rankgate.explanation.held_lists import HeldLists as Lists  # noqa: PLC0415
 
     listing = Listing.of({}, CONVENTIONS["trec"], beside or Given(), None)
-    return Lists(read_run(run), Judged(judgments), listing), judgments.name
+    return Lists(read_run(run), JudgmentIndex.of(judgments), listing), judgments.name
 
 
 def _grouped(label: str, scores: dict[str, Scores]) -> list[Group]:
@@ -252,7 +252,11 @@ def _equal(one: Known, other: Known) -> bool:
 
 
 def _separated(
-    group: Group, first: Group, metric: Metric, hows: dict[str, Convention], held: Held | HeldLists
+    group: Group,
+    first: Group,
+    metric: Metric,
+    hows: dict[str, Convention],
+    held: CachedSource | HeldLists,
 ) -> Group:
     """The group with what leads to it from the first one, between the two that differ least."""
     pairs = [(near, mine) for near in first.conventions for mine in group.conventions]

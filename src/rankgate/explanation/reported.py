@@ -117,7 +117,7 @@ def reported(
     near = () if chosen else tuple(sorted(fits, key=lambda fit: abs(fit.mean - goal))[:_NEAREST])
     return Finding(
         qrels=name,
-        run=held.run.name,
+        run=held.name,
         metric=str(one),
         reported=str(value),
         value=goal,

@@ -13,12 +13,12 @@ from rankgate.data.logs.candidates import mark_in
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import named_runs
 from rankgate.evaluation.list_inputs import Tables, kept, lists_of, world_of
-from rankgate.metrics.facets import FacetMetric
 from rankgate.metrics.lists.declare import ListMetric
+from rankgate.metrics.views import SUBTOPICS
 from rankgate.recommenders.scorecard_figures import Card
 from rankgate.scoring import score
-from rankgate.scoring.facets import by_category, with_facets
-from rankgate.scoring.index import Index
+from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.subtopics import by_category, with_subtopics
 from rankgate.scoring.world import places
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Field:
         if not systems:
             raise UsageError("no run to measure; give at least one.", code="missing-input")
         beside.refuse_strange([run.name for run in systems])
-        index = Index.of(judgments)
+        index = JudgmentIndex.of(judgments)
 
         def top(run: Any) -> pl.DataFrame:  # noqa: ANN401 - a path, a frame
             return lists_of(_filtered(read_run(run), tables, beside), index, how, depth)
@@ -135,12 +135,6 @@ class Field:
     def _marked(self, label: str) -> str:
         return f"{label} {self.tables.mark}" if self.tables.mark else label
 
-    def _among(self, judged: Qrels) -> Qrels:
-        """The judgments by subtopic of some of the pairs."""
-        pair = ["query_id", "doc_id"]
-        some = self.topics.table.join(judged.table.select(pair), on=pair, how="semi")
-        return replace(self.topics, table=some)
-
     def _card(
         self, run: Run, listed: Listed, metrics: Mapping[str, Metric], judged: Qrels | None
     ) -> Card:
@@ -148,14 +142,13 @@ class Field:
         values: dict[str, Floats] = {}
         means: dict[str, float] = {}
         accuracy = [(label, m) for label, m in metrics.items() if not isinstance(m, ListMetric)]
-        faceted = [(label, m) for label, m in accuracy if isinstance(m, FacetMetric)]
         for label, _ in accuracy:
             values[label], means[label] = np.full(len(self.world.queries), np.nan), np.nan
         if accuracy and judged is not None:
-            plain = [(label, m) for label, m in accuracy if not isinstance(m, FacetMetric)]
-            scores = score(judged, run, plain, self.how)
-            if faceted:
-                scores = with_facets(scores, self._among(judged), run, faceted, self.how)
+            index = JudgmentIndex.of(judged)
+            if any(metric.view == SUBTOPICS for _, metric in accuracy):
+                index = with_subtopics(index, self.topics)
+            scores = score(index, run, accuracy, self.how)
             rows = places(scores.query_ids, self.world.queries)
             for label, _ in accuracy:
                 values[label][rows] = scores.values[label]

@@ -43,9 +43,7 @@ def _cells(width: NDArray[np.int64]) -> NDArray[np.int64]:
     return width * np.arange(1, len(width) + 1)
 
 
-def _block(
-    aligned: Aligned, index: JudgmentIndex, chosen: NDArray[np.int64]
-) -> Judged:
+def _block(aligned: Aligned, index: JudgmentIndex, chosen: NDArray[np.int64]) -> Judged:
     T = len(chosen)
     place = np.full(len(aligned.codes), -1)
     place[chosen] = np.arange(T)

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgate.scoring.block import Block
 from rankgate.scoring.completion import Completed
 from rankgate.scoring.job import Job
 from rankgate.scoring.mean import mean
-from rankgate.scoring.measurement import Measurement
-from rankgate.scoring.plan import Block, Plan
+from rankgate.scoring.plan import Measurement, Plan
 from rankgate.scoring.sources import with_empty
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ class _Group:
         plan = Plan((how,), (jobs + tuple(tail for tail in tails if tail is not None),))
         return cls(plan, own.alignment, cutoff, grade)
 
-    def measure(
-        self, met: Met, source: RunSource, rule: Duplicates, found: _Found
-    ) -> Measurement:
+    def measure(self, met: Met, source: RunSource, rule: Duplicates, found: _Found) -> Measurement:
         """The values of a batch; what is completed alike is completed once."""
         total = Measurement(self.plan)
         for way in self.plan.ways:

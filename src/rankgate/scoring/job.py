@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from rankgate.metrics.views import RANKING
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -52,6 +54,11 @@ class Job:
         """The last rank that counts, where the metric says one."""
         cutoff = dict(self.metric.given).get("cutoff")
         return cutoff if isinstance(cutoff, int) else None
+
+    @property
+    def counts_hits(self) -> bool:
+        """Whether the convention asks which queries have something relevant within the cutoff."""
+        return self.how.no_hits is not None and self.metric.view == RANKING
 
     @cached_property
     def depth(self) -> int | None:

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import read_qrels
-from rankgate.data.memory.arrays import graded
 from rankgate.data.duplicates import pairs_of
+from rankgate.data.memory.arrays import graded
 from rankgate.data.memory.ids import NOWHERE, Ids, places
 from rankgate.data.memory.matrices import Source as MatrixInput
 from rankgate.data.memory.matrices import is_source, source_of
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.qrels import Qrels
-    from rankgate.scoring.subtopics import Subtopics
 
     Codes = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,24 @@ class _Numbers:
     items: Codes
     ids: Ids
     by_row: Codes | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Subtopics:
+    """Which subtopics the relevant judgments of an index answer.
+
+    Attributes:
+        judgment: ``(r,)``, the place in the index of each relevant judgment; by query, the
+            documents of each by falling id.
+        starts: ``(T + 1,)``, where those of each query begin.
+        covers: ``(r, S)``, the subtopics that each answers, numbered by query.
+        place: ``(n,)``, for each judgment of the index its place among these; -1 for none.
+    """
+
+    judgment: Codes
+    starts: Codes
+    covers: Flags
+    place: Codes
 
 
 @dataclass(frozen=True, eq=False)

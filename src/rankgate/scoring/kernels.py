@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.errors import FunctionError, UsageError
+from rankgate.metrics.judged import count
 from rankgate.metrics.views import RANKING, SUBTOPICS
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.metrics.judged import Judged
+    from rankgate.scoring.block import Block
     from rankgate.scoring.job import Job
-    from rankgate.scoring.plan import Block
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
@@ -46,7 +47,7 @@ class Values:
         return cls(
             np.full(T, np.nan),
             np.zeros(T, bool),
-            None if job.how.no_hits is None else np.zeros(T, bool),
+            np.zeros(T, bool) if job.counts_hits else None,
             None if job.metric.weight is None else np.ones(T),
         )
 
@@ -84,9 +85,8 @@ def _rankings(
         level = levels[job.level]
         if job.kernel not in known:
             known[job.kernel] = _computed(block, rows, job, level)
-        value, lacking, hit = known[job.kernel], level.relevant == 0, None
-        if job.how.no_hits is not None:
-            hit = level.hits(job.level, job.cutoff).any(axis=-1)
+        value, lacking = known[job.kernel], level.relevant == 0
+        hit = None if not job.counts_hits else count(level.hits(job.level, job.cutoff)) > 0
         if job.how.forced:
             value, unseen = _forced(value, level, job)
             lacking &= ~unseen

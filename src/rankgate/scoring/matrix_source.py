@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.data.memory.arrays import pieces_of
-from rankgate.scoring.plan import Block
+from rankgate.scoring.block import Block
 from rankgate.scoring.sheets import aligned_blocks
 
 if TYPE_CHECKING:

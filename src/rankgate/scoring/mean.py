@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.scoring.convention import Convention
-    from rankgate.scoring.tally import Job
+    from rankgate.scoring.job import Job
 
 _LEAST = 0.00001  # trec_eval's floor for a geometric mean
 

@@ -1,87 +1,41 @@
-"""What is to be computed: metrics under conventions, grouped by how rankings are formed."""
+"""What is to be computed, and what was measured of it: a plan, and measurements that merge."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from rankgate.metrics.views import LISTS, RANKING, SUBTOPICS
-from rankgate.scoring.blocks import blocks
+import numpy as np
+import polars as pl
+
+from rankgate.data.scores import Parts, Scores
+from rankgate.metrics.views import LISTS, RANKING
+from rankgate.scoring.block import Origin, Way
+from rankgate.scoring.facts import Facts, Part, zeros_relevant
 from rankgate.scoring.job import Job
-from rankgate.scoring.kernels import computed
-from rankgate.scoring.measurement import Measurement, Part
+from rankgate.scoring.kernels import Values, computed
+from rankgate.scoring.mean import filled, of_parts, parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from rankgate.data.run import Duplicates
     from rankgate.metrics.declare import Metric
-    from rankgate.metrics.views import View
-    from rankgate.scoring.align import Aligned
-    from rankgate.scoring.convention import Alignment, Convention
+    from rankgate.scoring.block import Block
+    from rankgate.scoring.convention import Convention
     from rankgate.scoring.judgments import JudgmentIndex
+
+    Floats = NDArray[np.float64]
 
 SHOWN = 10
 """The cutoff at which every result says how much was judged."""
 
 
-@dataclass(frozen=True)
-class Way:
-    """How rankings are formed: what a document ranked twice is, and the alignment."""
-
-    duplicates: Duplicates
-    alignment: Alignment
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Whole queries, whose rankings are formed in one way.
-
-    Attributes:
-        way: how they are formed.
-        aligned: their judged documents, with ranks and grades.
-        judgments: what they are measured against.
-    """
-
-    way: Way
-    aligned: Aligned
-    judgments: JudgmentIndex
-
-    def seen_as(self, view: View) -> Iterable[tuple[NDArray[np.int64], Any]]:
-        """What kernels of a view see: places among the queries of the block, and the input."""
-        if view == RANKING:
-            return blocks(self.aligned, self.judgments)
-        if view == SUBTOPICS:
-            from rankgate.scoring.subtopics import subtopic_blocks  # noqa: PLC0415 - few need it
-
-            return subtopic_blocks(self.aligned, self.judgments)
-        assert view.build is not None  # noqa: S101 - only views of a user's own have other names
-        return view.build(self)
-
-
-class Source(Protocol):
-    """Rankings that are measured: a file, a frame, a dictionary, a matrix, lists, …"""
-
-    @property
-    def name(self) -> str:
-        """What results call the run."""
-
-    @property
-    def tag(self) -> str | None:
-        """The name in the run's file."""
-
-    @property
-    def label(self) -> str:
-        """Where it comes from, for errors."""
-
-    @property
-    def judgments(self) -> JudgmentIndex:
-        """What it is measured against."""
+class Source(Origin, Protocol):
+    """Rankings that are measured: a file, a frame, a dictionary, a matrix, lists."""
 
     @property
     def duplicates(self) -> Duplicates | None:
@@ -93,9 +47,6 @@ class Source(Protocol):
 
     def blocks(self, plan: Plan) -> Iterator[Block]:
         """The blocks of a plan; each query that retrieved anything is in one for each way."""
-
-    def query_ids(self) -> pl.Series:
-        """Some queries of the run, for the error where none of them is judged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +97,8 @@ class Plan:
         """Where the share of judged documents is wanted, by how duplicates are treated."""
         found: dict[Duplicates, set[int]] = {way.duplicates: {SHOWN} for way in self.ways}
         for way, jobs in self.ways.items():
-            found[way.duplicates] |= {job.cutoff for job in jobs if job.cutoff is not None}
+            ranked = [job.cutoff for job in jobs if job.metric.view == RANKING]
+            found[way.duplicates] |= {cutoff for cutoff in ranked if cutoff is not None}
         return {rule: tuple(sorted(cuts)) for rule, cuts in found.items()}
 
     def depth(self, way: Way) -> int | None:
@@ -166,3 +118,84 @@ class Plan:
         values = computed(block, jobs)
         part = Part.of(block, values, self.cutoffs[block.way.duplicates])
         return Measurement(self, (part,))
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """What was measured so far; the queries of two that are merged differ.
+
+    Attributes:
+        plan: what is measured.
+        parts: what was measured on each block.
+    """
+
+    plan: Plan
+    parts: tuple[Part, ...] = ()
+
+    def merge(self, other: Measurement) -> Measurement:
+        """Both together."""
+        return Measurement(self.plan, self.parts + other.parts)
+
+    def scores(self, source: Source, *, strict: bool = True) -> list[Scores]:
+        """The scores under each convention.
+
+        Args:
+            source: what was measured.
+            strict: whether it is an error that the run has no judged query.
+
+        Raises:
+            InputError: that error; the convention refuses missing or unknown queries, or queries
+                without relevant documents.
+        """
+        return [self.score(i, source, strict=strict) for i in range(len(self.plan.conventions))]
+
+    def score(self, i: int, source: Source, *, strict: bool = True) -> Scores:
+        """The scores under one of the conventions; arguments as of `scores`."""
+        how, index = self.plan.conventions[i], source.judgments
+        facts = self._facts(self.plan.way(how), index)
+        if strict or facts.present.any():
+            facts.refuse(source, how)
+        counted = facts.present if how.missing == "leave_out" else np.ones_like(facts.present)
+        values, why, means = {}, {}, {}
+        made_of: dict[str, Floats] = {}
+        for job in self.plan.jobs[i]:
+            found = self._values(job, len(index.query_ids))
+            values[job.label], why[job.label] = filled(
+                found.value[counted],
+                found.lacking[counted],
+                present=facts.present[counted],
+                retrieved=facts.retrieved[counted],
+                job=job,
+            )
+            made_of[job.label] = parts(
+                values[job.label],
+                why[job.label],
+                job,
+                weight=None if found.weight is None else found.weight[counted],
+                hit=None if found.hit is None else found.hit[counted],
+            )
+            means[job.label] = of_parts(made_of[job.label], job, facts.unknown)
+        zeros = zeros_relevant(self.plan.jobs[i], index)
+        counts, judged = facts.counts(counted, zeros)
+        query_ids = index.query_ids.filter(pl.Series(counted))
+        return Scores(
+            source.name, source.tag, query_ids, values, why, means, counts, how.to_dict(),
+            parts=Parts(made_of, judged),
+        )  # fmt: skip
+
+    def _facts(self, way: Way, index: JudgmentIndex) -> Facts:
+        return Facts.of(
+            [part for part in self.parts if part.way == way],
+            len(index.query_ids),
+            self.plan.cutoffs[way.duplicates],
+        )
+
+    def _values(self, job: Job, T: int) -> Values:
+        """The values of one job for all queries."""
+        way = self.plan.way(job.how)
+        at = next(i for i, each in enumerate(self.plan.ways[way]) if each is job)
+        found = Values.empty(job, T)
+        for part in self.parts:
+            if part.way == way:
+                found.put(part.codes, part.values[at])
+        return found

@@ -69,4 +69,6 @@ def ranked_of(run: Run, queries: pl.Series, depth: int, how: Convention) -> pl.D
     asked = pl.DataFrame({"query_id": queries}).with_columns(
         pl.lit(_NOBODY).alias("doc_id"), pl.lit(0.0).alias("grade")
     )
-    return tops(run, JudgmentIndex.of(Qrels(asked)), how, depth).select("query_id", "doc_id", "rank")
+    return tops(run, JudgmentIndex.of(Qrels(asked)), how, depth).select(
+        "query_id", "doc_id", "rank"
+    )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.errors import RankgateError
 from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.plan import Plan
-from rankgate.scoring.sources import CachedSource, RunSource, measured
+from rankgate.scoring.sources import RunSource, measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,27 +56,3 @@ def score_source(
     """As `score`, of any source."""
     plan = Plan.of(metrics, [how], source.duplicates)
     return measured(plan, source).score(0, source, strict=strict)
-
-
-def score_each(
-    source: CachedSource, metrics: Sequence[tuple[str, Metric]], hows: Sequence[Convention]
-) -> list[Scores | RankgateError]:
-    """The scores under each of several conventions, or why it cannot take these data."""
-    source.read(
-        way.alignment
-        for how in hows
-        for way in (how, *(how.for_metric(metric) for _, metric in metrics))
-    )
-    try:
-        total = measured(plan := Plan.of(metrics, hows, source.duplicates), source)
-    except RankgateError as error:  # one of them; which one is found out one by one
-        if len(hows) == 1:
-            return [error]
-        return [found for how in hows for found in score_each(source, metrics, [how])]
-    scores: list[Scores | RankgateError] = []
-    for i in range(len(plan.conventions)):
-        try:
-            scores.append(total.score(i, source))
-        except RankgateError as error:
-            scores.append(error)
-    return scores

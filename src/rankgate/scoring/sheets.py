@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from rankgate.data.logs.user_items import Meetings
     from rankgate.data.memory.ids import Ids
     from rankgate.data.memory.matrices import Source
-    from rankgate.scoring.judgments import JudgmentIndex
     from rankgate.scoring.convention import Alignment
+    from rankgate.scoring.judgments import JudgmentIndex
 
     Codes = NDArray[np.int64]
 
@@ -91,7 +91,11 @@ class Seen:
 
 
 def aligned_blocks(
-    source: Source, index: JudgmentIndex, how: Alignment, depth: int | None, seen: Seen | None = None
+    source: Source,
+    index: JudgmentIndex,
+    how: Alignment,
+    depth: int | None,
+    seen: Seen | None = None,
 ) -> Iterator[Aligned]:
     """The judged items of every block, with their ranks.
 
@@ -235,7 +239,11 @@ def _of_lists(lists: Codes, wanted: _Wanted, how: Alignment) -> Aligned:
 
 
 def tops_by_number(
-    source: Source, index: JudgmentIndex, how: Alignment, depth: int | None, seen: Seen | None = None
+    source: Source,
+    index: JudgmentIndex,
+    how: Alignment,
+    depth: int | None,
+    seen: Seen | None = None,
 ) -> Codes:
     """The first items of every judged query's list, ``(T, K)``, padded behind with `NOWHERE`.
 

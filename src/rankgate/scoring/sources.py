@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from rankgate.errors import DuplicateError
 from rankgate.scoring.align import align, meet, nothing
+from rankgate.scoring.block import Block
 from rankgate.scoring.mapping import align_mapping
-from rankgate.scoring.measurement import Measurement
-from rankgate.scoring.plan import Block, Plan
+from rankgate.scoring.plan import Measurement, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from rankgate.scoring.convention import Alignment
     from rankgate.scoring.judgments import JudgmentIndex
     from rankgate.scoring.plan import Source
+
 
 def measured(plan: Plan, source: Source) -> Measurement:
     """Everything that a plan says, over all blocks of a source.
@@ -129,84 +129,3 @@ class RunSource:
 def _plain(how: Alignment) -> bool:
     """Whether rankings are all the rows by their scores, as a dictionary is ranked at once."""
     return how.order == "score" and how.above is None and how.absent is None
-
-
-_Formed = dict["Alignment", list["Aligned"]]
-
-
-@dataclass(eq=False)
-class CachedSource:
-    """A run that is measured again and again from one reading.
-
-    Of each way to form rankings only the judged documents and their ranks are kept. A way that
-    was not announced to ``read`` costs one more reading of the run.
-
-    Attributes:
-        source: the run.
-    """
-
-    source: RunSource
-    _formed: dict[Duplicates, _Formed] = field(default_factory=dict)
-    _twice: DuplicateError | None = None
-
-    @property
-    def name(self) -> str:
-        """The run's name."""
-        return self.source.name
-
-    @property
-    def tag(self) -> str | None:
-        """The name in the run's file."""
-        return self.source.tag
-
-    @property
-    def label(self) -> str:
-        """The file, for errors."""
-        return self.source.label
-
-    @property
-    def judgments(self) -> JudgmentIndex:
-        """What it is measured against."""
-        return self.source.judgments
-
-    @property
-    def duplicates(self) -> Duplicates | None:
-        """Where nothing is ranked twice, every way to treat duplicates is the same."""
-        return "error" if self._twice is None else None
-
-    @property
-    def zero(self) -> pl.Series:
-        """Queries that ran and returned nothing."""
-        return self.source.zero
-
-    def query_ids(self) -> pl.Series:
-        """As of the run."""
-        return self.source.query_ids()
-
-    def read(self, ways: Iterable[Alignment]) -> None:
-        """Form rankings in several ways at one reading, where they are not formed yet."""
-        if self._twice is None:
-            try:
-                self._form(list(dict.fromkeys(ways)), "error")
-            except DuplicateError as error:
-                self._twice = error
-
-    def blocks(self, plan: Plan) -> Iterator[Block]:
-        """As of the run."""
-        for rule, ways in plan.by_rule():
-            if rule == "error" and self._twice is not None:
-                raise self._twice
-            formed = self._form([way.alignment for way in ways], rule)
-            for way in ways:
-                for aligned in formed[way.alignment]:
-                    yield Block(way, aligned, self.judgments)
-
-    def _form(self, ways: list[Alignment], rule: Duplicates) -> _Formed:
-        formed = self._formed.setdefault(rule, {})
-        fresh = [way for way in ways if way not in formed]
-        if fresh:
-            every = self.source.run.over_queries(
-                lambda batches: list(replace(self.source, batches=batches).formed(rule, fresh))
-            )
-            formed |= {way: [batch[i] for batch in every] for i, way in enumerate(fresh)}
-        return formed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import polars as pl
 
 from rankgate.metrics.facets import Faceted
 from rankgate.metrics.judged import PAD
+from rankgate.scoring.judgments import Subtopics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,53 +28,35 @@ _CELLS = 1 << 24  # flags of a block
 _PAIR = ["query_id", "doc_id"]
 
 
-@dataclass(frozen=True, eq=False)
-class Subtopics:
-    """Which subtopics the relevant judgments of an index answer.
+def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
+    """Judgments that know which subtopics they answer; a grade of 1 or more is relevant.
 
-    Attributes:
-        judgment: ``(r,)``, the place in the index of each relevant judgment; by query, the
-            documents of each by falling id.
-        starts: ``(T + 1,)``, where those of each query begin.
-        covers: ``(r, S)``, the subtopics that each answers, numbered by query.
-        place: ``(n,)``, for each judgment of the index its place among these; -1 for none.
+    Args:
+        index: the same judgments with one grade a document, or more of them.
+        qrels: by subtopic; without the column every query has one.
     """
-
-    judgment: Codes
-    starts: Codes
-    covers: Flags
-    place: Codes
-
-    @classmethod
-    def of(cls, index: JudgmentIndex, qrels: Qrels) -> Subtopics:
-        """Lay out judgments by subtopic; a grade of 1 or more is relevant.
-
-        Args:
-            index: the same judgments with one grade a document, or more of them.
-            qrels: by subtopic; without the column every query has one.
-        """
-        subtopic = pl.col("subtopic").fill_null("") if qrels.by_subtopic else pl.lit("")
-        relevant = qrels.table.filter(pl.col("grade") >= 1).select(*_PAIR, subtopic=subtopic)
-        owner = np.repeat(np.arange(len(index.query_ids)), np.diff(index.offsets))
-        known = pl.DataFrame(
-            [index.query_ids.gather(owner).alias("query_id"), index.doc_ids.alias("doc_id"),
-             pl.Series("t", owner)]
-        ).with_row_index("judgment")  # fmt: skip
-        numbered = relevant.with_columns(
-            (pl.col("subtopic").rank("dense").over("query_id") - 1).cast(pl.Int64).alias("s")
-        )
-        rows = numbered.join(known, on=_PAIR).group_by("t", "doc_id", "judgment").agg("s")
-        rows = rows.sort("t", "doc_id", descending=[False, True])
-        lengths = rows["s"].list.len().to_numpy()
-        codes = rows["s"].explode().drop_nulls().to_numpy()
-        covers = np.zeros((len(rows), int(codes.max(initial=0)) + 1), np.bool_)
-        covers[np.repeat(np.arange(len(rows)), lengths), codes] = True
-        judgment = rows["judgment"].to_numpy().astype(np.int64)
-        place = np.full(len(index.grades), -1)
-        place[judgment] = np.arange(len(judgment))
-        starts = np.zeros(len(index.query_ids) + 1, np.int64)
-        np.cumsum(np.bincount(rows["t"].to_numpy(), minlength=len(starts) - 1), out=starts[1:])
-        return cls(judgment, starts, covers, place)
+    subtopic = pl.col("subtopic").fill_null("") if qrels.by_subtopic else pl.lit("")
+    relevant = qrels.table.filter(pl.col("grade") >= 1).select(*_PAIR, subtopic=subtopic)
+    owner = np.repeat(np.arange(len(index.query_ids)), np.diff(index.offsets))
+    known = pl.DataFrame(
+        [index.query_ids.gather(owner).alias("query_id"), index.doc_ids.alias("doc_id"),
+         pl.Series("t", owner)]
+    ).with_row_index("judgment")  # fmt: skip
+    numbered = relevant.with_columns(
+        (pl.col("subtopic").rank("dense").over("query_id") - 1).cast(pl.Int64).alias("s")
+    )
+    rows = numbered.join(known, on=_PAIR).group_by("t", "doc_id", "judgment").agg("s")
+    rows = rows.sort("t", "doc_id", descending=[False, True])
+    lengths = rows["s"].list.len().to_numpy()
+    codes = rows["s"].explode().drop_nulls().to_numpy()
+    covers = np.zeros((len(rows), int(codes.max(initial=0)) + 1), np.bool_)
+    covers[np.repeat(np.arange(len(rows)), lengths), codes] = True
+    judgment = rows["judgment"].to_numpy().astype(np.int64)
+    place = np.full(len(index.grades), -1)
+    place[judgment] = np.arange(len(judgment))
+    starts = np.zeros(len(index.query_ids) + 1, np.int64)
+    np.cumsum(np.bincount(rows["t"].to_numpy(), minlength=len(starts) - 1), out=starts[1:])
+    return replace(index, subtopics=Subtopics(judgment, starts, covers, place))
 
 
 def subtopic_blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[Codes, Faceted]]:

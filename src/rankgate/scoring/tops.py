@@ -45,7 +45,9 @@ def tops(run: Run, index: JudgmentIndex, how: Convention, depth: int) -> pl.Data
     def over(batches: Batches) -> list[pl.DataFrame]:
         return [_of(batch, index, how, depth) for batch in batches(how.duplicates)]
 
-    return pl.concat([pl.DataFrame(schema=SCHEMA), *run.over_queries(over)]).sort("query_id", "rank")
+    return pl.concat([pl.DataFrame(schema=SCHEMA), *run.over_queries(over)]).sort(
+        "query_id", "rank"
+    )
 
 
 def _of(batch: Batch, index: JudgmentIndex, how: Convention, depth: int) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.comparison.values import values_of
 from rankgate.data import read_qrels, read_run
-from rankgate.scoring.index import Index
+from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.unjudged.hole_figures import figures, status
 from rankgate.unjudged.hole_model import modelled
 from rankgate.unjudged.hypothetical_grades import Stage
@@ -100,7 +100,7 @@ def _trial(
 
 def _judging(scorer: Scorer, judged: pl.DataFrame) -> Scorer:
     qrels = read_qrels(judged)
-    return replace(scorer, qrels=qrels, index=Index.of(qrels))
+    return replace(scorer, qrels=qrels, index=JudgmentIndex.of(qrels))
 
 
 def _sides(scorer: Scorer, runs: list[Run]) -> tuple[Side, Side]:

@@ -15,7 +15,7 @@ import polars as pl
 from rankgate.data import read_run
 from rankgate.data.qrels import Qrels
 from rankgate.scoring import score
-from rankgate.scoring.index import Index
+from rankgate.scoring.judgments import JudgmentIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -96,7 +96,7 @@ class Stage:
         parts = [_repeated(known.select("query_id", "doc_id", "grade"), count)]
         supposed = _repeated(table.select("query_id", "doc_id"), count)
         parts.append(supposed.with_columns(pl.Series("grade", grades.T.ravel())))
-        index = Index.of(Qrels(pl.concat(parts)))
+        index = JudgmentIndex.of(Qrels(pl.concat(parts)))
         order = [f"{query}{_MARK}{i}" for query in queries.to_list() for i in range(count)]
         place = dict(zip(order, range(len(order)), strict=True))
         values = [
@@ -106,7 +106,12 @@ class Stage:
         return np.stack(values).reshape(2, len(self.metrics), len(queries), count)
 
     def _values(
-        self, side: Side, queries: pl.Series, count: int, index: Index, place: dict[str, int]
+        self,
+        side: Side,
+        queries: pl.Series,
+        count: int,
+        index: JudgmentIndex,
+        place: dict[str, int],
     ) -> Floats:
         lists = side.lists.filter(pl.col("query_id").is_in(queries.implode())).select(
             "query_id", "doc_id", (-pl.col("rank")).cast(pl.Float64).alias("score")

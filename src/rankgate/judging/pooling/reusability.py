@@ -16,7 +16,7 @@ from rankgate.judging.standing import PAIR
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring import score
 from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.index import Index
+from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.ranked import ranked, systems_of
 from rankgate.stats.order import tau
 
@@ -133,7 +133,7 @@ def _only(ranks: pl.DataFrame, judged: Qrels) -> pl.DataFrame:
 def _means(
     judged: Qrels, systems: Sequence[Run], chosen: list[tuple[str, Metric]], rules: Convention
 ) -> dict[str, dict[str, float]]:
-    index = Index.of(judged)
+    index = JudgmentIndex.of(judged)
     scored = {run.name: score(index, run, chosen, rules).means for run in systems}
     return {
         label: {name: float(means[label]) for name, means in scored.items()} for label, _ in chosen

@@ -1,0 +1,99 @@
+"""Rankings in the form that scoring needs: by ids, or by numbers where a run is a matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rankgate.data import Run, read_run
+from rankgate.data.memory.matrices import Padded, Source, is_source, source_of
+from rankgate.errors import DuplicateError, InputError
+from rankgate.scoring.score import score_source
+from rankgate.scoring.sources import RunSource
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.data import Scores
+    from rankgate.evaluation.training import Train
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring import Convention
+    from rankgate.scoring.judgments import JudgmentIndex
+
+Rankings: TypeAlias = Run | Source
+"""A run, by ids or by numbers."""
+
+
+def score_run(
+    judgments: JudgmentIndex,
+    run: Rankings,
+    metrics: Sequence[tuple[str, Metric]],
+    how: Convention,
+    train: Train | None = None,
+    *,
+    strict: bool = True,
+) -> Scores:
+    """The values of one run; what users had in training leaves it.
+
+    Raises:
+        InputError, DuplicateError: as of ``scoring.score``; matrices of different sizes.
+    """
+    if isinstance(run, Source):
+        from rankgate.scoring.matrix_source import MatrixSource  # noqa: PLC0415 - of matrices only
+
+        _refuse_unlike(judgments, run)
+        if strict and judgments.query_ids.is_empty():
+            raise InputError(
+                "there are no judgments in it.", source=judgments.name, code="no-judgments"
+            )
+        if strict and not run.users.size:
+            raise InputError("there are no rankings in it.", source=run.name, code="no-rankings")
+        source = MatrixSource(run, judgments, train.seen(run) if train else None)
+        try:
+            return score_source(source, metrics, how, strict=strict)
+        except DuplicateError:
+            rules = {how.duplicates, *(how.for_metric(each).duplicates for _, each in metrics)}
+            if rules == {"error"}:
+                raise
+    return score_source(RunSource(by_ids(run, train), judgments), metrics, how, strict=strict)
+
+
+def _refuse_unlike(judgments: JudgmentIndex, run: Source) -> None:
+    """Rows that are users by their place must be of the same users."""
+    truth = judgments.given
+    if not isinstance(truth, Source):
+        return
+    pairs = [("rows", truth.users, run.users, "query_ids")]
+    if not isinstance(truth, Padded) and not isinstance(run, Padded):
+        pairs.append(("columns", truth.items, run.items, "doc_ids"))
+    for word, ours, theirs, name in pairs:
+        if ours.given is None and theirs.given is None and ours.size != theirs.size:
+            problem = (
+                f"{theirs.size} {word}, where {truth.name} has {ours.size}; give both alike, "
+                f"or say whose they are with {name}."
+            )
+            raise InputError(problem, source=run.name, code="wrong-shape")
+
+
+def by_ids(run: Rankings, train: Train | None = None) -> Run:
+    """A run by ids, without what users had in training."""
+    found = read_run(run)
+    return found if train is None else train.without(found)
+
+
+def rankings_of(run: Any, name: str) -> Rankings:  # noqa: ANN401 - a path, a frame, an array
+    """A run, which stays a matrix where it is one.
+
+    Raises:
+        InputError: what is wrong, with file and line; an array of whole numbers, which could be
+            scores or items.
+    """
+    if not is_source(run):
+        return read_run(run, name)
+    dtype = str(getattr(run, "dtype", "")).rpartition(".")[2]  # of torch: torch.int64
+    if dtype.startswith(("int", "uint")) and not hasattr(run, "tocoo"):
+        problem = (
+            "an array of whole numbers could hold scores or items; say rankgate.Lists(array) for "
+            "the items of each user, or rankgate.Matrix(array) for scores."
+        )
+        raise InputError(problem, source=name, code="ambiguous-input")
+    return source_of(run, name)
