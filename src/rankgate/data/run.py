@@ -63,7 +63,7 @@ class Run:
     """One system's rankings; rows stay in their file until they are asked for.
 
     Attributes:
-        name: the file's name without folder, compression suffix and last extension.
+        name: the file's name without folder, compression suffix and one known suffix.
         pieces: the rows as frames of ``query_id``, ``doc_id``, ``score``, in file order, ids
             there and scores finite; can be called again.
         tag: the name that a TREC file gives the run.

@@ -28,6 +28,10 @@ _PACKED = 1 << 17  # bytes unpacked at one time
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _SUFFIXES = frozenset({".gz", ".zst", ".zstd"})
+_KNOWN = frozenset({
+    ".run", ".txt", ".trec", ".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json", ".xlsx",
+    ".qrels", ".qrel",
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,13 +48,15 @@ class Source:
 
     @property
     def stem(self) -> str:
-        """The file's name without folder, compression suffix and last extension."""
+        """The file's name without folder, compression suffix and one known suffix.
+
+        ``smith.bm25.gz`` is ``smith.bm25``, ``old/new.run`` is ``new``; nothing else is cut.
+        """
         if self.path is None:
             return "-"
-        name = self.path.name
-        if self.path.suffix.lower() in _SUFFIXES:
-            name = self.path.stem
-        return Path(name).stem if Path(name).suffix and not name.startswith(".") else name
+        packed = self.path.suffix.lower() in _SUFFIXES
+        name = Path(self.path.stem if packed else self.path.name)
+        return name.stem if name.suffix.lower() in _KNOWN and name.stem else name.name
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def apart(names: Sequence[str], places: Sequence[Any]) -> list[str]:
-    """Equal names told apart: by the shortest folder, by the whole file name, else by number.
+    """Make equal names different: by the shortest folder, by the whole file name, else by number.
 
     Args:
         names: of runs.
@@ -26,7 +26,7 @@ def apart(names: Sequence[str], places: Sequence[Any]) -> list[str]:
     >>> apart(["x", "x"], ["x.run", "x.run"])
     ['x', 'x#2']
     """
-    told = list(names)
+    result = list(names)
     for i, name in enumerate(names):
         twins = [j for j, other in enumerate(names) if other == name]
         if len(twins) == 1:
@@ -34,8 +34,8 @@ def apart(names: Sequence[str], places: Sequence[Any]) -> list[str]:
         files = all(isinstance(places[j], str | Path) for j in twins)
         longer = _longer(i, {j: Path(str(places[j])) for j in twins}, name) if files else None
         number = twins.index(i) + 1
-        told[i] = longer or (name if number == 1 else f"{name}#{number}")
-    return told
+        result[i] = longer or (name if number == 1 else f"{name}#{number}")
+    return result
 
 
 def sides_apart(sides: Sequence[Side], places: Sequence[Any]) -> list[Side]:
