@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rankgate
@@ -17,14 +17,12 @@ if TYPE_CHECKING:
 
 @cache
 def modules() -> Mapping[str, tuple[str, ...]]:
-    """The modules of all capabilities by their last name; nothing of them is imported."""
+    """All modules of rankgate by their last name; nothing of them is imported."""
     found: dict[str, tuple[str, ...]] = {}
-    for package in pkgutil.iter_modules(rankgate.__path__):
-        if package.ispkg:
-            folder = f"{rankgate.__path__[0]}/{package.name}"
-            for module in pkgutil.iter_modules([folder]):
-                name = f"rankgate.{package.name}.{module.name}"
-                found[module.name] = (*found.get(module.name, ()), name)
+    for top in map(Path, rankgate.__path__):
+        for path in sorted(top.rglob("*.py")):
+            name = ".".join(("rankgate", *path.relative_to(top).with_suffix("").parts))
+            found[path.stem] = (*found.get(path.stem, ()), name)
     return found
 
 
@@ -35,7 +33,7 @@ def result_class(kind: str) -> type[Result]:
     Raises:
         UsageError: there is no such kind.
     """
-    for name in modules().get(kind, ()):
+    for name in modules().get(kind, ()) if kind.isidentifier() else ():
         for each in vars(import_module(name)).values():
             if isinstance(each, type) and issubclass(each, Result) and _kind(each) == kind:
                 return each

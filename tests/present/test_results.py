@@ -1,0 +1,113 @@
+"""Every result is written as JSON and read again; every form of it can be made."""
+
+import json
+
+import pytest
+
+import rankgate
+from rankgate.present import forms
+from rankgate.present.notebook import html
+from rankgate.present.page import page
+from rankgate.present.result import Result
+from rankgate.present.write import FORMS, rendered
+from rankgate.reports.compose import Part, compose
+from rankgate.reports.kinds_of_results import modules, result_class
+
+QRELS = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(24)}
+OLD = {query: {"c": 3.0, "b": 2.0, "a": 1.0, "u": 0.5} for query in QRELS}
+NEW = {query: {"a": 3.0, "c": 2.0, "b": 1.0} for query in QRELS} | {
+    "q3": {"c": 3.0, "<script>": 2.0, "b": 1.0}
+}
+RUNS = {"old": OLD, "new": NEW}
+RATINGS = [
+    {"query_id": f"q{i}", "doc_id": doc, "rater": rater, "grade": (i + len(doc) + shift) % 3}
+    for i in range(24)
+    for doc in ("a", "bb")
+    for rater, shift in (("ann", 0), ("bob", i % 2))
+]
+
+
+@pytest.fixture(scope="module")
+def ratings(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ratings") / "ratings.jsonl"
+    rows = [{**row, "rating_id": f"r{i}", "rater_kind": "person"} for i, row in enumerate(RATINGS)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("files")
+    lines = [f"q{i} 0 {doc} {grade}\n" for i in range(24) for doc, grade in QRELS["q0"].items()]
+    (place / "qrels.txt").write_text("".join(lines))
+    for name, run in RUNS.items():
+        rows = [
+            f"{query} Q0 {doc} 0 {score} {name}\n"
+            for query, docs in run.items()
+            for doc, score in docs.items()
+        ]
+        (place / f"{name}.run").write_text("".join(rows))
+    log = "".join(f"u{i % 8},i{i % 5},{1 + i % 5},{i}\n" for i in range(60))
+    (place / "log.csv").write_text(f"user,item,rating,time\n{log}")
+    return place
+
+
+MADE = {
+    "evaluation": lambda f, r: rankgate.evaluate(QRELS, RUNS, ["nDCG@3", "RR"], bounds=True),
+    "comparison": lambda f, r: rankgate.compare(QRELS, OLD, {"new": NEW, "same": OLD}, ["nDCG@3"]),
+    "verdict": lambda f, r: rankgate.gate(QRELS, OLD, NEW),
+    "explanation": lambda f, r: rankgate.explain(QRELS, NEW, "q1", "nDCG@3"),
+    "reconciliation": lambda f, r: rankgate.reconcile(QRELS, NEW, "nDCG@3"),
+    "bridge": lambda f, r: rankgate.reconcile(QRELS, NEW, "nDCG@3", from_="trec", to="esci"),
+    "finding": lambda f, r: rankgate.reconcile(QRELS, NEW, "nDCG@3", value=0.5),
+    "blindspots": lambda f, r: rankgate.blindspots(QRELS, OLD, NEW, ["nDCG@3"]),
+    "holes": lambda f, r: rankgate.holes(QRELS, OLD, NEW, ["nDCG@10"]),
+    "stages": lambda f, r: rankgate.stages(QRELS, RUNS),
+    "scorecard": lambda f, r: rankgate.scorecard(QRELS, RUNS, ["nDCG@3", "Coverage@3"]),
+    "advice": lambda f, r: rankgate.advise(QRELS, [OLD, NEW]),
+    "pool": lambda f, r: rankgate.pool([OLD, NEW], depth=3),
+    "reusability": lambda f, r: rankgate.reusability(QRELS, RUNS),
+    "agreement": lambda f, r: rankgate.agree(r),
+    "resolution": lambda f, r: rankgate.resolve(r),
+    "admission": lambda f, r: rankgate.admit(QRELS, QRELS, [OLD, NEW]),
+    "validation": lambda f, r: rankgate.validate([f / "qrels.txt", f / "old.run"]),
+    "description": lambda f, r: rankgate.describe([f / "qrels.txt", f / "old.run"]),
+}
+"""By kind: how a result of it is made, from a folder of files and a file of ratings."""
+
+
+@pytest.fixture(params=MADE)
+def result(request, folder, ratings):
+    made = MADE[request.param](folder, ratings)
+    assert isinstance(made, Result)
+    assert made.kind == request.param
+    return made
+
+
+def test_a_result_makes_the_round_trip(result):
+    values = json.loads(rendered(result, "json"))
+    assert list(values)[:2] == ["schema_version", "kind"]
+    again = result_class(values["kind"]).from_dict(values)
+    assert json.loads(rendered(again, "json")) == values
+    assert forms.text(again.document()) == forms.text(result.document())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_can_be_made_and_escapes(result, form):
+    text = rendered(result, form)
+    assert text.endswith("\n")
+    assert form != "html" or text.count("<script>") == 1  # of the page itself, none of the data
+
+
+def test_a_notebook_and_a_report_show_it(result):
+    assert "<script>" not in html(result.document())
+    document = compose([Part(result)])
+    assert document.title
+    assert len(document.sections) > 1
+    assert page(document).count("<section") == len(document.sections)
+
+
+def test_every_kind_is_the_name_of_a_module():
+    for kind in MADE:
+        assert kind in modules()
+        assert result_class(kind).kind == kind
