@@ -52,36 +52,60 @@ def folder(tmp_path_factory):
     return place
 
 
-MADE = {
-    "evaluation": lambda f, r: rankgate.evaluate(QRELS, RUNS, ["nDCG@3", "RR"], bounds=True),
-    "comparison": lambda f, r: rankgate.compare(QRELS, OLD, {"new": NEW, "same": OLD}, ["nDCG@3"]),
-    "verdict": lambda f, r: rankgate.gate(QRELS, OLD, NEW),
-    "explanation": lambda f, r: rankgate.explain(QRELS, NEW, "q1", "nDCG@3"),
-    "reconciliation": lambda f, r: rankgate.reconcile(QRELS, NEW, "nDCG@3"),
-    "bridge": lambda f, r: rankgate.reconcile(QRELS, NEW, "nDCG@3", from_="trec", to="esci"),
-    "finding": lambda f, r: rankgate.reconcile(QRELS, NEW, "nDCG@3", value=0.5),
-    "blindspots": lambda f, r: rankgate.blindspots(QRELS, OLD, NEW, ["nDCG@3"]),
-    "holes": lambda f, r: rankgate.holes(QRELS, OLD, NEW, ["nDCG@10"]),
-    "stages": lambda f, r: rankgate.stages(QRELS, RUNS),
-    "scorecard": lambda f, r: rankgate.scorecard(QRELS, RUNS, ["nDCG@3", "Coverage@3"]),
-    "advice": lambda f, r: rankgate.advise(QRELS, [OLD, NEW]),
-    "pool": lambda f, r: rankgate.pool([OLD, NEW], depth=3),
-    "reusability": lambda f, r: rankgate.reusability(QRELS, RUNS),
-    "agreement": lambda f, r: rankgate.agree(r),
-    "resolution": lambda f, r: rankgate.resolve(r),
-    "admission": lambda f, r: rankgate.admit(QRELS, QRELS, [OLD, NEW]),
-    "validation": lambda f, r: rankgate.validate([f / "qrels.txt", f / "old.run"]),
-    "description": lambda f, r: rankgate.describe([f / "qrels.txt", f / "old.run"]),
-}
-"""By kind: how a result of it is made, from a folder of files and a file of ratings."""
+KINDS = (
+    "evaluation",
+    "comparison",
+    "verdict",
+    "explanation",
+    "reconciliation",
+    "bridge",
+    "finding",
+    "blindspots",
+    "holes",
+    "stages",
+    "scorecard",
+    "advice",
+    "pool",
+    "reusability",
+    "agreement",
+    "resolution",
+    "admission",
+    "validation",
+    "description",
+)
 
 
-@pytest.fixture(params=MADE)
+def made(folder, ratings):
+    """By kind: what makes a result of it."""
+    return {
+        "evaluation": lambda: rankgate.evaluate(QRELS, RUNS, ["nDCG@3", "RR"], bounds=True),
+        "comparison": lambda: rankgate.compare(QRELS, OLD, {"new": NEW, "same": OLD}, ["nDCG@3"]),
+        "verdict": lambda: rankgate.gate(QRELS, OLD, NEW),
+        "explanation": lambda: rankgate.explain(QRELS, NEW, "q1", "nDCG@3"),
+        "reconciliation": lambda: rankgate.reconcile(QRELS, NEW, "nDCG@3"),
+        "bridge": lambda: rankgate.reconcile(QRELS, NEW, "nDCG@3", from_="trec", to="esci"),
+        "finding": lambda: rankgate.reconcile(QRELS, NEW, "nDCG@3", value=0.5),
+        "blindspots": lambda: rankgate.blindspots(QRELS, OLD, NEW, ["nDCG@3"]),
+        "holes": lambda: rankgate.holes(QRELS, OLD, NEW, ["nDCG@10"]),
+        "stages": lambda: rankgate.stages(QRELS, RUNS),
+        "scorecard": lambda: rankgate.scorecard(QRELS, RUNS, ["nDCG@3", "Coverage@3"]),
+        "advice": lambda: rankgate.advise(QRELS, [OLD, NEW]),
+        "pool": lambda: rankgate.pool([OLD, NEW], depth=3),
+        "reusability": lambda: rankgate.reusability(QRELS, RUNS),
+        "agreement": lambda: rankgate.agree(ratings),
+        "resolution": lambda: rankgate.resolve(ratings),
+        "admission": lambda: rankgate.admit(QRELS, QRELS, [OLD, NEW]),
+        "validation": lambda: rankgate.validate([folder / "qrels.txt", folder / "old.run"]),
+        "description": lambda: rankgate.describe([folder / "qrels.txt", folder / "old.run"]),
+    }
+
+
+@pytest.fixture(params=KINDS)
 def result(request, folder, ratings):
-    made = MADE[request.param](folder, ratings)
-    assert isinstance(made, Result)
-    assert made.kind == request.param
-    return made
+    one = made(folder, ratings)[request.param]()
+    assert isinstance(one, Result)
+    assert one.kind == request.param
+    return one
 
 
 def test_a_result_makes_the_round_trip(result):
@@ -108,6 +132,6 @@ def test_a_notebook_and_a_report_show_it(result):
 
 
 def test_every_kind_is_the_name_of_a_module():
-    for kind in MADE:
+    for kind in KINDS:
         assert kind in modules()
         assert result_class(kind).kind == kind
