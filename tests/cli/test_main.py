@@ -95,18 +95,27 @@ def test_every_command_has_help(run, name):
     assert f"rankgate {name}" in ended.out
 
 
-def test_eval_loads_nothing_that_it_does_not_need(small):
+@pytest.mark.parametrize(
+    ("words", "unneeded"),
+    [
+        (["eval"], {"scipy", "pandas", "pyarrow", "matplotlib", "sqlite3", "zstandard"}),
+        (["metrics"], {"scipy", "pandas", "pyarrow", "polars"}),
+    ],
+    ids=["eval", "metrics"],
+)
+def test_a_command_loads_nothing_that_it_does_not_need(small, words, unneeded):
     script = (
-        "import sys; sys.argv = ['rankgate', 'eval', *sys.argv[1:]]\n"
+        "import sys; sys.argv = ['rankgate', *sys.argv[1:]]\n"
         "from rankgate.cli import main\n"
         "try:\n    main()\n"
         "except SystemExit:\n"
         "    import json; print(json.dumps(sorted(m.split('.')[0] for m in sys.modules)))"
     )
-    command = [sys.executable, "-c", script, *map(str, small)]
+    files = small if words == ["eval"] else ()
+    command = [sys.executable, "-c", script, *words, *map(str, files)]
     out = subprocess.run(command, capture_output=True, check=True).stdout
     loaded = set(json.loads(out.splitlines()[-1]))
-    assert not loaded & {"scipy", "pandas", "pyarrow", "matplotlib", "sqlite3", "zstandard"}
+    assert not loaded & unneeded
 
 
 def test_progress_is_silent_where_nobody_watches(run, small):

@@ -15,11 +15,11 @@ from rankgate.data import read_qrels, read_run
 from rankgate.data.memory.matrices import Lists, source_of
 from rankgate.errors import DuplicateError, RankgateError, UsageError
 from rankgate.metrics.declare import Metric
-from rankgate.scoring import CONVENTIONS, matrix_source, plan, score
+from rankgate.scoring import CONVENTIONS, matrix_source, plan
 from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.matrix_source import MatrixSource
 from rankgate.scoring.plan import Plan
-from rankgate.scoring.score import score_source
+from rankgate.scoring.score import score, score_source
 
 USERS, ITEMS = 30, 24
 DRAWN = np.random.default_rng(3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from types import ModuleType
 from typing import TypeVar
 
@@ -19,6 +18,8 @@ def installed(group: str, kind: type[T]) -> tuple[T, ...]:
     Raises:
         UsageError: A package that fails when it is loaded.
     """
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow, and seldom needed
+
     found: list[T] = []
     for point in sorted(entry_points(group=group)):
         owner = f"{point.dist.name} {point.dist.version}" if point.dist else point.value

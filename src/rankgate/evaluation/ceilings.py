@@ -11,7 +11,7 @@ from rankgate.data import read_run
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.scoring import score
+from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,9 @@ from rankgate.data import read_qrels, read_run
 from rankgate.data.comparison import LISTS, QUERIES, Side
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
-from rankgate.scoring import score
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.score import score
 from rankgate.scoring.tops import tops
 
 if TYPE_CHECKING:

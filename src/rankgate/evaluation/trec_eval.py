@@ -13,9 +13,10 @@ from rankgate.evaluation import trec_files
 from rankgate.evaluation.trec_columns import Column, columns
 from rankgate.evaluation.trec_relstring import strings
 from rankgate.metrics.trec import NAMED
-from rankgate.scoring import CONVENTIONS, score
+from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.mean import MISSING
+from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

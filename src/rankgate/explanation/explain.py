@@ -18,9 +18,10 @@ from rankgate.explanation.explanation import Explanation, Other, Row, known
 from rankgate.explanation.ideal import ideal_rows
 from rankgate.explanation.ranking import Ranking, ranking
 from rankgate.explanation.steps import Trail, trail
-from rankgate.scoring import CONVENTIONS, Convention, score
+from rankgate.scoring import CONVENTIONS, Convention
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.errors import RankgateError
 from rankgate.metrics.lists.declare import ListMetric
-from rankgate.scoring import score
+from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -16,8 +16,8 @@ from rankgate.evaluation.list_inputs import Tables, kept, lists_of, world_of
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.views import SUBTOPICS
 from rankgate.recommenders.scorecard_figures import Card
-from rankgate.scoring import score
 from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.score import score
 from rankgate.scoring.subtopics import by_category, with_subtopics
 from rankgate.scoring.world import places
 

@@ -2,6 +2,5 @@
 
 from rankgate.scoring.convention import Alignment, Convention
 from rankgate.scoring.presets import CONVENTIONS, convention
-from rankgate.scoring.score import score
 
-__all__ = ["CONVENTIONS", "Alignment", "Convention", "convention", "score"]
+__all__ = ["CONVENTIONS", "Alignment", "Convention", "convention"]

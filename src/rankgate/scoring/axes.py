@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_type_hints
 
-from rankgate.data.run import Duplicates
 from rankgate.declare import Parameter, Range
 from rankgate.declare.signature import documented, parameter
 from rankgate.scoring.convention import WORDS, Alignment, Convention
@@ -50,6 +49,8 @@ _NUMBER = Parameter("forced", "float", range=Range(finite=False), optional=True)
 @functools.cache
 def axes() -> Mapping[str, Axis]:
     """Every axis by name, in the order of the declaration."""
+    from rankgate.data.run import Duplicates  # noqa: PLC0415 - options need no tables
+
     known = {"Duplicates": Duplicates, "Mapping": Mapping, "Any": Any}
     hints = get_type_hints(Convention, localns=known)
     help_of = _documented(Convention) | _documented(Alignment)

@@ -14,8 +14,8 @@ import polars as pl
 
 from rankgate.data import read_run
 from rankgate.data.qrels import Qrels
-from rankgate.scoring import score
 from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,10 +14,10 @@ from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.judging.pooling.pool import DEPTH
 from rankgate.judging.standing import PAIR
 from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.scoring import score
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.ranked import ranked, systems_of
+from rankgate.scoring.score import score
 from rankgate.stats.order import tau
 
 if TYPE_CHECKING:
