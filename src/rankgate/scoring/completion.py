@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.scoring.align import align, laid_out
-from rankgate.scoring.order import ranks
+from rankgate.scoring.align import align
+from rankgate.scoring.first import first
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rankgate.scoring.align import Aligned, Met
     from rankgate.scoring.convention import Alignment
     from rankgate.scoring.judgments import JudgmentIndex
-    from rankgate.scoring.order import Order
 
 _OPEN = np.inf  # stands for the grade that is to be given
 
@@ -47,7 +46,7 @@ class Completed:
             way: how those are formed that are to be scored.
             cutoff: how deep one looks; None is through the whole list.
         """
-        shown = _shown(met, replace(seen, judged_only=False), cutoff)
+        shown = first(met, seen, cutoff).row
         grades = np.full(len(met.scores), np.nan)
         grades[met.row] = met.grade
         fresh = shown[~(grades[shown] >= 0)]
@@ -89,35 +88,3 @@ def _begins(
     first = np.zeros(len(own), np.int64)
     first[codes] = np.cumsum(lengths) - lengths
     return first[whose]
-
-
-def _shown(met: Met, how: Alignment, cutoff: int | None) -> NDArray[np.int64]:
-    """The rows that stand down to a cutoff, as far as the convention looks."""
-    cutoff = min((k for k in (cutoff, how.depth) if k is not None), default=None)
-    kept, placed = laid_out(replace(met, rows=None), how)
-    rows = _near(placed, kept.owner, cutoff)
-    if cutoff is not None:
-        stand = ranks(placed, rows, kept.owner[rows], kept.doc_ids, how.tie_order)
-        rows = rows[stand.rank <= cutoff]
-    return rows if kept.rows is None else kept.rows[rows]
-
-
-def _near(placed: Order, owner: NDArray[np.int64], cutoff: int | None) -> NDArray[np.int64]:
-    """Rows among which are all that stand down to a cutoff, and few others."""
-    if cutoff is None:
-        return np.arange(placed.size)
-    counts = np.bincount(owner, minlength=len(placed.starts))
-    lengths = np.minimum(counts, cutoff)
-    some = lengths > 0
-    last = placed.starts + lengths - 1
-    if placed.keys is not None:  # they rise with the position
-        own, ordered = placed.keys
-        limit = np.zeros(len(counts), np.uint64)
-        limit[some] = ordered[last[some]]
-        return np.flatnonzero(own <= limit[owner])
-    if placed.heads is not None:  # equal scores stand together: to the end of the last group
-        ends = np.append(placed.heads[1:], placed.size)
-        group = np.searchsorted(placed.heads, last[some], side="right") - 1
-        lengths[some] = ends[group] - placed.starts[some]
-    first = np.repeat(placed.starts - np.cumsum(lengths) + lengths, lengths)
-    return placed.at(first + np.arange(len(first)))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rankgate.data.memory.ids import Growing
 from rankgate.metrics.lists import NONE, Listed
-from rankgate.scoring.align import Met, laid_out
-from rankgate.scoring.order import ranks
+from rankgate.scoring.align import Met
+from rankgate.scoring.first import first
 from rankgate.scoring.world import places
 
 if TYPE_CHECKING:
@@ -114,13 +114,12 @@ def _part(batch: Batch, names: Growing, how: Convention, depth: int) -> _Part:
         batch.frame["score"].to_numpy(), batch.frame["doc_id"], owner, np.arange(len(heads)),
         rows, np.zeros(len(rows)), None, 0, rows, ordered=batch.ordered,
     )  # fmt: skip
-    counted, order = laid_out(every, how.alignment)
-    rank = ranks(order, counted.row, counted.owner, counted.doc_ids, how.alignment.tie_order).rank
-    top = np.flatnonzero(rank <= (depth if how.depth is None else min(depth, how.depth)))
-    items = np.full((len(heads), int(rank[top].max(initial=1))), NONE, np.int32)
-    whole = len(top) == len(batch.frame)
-    shown = batch.frame["doc_id"] if whole else counted.doc_ids.gather(top)
-    items[counted.owner[top], rank[top] - 1] = names.codes(shown)
+    top = first(every, how.alignment, depth)
+    items = np.full((len(heads), int(top.rank.max(initial=1))), NONE, np.int32)
+    whole = len(top.row) == len(batch.frame)
+    by = np.argsort(top.row)  # codes are given in the order of rows
+    shown = batch.frame["doc_id"] if whole else batch.frame["doc_id"].gather(top.row[by])
+    items[top.owner[by], top.rank[by] - 1] = names.codes(shown)
     return _Part(heads, items)
 
 

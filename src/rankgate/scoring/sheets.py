@@ -12,6 +12,7 @@ from rankgate.data.memory.ids import NOWHERE, rising
 from rankgate.data.memory.matrices import Dense, Padded, Sparse, pairs_of
 from rankgate.errors import InputError
 from rankgate.scoring.align import Aligned, Met, align, limited
+from rankgate.scoring.first import first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -275,7 +276,7 @@ def _ranked(source: Source, found: Best, known: NDArray[np.bool_], how: Alignmen
         found.score[rows], _Names(source.items, item), owner, np.arange(users), every,
         every.astype(np.float64), None, 0, every, ordered=False,
     )  # fmt: skip
-    placed = align(met, replace(how, above=None, absent=None, judged_only=False))
-    out = np.full((users, int(placed.rank.max(initial=1))), NOWHERE)
-    out[placed.owner, placed.rank - 1] = item[placed.grade.astype(np.int64)]
+    top = first(met, replace(how, above=None, absent=None), None)  # as `best_of` has seen to
+    out = np.full((users, int(top.rank.max(initial=1))), NOWHERE)
+    out[top.owner, top.rank - 1] = item[top.row]
     return out

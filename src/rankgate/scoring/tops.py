@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from rankgate.scoring.align import align, meet
+from rankgate.scoring.align import meet
+from rankgate.scoring.first import first
 
 if TYPE_CHECKING:
     from rankgate.data.run import Batch, Batches, Run
@@ -52,25 +52,18 @@ def tops(run: Run, index: JudgmentIndex, how: Convention, depth: int) -> pl.Data
 
 def _of(batch: Batch, index: JudgmentIndex, how: Convention, depth: int) -> pl.DataFrame:
     met = meet(batch, index)
-    size = len(met.scores)
-    grades = np.full(size, np.nan)
+    top = first(met, how.alignment, depth)
+    grades = np.full(len(met.scores), np.nan)
     grades[met.row] = met.grade
-    rows = np.arange(size)
-    # as if every document had been judged, so that each has its rank
-    placed = align(
-        replace(met, row=rows, grade=rows.astype(np.float64), judgment=rows),
-        replace(how.alignment, judged_only=False),
-    )
-    top = placed.take(placed.rank <= depth)
-    queries = index.query_ids.gather(placed.codes[top.owner])
-    own = grades[top.grade.astype(np.int64)]
+    own = grades[top.row]
+    rows = top.row if met.rows is None else met.rows[top.row]
     return pl.DataFrame(
         {
-            "query_id": queries,
+            "query_id": index.query_ids.gather(met.codes[top.owner]),
             "rank": top.rank,
-            "doc_id": batch.frame["doc_id"].gather(top.row),
+            "doc_id": batch.frame["doc_id"].gather(rows),
             "grade": np.where(own >= 0, own, np.nan),
-            "retrieved": placed.retrieved[top.owner],
+            "retrieved": top.retrieved[top.owner],
         },
         schema=SCHEMA,
     ).with_columns(pl.col("grade").fill_nan(None))
