@@ -47,7 +47,10 @@ if TYPE_CHECKING:
     from rankgate.judging.admission.admit import admit
     from rankgate.judging.agreement.agree import agree
     from rankgate.judging.agreement.agreement import RaterAgreement
-    from rankgate.judging.notebook.model_rating import Asked, Judge, Prices, rate
+    from rankgate.judging.llm.judge import Judge
+    from rankgate.judging.llm.model_ratings import ModelRatings
+    from rankgate.judging.llm.purse import Prices
+    from rankgate.judging.llm.rate import rate
     from rankgate.judging.notebook.pooling import Pool, Reusability, pool, reusability
     from rankgate.judging.notebook.ratings import (
         Collected,
@@ -67,7 +70,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Accumulator",
     "Advice",
-    "Asked",
     "BlindSpots",
     "Bridge",
     "Collected",
@@ -85,6 +87,7 @@ __all__ = [
     "JudgeAdmission",
     "Lists",
     "Matrix",
+    "ModelRatings",
     "Pipeline",
     "Pool",
     "Prices",
@@ -133,7 +136,6 @@ _HOMES = {
     "Accumulator": "rankgate.evaluation.notebook.accumulation",
     "Advice": "rankgate.advice.advice",
     "RaterAgreement": "rankgate.judging.agreement.agreement",
-    "Asked": "rankgate.judging.notebook.model_rating",
     "BlindSpots": "rankgate.blind_spots.blindspots",
     "Bridge": "rankgate.explanation.notebook.reconciliation",
     "Collected": "rankgate.judging.notebook.ratings",
@@ -147,13 +149,14 @@ _HOMES = {
     "Finding": "rankgate.explanation.notebook.reconciliation",
     "Hidden": "rankgate.unjudged.verb",
     "InputError": "rankgate.errors",
-    "Judge": "rankgate.judging.notebook.model_rating",
+    "Judge": "rankgate.judging.llm.judge",
     "JudgeAdmission": "rankgate.judging.admission.admission",
     "Lists": "rankgate.data.memory.matrices",
     "Matrix": "rankgate.data.memory.matrices",
     "Pipeline": "rankgate.pipelines.stages",
     "Pool": "rankgate.judging.notebook.pooling",
-    "Prices": "rankgate.judging.notebook.model_rating",
+    "ModelRatings": "rankgate.judging.llm.model_ratings",
+    "Prices": "rankgate.judging.llm.purse",
     "RankgateError": "rankgate.errors",
     "Reconciliation": "rankgate.explanation.notebook.reconciliation",
     "ResolvedJudgments": "rankgate.judging.resolution.resolution",
@@ -181,7 +184,7 @@ _HOMES = {
     "metric": "rankgate.metrics.custom",
     "plot": "rankgate.reports.notebook.plotting",
     "pool": "rankgate.judging.notebook.pooling",
-    "rate": "rankgate.judging.notebook.model_rating",
+    "rate": "rankgate.judging.llm.rate",
     "read_qrels": "rankgate.data",
     "read_run": "rankgate.data",
     "reconcile": "rankgate.explanation.notebook.reconciliation",

@@ -45,12 +45,12 @@ def test_every_command_has_help_and_an_example_in_the_readme(name):
 
 
 def test_the_public_names_are_these():
-    results = ["Accumulator", "Advice", "Asked", "BlindSpots", "Bridge"]
+    results = ["Accumulator", "Advice", "BlindSpots", "Bridge"]
     results += ["Collected"]
     results += ["Comparisons", "Convention", "Conventions", "Conversion", "Descriptions"]
     results += ["Evaluation", "Explanation", "Finding", "Hidden", "InputError", "Judge"]
     results += ["JudgeAdmission"]
-    results += ["Lists", "Matrix"]
+    results += ["Lists", "Matrix", "ModelRatings"]
     results += ["Pipeline", "Pool", "Prices", "RankgateError", "RaterAgreement"]
     results += ["Reconciliation", "ResolvedJudgments", "Reusability", "Scorecard", "Split"]
     results += ["UsageError", "Validation", "Verdict"]

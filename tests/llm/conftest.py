@@ -9,7 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from rankgate.judging.llm.model_ratings import Judge, LLMRating
+from rankgate.judging.llm.judge import Judge
+from rankgate.judging.llm.rate import LLMRating
 
 KEY = "sk-very/secret+0123456789"
 

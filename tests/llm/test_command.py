@@ -39,9 +39,9 @@ def test_the_command(server, files, key):
     told, said = process.communicate(timeout=60)
     assert (process.returncode, told) == (0, "")
     assert "m graded 4 of 5 pairs\n" in said
-    assert "no grade   1  no JSON object with a grade in the answer\n" in said
-    assert "tokens     500 of input, 50 of output\n" in said
-    assert "cost       0.001 now, 0.001 in all\n" in said
+    assert "no grade  1 no JSON object with a grade in the answer\n" in said
+    assert "tokens    500 of input, 50 of output\n" in said
+    assert "cost      0.001 now, 0.001 in all\n" in said
     assert key not in said + out.read_text()
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rankgate.errors import UsageError
-from rankgate.judging.llm.model_ratings import Prices
+from rankgate.judging.llm.purse import Prices
 
 
 def test_the_ceiling_is_never_passed(rate, server):

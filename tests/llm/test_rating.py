@@ -9,7 +9,8 @@ import rankgate
 from rankgate.errors import InputError, MissingExtraError, UsageError
 from rankgate.judging.admission.admit import Demands, admit
 from rankgate.judging.agreement.agree import agree
-from rankgate.judging.llm.model_ratings import Judge, LLMRating
+from rankgate.judging.llm.judge import Judge
+from rankgate.judging.llm.rate import LLMRating
 from rankgate.judging.resolution.resolve import resolve
 
 

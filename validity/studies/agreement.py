@@ -33,7 +33,7 @@ COEFFICIENTS = {
     "Conger's kappa": lambda each: conger(each),
     "Gwet's AC2, linear": lambda each: gwet(each, "linear"),
 }
-QUERIES, REPLICATIONS, SAMPLES, LEVEL = (10, 15, 25, 50), 300, 300, 0.95
+QUERIES, REPLICATIONS, SAMPLES, LEVEL = (15, 25, 50), 300, 300, 0.95
 _SHARES, _GRADES, _DOCUMENTS = np.array([0.45, 0.2, 0.22, 0.13]), 4, 40
 _NEAR, _REAL = 0.04, 60
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from rankgate.stats.ratings import Floats, Tallies
 
-FEWEST_CLUSTERS = 10
+FEWEST_CLUSTERS = 15
 """Clusters below which no interval is given; with fewer it covers too rarely (docs/validity.md)."""
 
 _BLOCK = 1 << 23  # numbers of one block of replicates, 64 MB

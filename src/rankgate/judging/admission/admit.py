@@ -49,7 +49,7 @@ def admit(
     not counts as unanswered, and a judge that answers too few is refused. Runs are scored by the
     common pairs alone, once with people's grades and once with the judge's, so that nothing but
     the grades differs. Pairs of one query are not independent: intervals resample queries, and
-    fewer than 10 queries decide nothing.
+    fewer than 15 queries decide nothing.
 
     Args:
         people: judgments by people: a path, a frame, ``{query: {doc: grade}}``.

@@ -22,7 +22,7 @@ def agree(
 ) -> RaterAgreement:
     """Measure how far raters agree, and report what looks wrong.
 
-    Intervals resample whole queries; with fewer than 10 of them there are none.
+    Intervals resample whole queries; with fewer than 15 of them there are none.
 
     Args:
         ratings: a path (``-`` is standard input), a frame, or ratings.

@@ -57,7 +57,7 @@ class Agreements:
             agreement, Fleiss 1981).
         coefficients: by name, over the pairs that two raters or more graded; kappas and Gwet's
             take the chance of agreement from all grades, as their authors do. Intervals resample
-            queries, as grades of one query are not independent; with fewer than 10 there is none.
+            queries, as grades of one query are not independent; with fewer than 15 there is none.
         raters: ``rater``, ``ratings``, ``cannot_tell``, ``mean``, ``overlap``, ``bias`` (mean of
             the grade minus the mean of the others') with ``bias_low`` and ``bias_high``,
             ``agreement`` (share of the other ratings of the same pair that are equal),

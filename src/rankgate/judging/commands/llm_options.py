@@ -12,7 +12,9 @@ from click.core import ParameterSource
 
 from rankgate.console.pairs import pairs
 from rankgate.errors import UsageError
-from rankgate.judging.llm.model_ratings import PARAMETERS, PROTOCOLS, STRUCTURES, Judge, Prices
+from rankgate.judging.llm.judge import PARAMETERS, Judge
+from rankgate.judging.llm.protocols import STRUCTURES, WIRES
+from rankgate.judging.llm.purse import Prices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +30,7 @@ _OPTIONS = (
     ),
     click.option(
         "--protocol",
-        type=click.Choice(PROTOCOLS),
+        type=click.Choice(tuple(WIRES)),
         default=_DEFAULT.protocol,
         show_default=True,
         help="How the endpoint is spoken to; most servers of models speak openai.",

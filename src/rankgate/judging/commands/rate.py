@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,9 +13,12 @@ from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
 from rankgate.judging.commands import llm_options
 from rankgate.judging.commands.rating_keys import rated
-from rankgate.judging.llm.model_ratings import Judge, LLMRating
+from rankgate.judging.llm.rate import LLMRating
 from rankgate.judging.rating.terminal import Rating
-from rankgate.reports.documents.asked import render
+from rankgate.present.write import rendered
+
+if TYPE_CHECKING:
+    from rankgate.judging.llm.judge import Judge
 
 _CUT = "an unfinished line at the end of the file was cut off"
 
@@ -88,6 +92,6 @@ def _asked(work: LLMRating) -> int:
     if work.cut:
         click.echo(_CUT, err=True)
     with Progress(work.left) as progress:
-        told = work.run(progress)
-    click.echo(render(told), err=True, nl=False)
-    return told.status
+        result = work.run(progress)
+    click.echo(rendered(result, "text"), err=True, nl=False)
+    return result.status

@@ -14,7 +14,25 @@ if TYPE_CHECKING:
 _SHOWN = 60
 _THOUGHT = "</think>"
 _LONGEST = 1000  # characters of a reason that are kept
-_DECODER = json.JSONDecoder(parse_constant=lambda word: word)  # NaN is a word, and no grade
+
+
+def all_values(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object in which a key that stands twice has the list of its values.
+
+    JSON decoders keep the last value in silence. A list is no grade, so that an answer that gives
+    two grades in one object has none.
+
+    >>> all_values([("grade", 3), ("grade", 0), ("reason", "a")])
+    {'grade': [3, 0], 'reason': 'a'}
+    """
+    found: dict[str, list[Any]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return {key: each[0] if len(each) == 1 else each for key, each in found.items()}
+
+
+# NaN is a word, and no grade
+_DECODER = json.JSONDecoder(parse_constant=lambda word: word, object_pairs_hook=all_values)
 
 
 @dataclass(frozen=True)
@@ -40,7 +58,7 @@ def answer_of(text: str, scale: Mapping[float, str]) -> Answer:
     must say the same grade. A grade is a number, a string that is nothing but a number, or the
     label of a grade, in upper or lower case. ``null`` is a model that cannot tell. A number in
     the prose is no grade; neither is true or false, nor one that is not on the scale: nothing is
-    rounded or moved to its end.
+    rounded or moved to its end. A key ``grade`` that stands twice in one object is no grade.
 
     Args:
         text: the model's answer.

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from rankgate.errors import MissingExtraError, UsageError
+from rankgate.judging.llm.answers import all_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -154,7 +155,7 @@ class Client:
 
     def _read(self, data: bytes) -> Reply:
         try:
-            value = json.loads(data)
+            value = json.loads(data, object_pairs_hook=all_values)
             said = self._wire.said(value)
         except (*_SHAPES, RecursionError):
             return Reply("again", problem="the answer is no JSON of this protocol", billed=True)

@@ -1,49 +1,19 @@
-"""A language model rates a pool; what was paid for once is never asked again."""
+"""What a language model made of a pool: the result of the verb ``rate``."""
 
 from __future__ import annotations
 
-import os
-import re
-from collections import Counter
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from rankgate.data.closing import Closing
-from rankgate.data.journal import Journal
-from rankgate.errors import InputError, UsageError
-from rankgate.judging.llm.client import Client
-from rankgate.judging.llm.judge import PARAMETERS, Judge
-from rankgate.judging.llm.ledger import Ledger
-from rankgate.judging.llm.prompts import Template
-from rankgate.judging.llm.protocols import STRUCTURES, WIRES
-from rankgate.judging.llm.purse import Prices, Purse
-from rankgate.judging.llm.work import Work
-from rankgate.judging.rating.pool_tasks import pool_of, tasks
-from rankgate.judging.rating.session import grades_of
-from rankgate.judging.rating.terminal import in_batch
-from rankgate.judging.scales import scale_of
+from rankgate.present.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import polars as pl
-
-    from rankgate.judging.llm.judge import Ask
-    from rankgate.judging.llm.work import Outcome
-    from rankgate.judging.rating.tasks import Task
-
-SCHEMA_VERSION = 1
-PROTOCOLS = tuple(WIRES)
-
-__all__ = ["PARAMETERS", "PROTOCOLS", "STRUCTURES", "Asked", "Judge", "LLMRating", "Prices"]
-
-_SHIPPED = {(0.0, 1.0, 2.0, 3.0): "graded", (0.0, 1.0): "binary"}
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What became of a pool.
+class ModelRatings(Result):
+    """A pool rated by a language model: how many pairs have a grade, why others have none, cost.
 
     Attributes:
         rater: who rates, in the file of ratings.
@@ -61,6 +31,9 @@ class Asked:
         spent: on this file of ratings in all; None without prices.
         stopped: why pairs are left; empty where none are.
     """
+
+    kind: ClassVar[str] = "model_ratings"
+    document_from: ClassVar[str] = "rankgate.judging.llm.document:document"
 
     rater: str
     model: str
@@ -86,180 +59,13 @@ class Asked:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         name, sha256 = self.template
-        told = {**vars(self), "template": {"name": name, "sha256": sha256}}
-        return {"schema_version": SCHEMA_VERSION, **told, "reasons": dict(self.reasons)}
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        template = {"name": name, "sha256": sha256}
+        return {**self.head(), **own, "template": template, "reasons": dict(self.reasons)}
 
-
-class LLMRating(Closing):
-    """Has a language model rate a pool; every answer is on disk before the next is asked for.
-
-    Args:
-        pool: what to judge.
-        path: the file of ratings (JSON lines, only added to). It is the cache too: an answer is
-            known again by the hash of the whole request and the scale.
-        judge: the model.
-        queries: texts of the queries.
-        documents: fields of the documents.
-        rater: the name in the ratings; the model's without it.
-        scale: the grades that are possible.
-        guideline: the version kept with ratings; name and hash of the template without it.
-        batch: only this batch of the pool.
-
-    Raises:
-        InputError: files that cannot be read, a query or document without text, a bad template.
-        UsageError: options that do not fit; no key; another program writes to the file.
-        MissingExtraError: urllib3 is not installed.
-    """
-
-    def __init__(
-        self,
-        pool: Any,  # noqa: ANN401 - a pool, a path or a frame
-        path: str | Path,
-        judge: Judge,
-        *,
-        queries: str | Path | pl.DataFrame,
-        documents: str | Path | pl.DataFrame,
-        rater: str = "",
-        scale: str = "graded",
-        guideline: str = "",
-        batch: int | None = None,
-    ) -> None:
-        told = scale_of(scale)
-        labels = {float(grade): label for grade, label in told.labels}
-        self._scale = {grade: labels.get(grade, f"{grade:g}") for grade in grades_of(told)}
-        self._judge, self._rater = judge, rater.strip() or judge.model
-        self._template = _template(judge.template, tuple(self._scale))
-        part = tasks(in_batch(pool_of(pool), batch), queries, documents)
-        _refuse_silent(part, queries)
-        asks = [judge.ask(task, self._template, self._scale) for task in part]
-        self._asks = list({ask.task.pair: ask for ask in asks}.values())
-        self._client = Client(
-            WIRES[judge.protocol], judge.url, _key(judge.key_from),
-            timeout=judge.timeout, threads=judge.threads,
-        )  # fmt: skip
-        self._journal = Journal.open(path)
-        version = guideline or f"{self._template.name} {self._template.sha256[:12]}"
-        self._ledger = Ledger(self._journal, self._rater, judge.model, version)
-        self._left = self._ledger.left(self._asks, again=judge.again)
-        self._now: list[Outcome] = []
-
-    @property
-    def left(self) -> int:
-        """Pairs to ask."""
-        return len(self._left)
-
-    @property
-    def cut(self) -> int:
-        """Bytes of a line that was never finished, which were cut off when the file was opened."""
-        return self._journal.cut
-
-    def run(self, on_progress: Callable[[str], None] | None = None) -> Asked:
-        """Ask what is left to ask.
-
-        Args:
-            on_progress: told each pair that is kept.
-
-        Raises:
-            UsageError: it makes no sense to go on, with what the endpoint said; what was
-                answered is kept. The disk is full.
-            KeyboardInterrupt: as Python raises it; what was answered is kept.
-        """
-        judge, ledger = self._judge, self._ledger
-
-        def keep(ask: Ask, outcome: Outcome) -> None:
-            ledger.keep(ask, outcome)
-            self._now.append(outcome)
-            if on_progress:
-                on_progress(f"{ask.task.query_id} {ask.task.doc_id}")
-
-        work = Work(
-            self._client, self._scale, keep, Purse(judge.ceiling, ledger.spent(judge.prices)),
-            judge.prices, judge.most_tokens, judge.retries, judge.first_wait,
-        )  # fmt: skip
-        work.run(self._left, judge.threads)
-        if work.problem:
-            raise UsageError(
-                f"{work.problem}; {len(self._answered())} of {len(self._asks)} pairs are "
-                "answered, and the same command goes on.",
-                code="model-failed",
-            )
-        return self._told("the ceiling has no room for another request" if work.poor else "")
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._journal.close()
-
-    def _answered(self) -> list[dict[str, Any]]:
-        """The last words on the pool's pairs that are answers."""
-        last = self._ledger.last()
-        rows = (last.get(ask.task.pair, {}) for ask in self._asks)
-        return [row for row in rows if row.get("answered")]
-
-    def _told(self, stopped: str) -> Asked:
-        rows, now = self._answered(), self._now
-        reasons = [row["reason"] for row in rows if row["grade"] is None]
-        reasons += [each.answer.reason for each in now if not each.answered]
-        priced = self._judge.prices
-        return Asked(
-            rater=self._rater,
-            model=self._judge.model,
-            template=(self._template.name, self._template.sha256),
-            pairs=len(self._asks),
-            graded=sum(row["grade"] is not None for row in rows),
-            known=len(self._asks) - len(self._left),
-            asked=len(now),
-            reasons=dict(Counter(str(each).partition(":")[0] for each in reasons).most_common()),
-            unanswered=sum(not outcome.answered for outcome in now),
-            left=len(self._left) - len(now),
-            input_tokens=sum(outcome.input_tokens for outcome in now),
-            output_tokens=sum(outcome.output_tokens for outcome in now),
-            cost=sum(outcome.cost or 0.0 for outcome in now) if priced else None,
-            spent=self._ledger.spent(priced) if priced else None,
-            stopped=stopped,
-        )
-
-
-def _key(variable: str | None) -> str | None:
-    if variable is None:
-        return None
-    key = os.environ.get(variable)
-    if not key:
-        # what is no name of a variable may be the key itself
-        shown = variable if re.fullmatch(r"[A-Z][A-Z0-9_]{0,60}", variable) else "named for the key"
-        raise UsageError(
-            f"the environment variable {shown} is empty or not set; set it to the key.",
-            code="invalid-key",
-        )
-    return key
-
-
-def _template(chosen: str | Path | None, grades: tuple[float, ...]) -> Template:
-    if chosen is None:
-        from importlib.resources import files  # noqa: PLC0415 - of what is shipped only
-
-        name = _SHIPPED.get(grades)
-        if name is None:
-            problem = (
-                "rankgate has a template for grades 0 to 3 and one for 0 and 1; name a file with "
-                "the criteria of this scale."
-            )
-            raise UsageError(problem, code="missing-input")
-        place = files("rankgate.judging") / "templates" / f"{name}.txt"
-        return Template.parse(place.read_text(encoding="utf-8"), name)
-    try:
-        text = Path(chosen).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputError(
-            f"cannot be read as a template: {why}.", source=str(chosen), code="invalid-template"
-        ) from None
-    return Template.parse(text, str(chosen))
-
-
-def _refuse_silent(part: list[Task], queries: Any) -> None:  # noqa: ANN401 - a path or a frame
-    """A query without a text would be asked as nothing."""
-    for task in part:
-        if not task.query:
-            label = str(queries) if isinstance(queries, str | Path) else "queries"
-            problem = f"query '{task.query_id}' is in the pool and has no text here; add it."
-            raise InputError(problem, source=label, code="missing-text")
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The result that ``to_dict`` was called on."""
+        own = {each.name: values[each.name] for each in fields(cls)}
+        template = (values["template"]["name"], values["template"]["sha256"])
+        return cls(**{**own, "template": template})

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SYSTEM, _USER = "[system]", "[user]"
+_TAG = re.compile(r"</?\s*([a-z][\w.-]*)\s*>", re.IGNORECASE)
 _PLACE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 _NEEDED = ("query", "document")
 _WHOLE = (*_NEEDED, "grades")
@@ -37,7 +38,8 @@ class Template:
 
     A place is written ``{{query}}`` or ``{{document}}`` (all that is known of it),
     ``{{document.title}}`` (one field) or ``{{grades}}`` (the scale, a grade a line). What is put
-    into a place is never looked through for places itself.
+    into a place is never looked through for places itself. Tags that the template uses, such as
+    ``<document>``, lose their ``<`` in what is put in: a document cannot close the part it is in.
 
     Attributes:
         name: what to call it.
@@ -67,7 +69,10 @@ class Template:
             document: the same of the document.
             grades: the scale: each grade with its label.
         """
-        known = {"query": query, "document": document}
+        tags = {match[1] for match in _TAG.finditer(f"{self.system}\n{self.user}")}
+        known = {
+            "query": _without_tags(query, tags), "document": _without_tags(document, tags)
+        }  # fmt: skip
         scale = "\n".join(
             f"{grade:g}" if label == f"{grade:g}" else f"{grade:g}  {label}"
             for grade, label in (grades or {}).items()
@@ -77,7 +82,7 @@ class Template:
             whose, _, field = match[1].partition(".")
             if whose == "grades":
                 return scale
-            return known[whose].get(field, "") if field else _told(known[whose])
+            return known[whose].get(field, "") if field else _written(known[whose])
 
         return Prompt(_PLACE.sub(put, self.system), _PLACE.sub(put, self.user))
 
@@ -129,7 +134,16 @@ def _refuse_strange(line: str, name: str, number: int) -> None:
             raise InputError(problem, source=name, line=number, code="invalid-template")
 
 
-def _told(fields: Mapping[str, str]) -> str:
+def _without_tags(fields: Mapping[str, str], tags: set[str]) -> Mapping[str, str]:
+    """The fields with ``&lt;`` where one of the template's tags would begin or end."""
+    if not tags:
+        return fields
+    names = "|".join(sorted(map(re.escape, tags)))
+    begins = re.compile(rf"<(?=\s*/?\s*(?:{names})\b)", re.IGNORECASE)
+    return {name: begins.sub("&lt;", text) for name, text in fields.items()}
+
+
+def _written(fields: Mapping[str, str]) -> str:
     """One field as it is; several with their names."""
     if len(fields) == 1:
         return next(iter(fields.values()))

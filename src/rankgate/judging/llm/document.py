@@ -1,0 +1,37 @@
+"""What a language model made of a pool, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.present.document import Document, Entries, Entry
+from rankgate.present.document import document as made
+
+if TYPE_CHECKING:
+    from rankgate.judging.llm.model_ratings import ModelRatings
+
+
+def document(result: ModelRatings) -> Document:
+    """How many pairs have a grade, why others have none, tokens and cost."""
+    known = f", {result.known} of them known before" if result.known else ""
+    entries = [Entry("no grade", (f"{n} {why}",)) for why, n in result.reasons.items()]
+    if result.left:
+        entries.append(Entry("not asked", (f"{result.left} {result.stopped}",)))
+    if result.asked:
+        tokens = f"{result.input_tokens:,} of input, {result.output_tokens:,} of output"
+        entries.append(Entry("tokens", (tokens,)))
+    if result.cost is not None:
+        cost = f"{_money(result.cost)} now, {_money(result.spent or 0)} in all"
+        entries.append(Entry("cost", (cost,)))
+    name, sha256 = result.template
+    entries.append(Entry("template", (f"{name} ({sha256[:12]})",)))
+    more = "The same command asks again for what has no answer."
+    return made(
+        f"{result.rater} graded {result.graded} of {result.pairs} pairs{known}",
+        Entries(tuple(entries)),
+        more if result.left or result.unanswered else "",
+    )
+
+
+def _money(amount: float) -> str:
+    return f"{amount:.2f}" if amount >= 1 or not amount else f"{amount:.3g}"
