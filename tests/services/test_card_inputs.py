@@ -30,7 +30,10 @@ def told(tmp_path):
 
 def test_users_are_counted_that_are_unknown_or_have_nothing(told):
     run = {**RUN, "stranger": {"a": 1.0}, "other": {"a": 1.0}}
-    assert "one: 2 users are without judgments, and left out." in told(run=run)
+    assert (
+        "one: 2 users are without judgments: metrics of lists count them, accuracy leaves them out."
+        in told(run=run)
+    )
     assert "one: 1 of 2 users gets no item." in told(run={"u": RUN["u"]})
     (without,) = [w for w in told({"u": {"a": 0}, "v": {"b": 1}}) if "relevant" in w]
     assert without.startswith("1 user is without a relevant item: accuracy counts them as")

@@ -20,8 +20,8 @@ REASONS = ("", "missing", "no relevant", "nothing retrieved", "nothing judged")
 _WORDS = {place: reason or None for place, reason in enumerate(REASONS)}
 
 
-_IF_ANY = frozenset({"against_scores", "zeros_relevant"})
-"""Counts that only some conventions have."""
+_IF_ANY = frozenset({"against_scores", "zeros_relevant", "served_unjudged", "catalogue"})
+"""Counts that only some conventions and metrics have."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,9 @@ class Counts:
         against_scores: queries ranked by the order of rows in the file, as the convention says,
             where scores would rank them otherwise.
         zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
+        served_unjudged: users without judgments whose lists count in metrics of lists.
+        catalogue: of metrics of lists, the number of ``items``, whether the user ``stated`` them,
+            and how many are known only from training, judgments or lists (``outside``).
     """
 
     queries: int
@@ -50,6 +53,8 @@ class Counts:
     judged_at: Mapping[int, float] = field(default_factory=dict)
     against_scores: int = 0
     zeros_relevant: int = 0
+    served_unjudged: int = 0
+    catalogue: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; the cutoffs of ``judged_at`` become strings, as JSON needs."""

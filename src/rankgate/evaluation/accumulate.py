@@ -12,7 +12,7 @@ from rankgate.data.scores import Counts
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.evaluate import is_of_lists, known_metrics, with_subtopics
 from rankgate.evaluation.list_inputs import Beside
-from rankgate.evaluation.listing import Listing
+from rankgate.evaluation.listing import Listing, everyone
 from rankgate.evaluation.rankings import rankings_of, score_run
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import NONE, Sums
@@ -113,7 +113,7 @@ class Accumulator:
     def counts(self) -> Counts:
         """What stands behind the numbers so far."""
         judged = {k: _over(part) for k, part in sorted(self._seen.judged_at.items())}
-        return Counts(**self._seen.counts, judged_at=judged)
+        return Counts(judged_at=judged, **self._seen.counts)  # type: ignore[arg-type]
 
     def update(self, qrels: Any, run: Any) -> None:  # noqa: ANN401 - as of `evaluate`
         """Add a batch; if it is refused, nothing of it is added.
@@ -204,7 +204,7 @@ class Accumulator:
     def _parts(self, base: World, judged: JudgmentIndex, run: Rankings) -> list[Any]:
         """What the lists of a batch add to each metric."""
         top = self._listing.top(judged, run)
-        world = self._listing.of_batch(base, judged)
+        world = self._listing.of_batch(base, judged, everyone(judged, [top]))
         listed = self._listing.listed(world, judged, run, top)
         outside = (listed.items == NONE) & (top.codes != NONE)
         if outside.any():

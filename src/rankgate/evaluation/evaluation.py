@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.data.logs.candidates import mark_in
 from rankgate.data.scores import Counts, Scores
 from rankgate.errors import UsageError
+from rankgate.evaluation.catalogue import catalogue_notice
 from rankgate.present.result import Notice, Result
 from rankgate.scoring.chosen import refuse_mixed
 
@@ -64,6 +65,7 @@ class Evaluation(Result):
                 "such as --set P.rel=1 and --set nDCG.gain=binary"
             )
             found.append(Notice("zero-grades-relevant", text, self.qrels))
+        found += _of_lists(self.runs[0].counts)
         for run in self.runs:
             if count := run.counts.against_scores:
                 text = (
@@ -187,6 +189,21 @@ class Evaluation(Result):
 
     def _table(self) -> pl.DataFrame:
         return self.means
+
+
+def _of_lists(counts: Counts) -> list[Notice]:
+    """Whose lists count in metrics of lists, and of which items the catalogue is."""
+    found = []
+    if counts.served_unjudged:
+        text = (
+            f"metrics of lists count {counts.served_unjudged:,} served users without judgments; "
+            "--judged-users-only leaves them out"
+        )
+        found.append(Notice("unjudged-users-count", text))
+    if counts.catalogue is not None:
+        texts = catalogue_notice(counts.catalogue)
+        found += [Notice("catalogue", text) for text in texts]
+    return found
 
 
 def _scores(run: Mapping[str, Any], convention: Mapping[str, Any]) -> Scores:

@@ -15,7 +15,7 @@ from rankgate.scoring.tops import tops
 from rankgate.scoring.world import World, grouped, numbers, one_hot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from rankgate.data import Qrels, Run
@@ -57,6 +57,9 @@ class Beside:
             sampled, ``candidates`` with the mark.
         drop_seen: whether items that a user had in training leave the lists.
         drawn: for a system that draws its rankings other runs of it, by name.
+        judged_users_only: whether metrics of lists look at users with judgments only, and not at
+            every user that a system serves.
+        catalogue: how many items there are, numbered from 0, or their ids.
     """
 
     train: Any = None
@@ -70,6 +73,8 @@ class Beside:
     drop_seen: bool = False
     users: Any = None
     drawn: Mapping[str, Sequence[Any]] | None = None
+    judged_users_only: bool = False
+    catalogue: int | Iterable[object] | None = None
 
     def drawn_of(self, name: str) -> Sequence[Any]:
         """The other runs of a system; none of most."""
@@ -178,6 +183,7 @@ def world_of(
     ids = [each["doc_id"].unique() for each in (qrels.table, *lists)]
     ids += [tables.train.shown.alias("doc_id")] if tables.train else []
     ids += [tables.items.ids] if tables.items else []
+    ids += [named(beside.catalogue)]
     queries = pl.concat([qrels.table["query_id"], pl.Series(qrels.unjudged, dtype=pl.String)])
     world = World(pl.concat(ids).unique().sort(), queries.unique().sort())
     world = replace(world, relevant=world.matrix(qrels.table.filter(pl.col("grade") >= 1)))
@@ -186,6 +192,15 @@ def world_of(
     if beside.baseline is not None:
         world = replace(world, baseline=world.matrix(top(beside.baseline)))
     return _described(world, tables.items, beside)
+
+
+def named(catalogue: int | Iterable[object] | None) -> pl.Series:
+    """The items of a catalogue: so many, called 0, 1, …, or those that are named."""
+    if catalogue is None:
+        return pl.Series([], dtype=pl.String)
+    if isinstance(catalogue, int):
+        return pl.int_range(catalogue, eager=True).cast(pl.String)
+    return pl.Series([str(each) for each in catalogue], dtype=pl.String)
 
 
 def missing(metric: Metric, listed: Listed) -> str:

@@ -14,7 +14,8 @@ from rankgate.data.memory.ids import present
 from rankgate.data.memory.matrices import Dense, Padded, Source
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import UsageError
-from rankgate.evaluation.list_inputs import EVERY, GIVEN, Tables, world_of
+from rankgate.evaluation.catalogue import catalogue_facts
+from rankgate.evaluation.list_inputs import EVERY, GIVEN, Tables, named, world_of
 from rankgate.evaluation.rankings import by_ids, rankings_of
 from rankgate.evaluation.training import Train
 from rankgate.metrics.judged import PAD
@@ -42,14 +43,16 @@ _EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
 
 @dataclass(frozen=True)
 class Top:
-    """The first items of every judged query's list.
+    """The first items of every user's list.
 
     Attributes:
+        users: ``(T,)``, whose lists they are: the judged ones first.
         names: items, each once.
         codes: ``(T, K)``, their places, padded behind; whole numbers of any size.
         every: whether the names are all items there are, and not only those that are shown.
     """
 
+    users: pl.Series
     names: pl.Series
     codes: Places
     every: bool
@@ -69,10 +72,19 @@ class Top:
         found: Codes = place[self.codes]
         return found
 
+    def of_users(self, users: pl.Series) -> Top:
+        """The lists of these users; of one without a list an empty one."""
+        if len(users) == len(self.users) and (users == self.users).all():
+            return self
+        row = places(users, self.users)
+        codes: Places = self.codes[row]
+        codes[row == NONE] = NONE
+        return Top(users, self.names, codes, self.every)
+
 
 @dataclass
 class Listing:
-    """What the lists of a judged user are to be read with.
+    """What the lists of users are to be read with.
 
     Attributes:
         metrics: on lists, by label.
@@ -107,10 +119,16 @@ class Listing:
                                     for name in frames})  # fmt: skip
         drawn = {name: renamed([*each], columns) for name, each in (beside.drawn or {}).items()}
         beside = replace(beside, drawn=drawn)
-        told = cls(metrics, how, beside, Tables.of(beside, train=False), named(catalogue))
+        items = named(beside.catalogue if catalogue is None else catalogue)
+        told = cls(metrics, how, beside, Tables.of(beside, train=False), items)
         if told.train is not None:
             told.train.read()
         return told
+
+    @property
+    def uses_catalogue(self) -> bool:
+        """Whether a metric depends on which items could have been shown."""
+        return any(each.merge == "items" or "seen" in each.wanted for each in self.metrics.values())
 
     @property
     def depth(self) -> int | None:
@@ -131,7 +149,8 @@ class Listing:
 
     def world(self, judged: JudgmentIndex, tops: Sequence[Top]) -> World:
         """Items and users: the catalogue is what is given, judged, or shown."""
-        return self.of_batch(self.base(_named_by(judged), *(top.shown for top in tops)), judged)
+        base = self.base(_named_by(judged), *(top.shown for top in tops))
+        return self.of_batch(base, judged, everyone(judged, tops))
 
     def base(self, *names: pl.Series) -> World:
         """Items without users: the catalogue is what is given, and some names more."""
@@ -142,10 +161,16 @@ class Listing:
         world = world_of(nobody, self.tables, beside, items, lambda _: _EMPTY)
         return world if self.train is None else world.learned(self.train.met, history=False)
 
-    def of_batch(self, base: World, judged: JudgmentIndex) -> World:
-        """The items with the users of some judgments, and what is known of these."""
-        world = replace(base, queries=judged.query_ids)
-        found: dict[str, Any] = {"relevant": relevant(judged, world.items), "history": None}
+    def of_batch(self, base: World, judged: JudgmentIndex, users: pl.Series) -> World:
+        """The items with some users, those with judgments first, and what is known of these."""
+        known, more = len(judged.query_ids), len(users) - len(judged.query_ids)
+        world = replace(base, queries=users)
+        wanted_items = np.pad(
+            relevant(judged, world.items), ((0, more), (0, 0)), constant_values=NONE
+        )
+        found: dict[str, Any] = {"relevant": wanted_items, "history": None}
+        if more:
+            found["judged"] = np.arange(len(users)) < known
         wanted = {need for metric in self.metrics.values() for need in metric.wanted}
         if self.train is not None and "history" in wanted:
             found["history"] = world.learned(self.train.met).history
@@ -160,6 +185,7 @@ class Listing:
             InputError, DuplicateError: what is wrong with the run.
             UsageError: whole lists are asked for of a matrix that holds a score for every item.
         """
+        every = not self.beside.judged_users_only
         if isinstance(run, Source):
             if self.depth is None and isinstance(run, Dense):
                 label = next(name for name, each in self.metrics.items() if each.cutoff is None)
@@ -168,10 +194,16 @@ class Listing:
                 )
                 raise UsageError(told, code="missing-cutoff")
             seen = self.leaving.seen(run) if self.leaving else None
-            codes = tops_by_number(run, judged, self.how.alignment, self.depth, seen)
-            return Top(run.items.names, codes, _says_all(run))
-        found = firsts(by_ids(run, self.leaving), self.how, self.depth or PAD, judged.query_ids)
-        return Top(*found, every=False)
+            codes, others = tops_by_number(
+                run, judged, self.how.alignment, self.depth, seen, everyone=every
+            )
+            users = pl.concat([judged.query_ids, others.alias(judged.query_ids.name)])
+            return Top(users, run.items.names, codes, _says_all(run))
+        names, codes_of_ids, others = firsts(
+            by_ids(run, self.leaving), self.how, self.depth or PAD, judged.query_ids, everyone=every
+        )
+        users = pl.concat([judged.query_ids, others.alias(judged.query_ids.name)])
+        return Top(users, names, codes_of_ids, every=False)
 
     def listed(self, world: World, judged: JudgmentIndex, run: Rankings, top: Top) -> Listed:
         """What metrics see of one run.
@@ -188,7 +220,8 @@ class Listing:
                 raise UsageError(told, code="missing-input")
             earlier = self.frame(judged, self.beside.earlier[name])
         drawn = [self.frame(judged, each) for each in self.beside.drawn_of(run.name)]
-        found = replace(world.listed(_EMPTY, earlier, drawn), items=top.among(world.items))
+        items = top.of_users(world.queries).among(world.items)
+        found = replace(world.listed(_EMPTY, earlier, drawn), items=items)
         for label, metric in self.metrics.items():
             for need in metric.lacks(found):
                 word, way = NEEDS[need], GIVEN[need]
@@ -210,18 +243,40 @@ class Listing:
         self.beside.refuse_strange([run.name for run in runs])
         found = [self.top(judged, run) for run in runs]
         world = self.world(judged, found)
+        facts = catalogue_facts(world.items, self.stated(judged, found))
         told = []
         for run, own in zip(runs, scores, strict=True):
             listed = self.listed(world, judged, run, found.pop(0))  # nobody holds it any more
-            told.append(with_lists(own, listed, self.metrics, world.queries))
+            scored = with_lists(own, listed, self.metrics, world.queries)
+            counts = replace(
+                scored.counts,
+                served_unjudged=len(world.queries) - len(judged.query_ids),
+                catalogue=facts if self.uses_catalogue else None,
+            )
+            told.append(replace(scored, counts=counts))
         return told
+
+    def stated(self, judged: JudgmentIndex, tops: Sequence[Top]) -> list[pl.Series]:
+        """The items that the user states: a catalogue, a table, the columns of a matrix."""
+        stated = [self.catalogue, *(top.names for top in tops if top.every)]
+        stated += [] if self.tables.items is None else [self.tables.items.ids]
+        if isinstance(judged.given, Source) and _says_all(judged.given):
+            stated.append(judged.given.items.names)
+        return stated
 
     def frame(self, judged: JudgmentIndex, run: Any) -> pl.DataFrame:  # noqa: ANN401 - as above
         """``query_id`` and ``doc_id`` of the first items of every list, the best first."""
         top = self.top(judged, rankings_of(run, "run"))
         row, place = np.nonzero(top.codes != NONE)
-        users = judged.query_ids.gather(row).alias("query_id")
+        users = top.users.gather(row).alias("query_id")
         return pl.DataFrame([users, top.names.gather(top.codes[row, place]).alias("doc_id")])
+
+
+def everyone(judged: JudgmentIndex, tops: Sequence[Top]) -> pl.Series:
+    """The judged users, and behind them all others who have a list, in byte order."""
+    known = judged.query_ids
+    others = pl.concat([top.users.slice(len(known)) for top in tops]).unique().sort()
+    return pl.concat([known, others]) if len(others) else known
 
 
 def _named_by(judged: JudgmentIndex) -> pl.Series:
@@ -249,15 +304,6 @@ def relevant(judged: JudgmentIndex, items: pl.Series) -> Codes:
     else:
         place = places(judged.doc_ids.filter(pl.Series(held)), items)
     return by_row(owner, place, len(judged.query_ids))
-
-
-def named(catalogue: int | Iterable[object] | None) -> pl.Series:
-    """The items of a catalogue: so many, called 0, 1, …, or those that are named."""
-    if catalogue is None:
-        return pl.Series([], dtype=pl.String)
-    if isinstance(catalogue, int):
-        return pl.int_range(catalogue, eager=True).cast(pl.String)
-    return pl.Series([str(each) for each in catalogue], dtype=pl.String)
 
 
 def with_lists(

@@ -155,7 +155,7 @@ def scorecard(
         slices=sliced.figures(parts),
         gaps=sliced.gaps(parts),
         dominated=dominated(cards, measured),
-        users=len(field.world.queries),
+        users=int(field.judged.sum()),
         catalogue=len(field.world.items),
         candidates=field.tables.mark,
         level=level,

@@ -11,8 +11,9 @@ import polars as pl
 from rankgate.data import read_qrels, read_run
 from rankgate.data.logs.candidates import mark_in
 from rankgate.errors import UsageError
+from rankgate.evaluation.catalogue import catalogue_facts
 from rankgate.evaluation.evaluate import named_runs
-from rankgate.evaluation.list_inputs import Tables, kept, lists_of, world_of
+from rankgate.evaluation.list_inputs import Tables, kept, lists_of, named, world_of
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.views import SUBTOPICS
 from rankgate.recommenders.scorecard_figures import Card
@@ -48,6 +49,9 @@ class Field:
         world: users and items, and what is known of them.
         tables: what was given beside judgments and runs.
         how: the convention.
+        unjudged: of every system the users without judgments that it serves; their lists count in
+            metrics of lists, unless only judged users are looked at.
+        stated: the items that the user states, from each place where some are stated.
     """
 
     judgments: Qrels
@@ -57,6 +61,8 @@ class Field:
     world: World
     tables: Tables
     how: Convention
+    unjudged: tuple[pl.Series, ...] = ()
+    stated: tuple[pl.Series, ...] = ()
 
     @classmethod
     def of(
@@ -83,13 +89,20 @@ class Field:
         if not systems:
             raise UsageError("no run to measure; give at least one.", code="missing-input")
         beside.refuse_strange([run.name for run in systems])
-        index = JudgmentIndex.of(judgments)
+        unjudged = tuple(_unjudged(run, judgments) for run in systems)
+        everyone = judgments
+        if not beside.judged_users_only:
+            more = pl.concat(unjudged).unique().sort().to_list()
+            everyone = replace(judgments, unjudged=(*judgments.unjudged, *more))
+        index = JudgmentIndex.of(everyone)
 
         def top(run: Any) -> pl.DataFrame:  # noqa: ANN401 - a path, a frame
             return lists_of(_filtered(read_run(run), tables, beside), index, how, depth)
 
         lists = [lists_of(run, index, how, depth) for run in systems]
-        world = world_of(judgments, tables, beside, lists, top)
+        world = world_of(everyone, tables, beside, lists, top)
+        judged = ~world.queries.is_in(pl.concat(unjudged).unique().implode())
+        world = replace(world, judged=None if judged.all() else judged.to_numpy())
         listed = tuple(
             world.listed(
                 shown,
@@ -98,7 +111,19 @@ class Field:
             )
             for run, shown in zip(systems, lists, strict=True)
         )
-        return cls(judgments, topics, tuple(systems), listed, world, tables, how)
+        stated = (named(beside.catalogue), *([tables.items.ids] if tables.items else []))
+        return cls(judgments, topics, tuple(systems), listed, world, tables, how, unjudged, stated)
+
+    @property
+    def catalogue(self) -> Mapping[str, Any]:
+        """How many items there are, and whether the user states them; see `catalogue_facts`."""
+        return catalogue_facts(self.world.items, self.stated)
+
+    @property
+    def judged(self) -> NDArray[np.bool_]:
+        """Which users have judgments, ``(T,)``."""
+        judged = self.world.judged
+        return np.ones(len(self.world.queries), bool) if judged is None else judged
 
     def marked(self, metrics: Mapping[str, Metric]) -> dict[str, Metric]:
         """The same metrics under labels that tell of sampled candidates."""
@@ -164,6 +189,17 @@ class Field:
             {self._marked(label): each for label, each in means.items()},
             listed,
         )
+
+
+def _unjudged(run: Run, judgments: Qrels) -> pl.Series:
+    """The users of a run, served or not, of whom nothing is known to be relevant or not."""
+    named = [pl.Series("query_id", [], dtype=pl.String)]
+    named += [piece["query_id"].unique() for piece in run.pieces()]
+    named += [] if run.queries is None else [run.queries["query_id"]]
+    users = pl.concat(named).unique()
+    without = pl.Series("query_id", judgments.unjudged, dtype=pl.String)
+    judged = pl.concat([judgments.table["query_id"].unique(), without])
+    return users.filter(~users.is_in(judged.implode()))
 
 
 def _filtered(run: Run, tables: Tables, beside: Beside) -> Run:

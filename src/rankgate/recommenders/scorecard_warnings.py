@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from rankgate.data.logs.candidates import WARNING
+from rankgate.evaluation.catalogue import catalogue_notice
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import NONE, among
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rankgate.data import Run
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Listed
     from rankgate.recommenders.scorecard_field import Field
@@ -26,9 +25,9 @@ def warnings_of(field: Field, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
     told = [WARNING] if field.tables.mark else []
     told += _of_judgments(field)
     told += _of_items(field, metrics)
-    for run, listed in zip(field.runs, field.lists, strict=True):
-        if unknown := _unknown(run, field.world.queries):
-            told.append(f"{run.name}: {_are(unknown, 'user')} without judgments, and left out.")
+    for run, listed, unjudged in zip(field.runs, field.lists, field.unjudged, strict=True):
+        if len(unjudged):
+            told.append(f"{run.name}: {_are(len(unjudged), 'user')} {_unjudged(field)}")
         told += [f"{run.name}: {words}" for words in of_lists(field.world, listed)]
     return tuple(told)
 
@@ -36,7 +35,7 @@ def warnings_of(field: Field, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
 def _of_judgments(field: Field) -> Iterator[str]:
     relevant, history = field.world.relevant, field.world.history
     assert relevant is not None  # noqa: S101 - there are judgments
-    without = int((relevant == NONE).all(axis=1).sum())
+    without = int((relevant[field.judged] == NONE).all(axis=1).sum())
     if without:
         yield (
             f"{_are(without, 'user')} without a relevant item: accuracy counts them as the "
@@ -52,6 +51,8 @@ def _of_judgments(field: Field) -> Iterator[str]:
 
 def _of_items(field: Field, metrics: Mapping[str, Metric]) -> Iterator[str]:
     world, size = field.world, len(field.world.items)
+    if any(isinstance(metric, ListMetric) for metric in metrics.values()):
+        yield from (f"{notice}." for notice in catalogue_notice(field.catalogue))
     long = [
         label for label, metric in metrics.items()
         if isinstance(metric, ListMetric) and (metric.cutoff or 0) > size
@@ -92,13 +93,11 @@ def of_lists(world: World, listed: Listed) -> Iterator[str]:
             yield f"{what} what the user had in training."
 
 
-def _unknown(run: Run, queries: pl.Series) -> int:
-    """Users of a run that nothing is known to be relevant to, or not."""
-    found = [piece["query_id"].unique() for piece in run.pieces()]
-    if not found:
-        return 0
-    users = pl.concat(found).unique()
-    return int((~users.is_in(queries.implode())).sum())
+def _unjudged(field: Field) -> str:
+    """How users without judgments are treated."""
+    if field.world.judged is None:
+        return "without judgments, and left out."
+    return "without judgments: metrics of lists count them, accuracy leaves them out."
 
 
 def _are(count: int, one: str) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rankgate.blind_spots.blindspots import BlindSpots
     from rankgate.data.comparison import Comparison
     from rankgate.evaluation.evaluation import Evaluation
+    from rankgate.evaluation.list_inputs import Beside
     from rankgate.explanation.explanation import Explanation
     from rankgate.judging.admission.admission import JudgeAdmission
     from rankgate.judging.agreement.agreement import RaterAgreement
@@ -63,6 +64,7 @@ class Asked:
         extra: metrics that can be named beside those of the house.
         labels: the names of grades, beside those that the judgments bring.
         on_progress: told what is being done.
+        beside: what metrics of lists need: training, items, an obvious system.
     """
 
     qrels: Any
@@ -76,6 +78,7 @@ class Asked:
     extra: Sequence[Metric] = ()
     labels: Mapping[float, str] = field(default_factory=dict)
     on_progress: Callable[[str], None] | None = None
+    beside: Beside | None = None
 
     @property
     def one(self) -> str:
@@ -155,7 +158,7 @@ def _evaluation(asked: Asked, metrics: Sequence[str] = ()) -> Evaluation:
     asked.need(1, None, "is of one run or more")
     return evaluate(
         asked.qrels, list(asked.runs), metrics or asked.metrics or _ONE, asked.how,
-        extra=asked.extra, on_progress=asked.on_progress,
+        extra=asked.extra, beside=asked.beside, on_progress=asked.on_progress,
     )  # fmt: skip
 
 
@@ -169,7 +172,7 @@ def _recall(asked: Asked) -> Evaluation:
 
 
 def _reconciliation(asked: Asked) -> Reconciliation:
-    return reconcile(asked.qrels, asked.only, asked.one)
+    return reconcile(asked.qrels, asked.only, asked.one, beside=asked.beside)
 
 
 def _blindness(asked: Asked) -> BlindSpots:

@@ -63,7 +63,9 @@ def listed(
     return Listed(items, size, counted, people)
 
 
-def firsts(run: Run, how: Convention, depth: int, query_ids: pl.Series) -> tuple[pl.Series, Places]:
+def firsts(
+    run: Run, how: Convention, depth: int, query_ids: pl.Series, *, everyone: bool = False
+) -> tuple[pl.Series, Places, pl.Series]:
     """The first items of the lists of some queries, and the items that the codes stand for.
 
     Args:
@@ -71,16 +73,24 @@ def firsts(run: Run, how: Convention, depth: int, query_ids: pl.Series) -> tuple
         how: the convention.
         depth: K, how far lists are looked at.
         query_ids: ``T`` queries, each once.
+        everyone: whether the other queries of the run are wanted too.
 
     Returns:
-        items, each once, and ``(T, K)`` their places, padded behind with `NONE`.
+        items, each once; ``(T, K)`` their places, padded behind with `NONE`; and the other queries
+        of the run, whose lists come last.
 
     Raises:
         InputError: as ``Run.batches``.
     """
     names = Growing()
-    codes = _together(_parts(run, names, how, depth), query_ids)
-    return names.ids, codes
+    parts = _parts(run, names, how, depth)
+    others = _strings([])
+    if everyone:
+        empty = _strings([]) if run.queries is None else run.queries["query_id"]
+        heads = pl.concat([_strings([]), *(part.query_ids for part in parts), empty]).unique()
+        others = heads.filter(~heads.is_in(query_ids.implode())).sort()
+    codes = _together(parts, pl.concat([query_ids, others]) if len(others) else query_ids)
+    return names.ids, codes, others
 
 
 Places: TypeAlias = NDArray[np.int32] | NDArray[np.int64]

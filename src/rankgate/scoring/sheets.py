@@ -245,13 +245,23 @@ def tops_by_number(
     how: Alignment,
     depth: int | None,
     seen: Seen | None = None,
-) -> Codes:
-    """The first items of every judged query's list, ``(T, K)``, padded behind with `NOWHERE`.
+    *,
+    everyone: bool = False,
+) -> tuple[Codes, pl.Series]:
+    """The first items of the lists of judged users, and of the others if `everyone` is wanted.
 
     Arguments as of `aligned_blocks`; a depth of None is whole lists.
+
+    Returns:
+        ``(T, K)`` items, padded behind with `NOWHERE`, the judged users first; and the others.
     """
     queries = index.places_of(source.users)
-    out = np.full((len(index.query_ids), 1), NOWHERE)
+    others = np.flatnonzero(queries < 0) if everyone else np.zeros(0, np.int64)
+    judged = len(index.query_ids)
+    if len(others):
+        queries = queries.copy()
+        queries[others] = judged + np.arange(len(others))
+    out = np.full((judged + len(others), 1), NOWHERE)
     for rows in blocks(source):
         known = queries[rows] >= 0
         codes = queries[rows][known]
@@ -264,7 +274,7 @@ def tops_by_number(
             wider = part.shape[1] - out.shape[1]
             out = np.pad(out, ((0, 0), (0, wider)), constant_values=NOWHERE)
         out[codes, : part.shape[1]] = part
-    return out
+    return out, source.users.names.gather(others)
 
 
 def _ranked(source: Source, found: Best, known: NDArray[np.bool_], how: Alignment) -> Codes:

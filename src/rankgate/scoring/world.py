@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rankgate.data.logs.user_items import Meetings
-    from rankgate.metrics.lists.listed import Codes, Floats
+    from rankgate.metrics.lists.listed import Codes, Flags, Floats
 
 
 __all__ = ["World", "by_row", "grouped", "numbers", "one_hot", "places"]
@@ -36,6 +36,7 @@ class World:
         relevant: ``(T, ·)``, codes of the relevant items of each user.
         history: ``(T, ·)``, of those that each had in training.
         baseline: ``(T, ·)``, of the lists of an obvious system.
+        judged: ``(T,)``, whether each user has judgments; None is all of them.
     """
 
     items: pl.Series
@@ -48,6 +49,7 @@ class World:
     relevant: Codes | None = None
     history: Codes | None = None
     baseline: Codes | None = None
+    judged: Flags | None = None
 
     def matrix(self, pairs: pl.DataFrame) -> Codes:
         """The items of each user as codes, in the order of the rows, padded behind, ``(T, ·)``.
@@ -100,7 +102,7 @@ class World:
             self.matrix(lists), len(self.items), self.seen, self.people, self.relevant,
             self.history, self.baseline, None if earlier is None else self.matrix(earlier),
             self.features, self.categories, self.groups,
-            drawn=_stacked([self.matrix(each) for each in drawn]),
+            drawn=_stacked([self.matrix(each) for each in drawn]), judged=self.judged,
         )  # fmt: skip
 
 

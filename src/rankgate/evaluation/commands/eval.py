@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -11,11 +12,13 @@ from rankgate.console.output import print_result
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
+from rankgate.evaluation.commands.list_options import beside, drop_seen, judged_users_only, paths
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.plugins import from_file
 from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
+    from rankgate.evaluation.list_inputs import Beside
     from rankgate.scoring import Convention
 
 FROM_RATINGS = ("searchtweak", "quepid")
@@ -36,6 +39,9 @@ FROM_RATINGS = ("searchtweak", "quepid")
     "all were best.",
 )
 @options.scale
+@beside
+@drop_seen
+@judged_users_only
 @options.form(*FORMS)
 @options.output
 def command(  # noqa: PLR0917 - click passes them by name
@@ -47,6 +53,9 @@ def command(  # noqa: PLR0917 - click passes them by name
     per_query: bool,  # noqa: FBT001 - a flag of the command line
     bounds: bool,  # noqa: FBT001 - as above
     scale: str | None,
+    beside: Beside,
+    drop_seen: bool,  # noqa: FBT001 - as above
+    judged_users_only: bool,  # noqa: FBT001 - as above
     form: str,
     output: str | None,
 ) -> None:
@@ -58,9 +67,12 @@ def command(  # noqa: PLR0917 - click passes them by name
 
     \b
     rankgate eval qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10
+    rankgate eval test.qrels.csv knn.run -m Coverage@10 -m Novelty@10 --items books.csv \
+        --train train.csv
     """  # noqa: D301 - click needs the character that \b makes
-    refuse_clashes((qrels, *runs), output)
+    refuse_clashes((qrels, *runs, *paths(beside)), output)
     extra = from_file(metrics_from)
+    beside = replace(beside, drop_seen=drop_seen, judged_users_only=judged_users_only)
     if convention.name in FROM_RATINGS and not bounds:
         told = _from_ratings(qrels, runs, metrics, metrics_from, convention, scale, form, per_query)
         if told is not None:
@@ -75,8 +87,9 @@ def command(  # noqa: PLR0917 - click passes them by name
         )
     with Progress(len(runs)) as progress:
         result = evaluate(
-            qrels, runs, metrics, convention, bounds=bounds, extra=extra, on_progress=progress
-        )
+            qrels, runs, metrics, convention, bounds=bounds, extra=extra, beside=beside,
+            on_progress=progress,
+        )  # fmt: skip
     print_result(result, form, output, per_query=per_query)
 
 

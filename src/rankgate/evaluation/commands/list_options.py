@@ -1,4 +1,4 @@
-"""The options of commands that look at whole lists: training, items, an obvious system."""
+"""The options of metrics on lists: training, items, an obvious system, whose lists count."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.evaluation.list_inputs import Beside
-
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from rankgate.evaluation.list_inputs import Beside
 
 
 def beside(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -27,6 +27,8 @@ def beside(function: Callable[..., Any]) -> Callable[..., Any]:
         obvious: str | None,
         **rest: Any,  # noqa: ANN401 - as given
     ) -> Any:  # noqa: ANN401 - of the command
+        from rankgate.evaluation.list_inputs import Beside  # noqa: PLC0415 - keeps start-up light
+
         given = Beside(train, items, features, category, group, obvious)
         return function(*args, beside=given, **rest)
 
@@ -50,6 +52,16 @@ _OPTIONS = (
     click.option(
         "--obvious", type=click.Path(), metavar="RUN", help="What an obvious system shows."
     ),
+)
+
+
+judged_users_only = click.option(
+    "--judged-users-only",
+    is_flag=True,
+    help="Metrics of lists over users with judgments only, not over every user that is served.",
+)
+drop_seen = click.option(
+    "--drop-seen", is_flag=True, help="Take items of training out of users' lists."
 )
 
 

@@ -37,6 +37,7 @@ def evaluate(
     earlier: Mapping[str, Any] | None = None,
     drop_seen: bool = False,
     drawn: Mapping[str, Sequence[Any]] | None = None,
+    judged_users_only: bool = False,
 ) -> Evaluation:
     """Score one run or several against judgments, by rankings and by what lists are like.
 
@@ -69,6 +70,8 @@ def evaluate(
         drop_seen: whether items of training leave users' rankings.
         drawn: for a system that draws its rankings other runs of it, by name, for expected
             exposure (EEL, EED, EER).
+        judged_users_only: whether metrics of lists look at users with judgments only, and not at
+            every user that a system serves.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -85,6 +88,7 @@ def evaluate(
     beside = Beside(
         train=train, items=items, features=tuple(features), category=category, group=group,
         baseline=obvious, earlier=earlier, drop_seen=drop_seen, drawn=drawn,
+        judged_users_only=judged_users_only,
     )  # fmt: skip
     return service_evaluate(
         qrels, runs, metrics, convention, overrides=overrides, bounds=bounds, extra=extra,

@@ -114,6 +114,11 @@ class ListMetric(Metric):
         every = dict.fromkeys((*self.needs, *(need for need, _ in asked)))
         return tuple(need for need in every if need not in spared)
 
+    @property
+    def of_judged_users(self) -> bool:
+        """Whether only users with judgments have a value; of other metrics all served users do."""
+        return "relevant" in self.wanted
+
     def under(self, defaults: Mapping[str, Any]) -> "ListMetric":
         """The same metric with what a convention binds; its own parameters go before.
 
@@ -133,6 +138,9 @@ class ListMetric(Metric):
     def values(self, listed: Listed) -> Floats:
         """One value a list, ``(T,)``; for ``ratio`` the terms, ``(T, M)``.
 
+        A metric that needs to know what is relevant has no value, and no terms, for users of
+        whom nothing is judged.
+
         Raises:
             UsageError: something is needed that is not there.
         """
@@ -140,7 +148,10 @@ class ListMetric(Metric):
             raise UsageError(f"{self} needs {NEEDS[need]}.", code="missing-input")
         own = self._own()
         cut = listed.first(self.cutoff)
-        return np.concatenate([self.kernel(cut.rows(block), **own) for block in blocks(cut)])
+        found = np.concatenate([self.kernel(cut.rows(block), **own) for block in blocks(cut)])
+        if self.of_judged_users and listed.judged is not None:
+            found[~listed.judged] = 0 if self.merge == "ratio" else np.nan
+        return found
 
     @property
     def counted(self) -> tuple[Any, ...]:

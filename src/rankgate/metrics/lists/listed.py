@@ -24,6 +24,8 @@ _BLOCK = 1 << 20  # numbers of a block; a few such fit the cache
 _TABLES = 8  # a block has so many times the items of the catalogue, which cost once a block
 NONE = -1
 """The code of a place that holds nothing."""
+_BY_USER = ("relevant", "history", "baseline", "earlier", "before", "drawn", "judged")
+"""The fields of `Listed` with a row for each user."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +48,8 @@ class Listed:
         categories: ``(I, G)``, the share of each category in each item; rows add up to 1, or to 0
             where nothing is known.
         groups: ``(I,)``, the group of each item from 0; `NONE` where it is in none.
+        judged: ``(T,)``, whether anything is known of the relevance of items to each user;
+            metrics that need to know it look at these users only. None is all of them.
     """
 
     items: Codes
@@ -62,6 +66,7 @@ class Listed:
     before: Codes | None = None
     alike: Floats | None = None
     drawn: Codes | None = None
+    judged: Flags | None = None
 
     @property
     def known(self) -> Flags | None:
@@ -93,11 +98,7 @@ class Listed:
 
     def rows(self, chosen: slice | Codes) -> Listed:
         """Some of the lists."""
-        cut = {
-            name: each[chosen]
-            for name in ("relevant", "history", "baseline", "earlier", "before", "drawn")
-            if (each := getattr(self, name)) is not None
-        }
+        cut = {name: each[chosen] for name in _BY_USER if (each := getattr(self, name)) is not None}
         return replace(self, items=self.items[chosen], **cut)
 
     def sums(self, weights: Floats | None = None, looked: Floats | None = None) -> Sums:

@@ -13,12 +13,12 @@ from rankgate.console.pairs import pairs, several
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import width
-from rankgate.evaluation.commands.list_options import beside, paths
+from rankgate.evaluation.commands.list_options import beside, drop_seen, judged_users_only, paths
 from rankgate.recommenders.documents.scorecard import FORMS, render
 from rankgate.recommenders.scorecard import ACCURACY, LISTS, scorecard
 
 if TYPE_CHECKING:
-    from rankgate.recommenders.scorecard import Beside
+    from rankgate.evaluation.list_inputs import Beside
     from rankgate.scoring import Convention
 
 
@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     help="Tell apart new, light and heavy users (activity), items of head and tail (popularity), "
     "or the values of a column of users or items. May be given several times.",
 )
-@click.option("--drop-seen", is_flag=True, help="Take items of training out of users' lists.")
+@drop_seen
+@judged_users_only
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @click.option(
     "--resamples",
@@ -78,6 +79,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     users: str | None,
     slices: tuple[str, ...],
     drop_seen: bool,  # noqa: FBT001 - a flag of the command line
+    judged_users_only: bool,  # noqa: FBT001 - as above
     level: float,
     resamples: int,
     seed: int,
@@ -100,6 +102,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     beside = replace(
         beside, earlier=pairs(earlier, "--earlier", str) or None, candidates=candidates,
         drop_seen=drop_seen, users=users, drawn=again or None,
+        judged_users_only=judged_users_only,
     )  # fmt: skip
     with Progress(len(runs)) as progress:
         told = scorecard(

@@ -12,7 +12,7 @@ from rankgate.reports.notebook.picture import Picture, pictured
 from rankgate.reports.notebook.reporting import Reported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
@@ -56,6 +56,8 @@ def scorecard(
     candidates: Any = None,  # noqa: ANN401 - a path or a frame
     drop_seen: bool = False,
     drawn: Mapping[str, Sequence[Any]] | None = None,
+    judged_users_only: bool = False,
+    catalogue: int | Iterable[object] | None = None,
     slices: Sequence[str] = (),
     level: float = 0.95,
     resamples: int = 1000,
@@ -80,6 +82,9 @@ def scorecard(
         drop_seen: whether items of training leave users' lists.
         drawn: for a system that draws its rankings other runs of it, by name, for expected
             exposure (EEL, EED, EER).
+        judged_users_only: whether metrics of lists look at users with judgments only, and not at
+            every user that a system serves.
+        catalogue: how many items there are, numbered from 0, or their ids.
         slices: what users and items are told apart by: activity (new, light, heavy users),
             popularity (head and tail items), or columns of users and items.
         level: of the intervals.
@@ -100,7 +105,7 @@ def scorecard(
     """
     beside = service.Beside(
         train, items, tuple(features), category, group, obvious, earlier, candidates, drop_seen,
-        users, drawn,
+        users, drawn, judged_users_only, catalogue,
     )  # fmt: skip
     told = service.scorecard(
         qrels, runs, metrics, convention, beside, slices=slices, level=level,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,7 @@ from rankgate.console.labels import label, labelled
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
+from rankgate.evaluation.commands.list_options import beside, drop_seen, judged_users_only, paths
 from rankgate.metrics.plugins import from_file
 from rankgate.present.charts.picture import form_of
 from rankgate.present.charts.style import THEMES
@@ -20,6 +22,7 @@ from rankgate.reports.kinds import KINDS, kind
 from rankgate.reports.pictured import CUTOFFS, Asked, result_for
 
 if TYPE_CHECKING:
+    from rankgate.evaluation.list_inputs import Beside
     from rankgate.scoring import Convention
 
 
@@ -68,6 +71,9 @@ _KINDS = "\b\n" + "\n".join(f"{each.name:<17} {each.title}" for each in KINDS)
     "--depth", type=click.IntRange(min=1), help="How far lists are looked at, where the kind does."
 )
 @label
+@beside
+@drop_seen
+@judged_users_only
 @click.option(
     "--unequal",
     type=click.Choice(UNEQUAL),
@@ -106,6 +112,9 @@ def command(  # noqa: PLR0917 - click passes them by name
     cutoffs: tuple[int, ...],
     depth: int | None,
     labels: tuple[str, ...],
+    beside: Beside,
+    drop_seen: bool,  # noqa: FBT001 - a flag of the command line
+    judged_users_only: bool,  # noqa: FBT001 - as above
     unequal: str,
     theme: str | None,
     scale: float,
@@ -119,7 +128,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate plot cutoffs qrels.txt *.run -m P -m nDCG -k 1,5,10,20 -o cutoffs.html
     rankgate plot explain qrels.txt new.run --query q17 -m nDCG@10 -o q17.png
     """  # noqa: D301 - click needs the character that \b makes
-    refuse_clashes((qrels, *runs), output)
+    refuse_clashes((qrels, *runs, *paths(beside)), output)
+    beside = replace(beside, drop_seen=drop_seen, judged_users_only=judged_users_only)
     if output is not None:
         form_of(output)
     elif kind(name).text is None:
@@ -128,7 +138,7 @@ def command(  # noqa: PLR0917 - click passes them by name
         told = result_for(
             kind(name).needs,
             Asked(qrels, runs, metrics, convention, cutoffs, query_id, depth, unequal,
-                  from_file(metrics_from), labelled(labels), progress),
+                  from_file(metrics_from), labelled(labels), progress, beside),
         )  # fmt: skip
     if output:
         deliver(drawn(name, told, output, theme or "", scale), output)

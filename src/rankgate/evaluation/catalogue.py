@@ -1,0 +1,43 @@
+"""The catalogue that metrics of lists are measured against: stated by the user, or guessed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+def catalogue_facts(items: pl.Series, stated: Sequence[pl.Series]) -> Mapping[str, Any]:
+    """What is known of a catalogue.
+
+    Args:
+        items: all items that count: those stated, and those of training, judgments and lists.
+        stated: the items that the user states, from each place where some are stated.
+
+    Returns:
+        ``items``, how many there are; ``stated``, whether the user states any; ``outside``, how
+        many are not among the stated ones.
+
+    >>> catalogue_facts(pl.Series(["a", "b"]), [pl.Series(["a"])])
+    {'items': 2, 'stated': True, 'outside': 1}
+    """
+    known = pl.concat([pl.Series([], dtype=pl.String), *stated])
+    outside = int((~items.is_in(known.implode())).sum()) if len(known) else 0
+    return {"items": len(items), "stated": not known.is_empty(), "outside": outside}
+
+
+def catalogue_notice(facts: Mapping[str, Any]) -> Iterator[str]:
+    """That a catalogue is guessed, or has more items than the user states; a sentence each."""
+    if not facts["stated"]:
+        yield (
+            f"catalogue of {facts['items']:,} items, guessed from what training, judgments and "
+            "lists name; state it with --items (in Python also catalogue=)"
+        )
+    elif facts["outside"]:
+        yield (
+            f"catalogue of {facts['items']:,} items: {facts['outside']:,} of them are not in the "
+            "stated catalogue, and known from training, judgments or lists only"
+        )

@@ -1,0 +1,140 @@
+"""Metrics of lists look at every served user, and one catalogue stands behind all commands."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankgate
+
+K = 3
+USERS, JUDGED, ITEMS = 40, 25, 30
+METRICS = [f"{name}@{K}" for name in ("Coverage", "ItemsShown", "Gini", "Entropy", "Novelty")]
+
+
+def lists() -> dict[str, list[str]]:
+    rng = np.random.default_rng(11)
+    weight = 1 / np.arange(1, ITEMS + 1)
+    drawn = (rng.choice(ITEMS, K, replace=False, p=weight / weight.sum()) for _ in range(USERS))
+    return {f"u{user:02}": [f"i{item:02}" for item in items] for user, items in enumerate(drawn)}
+
+
+LISTS = lists()
+RELEVANT = {user: {LISTS[user][-1]} for user in list(LISTS)[:JUDGED]}
+TRAIN = [(f"u{user:02}", f"i{item:02}") for user in range(USERS) for item in range(1 + user % 9)]
+
+
+def log() -> Any:
+    import polars as pl  # noqa: PLC0415
+
+    return pl.DataFrame(TRAIN, schema=["user", "item"], orient="row")
+
+
+def expected(users: list[str], catalogue: int) -> dict[str, float]:
+    """The five numbers from their definitions, without rankgate."""
+    shown = [item for user in users for item in LISTS[user]]
+    counts = np.sort([shown.count(item) for item in set(shown)])
+    every = np.concatenate([np.zeros(catalogue - len(counts)), counts])
+    share = counts / counts.sum()
+    had = {item: len({u for u, i in TRAIN if i == item}) for _, item in TRAIN}
+    people = len({user for user, _ in TRAIN})
+    novelty = [
+        np.mean([-log2(had[item] / people) for item in LISTS[user] if item in had] or [np.nan])
+        for user in users
+    ]
+    gini = (2 * np.arange(1, catalogue + 1) - catalogue - 1) @ every / (catalogue * every.sum())
+    return {
+        "Coverage": len(counts) / catalogue,
+        "ItemsShown": len(counts),
+        "Gini": float(gini),
+        "Entropy": float(-(share * np.log2(share)).sum()),
+        "Novelty": float(np.nanmean(novelty)),
+    }
+
+
+def means(result: Any) -> dict[str, float]:
+    return {name.partition("@")[0]: result.means[name][0] for name in METRICS}
+
+
+def card(**given: Any) -> dict[str, float]:
+    result = rankgate.scorecard(
+        RELEVANT, {"run1": LISTS}, METRICS, train=log(), resamples=5, **given
+    )
+    rows = result.figures.select("metric", "value").rows()
+    return {name.partition("@")[0]: value for name, value in rows}
+
+
+@pytest.mark.parametrize("only", [False, True])
+@pytest.mark.parametrize("catalogue", [ITEMS, 50])
+def test_users_and_catalogue_are_what_was_asked_for(*, only: bool, catalogue: int) -> None:
+    users = list(LISTS)[:JUDGED] if only else list(LISTS)
+    items = [f"i{item:02}" for item in range(catalogue)]
+    wanted = expected(users, catalogue)
+    given: dict[str, Any] = {"judged_users_only": only, "catalogue": items}
+    assert wanted != expected(list(LISTS)[: JUDGED if not only else USERS], catalogue)
+    evaluated = rankgate.evaluate(RELEVANT, LISTS, METRICS, train=log(), **given)
+    assert means(evaluated) == pytest.approx(wanted)
+    assert card(**given) == pytest.approx(wanted)
+
+
+def test_a_matrix_serves_users_without_judgments() -> None:
+    ranked = np.array([[int(item[1:]) for item in row] for row in LISTS.values()])
+    judged = {user: {int(item[1:]) for item in RELEVANT[f"u{user:02}"]} for user in range(JUDGED)}
+    metrics = [name for name in METRICS if "Novelty" not in name]
+    result = rankgate.evaluate(judged, rankgate.Lists(ranked), metrics, catalogue=ITEMS)
+    wanted = expected(list(LISTS), ITEMS)
+    found = {name.partition("@")[0]: result.means[name][0] for name in metrics}
+    assert found == pytest.approx({name: wanted[name] for name in found})
+    assert result.runs[0].counts.served_unjudged == USERS - JUDGED
+
+
+def test_batches_add_up_to_the_same() -> None:
+    whole = rankgate.Accumulator(METRICS[:4], catalogue=[f"i{item:02}" for item in range(ITEMS)])
+    for some in (list(LISTS)[:10], list(LISTS)[10:]):
+        judged = {user: RELEVANT[user] for user in some if user in RELEVANT}
+        whole.update(judged, {user: LISTS[user] for user in some})
+    wanted = expected(list(LISTS), ITEMS)
+    assert whole.result() == pytest.approx({f"{n}@{K}": wanted[n] for n in list(wanted)[:4]})
+
+
+@pytest.mark.parametrize("metric", ["Serendipity@3", "PopREO@3", "IPSHits@3", "EEL@3"])
+def test_metrics_of_relevance_look_at_judged_users(metric: str) -> None:
+    judged = {user: LISTS[user] for user in RELEVANT}
+    given: dict[str, Any] = {
+        "train": log(), "obvious": {user: ["i00"] for user in LISTS}, "catalogue": sorted(
+            {f"i{item:02}" for item in range(ITEMS)}),
+    }  # fmt: skip
+    found = [
+        rankgate.evaluate(RELEVANT, run, [metric], **given).means[metric][0]
+        for run in (LISTS, judged)
+    ]
+    assert found[0] == pytest.approx(found[1])
+
+
+def test_a_guessed_catalogue_is_reported() -> None:
+    result = rankgate.evaluate(RELEVANT, LISTS, ["Coverage@3"])
+    facts = result.runs[0].counts.catalogue
+    named = {item for row in LISTS.values() for item in row}
+    assert facts == {"items": len(named), "stated": False, "outside": 0}
+    text = " ".join(str(result).split())
+    assert f"catalogue of {len(named)} items, guessed" in text
+    assert f"count {USERS - JUDGED} served users without judgments" in text
+
+
+def test_items_outside_a_stated_catalogue_are_reported() -> None:
+    named = sorted({item for row in LISTS.values() for item in row})
+    result = rankgate.evaluate(RELEVANT, LISTS, ["Coverage@3"], catalogue=named[2:])
+    assert result.runs[0].counts.catalogue == {"items": len(named), "stated": True, "outside": 2}
+    assert "2 of them are not in the stated catalogue" in " ".join(str(result).split())
+    told = rankgate.scorecard(RELEVANT, LISTS, ["Coverage@3"], catalogue=named[2:])
+    assert any("2 of them are not in the stated catalogue" in line for line in told.warnings)
+
+
+def test_a_stated_catalogue_needs_no_word() -> None:
+    items = [f"i{item:02}" for item in range(ITEMS)]
+    text = str(rankgate.evaluate(RELEVANT, LISTS, ["Coverage@3"], catalogue=items))
+    assert "catalogue" not in text
+    assert "catalogue" not in str(rankgate.evaluate(RELEVANT, LISTS, ["P@3"]))
