@@ -47,7 +47,7 @@ def tarred():
         (lzma.compress(QRELS), None, "xz; unpack it"),
         (gzip.compress(gzip.compress(QRELS, mtime=0), mtime=0), None, "packed twice with gzip"),
         (tarred(), None, "a tar archive"),
-        (gzip.compress(tarred()), None, "a tar archive"),
+        (gzip.compress(tarred(), mtime=0), None, "a tar archive"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 3\n", None, "Git LFS"),
         (b"<!DOCTYPE html>\n<html><body>404 Not Found</body></html>", None, "a web page"),
         (QRELS.decode().encode("utf-16"), None, "iconv -f utf-16 -t"),

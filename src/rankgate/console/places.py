@@ -60,6 +60,6 @@ def deliver(text: str | bytes, output: str | None = None) -> None:
     if output in (None, "-"):
         # in pieces, as an unbuffered stream tells only the next write that nobody reads any more
         for begin in range(0, len(text), _PIECE):
-            click.echo(text[begin : begin + _PIECE], nl=False)
+            click.echo(text[begin : begin + _PIECE], nl=False, color=True)  # ids keep their escapes
         return
     save(str(output), text)

@@ -11,6 +11,9 @@ import click
 
 _NARROW, _WIDE = 80, 160
 
+# GitHub and Azure run lines such as ::error:: and ##[error] in the output of a job as commands
+_COMMAND = re.compile(r"(?m)^(\s*):(?=:)|(?<=#)#(?=\[|vso\[)")
+
 # the first line, a heading, and a label at the beginning of a line, with two blanks behind it
 _BARS = re.compile("█+|░+")
 _LABEL = re.compile(r"^( *)(\S+(?: \S+)*?)(?=  )")
@@ -24,17 +27,29 @@ def width(output: str | None = None) -> int:
 
 
 def styled(text: str, form: str, output: str | None = None) -> str:
-    """A text with its title bold and its labels coloured, if a person sees it at a terminal.
+    """A text for people: without commands to a build server, coloured at a terminal.
 
     Args:
         text: the rendered text.
         form: its form; only ``text`` is for people.
         output: where it goes instead, if anywhere; a file stays plain.
     """
-    plain = form != "text" or output not in (None, "-") or not sys.stdout.isatty()
+    if form != "text":
+        return text
+    text = without_commands(text)
+    plain = output not in (None, "-") or not sys.stdout.isatty()
     if plain or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return painted(text)
+
+
+def without_commands(text: str) -> str:
+    r"""The same text, in which a build server finds no command that came from an id or a query.
+
+    >>> without_commands("a::b\n::error::c\n##[error]d\n")
+    'a::b\n�:error::c\n#�[error]d\n'
+    """
+    return _COMMAND.sub(lambda found: f"{found[1] or ''}�", text)
 
 
 def painted(text: str) -> str:

@@ -14,25 +14,29 @@ if TYPE_CHECKING:
 
 
 def written(head: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
-    r"""A header line and the rows.
+    r"""A header line and the rows, in which no spreadsheet program takes a text for a formula.
 
-    >>> written(("query_id", "value"), [("1", 1 / 3), ("a,b", None)])
-    'query_id,value\n1,0.3333333333333333\n"a,b",\n'
+    >>> written(("query_id", "value"), [("1", 1 / 3), ("a,b", None), ("=1+1", "-0.5")])
+    'query_id,value\n1,0.3333333333333333\n"a,b",\n =1+1,-0.5\n'
+    """
+    return unguarded([*map(guarded, head)], (map(_guarded, row) for row in rows))
+
+
+def unguarded(head: Sequence[str], rows: Iterable[Iterable[str | float | None]]) -> str:
+    r"""The same as data: texts as they are, for a file that is to be read again.
+
+    >>> unguarded(("query_id",), [("=1+1",)])
+    'query_id\n=1+1\n'
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
-    writer.writerows([_cell(value) for value in row] for row in rows)
+    writer.writerows(map(_cell, row) for row in rows)
     return text.getvalue()
 
 
-def shown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    r"""A table for spreadsheets, where no cell is taken for a formula.
-
-    >>> shown(("document",), [("=1+1",)])
-    'document\n =1+1\n'
-    """
-    return written(list(map(guarded, head)), [list(map(guarded, row)) for row in rows])
+def _guarded(value: str | float | None) -> str | float | None:
+    return guarded(value) if isinstance(value, str) else value
 
 
 def _cell(value: str | float | None) -> str:

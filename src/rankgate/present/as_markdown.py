@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from rankgate.present.grid import Grid, printable
+
+_SIGN = re.compile(
+    r"[\\|*_<`~]"
+    r"|\](?=[(\[:])"  # a link, an image, a reference
+    r"|&(?=#?\w+;)"  # an entity
+    r"|:(?=//)|(?<=www)\."  # an address, which becomes a link
+    r"|^(?:#|>|[-+](?=\s)|(?<=^)\d+[.)](?=\s))"  # a heading, a quotation, a list
+)
 
 
 def table(grid: Grid) -> str:
@@ -20,8 +30,10 @@ def table(grid: Grid) -> str:
 
 
 def escaped(text: str) -> str:
-    """A word that stays one cell, and means what it says."""
-    plain = printable(text)
-    for sign in "\\|*_<`":
-        plain = plain.replace(sign, f"\\{sign}")
-    return plain
+    r"""A word that stays one cell, and means what it says: no link, entity, heading or formula.
+
+    >>> escaped("[a](b) &lt; $x$ ~ http://c"), escaped("# a"), escaped("[0.1, 0.2]")
+    ('[a\\](b) \\&lt; &#36;x&#36; \\~ http\\://c', '\\# a', '[0.1, 0.2]')
+    """
+    plain = _SIGN.sub(r"\\\g<0>", printable(text))
+    return plain.replace("$", "&#36;")  # GitHub finds formulas before it looks for backslashes

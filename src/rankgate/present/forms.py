@@ -158,7 +158,7 @@ def csv(document: Document) -> str:
         for i, row in enumerate(table.grid.rows, 1)
         for name, word in zip(table.grid.flat.head, row, strict=True)
     ]
-    return as_csv.shown(("part", "table", "row", "column", "value"), rows)
+    return as_csv.written(("part", "table", "row", "column", "value"), rows)
 
 
 def _all_tables(document: Document) -> Iterator[tuple[Section, Table]]:

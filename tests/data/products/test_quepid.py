@@ -48,7 +48,7 @@ def test_an_empty_rating_is_not_a_zero(held, grades, told, written):
 
 
 def test_the_guard_against_formulas_is_one_blank(held, grades, written):
-    """Exactly one is taken away, and put before whatever a spreadsheet could compute."""
+    """Exactly one is taken away, and put before a formula; a number is not one."""
     contents = held("query,docid,rating\n -phone,1,3\n  =x,1,1\n a,1,2\n +1,@x,0\n")
     assert grades(contents) == {
         ("-phone", "1"): 3.0,
@@ -57,7 +57,7 @@ def test_the_guard_against_formulas_is_one_blank(held, grades, written):
         ("+1", "@x"): 0.0,
     }
     data, losses = written(contents, "quepid-csv")
-    assert data == b"query,docid,rating\n -phone,1,3\n  =x,1,1\n a,1,2\n +1, @x,0"
+    assert data == b"query,docid,rating\n -phone,1,3\n  =x,1,1\n a,1,2\n+1, @x,0"
     assert losses == {}
     assert grades(held(data)) == grades(contents)
 

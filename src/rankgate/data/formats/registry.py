@@ -130,7 +130,11 @@ def detected(place: Source) -> tuple[Format, str]:
                     return found, reason
     if begins[0] == "json":
         raise unsupported.unknown_json(place, head)
-    if "header" in begins and re.search(rb"[,;]", head.split(b"\n", 1)[0]):
+    if (
+        "binary" not in begins
+        and "header" in begins
+        and re.search(rb"[,;]", head.split(b"\n", 1)[0])
+    ):
         return named("csv"), "commas or semicolons are in the first line, and nothing else fits"
     return named("trec"), "nothing else fits"
 
@@ -157,18 +161,19 @@ def _head(place: Source) -> bytes:
 def _beginnings(head: bytes) -> tuple[str, ...]:
     """How a file begins, the most particular first.
 
-    ``binary``: with bytes that no text has; ``json``: with a brace or a bracket; ``labels``: a
+    ``binary``: with bytes that text seldom has; ``json``: with a brace or a bracket; ``labels``: a
     ``qid:`` or ``query:`` is in the first lines, or ``1:`` begins the second word; ``comma``: a
     comma is in the first line; ``header``: a comma, semicolon, bar or tab is; ``text``: anything
     else.
     """
     text = head.removeprefix(_BOM).lstrip()
-    if re.search(_CONTROL, head[:_LOOKED_AT]) or text.startswith((b"PAR1", b"ARROW1")):
+    if b"\x00" in head[:_LOOKED_AT] or text.startswith((b"PAR1", b"ARROW1")):
         return ("binary",)
     if _JSON.match(text):
         return ("json",)
     first = text.split(b"\n", 1)[0]
     found = {
+        "binary": bool(re.search(_CONTROL, head[:_LOOKED_AT])),
         "json": text.startswith(b"["),
         "labels": bool(_LABELS.search(text[:_LOOKED_AT])),
         "comma": b"," in first,

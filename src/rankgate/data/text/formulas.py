@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import re
 
-_DANGEROUS = re.compile(r"^ *[-=+@\t\r]")
-_GUARDED = re.compile(r"^ +[-=+@\t\r]")
+DANGEROUS = r"^ *[-=+@\t\r]"
+"""How a cell begins that spreadsheet programs may take for a formula."""
+
+GUARDED = r"^ +[-=+@\t\r]"
+"""How such a cell begins once it is guarded."""
+
+NUMBER = r"^[-+](?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?%?)?$"
+"""A number with a sign, or the sign alone: values and no formulas."""
+
+_DANGEROUS, _GUARDED, _NUMBER = (re.compile(each) for each in (DANGEROUS, GUARDED, NUMBER))
 
 
 def guarded(word: str) -> str:
-    """The word with a blank before it where it begins like a formula.
+    """The word with a blank before it where it begins like a formula and is not a number.
 
-    >>> guarded("=1+1"), guarded("a=1"), guarded(" =1")
-    (' =1+1', 'a=1', '  =1')
+    >>> guarded("=1+1"), guarded("a=1"), guarded(" =1"), guarded("-0.5"), guarded("-x")
+    (' =1+1', 'a=1', '  =1', '-0.5', ' -x')
     """
-    return f" {word}" if _DANGEROUS.match(word) else word
+    return f" {word}" if _DANGEROUS.match(word) and not _NUMBER.match(word) else word
 
 
 def unguarded(word: str) -> str:
     """The word as it was before ``guarded``.
 
-    >>> [unguarded(guarded(word)) for word in ("=1", " =1", "a", " a", "-")]
-    ['=1', ' =1', 'a', ' a', '-']
+    >>> [unguarded(guarded(word)) for word in ("=1", " =1", "a", "-1", " -1")]
+    ['=1', ' =1', 'a', '-1', ' -1']
     """
     return word[1:] if _GUARDED.match(word) else word

@@ -10,6 +10,7 @@ import polars as pl
 
 from rankgate.data.place import Place
 from rankgate.data.text import records
+from rankgate.data.text.formulas import NUMBER
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ def write(table: pl.DataFrame, out: BinaryIO, *, crlf: bool = False, last: bool 
         last: end the last line too.
     """
     text = pl.col(pl.String)
-    guarded = pl.when(~text.str.contains(_DANGEROUS)).then(text).otherwise(" " + text)
+    harmless = ~text.str.contains(_DANGEROUS) | text.str.contains(NUMBER)
+    guarded = pl.when(harmless).then(text).otherwise(" " + text)
     ready = table.with_columns(guarded)
     end = "\r\n" if crlf else "\n"
     written = ready.write_csv(line_terminator=end, quote_style="necessary")

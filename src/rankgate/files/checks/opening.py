@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 1 << 24  # bytes: guards and line ends are looked for in these
 _NOTHING = Bytes(b"")
-_CONTROL = rb"[\x00-\x08\x0e-\x1f]"
 
 
 def part_of(as_: str | None) -> Part | None:
@@ -85,7 +83,7 @@ def _text(place: Source) -> Bytes:
     if place.path is not None and place.path.is_dir():
         return _NOTHING
     head = place.head(_LOOKED_AT)
-    return _NOTHING if re.search(_CONTROL, head[: 1 << 16]) else Bytes(head)
+    return _NOTHING if b"\x00" in head[: 1 << 16] else Bytes(head)
 
 
 def _separator(head: bytes) -> str | None:

@@ -22,8 +22,6 @@ HEAD = ("query", "document", "why", "best_rank", "systems", "stratum", "inclusio
 BLIND = ("query", "document", "batch")
 """The columns of a pool, and those that say nothing of systems and ranks."""
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
 
 def render(told: Pool, form: str, *, blind: bool = False) -> str:
     """The pool in one of `FORMS`; blind, without what systems made of it."""
@@ -31,11 +29,7 @@ def render(told: Pool, form: str, *, blind: bool = False) -> str:
         return as_json.dumped(told.to_dict())
     head = BLIND if blind else HEAD
     columns = ["query_id", "doc_id", *head[2:]]
-    rows = [
-        (*map(guarded, row[:2]), *(guarded(c) if isinstance(c, str) else c for c in row[2:]))
-        for row in told.table.select(columns).iter_rows()
-    ]
-    return as_csv.written(head, rows)
+    return as_csv.written(head, told.table.select(columns).iter_rows())
 
 
 def rest(told: Pool) -> str:
@@ -52,11 +46,6 @@ def rest(told: Pool) -> str:
                 code="invalid-id",
             )
     return "".join(f"{query} 0 {document} -1\n" for query, document in told.rest.iter_rows())
-
-
-def guarded(word: str) -> str:
-    """A cell that a spreadsheet does not run: a blank stands before signs of formulas."""
-    return f" {word}" if word.startswith(_FORMULA) else word
 
 
 def summary(told: Pool, width: int = WIDTH) -> str:

@@ -50,7 +50,7 @@ def render(result: ResolvedJudgments, form: str) -> str:
 def _csv(result: ResolvedJudgments) -> str:
     judged = result.to_dict()["judgments"]
     head = ("query_id", "doc_id", "grade", *_sampled(judged))
-    return as_csv.written(
+    return as_csv.unguarded(
         head, [[_grade(row[n]) if n == "grade" else row[n] for n in head] for row in judged]
     )
 

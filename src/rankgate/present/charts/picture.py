@@ -25,6 +25,7 @@ FORMS = ("svg", "png", "pdf", "html", "json")
 
 _HASH = 12
 _COLUMNS = 100
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _OWN_IDS = re.compile(r'(id="|url\(#)(clip|gradient)(\d+)')
 
 
@@ -88,9 +89,10 @@ class Picture:
             drawn,
         )
         style = f"<style>{swaps('.rankgate ')}</style>" if theme == "auto" else ""
-        return drawn.replace('class="marks"', 'class="marks rankgate" role="img"', 1).replace(
+        drawn = drawn.replace('class="marks"', 'class="marks rankgate" role="img"', 1).replace(
             ">", f"><title>{_escaped(self.title)}</title>{style}", 1
         )
+        return _NOT_XML.sub("�", drawn)
 
     def png(self, theme: str = "light", scale: float = 2.0) -> bytes:
         """A PNG of so many times the size in points."""

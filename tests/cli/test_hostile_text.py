@@ -1,0 +1,121 @@
+"""Ids and queries with control characters, commands and formulas, in every form of output."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from rankgate.console.terminal import without_commands
+from rankgate.data import contents_of, read_qrels
+from rankgate.data.text.formulas import guarded, unguarded
+from rankgate.present.as_csv import written
+from rankgate.present.as_markdown import escaped
+
+ESCAPE = "\x1b[31mq\x1b[0m"
+
+
+def rankgate(*args):
+    return subprocess.run(
+        [sys.executable, "-m", "rankgate", *map(str, args)], capture_output=True, check=False
+    )
+
+
+@pytest.fixture
+def files(tmp_path):
+    judged, run = tmp_path / "qrels.csv", tmp_path / "run.csv"
+    ids = [ESCAPE, "::error::x", "=1+1", "-0.5"]
+    judged.write_text("query_id,doc_id,grade\n" + "".join(f"{q},a,1\n{q},b,0\n" for q in ids))
+    run.write_text("query_id,doc_id,score\n" + "".join(f"{q},a,2\n{q},b,1\n" for q in ids))
+    return judged, run
+
+
+def test_a_cell_with_an_escape_sequence_stays_csv(files):
+    qrels = read_qrels(files[0])
+    assert qrels.table["query_id"].unique(maintain_order=True).to_list()[0] == ESCAPE
+    assert contents_of(files[1]).runs[0].table["query_id"][0] == ESCAPE
+
+
+def test_piped_csv_keeps_ids(files):
+    told = rankgate("eval", *files, "-m", "AP", "--per-query", "--format", "csv")
+    assert told.returncode == 0, told.stderr
+    rows = list(csv.reader(io.StringIO(told.stdout.decode(), newline="")))
+    found = {cell for row in rows for cell in row}
+    assert {ESCAPE, "::error::x", " =1+1", "-0.5"} <= found
+
+
+def test_converted_data_keep_ids(files):
+    told = rankgate("convert", files[0], "-", "--to", "csv")
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.decode() == files[0].read_text()
+
+
+def test_text_has_no_command_to_a_build_server(files):
+    told = rankgate("eval", *files, "-m", "AP", "--per-query")
+    assert told.returncode == 0, told.stderr
+    lines = told.stdout.decode().splitlines()
+    assert any("�:error::x" in line for line in lines)
+    assert not [line for line in lines if line.lstrip().startswith("::")]
+    assert "\x1b" not in told.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("::error::a", "�:error::a"),
+        ("a\n \t::set-output::b", "a\n \t�:set-output::b"),
+        ("a ##[error]b", "a #�[error]b"),
+        ("##vso[task.logissue]b", "#�vso[task.logissue]b"),
+        ("a::b", "a::b"),
+        ("## a [b]", "## a [b]"),
+    ],
+)
+def test_commands(text, safe):
+    assert without_commands(text) == safe
+
+
+@pytest.mark.parametrize("word", ["-1", "+0.5", "-1e-3", "-.5", "+12%", "a", "1-2", "−0.5"])
+def test_numbers_and_words_are_no_formulas(word):
+    assert guarded(word) == word
+
+
+@pytest.mark.parametrize("word", ["=1", "+a", "-a", "-1+2", "@a", " =1", "\t1", " -1", "-1 a"])
+def test_formulas_are_guarded_once_and_come_back(word):
+    assert guarded(word) == f" {word}"
+    assert unguarded(guarded(word)) == word
+    assert written(("a",), [(word, -0.5)]).splitlines()[1].endswith(",-0.5")
+
+
+@pytest.mark.parametrize(
+    ("word", "plain"),
+    [
+        ("[a](http://b)", r"[a\](http\://b)"),
+        ("![a](b)", r"![a\](b)"),
+        ("[a]: b", r"[a\]: b"),
+        ("&lt;", r"\&lt;"),
+        ("a & b;", "a & b;"),
+        ("$x$", "&#36;x&#36;"),
+        ("www.a.b", r"www\.a.b"),
+        ("# a", r"\# a"),
+        ("- a", r"\- a"),
+        ("-0.5", "-0.5"),
+        ("~~a~~", r"\~\~a\~\~"),
+        ("nDCG@10 [0.1, 0.2]", "nDCG@10 [0.1, 0.2]"),
+    ],
+)
+def test_markdown_means_what_it_says(word, plain):
+    assert escaped(word) == plain
+
+
+def test_a_picture_is_well_formed(tmp_path, files):
+    pytest.importorskip("altair")
+    out = tmp_path / "p.svg"
+    other = tmp_path / "a\x01b.csv"
+    other.write_text(files[1].read_text().replace("a,2", "a,0"))
+    told = rankgate("plot", "deltas", *files, other, "-m", "AP", "-o", out)
+    assert told.returncode == 0, told.stderr
+    ET.parse(out)  # noqa: S314 - our own picture
