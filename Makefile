@@ -54,8 +54,11 @@ oracle: .venv/.run     ## random collections against thirteen other tools, each 
 	$(BIN)/python oracle/run.py
 	$(BIN)/python oracle/lists.py
 
-validity: .venv/.run   ## do verdicts hold? simulations; a quarter of an hour
+validity: .venv/.run   ## do verdicts hold? simulations whose code has changed; all: under an hour
 	$(BIN)/python validity/run.py
+
+validity-%: .venv/.run
+	$(BIN)/python validity/run.py $*
 
 fuzz: .venv/.dev       ## 100,000 damaged files through every reader; some minutes
 	-PIP_CONSTRAINT= $(BIN)/python -m pip install -q atheris

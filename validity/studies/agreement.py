@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     Sample = Callable[[int], tuple[Floats, NDArray[np.int64]]]
 
 COEFFICIENTS = {
-    "alpha, ordinal": lambda each: alpha(each),
-    "Conger's kappa": lambda each: conger(each),
+    "alpha, ordinal": alpha,
+    "Conger's kappa": conger,
     "Gwet's AC2, linear": lambda each: gwet(each, "linear"),
 }
 QUERIES, REPLICATIONS, SAMPLES, LEVEL = (15, 25, 50), 300, 300, 0.95

@@ -11,15 +11,18 @@ import csv
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankgate.gating.bounds import held
 from rankgate.gating.evidence import Terms
 from rankgate.stats.interval import guarded_interval
+from tables import marked, percent, table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -126,3 +129,25 @@ def _real(path: Path) -> Floats:
     table = np.array(rows, dtype=np.float64)
     best = np.argsort(-table.mean(axis=0), kind="stable")
     return np.asarray(table[:, best[5]] - table[:, best[4]], dtype=np.float64)
+
+
+def section(cells: Sequence[Any]) -> str:
+    """Give the part of the page."""
+    rows = [
+        (c.population, str(c.n), marked(c.false_pass, c.holds), percent(c.inconclusive),
+         percent(c.fail), percent(c.naive_pass), percent(c.gate_false_fail),
+         percent(c.naive_false_fail))
+        for c in cells
+    ]  # fmt: skip
+    missed = sum(not c.holds for c in cells)
+    return (
+        '## False verdicts of the gate\n\nBy default: one look, `interval = "t"`. The candidate is '
+        "worse by just the margin (0.02): every pass is false. These populations have no rare "
+        "large losses; [those that have](#rare-losses) do not keep 5 %. In comparison the rule "
+        "`new < old - 0.01: fail`. The last two columns: how often each fails a candidate that is "
+        "truly as good. "
+        f"{len(cells) - missed} of {len(cells)} cells hold within three standard errors (5.65 %); "
+        f"the highest is {max(c.false_pass for c in cells):.1%}.\n\n"
+        + table(("differences", "n", "false pass", "inconclusive", "fail", "naive rule passes",
+                  "false fail", "naive false fail"), rows)
+    )  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -21,8 +21,11 @@ from rankgate.unjudged.hole_figures import figures, judge_next, status
 from rankgate.unjudged.hole_model import modelled
 from rankgate.unjudged.hypothetical_grades import Stage
 from studies.populations import FOLDER
+from tables import percent, table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rankgate.data.comparison import Side
 
 METRIC, DEPTH, MARGIN = "nDCG@10", 10, 0.02
@@ -143,3 +146,41 @@ def _settled(
         if (told.row(0, named=True)["flip"] or 0.0) < SURE:
             return count
     return len(order)
+
+
+def section(cases: Sequence[Any]) -> str:
+    """Give the part of the page."""
+    predicted = np.array([case.predicted for case in cases])
+    flipped = np.array([case.flipped for case in cases], float)
+    rows = []
+    for low, high in ((0, 0.05), (0.05, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.01)):
+        own = (predicted >= low) & (predicted < high)
+        if own.any():
+            rows.append((f"{low:.0%} to {min(high, 1):.0%}", str(int(own.sum())),
+                         percent(predicted[own].mean()), percent(flipped[own].mean())))  # fmt: skip
+    brier = ((predicted - flipped) ** 2).mean()
+    base = flipped.mean()
+    ways = []
+    for way in dict.fromkeys(case.way for case in cases):
+        own_cases = [case for case in cases if case.way == way]
+        ways.append((
+            way, str(len(own_cases)),
+            f"{np.mean([abs(c.naive) for c in own_cases]):.4f}",
+            f"{np.mean([abs(c.error) for c in own_cases]):.4f}",
+            str(len(open_ := [c for c in own_cases if c.by_depth is not None])),
+            f"{np.mean([c.by_depth for c in open_]):.0f}" if open_ else "–",
+            f"{np.mean([c.by_influence for c in open_]):.0f}" if open_ else "–",
+        ))  # fmt: skip
+    return (
+        "## What the holes could hide\n\nReal judgments hidden and predicted: pairs of TREC-COVID "
+        f"runs, {len(cases)} experiments. Brier score {brier:.3f}; always predicting the share of "
+        f"flips ({base:.0%}) would give {base * (1 - base):.3f}.\n\n"
+        + table(("predicted", "experiments", "mean prediction", "flipped"), rows)
+        + "\nThe difference as measured and as estimated, against the true one (mean absolute "
+        "error). Then, where half was hidden and the decision was open: how many of the hidden "
+        "documents had to be judged until the chance of a flip was below 10 %, in the order of "
+        "ranks and in the order of influence (judge-next).\n\n"
+        + table(("hidden", "experiments", "measured", "estimated", "open", "by depth",
+                  "by influence"),
+                 ways)
+    )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +12,10 @@ from rankgate.stats.paired import student
 from rankgate.stats.power import power
 from rankgate.stats.randomization import randomization
 from studies.populations import differences
+from tables import percent, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ALPHA, REPLICATIONS, RESAMPLES = 0.05, 10_000, 1000
 SIZES = (25, 50, 100, 200)
@@ -56,3 +61,18 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
                     )
                 )  # fmt: skip
     return cells
+
+
+def section(cells: Sequence[Any]) -> str:
+    """Give the part of the page."""
+    rows = [
+        (c.population, str(c.n), f"{c.delta:g}", percent(c.predicted), percent(c.t),
+         percent(c.randomization))
+        for c in cells
+    ]  # fmt: skip
+    return (
+        "## Power\n\nShare of replications in which a true difference is found at the 5 % level: "
+        "as the formula behind every printed detectable difference says, and as it came "
+        "out.\n\n"
+        + table(("differences", "n", "true difference", "predicted", "t", "randomization"), rows)
+    )
