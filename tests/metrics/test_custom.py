@@ -248,3 +248,44 @@ def test_the_page_about_them_runs():
     page = Path(__file__).parents[2] / "docs" / "custom-metrics.md"
     done = doctest.testfile(str(page), module_relative=False)
     assert (done.failed, done.attempted > 6) == (0, True)
+
+
+@metric
+def writes(judged: Judged) -> list[float]:
+    """It would change what other metrics see."""
+    judged.grade[:] = 9
+    return [0.0] * len(judged.rank)
+
+
+@metric
+def too_large(grades: Sequence[float | None]) -> float:
+    """No float is so large."""
+    return 10**400
+
+
+@metric
+def leaves(judged: Judged) -> list[float]:
+    """It ends the program."""
+    raise SystemExit(3)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [(writes, "read-only"), (too_large, "beyond 64 bits"), (leaves, "SystemExit: 3")],
+)
+def test_a_function_that_misbehaves_is_one_clear_error(function, words):
+    with pytest.raises(UsageError, match=words) as refused:
+        rankgate.evaluate(QRELS, RUN, [function, P @ 1])
+    assert len(str(refused.value)) < 200
+    assert (
+        "query 'q'" in str(refused.value)
+        or "query 'r'" in str(refused.value)
+        or "first" in str(refused.value)
+    )
+
+
+def test_a_block_is_read_only():
+    judged = block([[1, None, 0]])
+    for each in (judged, judged.at_level(2), judged.from_grade(0.5)):
+        with pytest.raises(ValueError, match="read-only"):
+            each.grade[0, 0] = 5

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Function = Callable[..., Any]
     Kernel = Callable[..., Floats]
 
+_LARGEST = 2**63
+_WORDS = 80  # characters of a value in a message
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _BY_QUERY = re.compile(r"(\w+\.)*(Sequence|list|List)\[")
 _BY_BLOCK = re.compile(r"(\w+\.)*Judged")
@@ -115,7 +117,8 @@ def _declared(
             f"{called!r} cannot name a metric; give one such as name='first_hit'.",
             code="invalid-metric-name",
         )
-    by_query = _sees_grades(function, called) if per_query is None else per_query
+    sees_grades = False if "view" in words else per_query
+    by_query = _sees_grades(function, called) if sees_grades is None else sees_grades
     kernel = _kernel(function, called, by_query=by_query)
     names = list(inspect.signature(kernel).parameters)
     said: dict[str, Any] = {
@@ -213,24 +216,40 @@ def _number(name: str, row: int, grades: list[float | None], call: Callable[[], 
         value = call()
     except RankgateError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         told = f"{name} failed on a list of {documents}: {type(error).__name__}: {error}"
         raise FunctionError(told, row) from error
-    if not isinstance(value, Real | np.bool_) or np.isinf(float(value)):
-        told = f"{name} gave {value!r}, which is no number, for a list of {documents}"
+    if not isinstance(value, Real | np.bool_) or not _fits(value):
+        told = f"{name} gave {_shown(value)}, which is no number, for a list of {documents}"
         raise FunctionError(told, row, code="function-value")
     return float(value)
 
 
-def _whole(name: str, judged: Judged, call: Callable[[], Any]) -> Floats:
-    T = len(judged.rank)
+def _fits(value: Any) -> bool:  # noqa: ANN401 - a number of any type
+    """Whether a number fits 64 bits; NaN is undefined, and does."""
+    try:
+        return not np.isinf(float(value))
+    except OverflowError:
+        return False
+
+
+def _shown(value: object) -> str:
+    """What a function gave, in few words."""
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        return "a whole number beyond 64 bits"
+    text = repr(value)
+    return text if len(text) <= _WORDS else f"{text[:_WORDS]}…"
+
+
+def _whole(name: str, judged: Any, call: Callable[[], Any]) -> Floats:  # noqa: ANN401 - of any view
+    T = len(getattr(judged, "rank", judged))  # a view of the user's own has a length
     try:
         told = call()
+        values = np.asarray(told)
     except RankgateError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise FunctionError(f"{name} failed: {type(error).__name__}: {error}") from error
-    values = np.asarray(told)
     if values.shape != (T,) or values.dtype.kind not in "fiub":
         found = f"{type(told).__name__} of shape {values.shape} and type {values.dtype}"
         raise FunctionError(

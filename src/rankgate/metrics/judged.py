@@ -7,7 +7,7 @@ the lists.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +28,8 @@ PAD = 2**31 - 1
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
     """One block of T whole queries; J judged and retrieved, I judged, both at least 1.
+
+    Arrays are read-only.
 
     Attributes:
         rank: ``(T, J)`` ranks, 1-based and ascending, padded with `PAD`.
@@ -60,6 +62,11 @@ class Judged:
     relevant: Counts
     relevant_retrieved: Counts
     level: float = 1
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if each.name != "level":  # kernels share the block: none may write into it
+                getattr(self, each.name).setflags(write=False)
 
     @property
     def documents(self) -> Counts:

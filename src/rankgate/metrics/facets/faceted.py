@@ -5,7 +5,7 @@ Shapes: T queries, J relevant documents retrieved, D relevant documents judged, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +32,10 @@ class Faceted:
     covers: Flags
     pool: Flags
     subtopics: Counts
+
+    def __post_init__(self) -> None:
+        for each in fields(self):  # kernels share the block: none may write into it
+            getattr(self, each.name).setflags(write=False)
 
     @property
     def relevant(self) -> Counts:
