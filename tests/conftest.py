@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items):
         marker = MARKED.get(item.path.parent.name)
         if marker:
             item.add_marker(marker)
-        if {"refused", "assert_wording"} & vars(getattr(item, "module", None) or object).keys():
+        if {"raises", "assert_wording"} & vars(getattr(item, "module", None) or object).keys():
             item.add_marker("wording")
         if "shared" in getattr(item, "fixturenames", ()):
             item.add_marker("large")

@@ -12,6 +12,7 @@ import pytest
 from rankgate.console import places
 from rankgate.errors import UsageError
 from rankgate.scoring import CONVENTIONS
+from support.wording import raises
 
 NDCG_1 = (3 + 1 / log2(5)) / (3 + 1 / log2(3))
 NDCG_2 = 2 / (2 + 1 / log2(3))
@@ -205,7 +206,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(places.Path, "replace", full)
-    with pytest.raises(UsageError, match="No space left"):
+    with raises("cannot-write", UsageError):
         places.deliver("new", str(target))
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]

@@ -17,6 +17,7 @@ from rankgate.data.formats.registry import named
 from rankgate.data.qrels import Qrels
 from rankgate.data.source import Source
 from rankgate.errors import InputError
+from support.wording import raises
 
 QRELS = b"q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\n"
 CSV = "query_id,doc_id,grade\nq1,d1,1\nq1,d2,0\n"
@@ -84,7 +85,7 @@ def test_a_mark_between_two_runs(tmp_path):
     """The query of the second would be another than that of the first."""
     place = tmp_path / "a.run"
     place.write_bytes(BOM + b"q1 Q0 d1 1 2 t\n" + BOM + b"q1 Q0 d2 2 1 t\n")
-    with pytest.raises(InputError, match=r"a.run:2: a byte order mark in the middle"):
+    with raises("carriage-returns", InputError, line=2):
         _ = read_run(place).table
 
 

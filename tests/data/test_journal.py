@@ -6,6 +6,7 @@ import pytest
 
 from rankgate.data.journal import Journal
 from rankgate.errors import InputError, UsageError
+from support.wording import raises
 
 
 def test_rows_come_back(tmp_path):
@@ -35,7 +36,7 @@ def test_an_unfinished_line_is_cut_off_wherever_it_was_torn(tmp_path, end):
 def test_two_programs_do_not_write_at_once(tmp_path):
     with (
         Journal.open(tmp_path / "a.jsonl"),
-        pytest.raises(UsageError, match="another program is writing"),
+        raises("cannot-write", UsageError),
     ):
         Journal.open(tmp_path / "a.jsonl")
 
@@ -43,7 +44,7 @@ def test_two_programs_do_not_write_at_once(tmp_path):
 def test_a_file_of_something_else_stays_as_it_is(tmp_path):
     place = tmp_path / "notes.txt"
     place.write_text("hello\nworld")
-    with pytest.raises(InputError, match=r"notes.txt:1: it is no JSON object"):
+    with raises("invalid-json", InputError, line=1):
         Journal.open(place)
     assert place.read_text() == "hello\nworld"
 
@@ -54,7 +55,7 @@ def test_a_full_disk_keeps_nothing_of_the_row(tmp_path, monkeypatch):
         journal.add({"a": 1})
         write = os.write
         monkeypatch.setattr(os, "write", lambda handle, line: write(handle, line[:4]))
-        with pytest.raises(UsageError, match="no space left; the last is not kept"):
+        with raises("cannot-write", UsageError):
             journal.add({"b": 2})
         monkeypatch.setattr(os, "write", write)
         assert journal.rows == [{"a": 1}]

@@ -11,6 +11,7 @@ import pytest
 from rankgate.data.formats.registry import named
 from rankgate.data.read import contents_of
 from rankgate.errors import InputError
+from support.wording import raises
 
 
 def result(value, kind="rating", name="grade"):
@@ -115,17 +116,17 @@ def test_ratings_of_other_tools_become_tasks(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("tasks", "told"),
+    ("tasks", "code"),
     [
-        ([task(annotation(result(["Relevant"], "choices")))], "choice 'Relevant' of .*no number"),
-        ([task(annotation(result(["1", "2"], "choices")))], "has 2 choices"),
-        ([task(annotation(result(1), result(2)))], r"\[0\].annotations\[0\] has 2 grades"),
-        ([task(annotation(result("high")))], "value.rating"),
-        ([task(annotation(result(1), who=None))], "'completed_by' of"),
-        ([{"data": {"image": "x"}, "annotations": []}], r"has no query_id, but image"),
-        ([{"data": {"query": "x"}, "annotations": []}], r"\[0\].data has no doc_id"),
+        ([task(annotation(result(["Relevant"], "choices")))], "not-a-number"),
+        ([task(annotation(result(["1", "2"], "choices")))], "several-candidates"),
+        ([task(annotation(result(1), result(2)))], "several-candidates"),
+        ([task(annotation(result("high")))], "not-a-number"),
+        ([task(annotation(result(1), who=None))], "invalid-id"),
+        ([{"data": {"image": "x"}, "annotations": []}], "missing-key"),
+        ([{"data": {"query": "x"}, "annotations": []}], "missing-key"),
     ],
 )
-def test_what_cannot_be_read(read, tasks, told):
-    with pytest.raises(InputError, match=told):
+def test_what_cannot_be_read(read, tasks, code):
+    with raises(code, InputError):
         read(*tasks)

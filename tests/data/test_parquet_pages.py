@@ -14,6 +14,7 @@ from rankgate.data import read_qrels
 from rankgate.data.formats.tables.parquet_pages import refuse_lies
 from rankgate.data.source import Source
 from rankgate.errors import InputError
+from support.wording import raises
 
 TABLE = pl.DataFrame(
     {
@@ -70,7 +71,7 @@ def test_a_column_that_unpacks_to_too_much(monkeypatch):
     from rankgate.data.formats.tables import parquet_pages  # noqa: PLC0415 - of this test only
 
     monkeypatch.setattr(parquet_pages, "UNPACKED", 1 << 10)
-    with pytest.raises(InputError, match="a column of more than 0 MB in one row group"):
+    with raises("too-large", InputError):
         read_qrels_of(written())
 
 
@@ -83,7 +84,7 @@ def test_a_page_that_declares_what_cannot_be(tmp_path):
     at = data.index(b"\xd0\x0f", begin)
     path = tmp_path / "x.parquet"
     path.write_bytes(data[:at] + b"\xd2\x0f" + data[at + 2 :])  # 1001 of 1000
-    with pytest.raises(InputError, match="a damaged Parquet file"):
+    with raises("damaged-file", InputError):
         read_qrels(path)
 
 

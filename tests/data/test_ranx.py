@@ -18,6 +18,7 @@ from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.run import Run
 from rankgate.data.source import Source
 from rankgate.errors import InputError, MissingExtraError
+from support.wording import raises
 
 QRELS = {"q1": {"d1": 2, "d2": -1, "d300": 300}}
 RUN = {"q1": {"d1": 1.5, "d2": 2.0}}
@@ -62,19 +63,19 @@ def test_either_can_be_asked_for(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "code"),
     [
-        (b'{"q1": {"d1": "x"}}', "'d1' of query 'q1' has a string, where"),
-        (b'{"q1": {"d1": true}}', "has true, where"),
-        (b'{"q1": {"": 1}}', "where an id and a number"),
-        (b'{"q1": [1]}', "query 'q1' has a list, where documents are needed"),
-        (b'{"q1": {"d1": 1' + b"0" * 400 + b"}}", "not a number"),
-        (b'{"q1": {"d1": 1e999}}', "not a finite number"),
-        (b"{}", "no judgments"),
+        (b'{"q1": {"d1": "x"}}', "wrong-type"),
+        (b'{"q1": {"d1": true}}', "wrong-type"),
+        (b'{"q1": {"": 1}}', "wrong-type"),
+        (b'{"q1": [1]}', "wrong-type"),
+        (b'{"q1": {"d1": 1' + b"0" * 400 + b"}}", "not-a-number"),
+        (b'{"q1": {"d1": 1e999}}', "not-a-number"),
+        (b"{}", "no-judgments"),
     ],
 )
-def test_other_values_are_refused(text, words):
-    with pytest.raises(InputError, match=words):
+def test_other_values_are_refused(text, code):
+    with raises(code, InputError):
         held(text, "ranx")
 
 
@@ -90,7 +91,7 @@ def test_packed_files_cut_off_or_damaged():
         with pytest.raises(InputError):
             held(PACKED[:end], "ranx-lz4")
     broken = PACKED[:40] + b"\xff" * 8 + PACKED[48:]
-    with pytest.raises(InputError, match=r"damaged|not CBOR|no judgments|ends too early"):
+    with raises("invalid-syntax", InputError):
         held(broken, "ranx-lz4")
 
 
@@ -99,21 +100,21 @@ def test_a_packed_bomb_has_a_limit():
 
     bomb = lz4.frame.compress(lz4.frame.compress(bytes(400 << 20)))
     assert len(bomb) < 1 << 20
-    with pytest.raises(InputError, match="more than 256 MB when it is unpacked"):
+    with raises("too-large", InputError):
         held(bomb, "ranx-lz4")
 
 
 def test_cbor_has_a_limit_of_values(monkeypatch):
     monkeypatch.setattr(cbor, "VALUES", 100_000)
     data = cbor2.dumps({f"d{i}": [float(i)] for i in range(200_000)})
-    with pytest.raises(InputError, match="more than 100,000 values"):
+    with raises("invalid-syntax", InputError):
         cbor.decoded(data, "")
 
 
 @pytest.mark.parametrize("package", ["lz4.frame", "cbor2"])
 def test_without_a_package_the_extra_is_named(monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'rankgate\[ranx\]'"):
+    with raises("missing-extra", MissingExtraError):
         held(PACKED)
 
 
@@ -150,7 +151,7 @@ def test_cbor_of_the_standard(data, value):
              "d8236128", "c482187f01"],
 )  # fmt: skip
 def test_cbor_that_is_none(data):
-    with pytest.raises(InputError, match="not CBOR as ranx writes it"):
+    with raises("invalid-syntax", InputError):
         cbor.decoded(bytes.fromhex(data), "")
 
 

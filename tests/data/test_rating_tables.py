@@ -7,13 +7,14 @@ import pytest
 from rankgate.data import read_qrels
 from rankgate.data.read_ratings import read_ratings
 from rankgate.errors import InputError
+from support.wording import raises
 
 
 def test_ratings_of_two_scales_are_told_by_line(tmp_path):
     place = tmp_path / "ratings.csv"
     head = "query,document,rater,grade,scale\n"
     place.write_text(f"{head}q1,d1,a,1,\nq1,d1,b,1,binary\nq1,d2,a,9,detail\n")
-    with pytest.raises(InputError, match=r"ratings.csv:4: scale 'detail', and 'binary' before"):
+    with raises("mixed-scales", InputError, line=4):
         read_ratings(place)
     place.write_text(f"{head}q1,d1,a,1,\nq1,d1,b,1,binary\n")
     assert len(read_ratings(place).table) == 2
@@ -31,7 +32,7 @@ def test_times_may_be_written_in_several_ways_and_no_time_is_told_by_line(tmp_pa
         None,
     ]
     place.write_text("\n".join([*lines, "q1,d2,b,2,yesterday"]))
-    with pytest.raises(InputError, match=r"ratings.csv:5: at 'yesterday' is no point in time"):
+    with raises("not-a-time", InputError, line=5):
         read_ratings(place)
 
 
@@ -46,5 +47,5 @@ def test_times_may_be_written_in_several_ways_and_no_time_is_told_by_line(tmp_pa
 def test_ratings_are_no_judgments_and_the_way_there_is_told(tmp_path, name, text):
     place = tmp_path / name
     place.write_text(text)
-    with pytest.raises(InputError, match=r"judged twice for query 'q1', and .*rankgate resolve"):
+    with raises("ratings-not-judgments", InputError):
         read_qrels(place)

@@ -15,6 +15,7 @@ import zstandard
 from rankgate.data import read_qrels, read_run
 from rankgate.data.source import Source
 from rankgate.errors import DuplicateError, InputError
+from support.wording import raises
 
 RUN = [("1", "007", 2.5), ("1", "b#", 1.0), ("2", "ä", -3.0)]
 QRELS = [("1", "007", 3.0), ("1", "x", 0.0), ("2", "ä", -1.0)]
@@ -153,11 +154,11 @@ def test_wrong_lines_far_into_a_file(tmp_path, monkeypatch):
     good = "".join(f"{i // 100} Q0 d{i} 1 {-i} t\n" for i in range(20_000))
     monkeypatch.setattr("rankgate.data.source.Source.chunks.__defaults__", (1 << 12,))
     path = saved(tmp_path, (good + "199 Q0 d19950 9 0.5 t\n").encode())
-    with pytest.raises(DuplicateError, match="first on line 19951") as error:
+    with raises("duplicate-document", DuplicateError, line=20001) as error:
         list(read_run(path).batches())
     assert error.value.line == 20_001
     path = saved(tmp_path, (good + "7 Q0 x 9 0.5\n").encode())
-    with pytest.raises(InputError, match="5 fields") as error:
+    with raises("carriage-returns", InputError, line=20001) as error:
         list(read_run(path).batches())
     assert error.value.line == 20_001
 
@@ -190,11 +191,11 @@ def test_damaged_compression_and_folders(tmp_path):
         "b.gz": whole[:10] + b"\xff" * 50 + whole[60:],
         "c.zst": zstandard.compress(RUN_TEXT * 1000)[:40],
     }.items():
-        with pytest.raises(InputError, match=name):
+        with raises("damaged-file", InputError):
             _ = read_run(saved(tmp_path, content, name)).table
-    with pytest.raises(InputError, match="folder"):
+    with raises("is-a-folder", InputError):
         read_run(tmp_path)
-    with pytest.raises(InputError, match="no such file"):
+    with raises("no-such-file", InputError):
         read_run(tmp_path / "none.run")
 
 

@@ -5,6 +5,7 @@ import pytest
 from rankgate.demo.build import QUERIES, build
 from rankgate.demo.judgments import judgments, queries
 from rankgate.errors import InputError
+from support.wording import raises
 
 FILES = {
     "docs.sqlite",
@@ -68,5 +69,5 @@ def test_a_second_build_writes_the_same_and_leaves_other_files_alone(demo, tmp_p
 def test_a_folder_that_is_a_file_is_refused(tmp_path):
     file = tmp_path / "file"
     file.write_text("", encoding="utf-8")
-    with pytest.raises(InputError, match="cannot be written here"):
+    with raises("cannot-write", InputError):
         build(file)

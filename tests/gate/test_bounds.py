@@ -10,6 +10,7 @@ import pytest
 from rankgate.errors import UsageError
 from rankgate.gating.bounds import held, statuses
 from rankgate.gating.evidence import Terms
+from support.wording import raises
 
 GAINS = (-1.0, 1.0)
 
@@ -47,9 +48,9 @@ def test_a_pass_says_which_unseen_losses_would_turn_it():
 
 
 def test_no_values_lie_outside_of_a_guaranteed_range():
-    with pytest.raises(UsageError, match="outside of the range"):
+    with raises("out-of-range", UsageError):
         held(np.linspace(0, 2, 30), 0.1, Terms(interval="guaranteed"), GAINS)
-    with pytest.raises(UsageError, match="lowest and a highest"):
+    with raises("unbounded-metric", UsageError):
         held(np.linspace(0, 2, 30), 0.1, Terms(interval="guaranteed"))
 
 

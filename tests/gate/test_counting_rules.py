@@ -10,6 +10,7 @@ from rankgate.gating import baselines as baseline
 from rankgate.gating.gate import gate
 from rankgate.gating.policy import parsed
 from rankgate.scoring.chosen import chosen_convention
+from support.wording import raises
 
 QRELS = {f"q{i:02}": {"good": 1, "bad": 0} for i in range(12)}
 LONG = {
@@ -201,31 +202,31 @@ def test_states_of_a_slice_against_a_saved_baseline(here):
 
 
 @pytest.mark.parametrize(
-    ("rule", "words"),
+    "rule",
     [
-        ('kind = "drift"\nslice = "band=tail"', "drift looks at no slice"),
-        ('kind = "order"\nquery = "q"\nabove = "a"\nbelow = "b"\nslice = "x=y"', "no slice"),
-        (f'{DROP}allow = [{{query = "q01", until = "soon"}}]', "an exception is a query id or"),
-        (f'{DROP}allow = [{{query = "q01", until = "2026-02-30"}}]', "an exception is"),
+        'kind = "drift"\nslice = "band=tail"',
+        'kind = "order"\nquery = "q"\nabove = "a"\nbelow = "b"\nslice = "x=y"',
+        f'{DROP}allow = [{{query = "q01", until = "soon"}}]',
+        f'{DROP}allow = [{{query = "q01", until = "2026-02-30"}}]',
     ],
 )  # fmt: skip
-def test_what_no_rule_can_say_is_told_by_line(rule, words):
-    with pytest.raises(InputError, match=words) as told:
+def test_what_no_rule_can_say_is_told_by_line(rule):
+    with raises("invalid-policy", InputError) as told:
         parsed(f"[[rules]]\n{rule}", "policy")
     assert str(told.value).startswith("policy:")
 
 
 @pytest.mark.parametrize(
-    ("rule", "words"),
+    "rule",
     [
-        ('kind = "noninferiority"\nmetric = "AP"\nmargin = 1.0', "margin = 1 is impossible"),
-        ('kind = "improvement"\nmetric = "AP"\nby = 2', "by = 2 is impossible"),
-        ('kind = "per_query"\nmetric = "RR"\nmax_drop = 1', "max_drop = 1 is impossible"),
-        ('kind = "floor"\nmetric = "AP"\nat_least = 20', "AP lies between 0 and 1"),
+        'kind = "noninferiority"\nmetric = "AP"\nmargin = 1.0',
+        'kind = "improvement"\nmetric = "AP"\nby = 2',
+        'kind = "per_query"\nmetric = "RR"\nmax_drop = 1',
+        'kind = "floor"\nmetric = "AP"\nat_least = 20',
     ],
 )
-def test_what_could_only_end_one_way_is_refused(rule, words):
-    with pytest.raises(UsageError, match=words):
+def test_what_could_only_end_one_way_is_refused(rule):
+    with raises("impossible-bound", UsageError):
         ended(rule)
 
 
@@ -267,14 +268,14 @@ def test_a_baseline_that_is_saved_without_a_word_fits_the_gate_without_a_word(he
 def test_a_baseline_with_shorter_lists_than_a_rule_looks_at_is_refused():
     baseline.save("main", "qrels.txt", "old.run", depth=10)
     policy = parsed('[[rules]]\nkind = "judged"\nk = 12\nat_least = 0.1', "policy")
-    with pytest.raises(UsageError, match="has lists of 10 documents, and the policy looks at 12"):
+    with raises("baseline-lacks", UsageError):
         gate("qrels.txt", "main", "old.run", policy)
 
 
 @pytest.mark.usefixtures("here")
 def test_a_word_that_is_neither_a_run_nor_a_baseline():
     baseline.save("main", "qrels.txt", "old.run", ["AP"])
-    with pytest.raises(UsageError, match=r"mian: neither a run nor a saved baseline.*: main"):
+    with raises("unknown-baseline", UsageError):
         gate("qrels.txt", "mian", "old.run")
 
 
@@ -282,5 +283,5 @@ def test_a_word_that_is_neither_a_run_nor_a_baseline():
 def test_noise_is_measured_by_the_baselines_own_convention():
     otherwise = chosen_convention("trec", ["without_relevant=none"])
     baseline.save("main", "qrels.txt", "old.run", ["AP"], otherwise)
-    with pytest.raises(UsageError, match="convention"):
+    with raises("unknown-convention", UsageError):
         baseline.noise("main", "qrels.txt", ["old.run"])

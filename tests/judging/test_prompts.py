@@ -7,6 +7,7 @@ import pytest
 from rankgate.errors import InputError
 from rankgate.judging.llm.answers import answer_of
 from rankgate.judging.llm.prompts import Template
+from support.wording import raises
 
 QUERY, DOCUMENT = {"text": "jaguar"}, {"title": "Cats", "text": "A cat."}
 
@@ -49,7 +50,7 @@ def test_what_is_put_in_is_not_looked_through_for_places():
     ],
 )
 def test_what_is_wrong_with_a_template(text, line, problem):
-    with pytest.raises(InputError) as raised:
+    with raises("invalid-template", InputError) as raised:
         Template.parse(text, "t.txt")
     assert problem in str(raised.value)
     assert raised.value.line == line

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rankgate.errors import UsageError
 from rankgate.judging.llm.purse import Prices, Purse
+from support.wording import raises
 
 AMOUNT = st.floats(0.001, 1e6)
 
@@ -54,5 +55,5 @@ def test_who_may_come_out_cheaper_is_waited_for():
 
 def test_prices_are_by_the_million():
     assert Prices(3, 15).cost(2_000_000, 1_000_000) == 2 * 3 + 15
-    with pytest.raises(UsageError, match="below nothing"):
+    with raises("out-of-range", UsageError):
         Purse(-1)

@@ -6,6 +6,7 @@ import pytest
 
 from rankgate.errors import UsageError
 from rankgate.judging.llm.purse import Prices
+from support.wording import raises
 
 
 def test_the_ceiling_is_never_passed(rate, server):
@@ -45,9 +46,9 @@ def test_an_answer_that_breaks_off_may_have_been_paid_and_an_error_was_not(rate,
 
 
 def test_a_ceiling_needs_prices_and_an_end(rate):
-    with pytest.raises(UsageError, match="needs the prices"):
+    with raises("missing-input", UsageError):
         rate(1, ceiling=1)
-    with pytest.raises(UsageError, match="set the parameter max_tokens"):
+    with raises("missing-input", UsageError):
         rate(1, ceiling=1, prices=Prices(1, 1), parameters={"max_tokens": None})
     told, _ = rate(2, ceiling=0, prices=Prices(1, 1))
     assert (told.asked, told.left) == (0, 2)
@@ -68,19 +69,19 @@ def test_the_key_is_in_no_output(rate, server, key, rows):
 
 
 def test_a_key_in_the_wrong_place_is_not_repeated(rate, monkeypatch):
-    with pytest.raises(UsageError) as raised:
+    with raises("invalid-key", UsageError) as raised:
         rate(1, key_from="sk-12345678901234567890")
     assert "sk-1" not in str(raised.value)
-    with pytest.raises(UsageError) as raised:
+    with raises("invalid-url", UsageError) as raised:
         rate(1, url="https://user:hunter2@example.org/v1")
     assert "hunter2" not in str(raised.value)
     for url in ("hunter2", "ftp://hunter2", "http://[hunter2", "http://x:hunter2/v1", "http://"):
-        with pytest.raises(UsageError, match="the URL of the endpoint is none") as raised:
+        with raises("invalid-url", UsageError) as raised:
             rate(1, url=url)
         assert "hunter2" not in str(raised.value)
     monkeypatch.setenv("RANKGATE_TEST_KEY", "two\nlines-hunter2")
-    with pytest.raises(UsageError) as raised:
+    with raises("invalid-key", UsageError) as raised:
         rate(1, key_from="RANKGATE_TEST_KEY")
     assert "hunter2" not in str(raised.value)
-    with pytest.raises(UsageError, match="NO_SUCH_KEY is empty or not set"):
+    with raises("invalid-key", UsageError):
         rate(1, key_from="NO_SUCH_KEY")

@@ -12,6 +12,7 @@ from rankgate.judging.agreement.agree import agree
 from rankgate.judging.llm.judge import Judge
 from rankgate.judging.llm.rate import LLMRating
 from rankgate.judging.resolution.resolve import resolve
+from support.wording import raises
 
 
 @pytest.mark.parametrize("protocol", ["openai", "anthropic"])
@@ -75,7 +76,7 @@ def test_parameters_replace_and_remove(rate, server):
     assert "max_tokens" not in body
     assert body["max_completion_tokens"] == 99
     assert "response_format" not in body
-    with pytest.raises(UsageError, match="parameter stream is rankgate's own"):
+    with raises("conflicting-options", UsageError):
         rate(1, parameters={"stream": True})
 
 
@@ -181,17 +182,17 @@ def test_texts_must_be_there(server, files):
     pool, queries, documents, out = files(2)
     judge = Judge("m", url=f"{server.url}/v1")
     queries.write_text("query_id,text\nq0,jaguar\n")
-    with pytest.raises(InputError, match="query 'q1' is in the pool and has no text here"):
+    with raises("missing-text", InputError):
         LLMRating(pool, out, judge, queries=queries, documents=documents)
     queries.write_text("query_id,text\nq0,jaguar\nq1,holes\n")
     documents.write_text("doc_id,text\nd0,a\n")
-    with pytest.raises(InputError, match="document 'd1' of query 'q1' is in the pool"):
+    with raises("missing-text", InputError):
         LLMRating(pool, out, judge, queries=queries, documents=documents)
-    with pytest.raises(UsageError, match="name a file with the criteria of this scale"):
+    with raises("missing-input", UsageError):
         LLMRating(pool, out, judge, queries=queries, documents=documents, scale="detail")
 
 
 def test_without_urllib3_the_extra_is_named(rate, monkeypatch):
     monkeypatch.setitem(sys.modules, "urllib3", None)
-    with pytest.raises(MissingExtraError, match=r"rankgate\[llm\]"):
+    with raises("missing-extra", MissingExtraError):
         rate(1)

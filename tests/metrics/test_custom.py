@@ -19,6 +19,7 @@ from rankgate.metrics.custom import metric
 from rankgate.metrics.judged import Judged, block
 from rankgate.metrics.names import parse, parse_all
 from rankgate.metrics.plugins import from_file
+from support.wording import raises
 
 QRELS = {"q": {"a": 2, "b": 0, "c": 1}, "r": {"a": 1, "d": -1}}
 RUN = {"q": {"x": 4.0, "a": 3.0, "b": 2.0, "c": 1.0}, "r": {"d": 2.0, "a": 1.0}}
@@ -63,7 +64,7 @@ def test_without_a_cutoff_the_whole_list_is_seen_and_nothing_stands_after_at():
         return len(grades)
 
     assert rankgate.evaluate(QRELS, RUN, length).means.row(0) == ("run1", 3.0)
-    with pytest.raises(UsageError, match="takes nothing after @"):
+    with raises("unexpected-cutoff", UsageError):
         _ = length @ 3
 
 
@@ -106,9 +107,9 @@ def test_two_declarations_of_one_function_are_equal():
 
 
 def test_parameters_are_checked_as_declared():
-    with pytest.raises(UsageError, match=r"finds: cutoff='5' must be a whole number"):
+    with raises("invalid-parameter", UsageError):
         finds(cutoff="5")
-    with pytest.raises(UsageError, match=r"finds: no parameter 'rle'; did you mean rel\?"):
+    with raises("unknown-parameter", UsageError):
         finds(rle=1)
 
 
@@ -117,7 +118,7 @@ def test_a_function_that_fails_is_told_with_metric_and_query():
     def first(grades):
         return grades[0] + 1
 
-    with pytest.raises(UsageError) as told:
+    with raises("function-failed", UsageError) as told:
         rankgate.evaluate({"r": {"a": 1}, "q": {"a": 1}}, {"q": {"a": 1.0}, "r": {"b": 1.0}}, first)
     assert str(told.value) == (
         "first failed on a list of 1 document: TypeError: unsupported operand type(s) for +: "
@@ -129,7 +130,7 @@ def test_a_function_that_fails_is_told_with_metric_and_query():
 @pytest.mark.parametrize("value", [None, "0.5", math.inf, [0.5]])
 def test_what_is_no_number_is_refused(value):
     wrong = metric(lambda grades: value, name="wrong", per_query=True)
-    with pytest.raises(UsageError, match=r"wrong gave .* no number.*query 'q'"):
+    with raises("function-failed", UsageError):
         rankgate.evaluate({"q": {"a": 1}}, RUN, wrong)
 
 
@@ -150,9 +151,7 @@ def test_a_kernel_gives_one_number_for_each_query(value):
     def wrong(judged: Judged) -> np.ndarray:
         return value
 
-    with pytest.raises(
-        UsageError, match=r"wrong (must give|gave).*computed for (2 queries|query '[qr]')"
-    ):
+    with raises("function-failed", UsageError):
         rankgate.evaluate(QRELS, RUN, metric(wrong))
 
 
@@ -174,7 +173,7 @@ def test_what_a_function_sees_must_be_said():
     def bare(grades):  # pragma: no cover - never called
         return 0
 
-    with pytest.raises(UsageError, match=r"bare: say what the function sees"):
+    with raises("invalid-metric-function", UsageError):
         metric(bare)
 
 
@@ -188,7 +187,7 @@ def test_it_is_explained_by_the_value_of_the_list_read_down_to_each_rank():
 def test_names_of_the_house_are_not_taken():
     for name in ("P", "map", "mrr"):
         taken = metric(lambda grades: 0, name=name, per_query=True)
-        with pytest.raises(UsageError, match=f"{name} is a name of .* already"):
+        with raises("metric-name-taken", UsageError):
             parse("nDCG@5", [taken])
 
 
@@ -224,22 +223,22 @@ def test_a_file_may_hide_its_annotations_from_the_running_program(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "code"),
     [
-        ("import rankgate\n", "declares no metric"),
-        ("x = 1\nx = = 2\n", r"mine\.py:2: this is no Python: invalid syntax"),
-        ("x = 1\n\nx / 0\n", r"mine\.py:3: ZeroDivisionError: division by zero"),
-        ("raise SystemExit(3)\n", r"mine\.py:1: SystemExit: 3"),
-        (HEAD + ONE + "a = one\n" + ONE, r"two metrics one"),
+        ("import rankgate\n", "invalid-plugin"),
+        ("x = 1\nx = = 2\n", "invalid-plugin"),
+        ("x = 1\n\nx / 0\n", "invalid-plugin"),
+        ("raise SystemExit(3)\n", "invalid-plugin"),
+        (HEAD + ONE + "a = one\n" + ONE, "metric-name-taken"),
     ],
 )
-def test_a_file_that_gives_none_is_told_with_its_line(tmp_path, text, sentence):
-    with pytest.raises(UsageError, match=sentence):
+def test_a_file_that_gives_none_is_told_with_its_line(tmp_path, text, code):
+    with raises(code, UsageError):
         from_file(written(tmp_path, text))
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(UsageError, match=r"none\.py: cannot be read: No such file"):
+    with raises("cannot-read", UsageError):
         from_file(tmp_path / "none.py")
     assert from_file(None) == ()
 

@@ -12,6 +12,7 @@ from rankgate.metrics.list_names import parse_list
 from rankgate.metrics.lists import NONE, Listed
 from rankgate.metrics.lists.calibration import between, miscalibration
 from rankgate.metrics.lists.diversity import ILD
+from support.wording import raises
 
 
 def test_other_divergences_are_written_out():
@@ -41,7 +42,7 @@ def test_any_similarity_can_be_given():
     values = ILD(similarity="given").values(told)
     assert values[:2].tolist() == pytest.approx([1 - 0.8 / 3, 0.9])
     assert np.isnan(values[2])
-    with pytest.raises(UsageError, match="needs how alike two items are"):
+    with raises("missing-input", UsageError):
         ILD(similarity="given").value(Listed(np.array([[0, 1]]), 2))
 
 

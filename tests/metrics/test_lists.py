@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rankgate.errors import UsageError
 from rankgate.metrics import parse
 from rankgate.metrics.list_names import parse_list
-from rankgate.metrics.lists import LIST_METRICS, NEEDS, NONE, Accumulator, Listed
+from rankgate.metrics.lists import LIST_METRICS, NONE, Accumulator, Listed
 from rankgate.metrics.lists.calibration import between, miscalibration
 from rankgate.metrics.lists.coverage import coverage, full_lists, list_coverage
 from rankgate.metrics.lists.diversity import ILD, intra_list_diversity
@@ -31,6 +31,7 @@ from rankgate.metrics.lists.surprise import (
     TemporalNovelty,
     Unexpectedness,
 )
+from support.wording import raises
 
 SIX = Listed(np.array([[1, 2, 3], [1, 2, 4], [1, 5, 6]]), 10)
 # who knew what before: item 1 three of three people, item 2 one of them, item 3 nobody
@@ -100,7 +101,7 @@ def test_discounted_novelty_is_written_out():
     assert EPC(relevance="use", discount="none").value(told) == pytest.approx(2 / 3 / 2)
     bits = log2(4 / 3) + weights[1] * 2
     assert EFD.value(told) == pytest.approx(bits / sum(weights))
-    with pytest.raises(UsageError, match=r"EPC\(relevance='use'\) needs what is relevant to whom"):
+    with raises("missing-input", UsageError):
         EPC(relevance="use").value(SHOWN)
 
 
@@ -169,7 +170,7 @@ def test_serendipity_and_its_neighbours():
 def test_what_is_missing_is_named():
     for metric in LIST_METRICS:
         if metric.needs:
-            with pytest.raises(UsageError, match=f"{metric} needs {NEEDS[metric.needs[0]][:20]}"):
+            with raises("missing-input", UsageError):
                 metric.value(SIX)
         else:
             assert np.isfinite(metric.value(SIX))
@@ -249,7 +250,7 @@ def test_parts_in_any_order_give_what_one_pass_gives(lists, data):
 
 
 def test_accumulators_of_other_metrics_do_not_merge():
-    with pytest.raises(UsageError, match="accumulators of other metrics"):
+    with raises("accumulators-differ", UsageError):
         Accumulator([AWRF]).merge(Accumulator([ILD]))
     assert np.isnan(Accumulator([ILD]).result()["ILD"])
 
@@ -291,7 +292,7 @@ def test_names_and_aliases_are_one_metric_each():
     assert len(names) == len(set(names))
     assert str(parse_list("catalog_coverage@3")) == "Coverage@3"
     assert parse_list("nDCG@10") is None
-    with pytest.raises(UsageError, match="Gini: over='all' must be one of"):
+    with raises("invalid-parameter", UsageError):
         parse_list("Gini(over='all')")
 
 

@@ -12,6 +12,7 @@ from rankgate.metrics.catalogue import by_name
 from rankgate.metrics.dcg import nDCG
 from rankgate.metrics.judged import block
 from rankgate.metrics.names import parse
+from support.wording import raises
 
 GRADES = [0, 1, 2, 3, -1, None]
 TIED = ["DCG", "nDCG", "LRAP", "OPA", "FallOut"]
@@ -136,9 +137,9 @@ def test_the_parts_of_a_tied_list_add_up_to_its_value(seed):
 
 
 def test_what_is_refused_is_said():
-    with pytest.raises(InputError, match="a grade below 0"):
+    with raises("grade-outside-scale", InputError):
         nDCG(negative="refused").compute(block([[1, 0]], ideal=[[1, 0, -1]]))
-    with pytest.raises(InputError, match="a single document"):
+    with raises("single-document", InputError):
         nDCG(single="refused").compute(block([[1, 0], [1]]))
     assert nDCG(negative="refused", single="refused").compute(block([[1, None]])) == 1
 

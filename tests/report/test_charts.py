@@ -17,6 +17,7 @@ from rankgate.present.charts.style import DARK, PAPER, on_dark
 from rankgate.reports.drawing import in_text
 from rankgate.reports.kinds import KINDS, kind
 from rankgate.reports.pictured import NEEDS, Asked, result_for
+from support.wording import raises
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -153,7 +154,7 @@ def test_bars_of_text_have_every_query_or_both_ends(results, small):
     assert len(lines) == len(small.qrels)
     assert max(map(len, told.splitlines())) <= 80
     assert told.splitlines()[0].startswith("nDCG@10: ")
-    with pytest.raises(UsageError, match="no form for the terminal"):
+    with raises("binary-output", UsageError):
         in_text("scatter", results["comparison"], 80)
 
 
@@ -165,13 +166,13 @@ def test_text_histograms_count_every_query(results, small):
 
 def test_without_the_extra_one_sentence_says_so(results, monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(MissingExtraError, match=r"install rankgate\[plots\]"):
+    with raises("missing-extra", MissingExtraError):
         kind("deltas").draw(results["comparison"])
 
 
 def test_a_metric_without_cutoffs_or_levels_gives_no_curve(results):
     for name in ("cutoffs", "precision-recall"):
-        with pytest.raises(UsageError):
+        with raises("nothing-to-draw", UsageError):
             kind(name).draw(results["evaluation"])
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from rankgate.errors import InputError
 from rankgate.evaluation.evaluate import evaluate
+from support.wording import raises
 
 ONE = {"1": {"a": 1, "b": 0}}
 B_RELEVANT = {"1": {"a": 0, "b": 1}}
@@ -102,7 +103,7 @@ def test_the_weights_of_cwl_add_up_to_1_over_a_thousand_ranks(name):
     ("name", "metric"), [("gdeval", "ndcg@3"), ("gdeval", "err@3"), ("ir_measures", "ERR@3")]
 )
 def test_gdeval_refuses_a_grade_above_4(name, metric):
-    with pytest.raises(InputError, match="grade 5, above"):
+    with raises("grade-outside-scale", InputError):
         evaluate({"1": {"a": 5}}, {"1": {"a": 2.0}}, [metric], name)
 
 

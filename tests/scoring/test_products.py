@@ -12,6 +12,7 @@ from rankgate.errors import DuplicateError, InputError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.presets import documents, products
+from support.wording import raises
 
 TWO = {"1": {"a": 1}, "2": {"b": 0}}
 FOUND = {"1": {"a": 1}, "2": {"b": 1}}
@@ -72,7 +73,7 @@ def test_a_document_that_stands_there_twice(name, metric, value):
     run = pl.DataFrame({"query_id": ["1"] * 3, "doc_id": ["x", "a", "a"], "score": [3, 2, 1]})
     scores = evaluate({"1": {"a": 1}}, run, metric, name).runs[0]
     assert scores.means[metric] == pytest.approx(value)
-    with pytest.raises(DuplicateError):
+    with raises("duplicate-document", DuplicateError):
         evaluate({"1": {"a": 1}}, run, "P@1", "quepid")
 
 
@@ -92,7 +93,7 @@ def test_halves_are_rounded_up():
 
 
 def test_a_rating_above_the_scale_is_refused_with_the_way_out():
-    with pytest.raises(InputError, match=r"ERR\(max_grade=5\)"):
+    with raises("grade-outside-scale", InputError):
         evaluate({"1": {"a": 5}}, {"1": {"a": 1}}, "err@10", "quepid")
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from rankgate.errors import UsageError
 from rankgate.unjudged.calibration import binned, brier, calibration
+from support.wording import raises
 
 
 def _collection(queries, seed=0):
@@ -85,10 +86,10 @@ def test_trials_that_hide_everything_are_left_out():
 
 
 def test_a_metric_without_a_cutoff_is_refused():
-    with pytest.raises(UsageError, match="AP@10"):
+    with raises("missing-cutoff", UsageError):
         calibration(*_collection(3), "AP")
 
 
 def test_lists_without_judged_documents_are_refused():
-    with pytest.raises(UsageError, match="no list has a judged document"):
+    with raises("no-judged-document", UsageError):
         calibration({"q": {"a": 1}}, {"q": {"x": 1.0}}, {"q": {"y": 1.0}}, "P@5")

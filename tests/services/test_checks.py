@@ -15,6 +15,7 @@ from rankgate.data.ratings import Ratings
 from rankgate.errors import InputError
 from rankgate.files.checks import CHECKS
 from rankgate.files.validate import checks, validate
+from support.wording import raises
 
 CSV = "query_id,doc_id,grade\n"
 RUN = "1 Q0 a 1 9 x\n1 Q0 b 2 8 x\n"
@@ -321,7 +322,7 @@ def test_gains_beyond_all_numbers(found):
 
 def test_a_frame_with_a_grade_that_is_no_number():
     frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "grade": ["x"]})
-    with pytest.raises(InputError, match=r"qrels: a grade is no number: .*\[\"x\"\]"):
+    with raises("not-a-number", InputError):
         validate(frame)
 
 

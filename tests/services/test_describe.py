@@ -11,6 +11,7 @@ from rankgate.data import read_qrels, read_run
 from rankgate.data.contents import Contents
 from rankgate.errors import UsageError
 from rankgate.files.describe import describe
+from support.wording import raises
 
 QRELS = {"q": {"a": 3, "b": 0, "c": 0}, "r": {"a": 0}}
 RUN = {"q": {"a": 2.0, "x": 2.0, "b": 1.0}, "s": {"a": 1.0}}
@@ -80,11 +81,11 @@ def test_parts_without_figures(tmp_path):
 
 
 def test_what_cannot_be_described():
-    with pytest.raises(UsageError, match="give at least one"):
+    with raises("missing-input", UsageError):
         describe([])
-    with pytest.raises(UsageError, match="as_='qrels' or as_='run'"):
+    with raises("ambiguous-input", UsageError):
         describe(QRELS)
-    with pytest.raises(UsageError, match="not as 'queries'"):
+    with raises("unknown-choice", UsageError):
         describe(QRELS, as_="queries")
 
 

@@ -11,6 +11,7 @@ from rankgate.evaluation.evaluate import evaluate
 from rankgate.explanation.explain import explain
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.scoring import CONVENTIONS
+from support.wording import raises
 
 TREC = CONVENTIONS["trec"]
 HOW = {
@@ -200,13 +201,13 @@ def test_a_query_whose_rows_stand_apart(tmp_path):
 
 @pytest.mark.parametrize("depth", [1, 20, None])
 def test_a_query_without_any_judgment_is_unknown(depth):
-    with pytest.raises(UsageError, match="query 'r' has no judgments in qrels; name one such as"):
+    with raises("unknown-query", UsageError):
         explain({"q": {"a": 1}}, {"q": {"a": 1.0}, "r": {"a": 1.0}}, "r", "AP", depth=depth)
 
 
 def test_the_nearest_queries_are_named():
     qrels = {f"q{i}": {"a": 1} for i in range(100, 140)}
-    with pytest.raises(UsageError, match="name one such as 'q133'"):
+    with raises("unknown-query", UsageError):
         explain(qrels, {"q100": {"a": 1.0}}, "Q133", "AP")
 
 

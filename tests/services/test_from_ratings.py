@@ -13,6 +13,7 @@ from rankgate.data.ratings import Ratings
 from rankgate.errors import UsageError
 from rankgate.evaluation.commands.eval import FROM_RATINGS
 from rankgate.judging.resolution.from_ratings import WAYS, badge, from_ratings, holds_ratings
+from support.wording import raises
 
 
 def rated(slots, scale=None):
@@ -101,9 +102,9 @@ def test_the_badge_of_a_change(value_, before, shown):
 
 
 def test_a_scale_that_nobody_said_is_not_guessed():
-    with pytest.raises(UsageError, match="does not say on which scale"):
+    with raises("unknown-scale", UsageError):
         from_ratings(rated([1, 0]), {"shoes": {"d00": 1.0}}, ["P@1"])
-    with pytest.raises(UsageError, match="no way from ratings is known for trec"):
+    with raises("unsupported-rule", UsageError):
         from_ratings(rated([1]), {"shoes": {"d00": 1.0}}, ["P@1"], "trec")
 
 

@@ -1,12 +1,11 @@
 """Passports say what the declarations say."""
 
-import pytest
-
 from rankgate.errors import UsageError
 from rankgate.evaluation.metric_details import passport, passports
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
+from support.wording import raises
 
 EVERY = (*CATALOGUE, *FACET_METRICS, *LIST_METRICS)
 
@@ -41,5 +40,5 @@ def test_empties_in_words():
 
 
 def test_an_unknown_name():
-    with pytest.raises(UsageError, match="did you mean"):
+    with raises("unknown-metric", UsageError):
         passport("nDGC")

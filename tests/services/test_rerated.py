@@ -13,6 +13,7 @@ from rankgate.data.ratings import Ratings
 from rankgate.errors import InputError
 from rankgate.judging.agreement.rater_resampling import rerated
 from rankgate.judging.agreement.redrawing import Redrawn
+from support.wording import raises
 
 RUNS = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]
 
@@ -56,7 +57,7 @@ def test_who_graded_alone_is_drawn_from_what_others_said():
 
 
 def test_without_a_pair_of_two_raters_nothing_is_known():
-    with pytest.raises(InputError, match="no pair has the grades of two raters"):
+    with raises("no-common-pairs", InputError):
         rerated(rated([("q", "a", "x", 1), ("q", "b", "x", 0)]), *RUNS)
 
 

@@ -18,6 +18,7 @@ from rankgate.metrics.lists import NONE
 from rankgate.metrics.lists.coverage import Coverage
 from rankgate.present.write import rendered as render
 from rankgate.scoring.world import World, grouped, numbers, one_hot, places
+from support.wording import raises
 
 QRELS = {"u": {"a": 1, "b": 1}, "v": {"c": 1}, "w": {"a": 1}, "x": {"d": 1}}
 TRAIN = pl.DataFrame(
@@ -80,11 +81,9 @@ def test_without_metrics_those_are_told_for_which_all_is_there():
     )  # fmt: skip
     assert {"Novelty@10", "Miscalibration@10", "Serendipity@10", "AWRF@10",
             "TemporalDiversity@10"} <= set(full.metrics)  # fmt: skip
-    with pytest.raises(
-        UsageError, match="Novelty@5 needs how often items were seen before: training; give train"
-    ):
+    with raises("missing-input", UsageError):
         rankgate.scorecard(QRELS, {"good": GOOD}, ["Novelty@5"])
-    with pytest.raises(UsageError, match="did you mean Novelty"):
+    with raises("unknown-metric", UsageError):
         rankgate.scorecard(QRELS, {"good": GOOD}, ["Novelt@5"])
 
 
@@ -136,7 +135,7 @@ def test_sampled_candidates_mark_every_figure(tmp_path):
     assert [any(line.startswith(words) for line in each) for each in told] == [True, False]
     mixed = tmp_path / "mixed.csv"
     mixed.write_text("user,item,candidates\nu,a,sampled(1)\nu,b,sampled(2)\n")
-    with pytest.raises(InputError, match="candidates of several kinds"):
+    with raises("mixed-kinds", InputError, line=3):
         rankgate.scorecard(QRELS, {"same": SAME}, candidates=str(mixed))
 
 
@@ -146,14 +145,14 @@ def test_seen_items_are_told_or_taken_out():
     dropped = rankgate.scorecard(QRELS, {"same": SAME}, ["Coverage@2"], train=TRAIN, drop_seen=True)
     assert not any("had in training" in line for line in dropped.warnings)
     assert any("1 of 4 users gets no item" in line for line in dropped.warnings)  # u had both
-    with pytest.raises(UsageError, match="give it with train"):
+    with raises("missing-input", UsageError):
         rankgate.scorecard(QRELS, {"same": SAME}, drop_seen=True)
 
 
 def test_new_items_and_missing_earlier_lists_are_told():
     told = rankgate.scorecard(QRELS, {"good": GOOD}, ["Coverage@2"], train=TRAIN)
     assert "good: 1 item is shown and not in training." in told.warnings
-    with pytest.raises(UsageError, match="earlier lists of good are missing"):
+    with raises("missing-input", UsageError):
         rankgate.scorecard(QRELS, {"good": GOOD}, earlier={"old": SAME})
 
 
@@ -175,7 +174,7 @@ def test_a_system_that_draws_its_rankings_is_told_by_all_of_them(tmp_path):
                              columns={"score": "mine"})  # fmt: skip
     assert told.means.row(0) == wanted
     for of in (rankgate.evaluate, rankgate.scorecard):
-        with pytest.raises(UsageError, match="drawn rankings of 'z', where the systems are s"):
+        with raises("unknown-choice", UsageError):
             of(qrels, {"s": one}, metrics, drawn={"z": [other]})
     for name, text in (("q", "u 0 a 1\nu 0 b 1\n"), ("s.run", "u Q0 a 1 2 s\nu Q0 b 2 1 s\n"),
                        ("s2.run", "u Q0 b 1 2 s\nu Q0 a 2 1 s\n")):  # fmt: skip
@@ -194,15 +193,15 @@ def test_tables_of_items_are_checked(tmp_path):
         place.write_text(text)
         return rankgate.scorecard(QRELS, {"good": GOOD}, items=str(place), **words)
 
-    with pytest.raises(InputError, match=r"items.csv:1: no column of ids among name, size"):
+    with raises("missing-column", InputError, line=1):
         card("name,size\na,1\n")
-    with pytest.raises(InputError, match="item 'a' stands twice"):
+    with raises("duplicate-id", InputError, line=3):
         card("item,size\na,1\na,2\n")
-    with pytest.raises(InputError, match="size 'big' of item 'a' is no finite number"):
+    with raises("not-a-number", InputError, line=2):
         card("item,size\na,big\n", features=["size"])
-    with pytest.raises(UsageError, match="items have no column 'weight'; there are size"):
+    with raises("missing-column", UsageError):
         card("item,size\na,1\n", features=["weight"])
-    with pytest.raises(UsageError, match="columns of items; give items"):
+    with raises("missing-input", UsageError):
         rankgate.scorecard(QRELS, {"good": GOOD}, category="kind")
     told = card("item,size\na,1\nb,\n", features=["size"])
     assert "ILD@10" in told.metrics

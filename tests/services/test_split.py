@@ -19,6 +19,7 @@ from rankgate.data.logs.splits import WAYS, Plan, masks_of
 from rankgate.data.qrels import Qrels
 from rankgate.errors import InputError, UsageError
 from rankgate.recommenders.split import Truth, split
+from support.wording import raises
 
 ROWS = st.lists(
     st.tuples(st.sampled_from("abcd"), st.sampled_from("uvwxyz"), st.integers(1, 40)),
@@ -117,7 +118,7 @@ def test_what_a_user_had_is_no_ground_truth_of_unseen_items():
     every = split(log, Plan("leave-last"), candidates="all").folds[0].judgments.table
     assert every.rows() == [("c", "w", 1.0), ("d", "y", 1.0)]
     again = log_of([("c", "w", 4), ("c", "w", 5)])
-    with pytest.raises(InputError, match="every pair of the test is in training too"):
+    with raises("no-interactions", InputError):
         split(again, Plan("leave-last"))
 
 
@@ -132,11 +133,11 @@ def test_validation_lies_between_training_and_test():
 
 def test_ways_that_need_times_refuse_logs_without():
     bare = read_interactions(pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"]}))
-    for way, told in (("global", "times that hold for all users"), ("leave-last", "times")):
-        with pytest.raises(UsageError, match=f"{way} needs {told}, and log has none"):
+    for way in ("global", "leave-last"):
+        with raises("missing-input", UsageError):
             split(bare, Plan(way))
     assert len(split(bare, Plan("random", share=0.5)).folds[0].test.table) == 1
-    with pytest.raises(InputError, match="leaves nothing to learn from"):
+    with raises("no-interactions", InputError):
         split(log_of([("a", "x", 1), ("b", "y", 1)]), Plan("global"))
 
 
@@ -190,9 +191,9 @@ def test_wrong_plans_are_refused():
     ):
         with pytest.raises(UsageError, match=told):
             Plan(**plan)
-    with pytest.raises(UsageError, match="no unit is called 'hours'; choose s, ms, us, ns, order"):
+    with raises("unknown-choice", UsageError):
         split(pl.DataFrame({"user": ["u"], "item": ["a"], "time": [1]}), unit="hours")
-    with pytest.raises(UsageError, match="choose unseen, all, sampled"):
+    with raises("unknown-choice", UsageError):
         split(LOG, candidates="none")
 
 

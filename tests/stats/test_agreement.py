@@ -22,6 +22,7 @@ from rankgate.stats.kappa import (
 from rankgate.stats.krippendorff import alpha
 from rankgate.stats.ratings import Sheet, Tallies, weights
 from support import published_ratings as published
+from support.wording import raises
 
 
 def tallies(matrix, grades=None):
@@ -130,7 +131,7 @@ def test_nobody_rated_twice():
 
 
 def test_a_grade_outside_the_scale():
-    with pytest.raises(UsageError, match="a grade 5"):
+    with raises("grade-outside-scale", UsageError):
         Sheet.of(np.array([[5.0, 1.0]]), [0, 1, 2, 3])
 
 

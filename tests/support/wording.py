@@ -1,6 +1,6 @@
 """The words of errors, in one file: ``tests/wording.json``, by test and by turn.
 
-A test says which error it expects by its code, its source and its line (`refused`); its message
+A test says which error it expects by its code, its source and its line (`raises`); its message
 is compared with the file. ``make wording`` writes the file anew after a message was reworded.
 Places of temporary files are left out. The file holds what one version of Python says, as its
 own words are part of some messages; other versions compare no messages.
@@ -46,7 +46,7 @@ _turns: Counter[str] = Counter()
 
 
 @contextmanager
-def refused(
+def raises(
     code: str,
     kind: type[Exception] = RankgateError,
     *,

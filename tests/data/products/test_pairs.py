@@ -9,6 +9,7 @@ import pytest
 
 from rankgate.data import contents_of, read_qrels, read_run
 from rankgate.files.convert import convert
+from support.wording import raises
 
 
 @pytest.fixture
@@ -111,14 +112,14 @@ def test_a_book_to_basic_ratings(carry, tmp_path):
     ]
     book["query_doc_pairs"][0]["judgements"][1] = {"rating": 1.0, "user_email": "bob@example.org"}
     place.write_text(json.dumps(book))
-    with pytest.raises(Exception, match="resolve the ratings first"):
+    with raises("format-cannot-hold"):
         carry(place, "quepid-csv")
 
 
 def test_searchtweaks_fractions_and_elasticsearch(carry, tmp_path):
     place = tmp_path / "answer.json"
     place.write_text(json.dumps([{"grade": 2.67, "keyword": "a", "position": 1, "doc": "x"}]))
-    with pytest.raises(Exception, match="Elasticsearch takes whole grades"):
+    with raises("grade-outside-scale"):
         carry(place, "rank-eval")
     end, _ = carry(place, "opensearch-judgments", "rankquest", "govuk", "searchtweak")
     assert json.loads(end.read_bytes()) == [{"grade": 2.67, "keyword": "a", "doc": "x"}]
