@@ -119,6 +119,71 @@ def test_at_a_real_terminal(pool, tmp_path, start):
     assert [row["grade"] for row in rows_of(out)] == [2]
 
 
+@pytest.fixture
+def terminal(pool, tmp_path, start):
+    """Press keys at a terminal, wait for words; the ratings that came of it."""
+    mine, theirs = pty.openpty()
+    out = tmp_path / "a.jsonl"
+    documents = tmp_path / "d.jsonl"
+    long = "begin " + "x " * 1600 + "end"
+    documents.write_text(
+        "".join(json.dumps({"doc_id": f"d{i}", "text": long}) + "\n" for i in range(6))
+    )
+    words = ("rate", pool, "--rater", "a", "-o", out, "--documents", documents)
+    process = start(*words, stdin=theirs)
+    os.close(theirs)
+
+    def press(keys, wanted):
+        os.write(mine, keys)
+        seen = read_until(process.stderr, wanted)
+        assert seen is not None, wanted
+        return seen
+
+    assert read_until(process.stderr, b"quit")
+    yield press, lambda: rows_of(out) if out.exists() else []
+    os.close(mine)
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+def test_pasted_text_rates_nothing(terminal):
+    press, rows = terminal
+    press(b"\x1b[200~2 of 3 people\n0\n1\x1b[201~", b"pasted text is not a grade")
+    assert not rows()
+    press(b"2013 edition", b"pasted text is not a grade")  # by its speed, where it is not marked
+    assert not rows()
+    press(b"\x1b[A\x1b[B", b"")  # arrows
+    press(b"2", b"rated 1 of 6")
+    assert [row["grade"] for row in rows()] == [2]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+def test_a_reason_can_be_cancelled_and_corrected(terminal):
+    press, rows = terminal
+    press(b"c", b"why?")
+    press(b"\x1b", b"cancelled")
+    assert not rows()
+    press(b"c", b"why?")
+    for key in b"no pX":
+        press(bytes([key]), bytes([key]))
+    press(b"\x7f", b"\b \b")
+    press(b"\x1b[200~age\nat all\x1b[201~", b"at all")
+    press(b"\r", b"rated 1 of 6")
+    assert [(row["grade"], row["reason"]) for row in rows()] == [(None, "no page at all")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+def test_a_long_document_is_shown_in_parts(terminal):
+    press, rows = terminal
+    assert b"[\xe2\x80\xa6] x" in press(b" ", b"part 2 of 3")
+    assert b" end" in press(b"\x1b[6~", b"part 3 of 3")  # page down
+    assert b"begin" in press(b" ", b"part 1 of 3")
+    assert not rows()
+    assert b"begin" in press(b"1", b"part 1 of 3")
+    assert len(rows()) == 1
+
+
 def read_until(stream, wanted, seconds=30):
     """What comes up to some words; None where the stream ends before."""
     seen, end = b"", time.monotonic() + seconds

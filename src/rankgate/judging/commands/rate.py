@@ -57,7 +57,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     """Rate POOL here, one document after another, a key a grade.
 
     Every rating is on disk before the next document is shown. c: can't tell, s: skip, u: undo,
-    q: quit; the same command goes on later. With --llm a language model rates: no pair that was
+    space: more of a long document, q: quit; the same command continues later. Pasted text rates
+    nothing. With --llm a language model rates: no pair that was
     answered is ever asked again, a failure is no grade, and 3 is the exit code if pairs are left.
 
     \b

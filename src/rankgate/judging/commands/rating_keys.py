@@ -3,45 +3,55 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from rankgate.console.terminal import width
-from rankgate.judging.rating.screen import render
+from rankgate.judging.commands.keyboard import BACKSPACE, ESCAPE, MORE, Keyboard, Pasted
+from rankgate.judging.rating.screen import parts_of, render
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.judging.rating.terminal import Rating
 
-_END = ("", "\x04")
+_QUIT = ("", "\x04", "q")
+_CLEAR = "\x15"
+_PASTED = "pasted text is not a grade; nothing was rated"
 
 
 def rated(work: Rating) -> None:
-    """Show pairs and take keys until all are rated, or the rater goes."""
-    shown = True
-    with _keys_at_once():
+    """Show pairs and take keys until all are rated, or the rater quits."""
+    shown, part = True, 0
+    with Keyboard() as keyboard:
         while (screen := work.screen) is not None:
             if shown:
-                click.echo(render(screen, width()), err=True, nl=False)
-            key = sys.stdin.read(1)
-            if key in _END or key.lower() == "q":
+                click.echo(render(screen, width(), part), err=True, nl=False)
+            read = keyboard.read()
+            if isinstance(read, Pasted):
+                click.echo(_PASTED, err=True)
+                shown = False
+                continue
+            key = read.char.lower()
+            if key in _QUIT:
                 return
             if key in screen.grades:
                 work.rate(screen.grades[key][0])
-                shown = True
+                shown, part = True, 0
+            elif key == MORE:
+                shown, part = parts_of(screen) > 1, part + 1
             else:
-                shown = _other(work, key.lower())
+                shown, part = _other(work, key, keyboard), 0
 
 
-def _other(work: Rating, key: str) -> bool:
-    """What keys do that are no grade; whether there is another pair to show."""
+def _other(work: Rating, key: str, keyboard: Keyboard) -> bool:
+    """What keys do that are not grades; whether there is another pair to show."""
     if key == "c":
-        click.echo("why? ", err=True, nl=False)
-        with _whole_lines():
-            work.cannot_tell(sys.stdin.readline())
+        click.echo("why? (Enter: no reason, Esc: cancel) ", err=True, nl=False)
+        reason = _line(keyboard)
+        if reason is None:
+            click.echo("cancelled", err=True)
+            return False
+        work.cannot_tell(reason)
     elif key == "s":
         work.skip()
     elif key == "u":
@@ -49,44 +59,38 @@ def _other(work: Rating, key: str) -> bool:
             click.echo("nothing to undo", err=True)
             return False
     else:
-        if key.strip():
+        if key.strip() and key != ESCAPE:
             click.echo(f"{key!r} is no key here", err=True)
         return False
     return True
 
 
-@contextmanager
-def _keys_at_once() -> Iterator[None]:
-    """A terminal that gives each key when it is pressed; anything else stays as it is."""
-    with _changed(at_once=True):
-        yield
+def _line(keyboard: Keyboard) -> str | None:
+    """What is typed until Enter; None if it was cancelled by Esc."""
+    if not keyboard.terminal:
+        line = sys.stdin.readline()
+        return None if ESCAPE in line else line
+    text = ""
+    while True:
+        read = keyboard.read()
+        if isinstance(read, Pasted) and read.marked:
+            text += _echoed(" ".join(read.text.split()))
+            continue
+        for char in read.text if isinstance(read, Pasted) else read.char or "\n":
+            if char in "\r\n":
+                click.echo(err=True)
+                return text
+            if char == ESCAPE:
+                return None
+            if char in (BACKSPACE, "\b", _CLEAR):
+                kept = text[:-1] if char != _CLEAR else ""
+                click.echo("\b \b" * (len(text) - len(kept)), err=True, nl=False)
+                text = kept
+            elif char.isprintable():
+                text += _echoed(char)
 
 
-@contextmanager
-def _whole_lines() -> Iterator[None]:
-    """A terminal that shows what is typed and gives it line by line."""
-    with _changed(at_once=False):
-        yield
-
-
-@contextmanager
-def _changed(*, at_once: bool) -> Iterator[None]:
-    try:
-        import termios  # noqa: PLC0415 - not on every system
-    except ImportError:
-        yield
-        return
-    if not sys.stdin.isatty():
-        yield
-        return
-    handle = sys.stdin.fileno()
-    before = termios.tcgetattr(handle)
-    wanted = termios.tcgetattr(handle)
-    flags = termios.ICANON | termios.ECHO
-    wanted[3] = wanted[3] & ~flags if at_once else wanted[3] | flags
-    # at once, and without throwing away what was typed already
-    termios.tcsetattr(handle, termios.TCSANOW, wanted)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(handle, termios.TCSANOW, before)
+def _echoed(text: str) -> str:
+    shown = "".join(char for char in text if char.isprintable())
+    click.echo(shown, err=True, nl=False)
+    return shown

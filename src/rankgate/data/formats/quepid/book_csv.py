@@ -102,6 +102,8 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     else:
         table = ratings.table.select(*_PAIR, "rater", "grade")
     raters = table["rater"].unique(maintain_order=True).to_list()
+    last = table.unique([*_PAIR, "rater"], keep="last", maintain_order=True)
+    unsure = last.filter(pl.col("grade").is_null()).select(*_PAIR, "rater")
     again = table.filter(pl.struct(*_PAIR, "rater").is_duplicated())
     pairs = table.select(_PAIR)
     documents = contents.documents
@@ -110,9 +112,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
         pairs = pl.concat([pairs, documents.select(_PAIR)])
     wide = pairs.unique(maintain_order=True)
     for rater in raters:
-        theirs = table.filter(pl.col("rater") == rater).unique(
-            _PAIR, keep="last", maintain_order=True
-        )
+        theirs = last.filter(pl.col("rater") == rater)
         column = theirs.select(*_PAIR, sheet.grade().alias(f"{rater} "))
         wide = wide.join(column, on=_PAIR, how="left", maintain_order="left")
     names = {f"{rater} ": rater for rater in raters}
@@ -123,6 +123,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
         *lost(contents, _NAME, *kept),
         *called,
         *rating_losses(contents, ()),
+        *Loss.of("ratings without a grade, written as unrated", map(" ".join, unsure.iter_rows())),
         *Loss.of("pairs that a rater rated more than once, of which the last is kept", corrected),
     )
 

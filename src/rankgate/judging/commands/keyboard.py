@@ -1,0 +1,134 @@
+"""Keys as they are pressed at a terminal; text that was pasted is told apart from keys."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+ESCAPE, BACKSPACE, MORE = "\x1b", "\x7f", " "
+_PASTE_ON, _PASTE_OFF = b"\x1b[?2004h", b"\x1b[?2004l"
+_BEGIN, _END = "\x1b[200~", "\x1b[201~"
+_PAGE_DOWN = "\x1b[6~"
+_SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
+_SOON = 0.05  # seconds within which a terminal sends the rest of a sequence
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key; empty at the end of the input."""
+
+    char: str
+
+
+@dataclass(frozen=True)
+class Pasted:
+    """Text that came at once: no keys, as nobody presses several within a moment.
+
+    Attributes:
+        text: what came.
+        marked: whether the terminal says that it was pasted.
+    """
+
+    text: str
+    marked: bool = True
+
+
+class Keyboard:
+    """Standard input, key by key; as a context manager it sets the terminal up and back.
+
+    At a terminal, pasted text is marked by the terminal itself (bracketed paste, as xterm and
+    most others have it); where it is not, several characters at once are taken for pasted text.
+    Anything else than a terminal, such as a pipe, gives its characters one by one.
+    """
+
+    def __init__(self) -> None:
+        self._handle = sys.stdin.fileno() if sys.stdin.isatty() else None
+        self._before: list[Any] | None = None
+
+    @property
+    def terminal(self) -> bool:
+        """Whether keys are read from a terminal that gives them at once."""
+        return self._before is not None
+
+    def __enter__(self) -> Self:
+        """Have the terminal give each key when it is pressed, and mark what is pasted."""
+        try:
+            import termios  # noqa: PLC0415 - not on every system
+        except ImportError:
+            return self
+        if self._handle is None:
+            return self
+        self._before = termios.tcgetattr(self._handle)
+        wanted = termios.tcgetattr(self._handle)
+        wanted[3] &= ~(termios.ICANON | termios.ECHO)
+        # at once, and without throwing away what was typed already
+        termios.tcsetattr(self._handle, termios.TCSANOW, wanted)
+        self._send(_PASTE_ON)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Set the terminal back."""
+        if self._handle is None or self._before is None:
+            return
+        import termios  # noqa: PLC0415 - it was there before
+
+        self._send(_PASTE_OFF)
+        termios.tcsetattr(self._handle, termios.TCSANOW, self._before)
+        self._before = None
+
+    def read(self) -> Key | Pasted:
+        """The next key, or text that was pasted."""
+        if self._handle is None or not self.terminal:
+            return Key(sys.stdin.read(1))
+        while True:
+            text = self._chunk()
+            if not text:
+                return Key("")
+            if text.startswith(_BEGIN):
+                return Pasted(self._rest(text.removeprefix(_BEGIN)))
+            if text.startswith(ESCAPE):
+                if text == ESCAPE and self._waiting():
+                    text += self._chunk()
+                if text in {ESCAPE, _PAGE_DOWN}:
+                    return Key(ESCAPE if text == ESCAPE else MORE)
+                text = _SEQUENCE.sub("", text)  # arrows and the like are no keys here
+                if not text:
+                    continue
+            return Key(text) if len(text) == 1 else Pasted(text, marked=False)
+
+    def _rest(self, text: str) -> str:
+        """What was pasted, to its end."""
+        while _END not in text:
+            more = self._chunk()
+            if not more:
+                break
+            text += more
+        return text.partition(_END)[0]
+
+    def _chunk(self) -> str:
+        assert self._handle is not None  # noqa: S101 - only called at a terminal
+        return os.read(self._handle, 1 << 16).decode(errors="ignore")
+
+    def _waiting(self) -> bool:
+        assert self._handle is not None  # noqa: S101 - as above
+        return bool(select.select([self._handle], [], [], _SOON)[0])
+
+    def _send(self, words: bytes) -> None:
+        """To the terminal itself, as standard error may go elsewhere."""
+        assert self._handle is not None  # noqa: S101 - as above
+        try:
+            os.write(self._handle, words)
+        except OSError:  # opened for reading only: pasted text is then told by its speed
+            return
