@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rankgate.data.formats.registry import detected
 from rankgate.data.read import contents_of
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.errors import RankgateError
 
 
@@ -34,7 +34,7 @@ def tried(name: str, data: bytes, way: int) -> Outcome:
         data: the file.
         way: 0 reads all of it, 1 judgments, 2 a run, 3 looks which format it is and reads that.
     """
-    source = Source(None, data)
+    source = InputFile(None, data)
     try:
         if way == 3:  # noqa: PLR2004 - as the docstring says
             contents = detected(source)[0].read(source)

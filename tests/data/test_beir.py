@@ -10,7 +10,7 @@ import pytest
 
 from rankgate.data import Contents, contents_of, read_qrels
 from rankgate.data.formats.registry import detected, named
-from rankgate.data.source import Source, source
+from rankgate.data.source import InputFile, source
 from rankgate.errors import InputError
 from support.wording import raises
 
@@ -41,10 +41,10 @@ def folder(tmp_path):
     ],
 )
 def test_each_file_is_known(data, part, reason):
-    fmt, told = detected(Source(None, data))
+    fmt, told = detected(InputFile(None, data))
     assert fmt.name == "beir"
     assert reason in told
-    assert fmt.read(Source(None, data)).parts == (part,)
+    assert fmt.read(InputFile(None, data)).parts == (part,)
 
 
 def test_a_folder_is_read_whole(folder):
@@ -93,7 +93,7 @@ def test_other_folders_are_refused(tmp_path):
 )
 def test_wrong_lines_are_named(data, line, code):
     with raises(code, InputError) as error:
-        named("beir").read(Source(None, data))
+        named("beir").read(InputFile(None, data))
     assert error.value.line == line
 
 
@@ -101,7 +101,7 @@ def test_wrong_lines_are_named(data, line, code):
 def test_files_come_back_as_they_were(data):
     fmt = named("beir")
     out = io.BytesIO()
-    assert fmt.write(fmt.read(Source(None, data)), out) == ()
+    assert fmt.write(fmt.read(InputFile(None, data)), out) == ()
     if data is QRELS:
         assert out.getvalue() == QRELS
     else:

@@ -15,7 +15,7 @@ import pytest
 from rankgate.data import Contents, contents_of, read_qrels, read_run
 from rankgate.data.formats.registry import named
 from rankgate.data.qrels import Qrels
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.errors import InputError
 from support.wording import raises
 
@@ -94,15 +94,15 @@ def test_ids_that_begin_with_such_a_mark_come_back(name):
     table = pl.DataFrame({"query_id": ["q", "\ufeffq"], "doc_id": ["a", "b"], "grade": [1.0, 0.0]})
     out = io.BytesIO()
     named(name).write(Contents(qrels=Qrels(table)), out)
-    assert contents_of(Source(None, out.getvalue()), name).qrels.table.equals(table)
+    assert contents_of(InputFile(None, out.getvalue()), name).qrels.table.equals(table)
 
 
 def test_a_mark_in_a_quoted_field_is_of_the_field():
     data = 'query_id,doc_id,grade\nq,"a\n\ufeffb",1\nq,c,0\n'.encode()
-    assert contents_of(Source(None, data)).qrels.table["doc_id"].to_list() == ["a\n\ufeffb", "c"]
+    assert contents_of(InputFile(None, data)).qrels.table["doc_id"].to_list() == ["a\n\ufeffb", "c"]
 
 
 def test_a_long_first_line_is_read_whole():
     document = "d" * 100_000
-    found = contents_of(Source(None, f"q1 0 {document} 1\n".encode())).qrels
+    found = contents_of(InputFile(None, f"q1 0 {document} 1\n".encode())).qrels
     assert found.table.rows() == [("q1", document, 1.0)]

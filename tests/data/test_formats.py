@@ -11,7 +11,7 @@ import pytest
 
 from rankgate.data import contents_of, read_qrels, read_run
 from rankgate.data.formats.registry import FORMATS, TABLE, detected, named
-from rankgate.data.source import Source, source
+from rankgate.data.source import InputFile, source
 from rankgate.errors import InputError, UsageError
 from support.wording import raises
 
@@ -19,7 +19,7 @@ PAIRS = pl.DataFrame({"query_id": ["1", "1"], "doc_id": ["a", "b"]})
 
 
 def found(data):
-    fmt, reason = detected(Source(None, data))
+    fmt, reason = detected(InputFile(None, data))
     return fmt.name, reason
 
 
@@ -85,7 +85,7 @@ def test_columns_files_are_known_by_their_letters(tmp_path):
 def test_unknown_json_is_told():
     for text in ("{}", '{"a": [1]}', '[\n{"x": 1}\n]'):
         with raises("unknown-format", InputError):
-            detected(Source(None, text.encode()))
+            detected(InputFile(None, text.encode()))
 
 
 def test_a_format_can_be_named(tmp_path):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rankgate.data import read_qrels, read_run
 from rankgate.data.formats.registry import FORMATS, named
 from rankgate.data.read import contents_of
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.errors import DuplicateError, InputError, RankgateError
 from support.wording import raises
 
@@ -117,12 +117,12 @@ def test_quoted_fields_over_the_ends_of_pieces(tmp_path, monkeypatch):
     rows = [(f"q\n{i}", f'd"{i}\n"', float(i % 3)) for i in range(2000)]
     table = pl.DataFrame(rows, schema=["qid", "doc", "grade"], orient="row")
     table.write_csv(tmp_path / "x.csv")
-    small = Source.chunks
+    small = InputFile.chunks
 
     def chunks(self, size=997):
         return small(self, size)
 
-    monkeypatch.setattr(Source, "chunks", chunks)
+    monkeypatch.setattr(InputFile, "chunks", chunks)
     assert read_qrels(tmp_path / "x.csv").table.rows() == rows
     table = table.with_columns(score="grade").write_csv(tmp_path / "y.csv")
     assert len(read_run(tmp_path / "y.csv").table) == len(rows)
@@ -204,7 +204,7 @@ def judged(path, name):
 def read(name, data):
     """Read all that is there; only deliberate errors may come out."""
     try:
-        contents = named(name).read(Source(None, data))
+        contents = named(name).read(InputFile(None, data))
         for run in contents.runs:
             _ = run.table
     except RankgateError as error:
@@ -228,7 +228,7 @@ def test_a_zip_bomb_ends_within_its_limit(tmp_path):
 def test_a_packed_table_has_a_limit(tmp_path):
     packed = saved(tmp_path, gzip.compress(parquet() + b"0" * (4 << 20)))
     with raises("too-large", InputError):
-        Source(packed).everything(1 << 20)
+        InputFile(packed).everything(1 << 20)
 
 
 def test_links_that_lead_to_each_other(tmp_path):

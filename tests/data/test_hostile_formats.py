@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rankgate.data.contents import Contents
 from rankgate.data.formats.registry import TABLE, named
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.errors import RankgateError
 
 FUZZ = Path(__file__).parents[2] / "fuzz"
@@ -35,7 +35,7 @@ def fuzz():
 def endured(name, data):
     """The contents, or None after a deliberate error in one line."""
     try:
-        contents = named(name).read(Source(None, data))
+        contents = named(name).read(InputFile(None, data))
         for run in contents.runs:
             _ = run.table
     except RankgateError as error:
@@ -106,7 +106,7 @@ BOMBS = """
 import gzip
 from pathlib import Path
 from rankgate.data.formats.registry import TABLE, named
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.errors import RankgateError
 blank, many, long = b"\\n" * (1 << 20), b'"",' * (1 << 18), b"a " * (1 << 19)
 bombs = [(b"2 qid:1 1:1 # a\\n", blank, 300), (b"[", many, 200), (b"", long, 300)]
@@ -114,7 +114,7 @@ packed = [b"".join(gzip.compress(p, 1) for p in (head, *[body] * n)) for head, b
 for name, _, _ in TABLE:
     for bomb in packed:
         try:
-            for run in named(name).read(Source(None, bomb)).runs:
+            for run in named(name).read(InputFile(None, bomb)).runs:
                 run.table
         except RankgateError:
             pass

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.data.text import json_text
 from rankgate.errors import InputError
 from support.wording import raises
@@ -74,9 +74,9 @@ def test_documents_have_a_limit(tmp_path):
 
     bomb = tmp_path / "bomb.json.gz"
     bomb.write_bytes(gzip.compress(b"[" + b" " * (1 << 22) + b"]"))
-    assert json_text.document(Source(bomb)) == []
+    assert json_text.document(InputFile(bomb)) == []
     with raises("too-large", InputError):
-        json_text.document(Source(bomb), limit=1 << 20)
+        json_text.document(InputFile(bomb), limit=1 << 20)
 
 
 @pytest.mark.parametrize("item", [b"[],", b'{"a":1},', b'"ab",'])
@@ -88,14 +88,14 @@ def test_documents_hold_so_many_values(item):
 
 def test_lines_are_counted():
     data = b'\xef\xbb\xbf{"a": 1}\r\n\n{"a": 2}\n{"a": 3'
-    found = json_text.lines(Source(None, data))
+    found = json_text.lines(InputFile(None, data))
     assert next(found) == (1, {"a": 1})
     assert next(found) == (3, {"a": 2})
     with raises("invalid-json", InputError) as error:
         next(found)
     assert error.value.line == 4
     with raises("wrong-type", InputError, line=1):
-        next(json_text.objects(Source(None, b"[]")))
+        next(json_text.objects(InputFile(None, b"[]")))
 
 
 @pytest.mark.parametrize("value", [True, None, "x", "", [], "1_0", "inf", 10**400, float("inf")])

@@ -11,7 +11,7 @@ import rankgate
 from rankgate.data import Contents, contents_of, read_qrels
 from rankgate.data.formats.registry import FORMATS, named
 from rankgate.data.qrels import OPTIONAL, Qrels
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.errors import InputError
 from rankgate.files.convert import convert
 from rankgate.files.validate import validate
@@ -43,7 +43,7 @@ def written(name, table):
 @pytest.mark.parametrize("table", [SUBTOPICS, DRAWN, SUBTOPICS.drop("inclusion", "stratum")])
 def test_tables_carry_them(name, table):
     data, losses = written(name, table)
-    back = contents_of(Source(None, data), name)
+    back = contents_of(InputFile(None, data), name)
     assert losses == ()
     assert back.qrels.table.equals(table)
     assert back.qrels.sha256 == Qrels(table).sha256
@@ -66,7 +66,7 @@ def test_other_formats_tell_what_they_drop(name, table, tmp_path):
 
 def test_columns_that_hold_nothing_are_none():
     data = b"query_id,doc_id,grade,subtopic,inclusion,stratum\nq,a,1,,,\nq,b,0,,,\n"
-    assert contents_of(Source(None, data)).qrels.table.columns == ["query_id", "doc_id", "grade"]
+    assert contents_of(InputFile(None, data)).qrels.table.columns == ["query_id", "doc_id", "grade"]
     frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["a"], "grade": [1], "stratum": [None]})
     assert read_qrels(frame).table.columns == ["query_id", "doc_id", "grade"]
 
@@ -74,7 +74,7 @@ def test_columns_that_hold_nothing_are_none():
 def test_the_names_of_ir_datasets():
     """https://ir-datasets.com: TrecSubQrel(query_id, doc_id, relevance, subtopic_id)."""
     line = b'{"query_id": "1", "doc_id": "a", "relevance": %d, "subtopic_id": "%d"}\n'
-    found = contents_of(Source(None, line % (1, 1) + line % (0, 2))).qrels
+    found = contents_of(InputFile(None, line % (1, 1) + line % (0, 2))).qrels
     assert found.table.rows() == [("1", "a", 1.0, "1"), ("1", "a", 0.0, "2")]
 
 

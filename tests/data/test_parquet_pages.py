@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankgate.data import read_qrels
 from rankgate.data.formats.tables.parquet_pages import refuse_lies
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.errors import InputError
 from support.wording import raises
 
@@ -64,7 +64,7 @@ def test_good_files_are_taken(how):
 def read_qrels_of(data):
     from rankgate.data.formats.tables.arrow import read_qrels as read  # noqa: PLC0415 - of this function only
 
-    return read(Source(None, data)).table
+    return read(InputFile(None, data)).table
 
 
 def test_a_column_that_unpacks_to_too_much(monkeypatch):

@@ -16,7 +16,7 @@ from rankgate.data.formats.ranx import cbor
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.run import Run
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.errors import InputError, MissingExtraError
 from support.wording import raises
 
@@ -38,7 +38,7 @@ ROWS = [("q1", "d1", 2.0), ("q1", "d2", -1.0), ("q1", "d300", 300.0)]
 
 
 def held(data, name=None):
-    return contents_of(Source(None, data), name)
+    return contents_of(InputFile(None, data), name)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def held(data, name=None):
     ],
 )
 def test_whole_numbers_are_judgments_and_others_a_run(text, part):
-    assert detected(Source(None, text))[0].name == "ranx"
+    assert detected(InputFile(None, text))[0].name == "ranx"
     assert held(text).parts == (part,)
 
 
@@ -80,7 +80,7 @@ def test_other_values_are_refused(text, code):
 
 
 def test_packed_files():
-    fmt, reason = detected(Source(None, PACKED))
+    fmt, reason = detected(InputFile(None, PACKED))
     assert (fmt.name, reason) == ("ranx-lz4", "it begins as LZ4 does")
     assert held(PACKED).qrels.table.rows() == ROWS
     assert held(RANXHUB).runs[0].table.rows() == [("q1", "d1", 1.5)]

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from rankgate.data import read_qrels, read_run
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.errors import DuplicateError, InputError
 from support.wording import raises
 
@@ -152,7 +152,7 @@ def test_a_wrong_line_is_named(tmp_path, content, line, words):
 
 def test_wrong_lines_far_into_a_file(tmp_path, monkeypatch):
     good = "".join(f"{i // 100} Q0 d{i} 1 {-i} t\n" for i in range(20_000))
-    monkeypatch.setattr("rankgate.data.source.Source.chunks.__defaults__", (1 << 12,))
+    monkeypatch.setattr("rankgate.data.source.InputFile.chunks.__defaults__", (1 << 12,))
     path = saved(tmp_path, (good + "199 Q0 d19950 9 0.5 t\n").encode())
     with raises("duplicate-document", DuplicateError, line=20001) as error:
         list(read_run(path).batches())
@@ -222,7 +222,7 @@ def test_a_file_that_changes_while_it_is_read_is_told(tmp_path, packed, change):
     path = tmp_path / "a.run"
     rows = b"".join(b"q%d Q0 d 1 1 t\n" % row for row in range(100, 200))
     path.write_bytes(gzip.compress(rows) if packed else rows)
-    pieces = Source(path).chunks(100)
+    pieces = InputFile(path).chunks(100)
     next(pieces)
     with path.open("r+b") as changed:
         change(changed)

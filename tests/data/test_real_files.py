@@ -8,7 +8,7 @@ import pytest
 
 from rankgate.data import contents_of, read_qrels
 from rankgate.data.formats.registry import detected, named
-from rankgate.data.source import Source, source
+from rankgate.data.source import InputFile, source
 
 PACK = "qrels-pack/qrels."
 JUDGMENTS = {
@@ -69,7 +69,7 @@ def test_real_files_survive_every_table(shared, file, name):
     contents = contents_of(shared / file)
     out = io.BytesIO()
     losses = named(name).write(contents, out)
-    back = contents_of(Source(None, out.getvalue()), name, "run" if contents.runs else "qrels")
+    back = contents_of(InputFile(None, out.getvalue()), name, "run" if contents.runs else "qrels")
     if contents.runs:
         assert back.runs[0].table.equals(contents.runs[0].table)
     else:

@@ -15,7 +15,7 @@ from rankgate.data.formats.registry import FORMATS, named
 from rankgate.data.qrels import SCHEMA, Qrels, Scale
 from rankgate.data.ratings import Ratings
 from rankgate.data.run import Run
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 
 ids = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)
 plain = st.text("abcXYZ019_.:/-é漢", min_size=1, max_size=8)
@@ -61,7 +61,7 @@ def written(contents, name):
 
 def again(contents, name, part=None):
     data, losses = written(contents, name)
-    return contents_of(Source(None, data), name, part), losses
+    return contents_of(InputFile(None, data), name, part), losses
 
 
 def rows(table):
@@ -204,7 +204,7 @@ def test_every_format_that_writes_judgments_reads_them_back(name):
     """A format without judgments is tested where it is read."""
     contents = sample(named(name).holds)
     data, losses = written(contents, name)
-    back = contents_of(Source(None, data), name)
+    back = contents_of(InputFile(None, data), name)
     expected = {(q, d): g for q, d, g in contents.qrels.table.rows()}
     assert grades_of(back, losses) == expected, losses
     assert written(contents, name)[0] == data, "the same contents are the same bytes"
@@ -214,9 +214,9 @@ def test_every_format_that_writes_judgments_reads_them_back(name):
 def test_judgments_survive_two_formats(first, second):
     contents = sample(("qrels",))
     data, losses = written(contents, first)
-    middle = contents_of(Source(None, data), first)
+    middle = contents_of(InputFile(None, data), first)
     data, more = written(middle, second)
-    back = contents_of(Source(None, data), second)
+    back = contents_of(InputFile(None, data), second)
     found = grades_of(back, (*losses, *more), middle)
     assert found == {(q, d): g for q, d, g in contents.qrels.table.rows()}
 
@@ -241,7 +241,7 @@ def test_queries_keep_the_order_of_the_file(name):
     if fmt.write is None:
         pytest.skip(f"{name} is only read")
     data, _ = written(whole, name)
-    back = contents_of(Source(None, data), name)
+    back = contents_of(InputFile(None, data), name)
     found = back.qrels.table["query_id"].unique(maintain_order=True).to_list()
     expected = order if name in {"quepid-csv", "rre"} else sorted(order)  # run_of sorts
     assert found == expected

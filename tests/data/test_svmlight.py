@@ -10,7 +10,7 @@ import pytest
 from rankgate.data import Contents, contents_of
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.errors import DuplicateError, InputError
 from rankgate.files.convert import convert
 from support.wording import raises
@@ -27,7 +27,7 @@ LETOR = (
 
 
 def read(data):
-    return named("svmlight").read(Source(None, data))
+    return named("svmlight").read(InputFile(None, data))
 
 
 def again(contents):
@@ -38,13 +38,13 @@ def again(contents):
 
 @pytest.mark.parametrize("data", [RANKLIB, LETOR, b"1 1:0.5 3:2\n", b"0.5\t1:.5\r\n"])
 def test_it_is_known_by_its_features(data):
-    fmt, reason = detected(Source(None, data))
+    fmt, reason = detected(InputFile(None, data))
     assert (fmt.name, reason) == ("svmlight", "the first line is a grade with numbered features")
 
 
 @pytest.mark.parametrize("data", [b"3 qid:1 # 1370 star trek\n", b"1 0 a 2\n", b"1 a:b 2\n"])
 def test_other_lines_are_of_other_formats(data):
-    assert detected(Source(None, data))[0].name != "svmlight"
+    assert detected(InputFile(None, data))[0].name != "svmlight"
 
 
 def test_grades_documents_texts_and_features():

@@ -6,7 +6,7 @@ import pytest
 
 from rankgate.data import contents_of
 from rankgate.data.formats.registry import detected
-from rankgate.data.source import Source, source
+from rankgate.data.source import InputFile, source
 from rankgate.errors import InputError
 
 TREC = b"""<top>
@@ -35,7 +35,7 @@ LINES = b"156493\tdo goldfish grow\n\n1110199\t what is wifi \n"
 
 
 def read(content):
-    return contents_of(Source(None, content), "topics")
+    return contents_of(InputFile(None, content), "topics")
 
 
 def test_elements_without_end_tags():
@@ -71,14 +71,14 @@ def test_smart_and_lines():
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_they_are_known(content, mark):
     for ends in (content, content.replace(b"\n", b"\r\n")):
-        place = Source(None, mark + ends)
+        place = InputFile(None, mark + ends)
         assert detected(place)[0].name == "topics"
         assert contents_of(place).queries.equals(read(content).queries)
 
 
 @pytest.mark.parametrize("content", [b"1\tQ0\td1\t1\t2.5\tx\n", b"1\td1\n2\td2\n", b"1 0 d 1\n"])
 def test_runs_and_judgments_are_none(content):
-    assert detected(Source(None, content))[0].name == "trec"
+    assert detected(InputFile(None, content))[0].name == "trec"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import rankgate
 from rankgate.data import Contents, contents_of, read_qrels
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels, Scale
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.errors import DuplicateError, InputError
 from rankgate.files.convert import convert
 from support.wording import raises
@@ -24,7 +24,7 @@ SUBTOPICS = b"51 2 d1 1\n51 3 d1 2\n51 0 d2 0\n"
 
 
 def read(data, name=None):
-    return contents_of(Source(None, data), name)
+    return contents_of(InputFile(None, data), name)
 
 
 def again(name, data):
@@ -48,13 +48,13 @@ def again(name, data):
     ],
 )
 def test_which_is_which(data, name):
-    assert detected(Source(None, data))[0].name == name
+    assert detected(InputFile(None, data))[0].name == name
 
 
 def test_the_name_of_a_file_can_say_subtopics(tmp_path):
     path = tmp_path / "wt.diversity.qrels"
     path.write_text("51 2 d1 1\n51 3 d2 1\n")
-    assert detected(Source(path)) == (
+    assert detected(InputFile(path)) == (
         named("trec-subtopics"),
         "lines of 4 fields, and the file's name has 'diversity' in it",
     )

@@ -8,7 +8,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from rankgate.data.formats.tables import jsonl_rows, schemas
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.data.text import records
 
 FIELDS = ["1", "a", "2", "0.5", "", " ", '"', '""', '"a"', '"x,y"', '"x\ny"', '"a""b"', "-3", "1e5"]
@@ -27,7 +27,7 @@ def test_separated(parts):
     quick = records._quick(data, layout)
     event(f"fast: {quick is not None and len(quick)}")
     if quick is not None:
-        careful = records._careful(data, 1, layout, Source(None, data))
+        careful = records._careful(data, 1, layout, InputFile(None, data))
         assert quick.select(careful.columns).equals(careful)
 
 
@@ -54,7 +54,7 @@ def test_json_lines(lines):
     table = schemas.table_of(["qid", "doc", "score"], "runs")
     quick = jsonl_rows._quick(data, table)
     if quick is not None:
-        careful = jsonl_rows._careful(jsonl_rows._Piece(data, 1), table, Source(None, data))
+        careful = jsonl_rows._careful(jsonl_rows._Piece(data, 1), table, InputFile(None, data))
         assert quick.equals(careful)
 
 

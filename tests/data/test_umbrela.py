@@ -11,7 +11,7 @@ import pytest
 from rankgate.data import Contents, contents_of
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.errors import DuplicateError, InputError
 from support.wording import raises
 
@@ -50,7 +50,7 @@ REQUESTS = lines(
 
 
 def read(data, name=None):
-    return contents_of(Source(None, data), name)
+    return contents_of(InputFile(None, data), name)
 
 
 def again(name, contents):
@@ -60,7 +60,7 @@ def again(name, contents):
 
 
 def test_a_failure_is_no_grade():
-    fmt, reason = detected(Source(None, ANSWERS))
+    fmt, reason = detected(InputFile(None, ANSWERS))
     assert (fmt.name, reason) == (
         "umbrela",
         "the first line is an object with query, passage and judgment",
@@ -125,7 +125,7 @@ def test_grades_of_another_scale_are_refused():
 
 
 def test_requests_are_a_run_with_texts():
-    assert detected(Source(None, REQUESTS))[1] == "an object with query and candidates"
+    assert detected(InputFile(None, REQUESTS))[1] == "an object with query and candidates"
     found = read(REQUESTS)
     assert found.runs[0].table.rows() == [
         ("1037798", "7065735", -1.0),

@@ -17,7 +17,7 @@ import zstandard
 import rankgate
 from rankgate.data import Qrels, contents_of, read_qrels, read_run
 from rankgate.data.formats.tables import arrow as parquet
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.errors import DuplicateError, InputError, UsageError
 from rankgate.files.convert import convert
 from support.wording import raises
@@ -233,7 +233,7 @@ def long(tmp_path):
 def lags(source, target, monkeypatch):
     """Convert; how much of the source had been read and of the target written, as shares, at
     each chunk that was read."""
-    chunks, found, read = Source.chunks, [], 0
+    chunks, found, read = InputFile.chunks, [], 0
 
     def counted(self, size=1 << 16):  # noqa: ARG001 - the reader's own size
         nonlocal read
@@ -244,7 +244,7 @@ def lags(source, target, monkeypatch):
             yield chunk
 
     with monkeypatch.context() as patch:
-        patch.setattr(Source, "chunks", counted)
+        patch.setattr(InputFile, "chunks", counted)
         convert(source, target)
     sizes = source.stat().st_size, target.stat().st_size
     return [(one / sizes[0], two / sizes[1]) for one, two in found]

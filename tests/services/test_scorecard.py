@@ -17,7 +17,7 @@ from rankgate.errors import InputError, UsageError
 from rankgate.metrics.lists import NONE
 from rankgate.metrics.lists.coverage import Coverage
 from rankgate.present.write import rendered as render
-from rankgate.scoring.world import World, grouped, numbers, one_hot, places
+from rankgate.scoring.catalogue import Catalogue, grouped, numbers, one_hot, places
 from support.wording import raises
 
 QRELS = {"u": {"a": 1, "b": 1}, "v": {"c": 1}, "w": {"a": 1}, "x": {"d": 1}}
@@ -208,7 +208,7 @@ def test_tables_of_items_are_checked(tmp_path):
 
 
 def test_a_world_is_coded():
-    world = World(pl.Series(["a", "b", "c"]), pl.Series(["u", "v"]))
+    world = Catalogue(pl.Series(["a", "b", "c"]), pl.Series(["u", "v"]))
     pairs = pl.DataFrame({"query_id": ["v", "u", "v", "z"], "doc_id": ["c", "a", "x", "a"]})
     assert world.matrix(pairs).tolist() == [[0], [2]]
     shares, names = one_hot(world.items, pl.Series(["c", "a"]), pl.Series(["X| Y", None]))

@@ -16,11 +16,11 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
     from rankgate.data.rows import Part
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 
 def contents_of(
-    path: str | Path | Source, from_: str | None = None, as_: Part | None = None
+    path: str | Path | InputFile, from_: str | None = None, as_: Part | None = None
 ) -> Contents:
     """Everything that a file holds; ``-`` is standard input.
 
@@ -102,20 +102,20 @@ def _of_documents(qrels: Qrels) -> Qrels:
     return qrels
 
 
-def _qrels(place: Source, found: Format) -> Qrels:
+def _qrels(place: InputFile, found: Format) -> Qrels:
     if found.read_qrels:
         return found.read_qrels(place)
     return found.read(place).judgments(place.label)
 
 
-def _run(place: Source, found: Format) -> Run:
+def _run(place: InputFile, found: Format) -> Run:
     if found.read_run:
         return _beside(found.read_run(place), place)
     run = found.read(place).ranking(place.label)
     return _beside(run if run.name else replace(run, name=place.stem), place)
 
 
-def _beside(run: Run, place: Source) -> Run:
+def _beside(run: Run, place: InputFile) -> Run:
     """The run with what ``RUN.meta.jsonl`` beside it says of its queries."""
     if place.path is None or not place.path.with_name(f"{place.path.name}.meta.jsonl").is_file():
         return run

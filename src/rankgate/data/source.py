@@ -35,7 +35,7 @@ _KNOWN = frozenset({
 
 
 @dataclass(frozen=True)
-class Source:
+class InputFile:
     """A readable place; standard input and pipes are kept whole: they cannot be read twice."""
 
     path: Path | None
@@ -204,12 +204,12 @@ def _state(raw: io.BufferedReader) -> tuple[int, int] | None:
     return (told.st_size, told.st_mtime_ns) if stat.S_ISREG(told.st_mode) else None
 
 
-def source(place: str | Path) -> Source:
+def source(place: str | Path) -> InputFile:
     """A source for a path; ``-`` reads standard input to its end, and a pipe is read likewise."""
     if str(place) == "-":
-        return Source(None, sys.stdin.buffer.read())
+        return InputFile(None, sys.stdin.buffer.read())
     path = Path(place)
-    return Source(path, path.read_bytes() if path.is_fifo() else None)
+    return InputFile(path, path.read_bytes() if path.is_fifo() else None)
 
 
 class DamageError(Exception):

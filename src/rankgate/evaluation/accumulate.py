@@ -11,8 +11,8 @@ from rankgate.data.digest import digest
 from rankgate.data.scores import Counts
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.evaluate import is_of_lists, known_metrics, with_subtopics
+from rankgate.evaluation.list_builder import ListBuilder, everyone
 from rankgate.evaluation.list_inputs import Beside
-from rankgate.evaluation.listing import Listing, everyone
 from rankgate.evaluation.rankings import rankings_of, score_run
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import NONE, Sums
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from rankgate.evaluation.rankings import Rankings
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
+    from rankgate.scoring.catalogue import Catalogue
     from rankgate.scoring.overrides import Overrides
-    from rankgate.scoring.world import World
 
 _COUNTED = ("queries", "missing", "zero_result", "without_relevant", "unknown_queries",
             "ties_broken")  # fmt: skip
@@ -95,7 +95,7 @@ class Accumulator:
         self._metrics = known_metrics(metrics, self._how, (*extra, *FACET_METRICS))
         self._columns = columns
         whole = {label: each for label, each in self._metrics if is_of_lists(each)}
-        self._listing = Listing.of(whole, self._how, beside or Beside(), catalogue, columns)
+        self._listing = ListBuilder.of(whole, self._how, beside or Beside(), catalogue, columns)
         self._world = self._listing.base() if whole else None
         if self._world is not None and not len(self._world.items):
             told = "metrics of lists need all items beforehand; give catalogue, train or items."
@@ -201,7 +201,7 @@ class Accumulator:
             "catalogue": items,
         }
 
-    def _parts(self, base: World, judged: JudgmentIndex, run: Rankings) -> list[Any]:
+    def _parts(self, base: Catalogue, judged: JudgmentIndex, run: Rankings) -> list[Any]:
         """What the lists of a batch add to each metric."""
         top = self._listing.top(judged, run)
         world = self._listing.of_batch(base, judged, everyone(judged, [top]))

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rankgate.data import Qrels, Run
+    from rankgate.evaluation.list_builder import ListBuilder
     from rankgate.evaluation.list_inputs import Beside
-    from rankgate.evaluation.listing import Listing
     from rankgate.evaluation.rankings import Rankings
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -109,14 +109,14 @@ def _lists(
     beside: Beside | None,
     catalogue: int | Iterable[object] | None,
     columns: Mapping[str, str] | None,
-) -> Listing | None:
+) -> ListBuilder | None:
     """What metrics of lists are computed with; None where nothing asks for it."""
     if not together and not (beside and beside.drop_seen):
         return None
+    from rankgate.evaluation.list_builder import ListBuilder  # noqa: PLC0415 - as above
     from rankgate.evaluation.list_inputs import Beside  # noqa: PLC0415 - of metrics of lists only
-    from rankgate.evaluation.listing import Listing  # noqa: PLC0415 - as above
 
-    return Listing.of(dict(together), how, beside or Beside(), catalogue, columns)
+    return ListBuilder.of(dict(together), how, beside or Beside(), catalogue, columns)
 
 
 def with_subtopics(judgments: JudgmentIndex, beside: Beside | None = None) -> JudgmentIndex:

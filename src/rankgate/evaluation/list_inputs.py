@@ -11,8 +11,8 @@ from rankgate.data.logs.items import read_candidates, read_described
 from rankgate.data.logs.user_items import read_meetings
 from rankgate.errors import UsageError
 from rankgate.metrics.lists.declare import NEEDS, ListMetric
+from rankgate.scoring.catalogue import Catalogue, grouped, numbers, one_hot
 from rankgate.scoring.tops import tops
-from rankgate.scoring.world import World, grouped, numbers, one_hot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -163,7 +163,7 @@ def world_of(
     beside: Beside,
     lists: Sequence[pl.DataFrame],
     top: Callable[[Any], pl.DataFrame],
-) -> World:
+) -> Catalogue:
     """Items, users, and all that is known of them.
 
     The catalogue is what training, the table of items, judgments and lists name; the relevant
@@ -185,7 +185,7 @@ def world_of(
     ids += [tables.items.ids] if tables.items else []
     ids += [named(beside.catalogue)]
     queries = pl.concat([qrels.table["query_id"], pl.Series(qrels.unjudged, dtype=pl.String)])
-    world = World(pl.concat(ids).unique().sort(), queries.unique().sort())
+    world = Catalogue(pl.concat(ids).unique().sort(), queries.unique().sort())
     world = replace(world, relevant=world.matrix(qrels.table.filter(pl.col("grade") >= 1)))
     if tables.train is not None:
         world = world.learned(tables.train)
@@ -228,7 +228,7 @@ def kept(run: Run, pairs: pl.DataFrame | Meetings | None, *, inside: bool) -> Ru
     return replace(run, pieces=pieces, rankings=None)
 
 
-def _described(world: World, items: Described | None, beside: Beside) -> World:
+def _described(world: Catalogue, items: Described | None, beside: Beside) -> Catalogue:
     asked = (*beside.features, beside.category, beside.group)
     if items is None:
         if any(asked):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.data import Run, read_run
-from rankgate.data.memory.matrices import Padded, Source, is_source, source_of
+from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, source_of
 from rankgate.errors import DuplicateError, InputError
 from rankgate.scoring.score import score_source
 from rankgate.scoring.sources import RunSource
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankgate.scoring import Convention
     from rankgate.scoring.judgments import JudgmentIndex
 
-Rankings: TypeAlias = Run | Source
+Rankings: TypeAlias = Run | MatrixInput
 """A run, by ids or by numbers."""
 
 
@@ -37,7 +37,7 @@ def score_run(
     Raises:
         InputError, DuplicateError: as of ``scoring.score``; matrices of different sizes.
     """
-    if isinstance(run, Source):
+    if isinstance(run, MatrixInput):
         from rankgate.scoring.matrix_source import MatrixSource  # noqa: PLC0415 - of matrices only
 
         _refuse_unlike(judgments, run)
@@ -57,10 +57,10 @@ def score_run(
     return score_source(RunSource(by_ids(run, train), judgments), metrics, how, strict=strict)
 
 
-def _refuse_unlike(judgments: JudgmentIndex, run: Source) -> None:
+def _refuse_unlike(judgments: JudgmentIndex, run: MatrixInput) -> None:
     """Rows that are users by their place must be of the same users."""
     truth = judgments.given
-    if not isinstance(truth, Source):
+    if not isinstance(truth, MatrixInput):
         return
     pairs = [("rows", truth.users, run.users, "query_ids")]
     if not isinstance(truth, Padded) and not isinstance(run, Padded):

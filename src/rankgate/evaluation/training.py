@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.logs.user_items import Meetings, packed, read_meetings
-from rankgate.data.memory.matrices import Source, is_source, pairs_of, source_of
+from rankgate.data.memory.matrices import MatrixInput, is_source, pairs_of, source_of
 from rankgate.evaluation.list_inputs import kept
 from rankgate.scoring.sheets import Seen
 
@@ -26,7 +26,7 @@ class Train:
     given: Any
 
     @cached_property
-    def source(self) -> Source | None:
+    def source(self) -> MatrixInput | None:
         """The matrix, if it is one."""
         return source_of(self.given, "train") if is_source(self.given) else None
 
@@ -52,7 +52,7 @@ class Train:
         if self.source is None:
             self.met  # noqa: B018 - kept from here on
 
-    def seen(self, run: Source) -> Seen:
+    def seen(self, run: MatrixInput) -> Seen:
         """The same by the numbers of a run."""
         return Seen.of(self.source or self.met, run)
 

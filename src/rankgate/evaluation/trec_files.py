@@ -16,7 +16,7 @@ from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _END = 1 << 16  # bytes at the end of a file in which its last line is sought first
 _TAG = 5
@@ -61,7 +61,7 @@ def ranking(run: Any, *, te9: bool = False, tagged: bool = True) -> Run:  # noqa
     return replace(read, tag=_last_tag(place) or read.tag) if tagged else read
 
 
-def _refuse_comments(place: Source) -> None:
+def _refuse_comments(place: InputFile) -> None:
     """Check that no line begins with ``#``: trec_eval 9 reads such lines like any other."""
     line = 1
     for piece in place.chunks():
@@ -77,7 +77,7 @@ def _refuse_comments(place: Source) -> None:
         line += piece.count(b"\n")
 
 
-def _last_tag(place: Source) -> str | None:
+def _last_tag(place: InputFile) -> str | None:
     """The tag of the last line that is neither blank nor a comment."""
     fields = _last_fields(_end(place))
     if len(fields) <= _TAG:  # compressed, or the end holds no whole line
@@ -86,7 +86,7 @@ def _last_tag(place: Source) -> str | None:
     return fields[_TAG].decode(errors="replace") if len(fields) > _TAG else None
 
 
-def _end(place: Source) -> bytes:
+def _end(place: InputFile) -> bytes:
     """The last lines of a file that can be read from its end; nothing of another."""
     with place.open() as stream:
         if not isinstance(getattr(stream, "raw", None), io.FileIO) or not stream.seekable():

@@ -14,7 +14,7 @@ from rankgate.scoring.differences import Choices, written
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rankgate.explanation.held_lists import HeldLists
+    from rankgate.explanation.cached_lists import CachedLists
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.cached_source import CachedSource
     from rankgate.scoring.convention import Convention
@@ -65,7 +65,7 @@ class Step:
 
 
 def walk(
-    held: CachedSource | HeldLists, metric: Metric, begin: Convention, end: Convention
+    held: CachedSource | CachedLists, metric: Metric, begin: Convention, end: Convention
 ) -> tuple[Step, ...]:
     """Change what differs between two conventions, axis by axis.
 
@@ -85,7 +85,7 @@ def walk(
 
 
 class _Walk:
-    def __init__(self, held: CachedSource | HeldLists, metric: Metric) -> None:
+    def __init__(self, held: CachedSource | CachedLists, metric: Metric) -> None:
         self._held = held
         self._metric = (str(metric), metric)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.evaluation.list_inputs import Beside
-    from rankgate.explanation.held_lists import HeldLists
+    from rankgate.explanation.cached_lists import CachedLists
     from rankgate.metrics.declare import Metric
 
 SCHEMA_VERSION = 1
@@ -214,17 +214,17 @@ def hold(
     run: Any,  # noqa: ANN401 - as above
     metric: Metric,
     beside: Beside | None = None,
-) -> tuple[CachedSource | HeldLists, str]:
+) -> tuple[CachedSource | CachedLists, str]:
     """A run ready to be scored again and again, and the name of the judgments."""
     judgments = read_qrels(qrels)
     if not is_of_lists(metric):
         return CachedSource(RunSource(read_run(run), JudgmentIndex.of(judgments))), judgments.name
     # what metrics on lists need is loaded where one is asked for
+    from rankgate.evaluation.list_builder import ListBuilder  # noqa: PLC0415
     from rankgate.evaluation.list_inputs import Beside as Given  # noqa: PLC0415
-    from rankgate.evaluation.listing import Listing  # noqa: PLC0415
-    from rankgate.explanation.held_lists import HeldLists as Lists  # noqa: PLC0415
+    from rankgate.explanation.cached_lists import CachedLists as Lists  # noqa: PLC0415
 
-    listing = Listing.of({}, CONVENTIONS["trec"], beside or Given(), None)
+    listing = ListBuilder.of({}, CONVENTIONS["trec"], beside or Given(), None)
     return Lists(read_run(run), JudgmentIndex.of(judgments), listing), judgments.name
 
 
@@ -256,7 +256,7 @@ def _separated(
     first: Group,
     metric: Metric,
     hows: dict[str, Convention],
-    held: CachedSource | HeldLists,
+    held: CachedSource | CachedLists,
 ) -> Group:
     """The group with what leads to it from the first one, between the two that differ least."""
     pairs = [(near, mine) for near in first.conventions for mine in group.conventions]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.notes import Note
     from rankgate.data.rows import Part
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 SCHEMA_VERSION = 1
 CUTOFF = 10
@@ -173,7 +173,7 @@ def _in_memory(given: Any, as_: Part | None) -> Contents:  # noqa: ANN401 - as o
     )
 
 
-def _stored(place: Source) -> tuple[int, str]:
+def _stored(place: InputFile) -> tuple[int, str]:
     """Size and hash of the bytes as they are stored; a folder has neither."""
     if place.path is not None and place.path.is_dir():
         return 0, ""

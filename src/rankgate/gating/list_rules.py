@@ -18,7 +18,7 @@ from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.recommenders.resampled_lists import redrawn
 from rankgate.recommenders.scorecard_warnings import of_lists
-from rankgate.scoring.world import places
+from rankgate.scoring.catalogue import places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

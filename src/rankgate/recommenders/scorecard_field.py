@@ -17,10 +17,10 @@ from rankgate.evaluation.list_inputs import Tables, kept, lists_of, named, world
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.views import SUBTOPICS
 from rankgate.recommenders.scorecard_figures import Card
+from rankgate.scoring.catalogue import places
 from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.score import score
 from rankgate.scoring.subtopics import by_category, with_subtopics
-from rankgate.scoring.world import places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring import Convention
-    from rankgate.scoring.world import World
+    from rankgate.scoring.catalogue import Catalogue
 
     Floats = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ class Field:
     topics: Qrels
     runs: tuple[Run, ...]
     lists: tuple[Listed, ...]
-    world: World
+    world: Catalogue
     tables: Tables
     how: Convention
     unjudged: tuple[pl.Series, ...] = ()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankgate.data.logs.items import Described, Whose
     from rankgate.data.logs.user_items import Meetings
     from rankgate.evaluation.list_inputs import Tables
-    from rankgate.scoring.world import World
+    from rankgate.scoring.catalogue import Catalogue
 
 ACTIVITY, POPULARITY = "activity", "popularity"
 MOST = 20
@@ -45,7 +45,7 @@ class Part:
     mask: NDArray[np.bool_]
 
 
-def parts_of(name: str, world: World, tables: Tables) -> list[Part]:
+def parts_of(name: str, world: Catalogue, tables: Tables) -> list[Part]:
     """The parts that a slice makes.
 
     ``activity``: users without an item in training are new, those with at most the median number
@@ -88,7 +88,7 @@ def active(users: pl.Series, train: Meetings) -> pl.Series:
     return pl.Series(ACTIVITY, words.tolist(), pl.String)
 
 
-def _activity(world: World) -> list[Part]:
+def _activity(world: Catalogue) -> list[Part]:
     assert world.history is not None  # noqa: S101 - there is training
     groups = _groups(np.count_nonzero(world.history != NONE, axis=1)).items()
     return [Part(ACTIVITY, "users", value, mask) for value, mask in groups if mask.any()]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Listed
     from rankgate.recommenders.scorecard_field import Field
-    from rankgate.scoring.world import World
+    from rankgate.scoring.catalogue import Catalogue
 
 
 def warnings_of(field: Field, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ def _of_items(field: Field, metrics: Mapping[str, Metric]) -> Iterator[str]:
             yield f"{_are(lacking, 'user')} not in the table of users, and in the part (none)."
 
 
-def of_lists(world: World, listed: Listed) -> Iterator[str]:
+def of_lists(world: Catalogue, listed: Listed) -> Iterator[str]:
     """What is odd about one system's lists, a sentence each."""
     empty = int((listed.lengths == 0).sum())
     if empty:

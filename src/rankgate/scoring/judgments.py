@@ -13,8 +13,7 @@ from rankgate.data import read_qrels
 from rankgate.data.duplicates import pairs_of
 from rankgate.data.memory.arrays import graded
 from rankgate.data.memory.ids import NOWHERE, Ids, places
-from rankgate.data.memory.matrices import Source as MatrixInput
-from rankgate.data.memory.matrices import is_source, source_of
+from rankgate.data.memory.matrices import MatrixInput, is_source, source_of
 from rankgate.data.run import starts_of
 from rankgate.scoring.order import keys
 

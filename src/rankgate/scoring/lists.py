@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from rankgate.data.memory.ids import Growing
 from rankgate.metrics.lists import NONE, Listed
 from rankgate.scoring.align import Met
+from rankgate.scoring.catalogue import places
 from rankgate.scoring.first import first
-from rankgate.scoring.world import places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

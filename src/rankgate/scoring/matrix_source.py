@@ -14,7 +14,7 @@ from rankgate.scoring.sheets import aligned_blocks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.data.memory.matrices import Source as MatrixInput
+    from rankgate.data.memory.matrices import MatrixInput
     from rankgate.data.run import Duplicates
     from rankgate.scoring.judgments import JudgmentIndex
     from rankgate.scoring.plan import Plan

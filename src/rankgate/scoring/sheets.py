@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.logs.user_items import Meetings
     from rankgate.data.memory.ids import Ids
-    from rankgate.data.memory.matrices import Source
+    from rankgate.data.memory.matrices import MatrixInput
     from rankgate.scoring.convention import Alignment
     from rankgate.scoring.judgments import JudgmentIndex
 
@@ -43,7 +43,7 @@ class _Names:
         return self.ids.names.gather(self.codes[rows])
 
 
-def blocks(source: Source) -> Iterator[slice]:
+def blocks(source: MatrixInput) -> Iterator[slice]:
     """Stretches of rows of bounded size."""
     users = source.users.size
     if isinstance(source, Sparse):
@@ -72,7 +72,7 @@ class Seen:
     size: int
 
     @classmethod
-    def of(cls, pairs: Meetings | Source, source: Source) -> Seen:
+    def of(cls, pairs: Meetings | MatrixInput, source: MatrixInput) -> Seen:
         """From the pairs of a log, or a matrix of what was met."""
         if isinstance(pairs, Dense | Sparse | Padded):
             owner, item = pairs_of(pairs)
@@ -92,7 +92,7 @@ class Seen:
 
 
 def aligned_blocks(
-    source: Source,
+    source: MatrixInput,
     index: JudgmentIndex,
     how: Alignment,
     depth: int | None,
@@ -145,7 +145,7 @@ class _Wanted:
 
 
 def best_of(
-    source: Source, rows: slice, how: Alignment, depth: int | None, seen: Seen | None = None
+    source: MatrixInput, rows: slice, how: Alignment, depth: int | None, seen: Seen | None = None
 ) -> Best:
     """What counts of some rows, as far as one looks.
 
@@ -180,7 +180,7 @@ def best_of(
 
 
 def _of_scores(
-    source: Source, found: Best, known: NDArray[np.bool_], wanted: _Wanted, how: Alignment
+    source: MatrixInput, found: Best, known: NDArray[np.bool_], wanted: _Wanted, how: Alignment
 ) -> Aligned:
     rows = known[found.owner]
     owner, item = (np.cumsum(known) - 1)[found.owner[rows]], found.column[rows]
@@ -193,7 +193,7 @@ def _of_scores(
     return align(met, replace(how, above=None, absent=None))  # as `best_of` has seen to
 
 
-def _met(owner: Codes, item: Codes, wanted: _Wanted, source: Source) -> tuple[Codes, Codes]:
+def _met(owner: Codes, item: Codes, wanted: _Wanted, source: MatrixInput) -> tuple[Codes, Codes]:
     """The rows that are judged, and the judgment of each."""
     size = source.items.size
     real = np.flatnonzero(wanted.item != NOWHERE)
@@ -240,7 +240,7 @@ def _of_lists(lists: Codes, wanted: _Wanted, how: Alignment) -> Aligned:
 
 
 def tops_by_number(
-    source: Source,
+    source: MatrixInput,
     index: JudgmentIndex,
     how: Alignment,
     depth: int | None,
@@ -277,7 +277,7 @@ def tops_by_number(
     return out, source.users.names.gather(others)
 
 
-def _ranked(source: Source, found: Best, known: NDArray[np.bool_], how: Alignment) -> Codes:
+def _ranked(source: MatrixInput, found: Best, known: NDArray[np.bool_], how: Alignment) -> Codes:
     """The lists of a block: all that is in it has its rank, as if it had been judged."""
     rows = known[found.owner]
     owner, item = (np.cumsum(known) - 1)[found.owner[rows]], found.column[rows]

@@ -9,7 +9,7 @@ import pytest
 
 from rankgate.data import contents_of
 from rankgate.data.formats.registry import detected, named
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def held():
     """Everything that bytes, a text, or a value as JSON, hold."""
 
     def read(value, name=None):
-        return contents_of(Source(None, _bytes(value)), name)
+        return contents_of(InputFile(None, _bytes(value)), name)
 
     return read
 
@@ -25,7 +25,7 @@ def held():
 @pytest.fixture
 def kind():
     """The name of the format that bytes, a text, or a value as JSON, are known to be of."""
-    return lambda value: detected(Source(None, _bytes(value)))[0].name
+    return lambda value: detected(InputFile(None, _bytes(value)))[0].name
 
 
 @pytest.fixture

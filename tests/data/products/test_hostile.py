@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.read import contents_of
-from rankgate.data.source import Source
+from rankgate.data.source import InputFile
 from rankgate.errors import RankgateError
 from support.wording import raises
 
@@ -39,18 +39,18 @@ def endured(name, data):
     """Read, look at everything, write again: only deliberate errors may come out, in one line."""
     fmt = named(name)
     try:
-        contents = fmt.read(Source(None, data))
+        contents = fmt.read(InputFile(None, data))
         for run in contents.runs:
             _ = run.table
         if fmt.write and contents.parts:
             out = io.BytesIO()
             fmt.write(contents, out)
-            fmt.read(Source(None, out.getvalue()))
+            fmt.read(InputFile(None, out.getvalue()))
     except RankgateError as error:
         assert str(error).strip()  # noqa: PT017 - the error is one of two good ends
         assert "\n" not in str(error)  # noqa: PT017 - as above
     with contextlib.suppress(RankgateError):
-        detected(Source(None, data))
+        detected(InputFile(None, data))
 
 
 def places(value, path=()):
@@ -111,7 +111,7 @@ def test_a_key_twice_is_an_error_with_its_line(path):
     for at in twice:
         text = "\n".join([*lines[: at + 1], lines[at], *lines[at + 1 :]])
         with raises("duplicate-key") as error:
-            named(name_of(path)).read(Source(None, text.encode()))
+            named(name_of(path)).read(InputFile(None, text.encode()))
         assert error.value.line == at + 2
 
 
@@ -148,7 +148,7 @@ def test_half_a_document_is_an_error_with_its_line(path):
     whole = path.read_bytes()
     half = whole[: len(whole) // 2]
     with raises("invalid-json") as error:
-        contents_of(Source(None, half), name_of(path))
+        contents_of(InputFile(None, half), name_of(path))
     assert error.value.line
 
 
@@ -157,7 +157,7 @@ def test_half_a_document_is_an_error_with_its_line(path):
 def test_other_codings_are_an_error(path, coding):
     text = path.read_text(encoding="utf-8-sig").replace("a", "ä")
     with pytest.raises(RankgateError) as error:
-        contents_of(Source(None, text.encode(coding)), name_of(path))
+        contents_of(InputFile(None, text.encode(coding)), name_of(path))
     assert "\n" not in str(error.value)
 
 
@@ -167,7 +167,7 @@ def test_a_document_may_not_be_too_deep(path):
     text = path.read_text().replace("null", deep)
     document = text if deep in text else text.replace("\n", f'\n "x": {deep},\n', 1)
     with raises("too-deep"):
-        contents_of(Source(None, document.encode()), name_of(path))
+        contents_of(InputFile(None, document.encode()), name_of(path))
 
 
 @pytest.mark.parametrize("name", ["quepid-csv", "quepid-book-csv", "quepid-detail", "govuk"])

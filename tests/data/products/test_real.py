@@ -12,7 +12,7 @@ import pytest
 
 from rankgate.data import contents_of, read_qrels, read_run
 from rankgate.data.formats.registry import detected, named
-from rankgate.data.source import Source, source
+from rankgate.data.source import InputFile, source
 from rankgate.errors import InputError
 from support.wording import raises
 
@@ -60,7 +60,7 @@ def test_real_files_come_back_as_they_were(shared, file):
     contents = contents_of(shared / file)
     out = io.BytesIO()
     assert named(KNOWN[file]).write(contents, out) == ()
-    back = contents_of(Source(shared / file, out.getvalue()), KNOWN[file])
+    back = contents_of(InputFile(shared / file, out.getvalue()), KNOWN[file])
     for name in ("queries", "documents", "values"):
         before, after = getattr(contents, name), getattr(back, name)
         assert (before is None) == (after is None)

@@ -10,7 +10,7 @@ import pytest
 
 from rankgate.data import contents_of
 from rankgate.data.formats.registry import detected, named
-from rankgate.data.source import Source, source
+from rankgate.data.source import InputFile, source
 
 SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())
 NAMES = [path.name for path in SAMPLES]
@@ -49,7 +49,7 @@ def tables(contents):
 @pytest.mark.parametrize("path", SAMPLES, ids=NAMES)
 def test_samples_are_known_by_what_they_hold(path):
     """Whatever the file is called."""
-    found, reason = detected(Source(None, path.read_bytes()))
+    found, reason = detected(InputFile(None, path.read_bytes()))
     assert found.name == format_of(path)
     assert reason
 
@@ -81,7 +81,7 @@ def test_what_is_written_in_the_same_format_is_read_as_before(path):
         return
     data, losses = written(contents, name)
     assert losses == (), path.name
-    back = contents_of(Source(path, data), name)
+    back = contents_of(InputFile(path, data), name)
     assert tables(back) == tables(contents)
     assert written(back, name)[0] == data
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data.qrels import Qrels
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NAME = "beir"
 _HEADER = ("query-id", "corpus-id", "score")
@@ -51,7 +51,7 @@ def holds(folder: Path) -> str | None:
     return f"the folder holds {' and '.join(found)}" if found else None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Queries, documents and judgments, those that are there.
 
     Of several files of judgments in a folder, ``test.tsv`` is read, and the others are noted.
@@ -68,7 +68,7 @@ def read(source: Source) -> Contents:
     return Contents(qrels=delimited.read_qrels(source))
 
 
-def read_qrels(source: Source) -> Qrels:
+def read_qrels(source: InputFile) -> Qrels:
     """The judgments alone.
 
     Raises:
@@ -151,7 +151,7 @@ def _folder(folder: Path) -> Contents:
     return Contents(**parts)
 
 
-def _texts(source: Source, head: bytes, part: str | None = None) -> Contents:
+def _texts(source: InputFile, head: bytes, part: str | None = None) -> Contents:
     """The queries or documents of a file; documents have a title."""
     names = jsonl.names_of(source)
     if "_id" not in names:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
     from rankgate.data.rows import Rows
     from rankgate.data.run import Run
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 __all__ = ["Format", "Loss", "Note"]
 
@@ -47,12 +47,12 @@ class Format:
     title: str
     suffixes: tuple[str, ...]
     sniff: Callable[[bytes, str], str | None]
-    read: Callable[[Source], Contents]
+    read: Callable[[InputFile], Contents]
     detail: str = ""
     write: Callable[[Contents, BinaryIO], tuple[Loss, ...]] | None = None
-    read_qrels: Callable[[Source], Qrels] | None = None
-    read_run: Callable[[Source], Run] | None = None
-    rows: Callable[[Source], Rows | None] | None = None
+    read_qrels: Callable[[InputFile], Qrels] | None = None
+    read_run: Callable[[InputFile], Run] | None = None
+    rows: Callable[[InputFile], Rows | None] | None = None
     holds: tuple[str, ...] = ("qrels",)
     loses: str = ""
     columns: tuple[str, ...] = ()

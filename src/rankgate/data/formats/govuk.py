@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.contents import Contents
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _QUERY, _SCORE, _URI = "queryEntry.query", "queryEntry.targets.score", "queryEntry.targets.uri"
 _COLUMNS = {"query_id": (_QUERY.lower(),), "doc_id": (_URI.lower(),), "grade": (_SCORE.lower(),)}
@@ -25,7 +25,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Judgments; the document is its address.
 
     Raises:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NAME = "label-studio"
 _SKIPPED = "skipped by the annotator"
@@ -49,7 +49,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Ratings of every annotator, and of models where there are predictions.
 
     A task's data names the query and the document; its other fields are texts of both. The grade

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.contents import Contents
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _BOM = b"\xef\xbb\xbf"
 _COLUMNS = {"query_id": ("query",), "doc_id": ("docid",), "grade": ("rating",)}
@@ -25,7 +25,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Judgments; where a document is rated twice the last rating counts, as in Quaerite.
 
     Raises:

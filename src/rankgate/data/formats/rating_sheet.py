@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.formats.format import Loss
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _PAIR = ["query_id", "doc_id"]
 
 
 def judged(
-    source: Source, columns: Mapping[str, tuple[str, ...]], *, guard: bool, last: bool = False
+    source: InputFile, columns: Mapping[str, tuple[str, ...]], *, guard: bool, last: bool = False
 ) -> Contents:
     """Judgments from the columns of a product's CSV; other columns become those of documents.
 

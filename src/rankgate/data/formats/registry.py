@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.formats import unsupported
-from rankgate.data.source import Source, source
+from rankgate.data.source import InputFile, source
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def named(name: str) -> Format:
     )
 
 
-def detected(place: Source) -> tuple[Format, str]:
+def detected(place: InputFile) -> tuple[Format, str]:
     """The first format that a file's beginning fits, with the reason.
 
     Raises:
@@ -139,7 +139,7 @@ def detected(place: Source) -> tuple[Format, str]:
     return named("trec"), "nothing else fits"
 
 
-def _folder(place: Source) -> tuple[Format, str]:
+def _folder(place: InputFile) -> tuple[Format, str]:
     """The one format that is a folder."""
     from rankgate.data.formats import beir  # noqa: PLC0415 - of folders only
 
@@ -151,7 +151,7 @@ def _folder(place: Source) -> tuple[Format, str]:
     return beir.FORMAT, reason
 
 
-def _head(place: Source) -> bytes:
+def _head(place: InputFile) -> bytes:
     """The first bytes; more of them where the first line names very many columns."""
     head = place.head()
     long = b"\n" not in head and len(head) == _HEAD and "header" in _beginnings(head)
@@ -183,9 +183,9 @@ def _beginnings(head: bytes) -> tuple[str, ...]:
     return tuple(kind for kind, there in found.items() if there)
 
 
-def opened(path: str | Path | Source, from_: str | None) -> tuple[Source, Format | None]:
+def opened(path: str | Path | InputFile, from_: str | None) -> tuple[InputFile, Format | None]:
     """The source of a path, and the format if ``from_`` or ``NAME:PATH`` names one."""
-    if isinstance(path, Source):
+    if isinstance(path, InputFile):
         return path, named(from_) if from_ else None
     name, rest = prefixed(path)
     asked = from_ or name

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from rankgate.data.run import Run
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 SUFFIX = ".meta.jsonl"
 STATES = ("ok", "zero", "failed", "not_run")
 
 
-def with_meta(run: Run, place: Source) -> Run:
+def with_meta(run: Run, place: InputFile) -> Run:
     """The run with what its companion says of its queries; as it is if there is none.
 
     Raises:

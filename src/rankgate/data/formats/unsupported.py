@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _BEGINS = (
     (
@@ -51,7 +51,7 @@ def told(head: bytes) -> str | None:
     return None
 
 
-def unknown_json(source: Source, head: bytes) -> InputError:
+def unknown_json(source: InputFile, head: bytes) -> InputError:
     """Why JSON is of no format: it is none, or it has another shape.
 
     Args:

@@ -11,7 +11,7 @@ import polars as pl
 from rankgate.data.formats.tables import arrow
 from rankgate.data.logs.columns import ALIASES, mapped
 from rankgate.data.place import Place
-from rankgate.data.source import Source, source
+from rankgate.data.source import InputFile, source
 from rankgate.data.text import json_text, records
 from rankgate.errors import InputError, UsageError
 
@@ -132,7 +132,7 @@ def _frame(table: Any, label: str) -> tuple[pl.DataFrame, Place]:  # noqa: ANN40
     return _objects(origin) if head.lstrip().startswith(b"{") else _separated(origin)
 
 
-def _objects(origin: Source) -> tuple[pl.DataFrame, Place]:
+def _objects(origin: InputFile) -> tuple[pl.DataFrame, Place]:
     rows, lines = [], []
     for line, value in json_text.objects(origin):
         rows.append({name: _word(each) for name, each in value.items()})
@@ -148,7 +148,7 @@ def _word(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
     return None if value is None else str(value)
 
 
-def _separated(origin: Source) -> tuple[pl.DataFrame, Place]:
+def _separated(origin: InputFile) -> tuple[pl.DataFrame, Place]:
     first = next(origin.chunks(), b"")
     counts = {sep: len(records.first_fields(first, sep)) for sep in records.SEPARATORS}
     header = records.header_in(first, max(counts, key=lambda sep: counts[sep]))

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankgate.data.logs.tables import Rows
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 
-def read(source: Source, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
+def read(source: InputFile, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
     """One row for each item, in one piece; ``at`` is its place in the line, from 1 on.
 
     A user may stand on several lines; later lines are later in time.

@@ -17,7 +17,7 @@ from rankgate.data.logs.columns import mapped
 from rankgate.data.logs.interactions import Interactions, interactions_of
 from rankgate.data.memory.matrices import is_source, pairs_of, source_of
 from rankgate.data.place import Place
-from rankgate.data.source import Source, source
+from rankgate.data.source import InputFile, source
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _U_DATA = re.compile(rb"^\d+\t\d+\t\d+(\.\d+)?\t\d+\r?$")
 _RATINGS_DAT = re.compile(rb"^\d+::\d+::\d+(\.\d+)?::\d+\r?$")
 _BOM = b"\xef\xbb\xbf"
 
-Read = Callable[[Source, Mapping[str, str]], tuple[Iterator[pl.DataFrame], Place]]
+Read = Callable[[InputFile, Mapping[str, str]], tuple[Iterator[pl.DataFrame], Place]]
 
 
 @dataclass(frozen=True)
@@ -136,16 +136,16 @@ def opened(
         raise UsageError(
             f"no unit is called '{unit}'; choose {', '.join(UNITS)}.", code="unknown-choice"
         )
-    if not isinstance(log, str | Path | Source):
+    if not isinstance(log, str | Path | InputFile):
         rows, name, where = _in_memory(log, columns or {})
         return Raw(name, where, iter((rows,)), unit)
-    place = log if isinstance(log, Source) else source(log)
+    place = log if isinstance(log, InputFile) else source(log)
     found = _named(from_) if from_ else detected(place)
     pieces, where = found.read(place, columns or {})
     return Raw(place.stem, where, pieces, found.unit or unit)
 
 
-def detected(place: Source) -> LogFormat:
+def detected(place: InputFile) -> LogFormat:
     """The first format that a file's beginning fits.
 
     Raises:

@@ -15,7 +15,7 @@ from rankgate.data.text import json_text, records
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
     Rows = tuple[Iterator[pl.DataFrame], Place]
 
@@ -24,7 +24,7 @@ _NUMBERS = frozenset({"value"})
 _EMPTY = frozenset({"kind", "at"})
 
 
-def delimited(source: Source, columns: Mapping[str, str]) -> Rows:
+def delimited(source: InputFile, columns: Mapping[str, str]) -> Rows:
     """CSV or TSV whose first line names the columns.
 
     Raises:
@@ -36,7 +36,7 @@ def delimited(source: Source, columns: Mapping[str, str]) -> Rows:
     return _rows(source, header, mapped(header.names, columns, source.label, 1))
 
 
-def recbole(source: Source, columns: Mapping[str, str]) -> Rows:
+def recbole(source: InputFile, columns: Mapping[str, str]) -> Rows:
     """RecBole's atomic file: ``user_id:token``, ``item_id:token`` … between tabs.
 
     Raises:
@@ -48,7 +48,7 @@ def recbole(source: Source, columns: Mapping[str, str]) -> Rows:
     return _rows(source, header, {ours: plain[theirs] for ours, theirs in found.items()})
 
 
-def u_data(source: Source, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
+def u_data(source: InputFile, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
     """MovieLens 100K: user, item, rating and time between tabs, without a header.
 
     Raises:
@@ -57,7 +57,7 @@ def u_data(source: Source, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
     return _rows(source, records.Header("\t", _MOVIELENS, 0), dict(zip(_MOVIELENS, _MOVIELENS)))  # noqa: B905
 
 
-def ratings_dat(source: Source, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
+def ratings_dat(source: InputFile, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
     """MovieLens 1M and 10M: user, item, rating and time between double colons.
 
     Raises:
@@ -70,7 +70,7 @@ def ratings_dat(source: Source, columns: Mapping[str, str]) -> Rows:  # noqa: AR
     )
 
 
-def columnar(source: Source, columns: Mapping[str, str]) -> Rows:
+def columnar(source: InputFile, columns: Mapping[str, str]) -> Rows:
     """Parquet or Arrow.
 
     Raises:
@@ -82,7 +82,7 @@ def columnar(source: Source, columns: Mapping[str, str]) -> Rows:
     return arrow.pieces(chosen, source), Place(source.label)
 
 
-def jsonl(source: Source, columns: Mapping[str, str]) -> Rows:
+def jsonl(source: InputFile, columns: Mapping[str, str]) -> Rows:
     """One object a line.
 
     Raises:
@@ -110,11 +110,11 @@ def _typed(row: dict[str, object], label: str, line: int) -> dict[str, object]:
     return row
 
 
-def _rows(source: Source, header: records.Header, kept: dict[str, str]) -> Rows:
+def _rows(source: InputFile, header: records.Header, kept: dict[str, str]) -> Rows:
     layout = records.Layout(header, kept, _NUMBERS & {*kept}, _EMPTY & {*kept})
     return records.frames(source, layout), Place(source.label, partial(_line, source, header))
 
 
-def _line(source: Source, header: records.Header, row: int) -> int | None:
+def _line(source: InputFile, header: records.Header, row: int) -> int | None:
     """The line of a row; without a header there is one line less above it."""
     return records.line_of(source, header, row if header.size else row - 1)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.data.memory.matrices import Flat, Source
+    from rankgate.data.memory.matrices import Flat, MatrixInput
 
 _MATRIX = 2
 
@@ -97,7 +97,7 @@ def qrels_of(labels: Any, name: str = "qrels") -> Qrels:  # noqa: ANN401 - any a
     return Qrels(table, source.name, place=Place(source.name))
 
 
-def graded(source: Source) -> Flat:
+def graded(source: MatrixInput) -> Flat:
     """Row, item and grade of all judgments; each item of lists without grades has grade 1.
 
     Raises:
@@ -130,7 +130,7 @@ def run_of(scores: Any, name: str = "run") -> Run:  # noqa: ANN401 - any array
     return _run(next(pieces_of(source)), source.users, source.name)
 
 
-def pieces_of(source: Source) -> Iterator[pl.DataFrame]:
+def pieces_of(source: MatrixInput) -> Iterator[pl.DataFrame]:
     """All that is in a source as the rows of a run."""
     rows = slice(0, source.users.size)
     flat = source.flat(rows, refuse=False) if isinstance(source, Padded) else source.flat(rows)

@@ -172,10 +172,10 @@ class Padded:
             raise DuplicateError(problem, source=self.name)
 
 
-Source: TypeAlias = Dense | Sparse | Padded
+MatrixInput: TypeAlias = Dense | Sparse | Padded
 
 
-def pairs_of(source: Source) -> tuple[Codes, Codes]:
+def pairs_of(source: MatrixInput) -> tuple[Codes, Codes]:
     """Row and item of what is there and not 0: who met what, where a matrix is a log."""
     rows = slice(0, source.users.size)
     repeated = {"refuse": False} if isinstance(source, Padded) else {}
@@ -186,20 +186,20 @@ def pairs_of(source: Source) -> tuple[Codes, Codes]:
 
 def is_source(table: object) -> bool:
     """Whether something is a matrix or lists by number: an array, and no frame."""
-    if isinstance(table, Matrix | Lists | Source):
+    if isinstance(table, Matrix | Lists | MatrixInput):
         return True
     array = hasattr(table, "__dlpack__") or hasattr(table, "tocoo")
     return array and not hasattr(table, "__arrow_c_stream__")
 
 
-def source_of(table: Any, name: str) -> Source:  # noqa: ANN401 - any array
+def source_of(table: Any, name: str) -> MatrixInput:  # noqa: ANN401 - any array
     """What is in an array, a `Matrix` or `Lists`.
 
     Raises:
         InputError: no numbers, not two dimensions, ids that are not as many or no whole numbers.
         DuplicateError: a sparse matrix with two numbers in one place.
     """
-    if isinstance(table, Source):
+    if isinstance(table, MatrixInput):
         return table
     if isinstance(table, Lists):
         return _padded(table, name)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 Cell = str | float | bool | datetime | date | time | None
 """What a cell holds; of a CSV file always text."""
@@ -76,7 +76,7 @@ def read(path: str | Path) -> Cells:
 
 
 def _named(
-    names: tuple[str, ...], cells: Sequence[Cell], place: Source, line: int
+    names: tuple[str, ...], cells: Sequence[Cell], place: InputFile, line: int
 ) -> dict[str, Cell]:
     if any(cell not in (None, "") for cell in cells[len(names) :]):
         problem = f"{len(cells)} cells under {len(names)} columns; was a comma typed unquoted?"
@@ -84,7 +84,7 @@ def _named(
     return {name: cell for name, cell in zip(names, cells, strict=False) if name}
 
 
-def _of_csv(data: bytes, place: Source) -> list[tuple[int, Sequence[Cell]]]:
+def _of_csv(data: bytes, place: InputFile) -> list[tuple[int, Sequence[Cell]]]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -105,7 +105,7 @@ def _of_csv(data: bytes, place: Source) -> list[tuple[int, Sequence[Cell]]]:
     return told
 
 
-def _of_xlsx(data: bytes, place: Source) -> list[tuple[int, Sequence[Cell]]]:
+def _of_xlsx(data: bytes, place: InputFile) -> list[tuple[int, Sequence[Cell]]]:
     try:
         from openpyxl import load_workbook  # noqa: PLC0415 - of the extra
     except ImportError:

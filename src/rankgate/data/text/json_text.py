@@ -14,7 +14,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 LIMIT = 256 << 20
 """Bytes of one document, decompressed; as Python's objects they take several times as many."""
@@ -34,7 +34,7 @@ class _DoubleKeyError(ValueError):
     """An object with one key twice; its place is sought by `_second`."""
 
 
-def document(source: Source, limit: int = LIMIT) -> Any:  # noqa: ANN401 - whatever JSON holds
+def document(source: InputFile, limit: int = LIMIT) -> Any:  # noqa: ANN401 - whatever JSON holds
     """The one JSON value of a file.
 
     Args:
@@ -107,7 +107,7 @@ def parsed(data: bytes, label: str, line: int = 1) -> Any:  # noqa: ANN401 - wha
     return value
 
 
-def lines(source: Source) -> Iterator[tuple[int, Any]]:
+def lines(source: InputFile) -> Iterator[tuple[int, Any]]:
     """The values of a file of one JSON value a line, each with its line; blank lines are none.
 
     Raises:
@@ -122,7 +122,7 @@ def lines(source: Source) -> Iterator[tuple[int, Any]]:
         line -= piece.endswith(b"\n")
 
 
-def objects(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+def objects(source: InputFile) -> Iterator[tuple[int, dict[str, Any]]]:
     """As `lines`, where every value is an object.
 
     Raises:

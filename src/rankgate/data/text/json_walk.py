@@ -10,13 +10,13 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 TOP = "the document"
 """What errors call the outermost value."""
 
 
-def whole_object(value: Any, source: Source) -> dict[str, Any]:  # noqa: ANN401 - whatever JSON holds
+def whole_object(value: Any, source: InputFile) -> dict[str, Any]:  # noqa: ANN401 - whatever JSON holds
     """A document that must be an object.
 
     Raises:

@@ -27,7 +27,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
 _HEAD = 1 << 16  # bytes in which the first line is looked for
@@ -72,7 +72,7 @@ class Layout:
         return len(self.fields)
 
 
-def frames(source: Source, layout: Layout) -> Iterator[pl.DataFrame]:
+def frames(source: InputFile, layout: Layout) -> Iterator[pl.DataFrame]:
     """The kept fields of every line, piece by piece; the number as Float64.
 
     Raises:
@@ -86,7 +86,7 @@ def frames(source: Source, layout: Layout) -> Iterator[pl.DataFrame]:
             yield frame
 
 
-def _frame(number: int, piece: bytes, layout: Layout, source: Source) -> pl.DataFrame | None:
+def _frame(number: int, piece: bytes, layout: Layout, source: InputFile) -> pl.DataFrame | None:
     """One piece as a frame; None where there is nothing but blank lines and comments."""
     data = piece if number else piece.removeprefix(_BOM)
     if not layout.loose and joined(data) is not None:
@@ -123,7 +123,7 @@ def joined(data: bytes) -> int | None:
     return at if data.startswith(_BOM, at) else None
 
 
-def line_of(source: Source, row: int) -> int:
+def line_of(source: InputFile, row: int) -> int:
     """The number of the line that holds the given 0-based row of the table."""
     line = 0
     for piece in source.chunks():
@@ -151,7 +151,7 @@ def _full(piece: bytes) -> bool:
     return not piece.startswith(b"#") and b"\n#" not in piece
 
 
-def first_fields(source: Source) -> list[str]:
+def first_fields(source: InputFile) -> list[str]:
     """The fields of the first line that is neither blank nor a comment.
 
     Raises:
@@ -262,7 +262,7 @@ def _finite(frame: pl.DataFrame, number: str) -> bool:
     return not number or bool(np.isfinite(frame[number].to_numpy()).all())
 
 
-def _fault(number: int, layout: Layout, source: Source) -> InputError:
+def _fault(number: int, layout: Layout, source: InputFile) -> InputError:
     """What is wrong in the first wrong line of a piece."""
     pieces = source.chunks()
     start = sum(piece.count(b"\n") for piece in islice(pieces, number))

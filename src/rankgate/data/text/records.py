@@ -26,7 +26,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 SEPARATORS = (",", "\t", ";", "|")
 
@@ -88,7 +88,7 @@ def first_fields(head: bytes, separator: str) -> tuple[str, ...]:
     return tuple(field.strip() for field in fields)
 
 
-def header_of(source: Source, separator: str) -> Header:
+def header_of(source: InputFile, separator: str) -> Header:
     """The header of a file.
 
     Raises:
@@ -103,7 +103,7 @@ def header_in(first: bytes, separator: str) -> Header:
     return Header(separator, first_fields(first[:size], separator), size)
 
 
-def frames(source: Source, layout: Layout) -> Iterator[pl.DataFrame]:
+def frames(source: InputFile, layout: Layout) -> Iterator[pl.DataFrame]:
     """The kept columns of all records, piece by piece, numbers as Float64.
 
     Raises:
@@ -116,7 +116,7 @@ def frames(source: Source, layout: Layout) -> Iterator[pl.DataFrame]:
             yield frame
 
 
-def line_of(source: Source, header: Header, row: int) -> int | None:
+def line_of(source: InputFile, header: Header, row: int) -> int | None:
     """The line that a 0-based row begins on; a quoted field may hold line ends."""
     with source.open() as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="")
@@ -142,7 +142,7 @@ class _Piece:
     regular: bool = True
 
 
-def _pieces(source: Source, layout: Layout) -> Iterator[_Piece]:
+def _pieces(source: InputFile, layout: Layout) -> Iterator[_Piece]:
     """Pieces that end where a record ends, without the header.
 
     Behind a quote in the middle of a field nobody knows without reading which newlines are
@@ -166,7 +166,7 @@ def _pieces(source: Source, layout: Layout) -> Iterator[_Piece]:
         yield _Piece(rest, line, regular=False)
 
 
-def _unclosed(source: Source, line: int, *, regular: bool) -> InputError:
+def _unclosed(source: InputFile, line: int, *, regular: bool) -> InputError:
     problem = (
         "a quoted field of more than 16 MB; see whether its quote is closed."
         if regular
@@ -201,7 +201,7 @@ def _regular(data: bytes, separator: str) -> bool:
     return bool(fine) and len(quotes) % 2 == 0
 
 
-def _frame(piece: _Piece, layout: Layout, source: Source) -> pl.DataFrame:
+def _frame(piece: _Piece, layout: Layout, source: InputFile) -> pl.DataFrame:
     at = joined(piece.data)
     if at is not None and piece.data.count(b'"', 0, at) % 2 == 0:  # else it stands in a field
         line = piece.line + piece.data.count(b"\n", 0, at)
@@ -235,7 +235,7 @@ def _quick(data: bytes, layout: Layout) -> pl.DataFrame | None:
     return frame.select(*layout.places)
 
 
-def _careful(data: bytes, line: int, layout: Layout, source: Source) -> pl.DataFrame:
+def _careful(data: bytes, line: int, layout: Layout, source: InputFile) -> pl.DataFrame:
     """The same, record by record."""
     if layout.defects:
         text = replace(layout, numbers=frozenset(), empty=frozenset(layout.kept), defects=False)
@@ -266,7 +266,7 @@ def _value(text: str, ours: str, layout: Layout) -> str | float | ValueError | N
 
 
 def _records(
-    data: bytes, line: int, header: Header, source: Source
+    data: bytes, line: int, header: Header, source: InputFile
 ) -> Iterator[tuple[int, list[str]]]:
     """Each record that is not blank, with its line."""
     try:

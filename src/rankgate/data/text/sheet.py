@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _GUARDED = r"^ [-=+@]"
 _DANGEROUS = r"^[-=+@]"
@@ -51,7 +51,7 @@ def names_of(head: bytes) -> tuple[str, ...]:
 
 
 def sheet(
-    source: Source,
+    source: InputFile,
     wanted: Mapping[str, tuple[str, ...]],
     *,
     numbers: Sequence[str] = (),
@@ -116,7 +116,7 @@ def sheet(
     return Sheet(rows, tuple(others), absent, place)
 
 
-def _refuse_twins(names: tuple[str, ...], source: Source) -> None:
+def _refuse_twins(names: tuple[str, ...], source: InputFile) -> None:
     seen: set[str] = set()
     for name in filter(None, names):
         if name.lower() in seen:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
     from rankgate.data.qrels import Scale
     from rankgate.data.rows import Part, Rows
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _LOOKED_AT = 1 << 24  # bytes: guards and line ends are looked for in these
 _NOTHING = Bytes(b"")
@@ -78,7 +78,7 @@ def subject(
         return told, problem
 
 
-def _text(place: Source) -> Bytes:
+def _text(place: InputFile) -> Bytes:
     """The beginning of a file of text; nothing of a folder, or of bytes that no text has."""
     if place.path is not None and place.path.is_dir():
         return _NOTHING
@@ -93,7 +93,7 @@ def _separator(head: bytes) -> str | None:
 
 
 def _read(
-    told: Subject, place: Source, found: Format, as_: Part | None, scale: Scale | None
+    told: Subject, place: InputFile, found: Format, as_: Part | None, scale: Scale | None
 ) -> tuple[Subject, InputError | None]:
     """With the rows as they stand where the format has such, else as its reader reads it."""
     plain = found.rows(place) if found.rows and as_ is None else None
@@ -116,7 +116,7 @@ def _holding(told: Subject, contents: Contents, scale: Scale | None) -> Subject:
     return replace(told, contents=contents, judged=judged, ranked=ranked)
 
 
-def _of_rows(told: Subject, place: Source, plain: Rows, scale: Scale | None) -> Subject:
+def _of_rows(told: Subject, place: InputFile, plain: Rows, scale: Scale | None) -> Subject:
     if plain.table.is_empty():
         raise InputError(
             "there is nothing in it but its head.", source=place.label, code="empty-file"

@@ -18,7 +18,7 @@ from rankgate.data.text.json_walk import an_id, an_object, each, whole_object
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _SCORE = ("metric_score", "quality_level")  # the second is of version 6
 _UNRATED = ("unrated_docs", "unknown_docs")
@@ -34,7 +34,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """A run from the hits, judgments of the hits that are rated, and the metric's values.
 
     Scores are the hits' own where every hit has one and they never rise; otherwise -rank.
@@ -113,7 +113,7 @@ def _fields(hit: Mapping[str, Any], at: str, label: str) -> dict[str, str | None
 
 
 def _value(
-    found: Mapping[str, Any], query: str | None, where: str, source: Source
+    found: Mapping[str, Any], query: str | None, where: str, source: InputFile
 ) -> list[tuple[str, str | None, str, float, None]]:
     """The value of a query, or of all of them, under the metric's name where it is told."""
     name = next((key for key in _SCORE if found.get(key) is not None), None)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _BOM = b"\xef\xbb\xbf"
 _PIECE = 4 << 20  # bytes taken apart at one time, and the longest line
@@ -39,7 +39,7 @@ class GradedLines:
 
 
 def graded_lines(
-    source: Source, pattern: str, example: str, without: Sequence[str] = ()
+    source: InputFile, pattern: str, example: str, without: Sequence[str] = ()
 ) -> GradedLines:
     """Take the lines of a file apart; blank lines and comments hold no grade.
 
@@ -65,7 +65,7 @@ def graded_lines(
 
 
 def _pieces(
-    source: Source, pattern: str, example: str, without: Sequence[str]
+    source: InputFile, pattern: str, example: str, without: Sequence[str]
 ) -> Iterator[GradedLines]:
     line = 1
     for data in source.chunks(_PIECE):
@@ -84,7 +84,7 @@ def _pieces(
 
 
 def _numbered(
-    rows: pl.DataFrame, body: pl.Series, at: NDArray[np.int64], source: Source, example: str
+    rows: pl.DataFrame, body: pl.Series, at: NDArray[np.int64], source: InputFile, example: str
 ) -> pl.DataFrame:
     """The rows with their grades as numbers."""
     strange = rows["grade"].is_null()
@@ -102,7 +102,7 @@ def _numbered(
     return rows.with_columns(number)
 
 
-def _decoded(data: bytes, line: int, source: Source) -> str:
+def _decoded(data: bytes, line: int, source: InputFile) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:

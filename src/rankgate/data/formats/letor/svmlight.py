@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NAME = "svmlight"
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -53,7 +53,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Judgments; features and comments are kept beside them for this format.
 
     Without qid, ``NAME.query`` beside the file says how many lines each query has, as LightGBM
@@ -78,7 +78,7 @@ def read(source: Source) -> Contents:
     return Contents(qrels=qrels, queries=_queries(rows), extra=extra, notes=notes)
 
 
-def read_qrels(source: Source) -> Qrels:
+def read_qrels(source: InputFile) -> Qrels:
     """The judgments alone, without the features, which are nearly all of a file.
 
     Raises:
@@ -90,7 +90,7 @@ def read_qrels(source: Source) -> Qrels:
 
 
 def _rows(
-    source: Source, without: Sequence[str] = ()
+    source: InputFile, without: Sequence[str] = ()
 ) -> tuple[pl.DataFrame, NDArray[np.int64], tuple[Note, ...]]:
     """The rows with the ids of queries and documents, their lines, and what was seen."""
     found = graded_lines(source, _LINE, "3 qid:1 1:0.5 2:12 # 1370", without)
@@ -154,7 +154,7 @@ def _document(at: NDArray[np.int64]) -> list[pl.Expr]:
 
 
 def _with_queries(
-    rows: pl.DataFrame, at: NDArray[np.int64], source: Source
+    rows: pl.DataFrame, at: NDArray[np.int64], source: InputFile
 ) -> tuple[pl.DataFrame, tuple[Note, ...]]:
     """The rows with the ids of their queries, from qid or from the file beside."""
     missing = rows["query_id"].is_null()
@@ -174,7 +174,7 @@ def _with_queries(
     return rows.with_columns(ids), (Note(told, len(sizes)),)
 
 
-def _sizes(source: Source) -> NDArray[np.int64] | None:
+def _sizes(source: InputFile) -> NDArray[np.int64] | None:
     """How many rows each query has, from ``NAME.query`` (or ``.group``) beside the file."""
     if source.path is None:
         return None

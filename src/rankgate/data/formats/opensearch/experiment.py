@@ -18,7 +18,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NAME = "opensearch-experiment"
 
@@ -33,7 +33,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """The experiment's settings; or runs and values from the results of evaluations.
 
     Raises:
@@ -48,7 +48,7 @@ def read(source: Source) -> Contents:
     return Contents(extra={_NAME: {"experiment": found[0]}})
 
 
-def _results(found: list[dict[str, Any]], source: Source) -> Contents:
+def _results(found: list[dict[str, Any]], source: InputFile) -> Contents:
     """A run of each configuration, in the order of its documents."""
     label = source.label
     ranking: dict[str, tuple[list[str], list[str], list[str]]] = {}

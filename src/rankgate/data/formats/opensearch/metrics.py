@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NAME = "opensearch-metrics"
 _TIMES = ("timestamp", "datetime")
@@ -35,7 +35,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Values; the search configuration is the run. Lines of a bulk request's actions are kept.
 
     Raises:

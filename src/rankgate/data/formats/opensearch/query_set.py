@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _LIMIT = 64 << 20  # bytes of a file; as Python's strings they take ten times as many
 _NAME = "opensearch-query-set"
@@ -47,7 +47,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Queries; any line that is neither JSON nor ``query: "...", answer: "..."`` is one itself.
 
     Raises:

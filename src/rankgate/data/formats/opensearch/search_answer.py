@@ -10,7 +10,7 @@ from rankgate.data.text.json_walk import an_object, each, whole_object
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _AROUND = "hits.hits[]._source."
 
@@ -21,7 +21,7 @@ def inner(head: bytes) -> frozenset[str]:
     return found | {path.removeprefix(_AROUND) for path in found if path.startswith(_AROUND)}
 
 
-def sources(source: Source) -> list[dict[str, Any]]:
+def sources(source: InputFile) -> list[dict[str, Any]]:
     """The document, or all documents of the answer of a search.
 
     Raises:
@@ -35,7 +35,7 @@ def sources(source: Source) -> list[dict[str, Any]]:
     return [an_object(hit, "_source", where, source.label) for where, hit in listed]
 
 
-def only(source: Source, what: str) -> dict[str, Any]:
+def only(source: InputFile, what: str) -> dict[str, Any]:
     """The one document.
 
     Raises:

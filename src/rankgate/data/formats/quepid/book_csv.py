@@ -22,7 +22,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NAME = "quepid-book-csv"
 _PAIR = ["query_id", "doc_id"]
@@ -48,7 +48,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Ratings of each judge; judgments where no pair has two grades. Empty is unrated.
 
     Raises:

@@ -26,7 +26,7 @@ from rankgate.data.text.json_walk import a_text, an_id, inside, whole_object
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 NAMELESS = "Anonymous"
 """The rater of a rating whose rater Quepid does not know."""
@@ -44,7 +44,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Ratings with their raters, judgments where each pair has one rating, and the queries.
 
     Raises:

@@ -17,7 +17,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NAME = "quepid-general"
 _CASE = ("Team Name", "Case Name", "Case ID")
@@ -43,7 +43,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Queries with their notes, and the value of the case's metric for each.
 
     Raises:

@@ -15,7 +15,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NAME = "information-need"
 _COLUMNS = {"query_id": ("query",), "information_need": ("information_need",)}
@@ -29,7 +29,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Queries with their information needs.
 
     Raises:

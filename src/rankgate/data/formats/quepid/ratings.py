@@ -17,7 +17,7 @@ from rankgate.data.text.json_walk import an_id, an_object, inside, whole_object
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NAME = "quepid-ratings"
 
@@ -29,7 +29,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Judgments.
 
     Raises:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.contents import Contents
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _COLUMNS = {"query_id": ("query",), "doc_id": ("docid", "doc_id"), "grade": ("rating",)}
 _PAIR = ["query_id", "doc_id"]
@@ -29,7 +29,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Judgments; a row without a rating is an unrated document, one without a document a query.
 
     Raises:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.run import Run
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NAME = "quepid-snapshot"
 _PARTS = ("docs", "queries", "scores")
@@ -38,7 +38,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """A run, the ratings of its time as judgments, queries, documents and scores.
 
     Queries are called by their texts, as in all of Quepid's files, unless two have the same
@@ -87,7 +87,7 @@ def _queries(
 
 
 def _retrieved(
-    docs: Mapping[str, Any], called: Mapping[str, str], source: Source
+    docs: Mapping[str, Any], called: Mapping[str, str], source: InputFile
 ) -> tuple[Run, pl.DataFrame | None, tuple[Note, ...]]:
     """The run, the documents with their fields, and the documents that were rated only."""
     label = source.label
@@ -118,7 +118,7 @@ def _retrieved(
 
 
 def _values(
-    found: Mapping[str, Any], called: Mapping[str, str], source: Source
+    found: Mapping[str, Any], called: Mapping[str, str], source: InputFile
 ) -> pl.DataFrame | None:
     label, rows = source.label, []
     time = a_text(found, "time", "", label)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.run import Run
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NAME = "quepid-snapshot-csv"
 _SNAPSHOT = ("Snapshot Name", "Snapshot Time", "Case ID")
@@ -38,7 +38,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """A run of every snapshot in the file, and the fields of documents.
 
     Raises:

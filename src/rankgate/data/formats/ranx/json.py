@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 NAME = "ranx"
 
@@ -43,7 +43,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Judgments if all numbers are whole, otherwise a run.
 
     Raises:
@@ -52,7 +52,7 @@ def read(source: Source) -> Contents:
     return contents_of(json_text.document(source), source)
 
 
-def read_qrels(source: Source) -> Qrels:
+def read_qrels(source: InputFile) -> Qrels:
     """Judgments, whatever their numbers.
 
     Raises:
@@ -61,7 +61,7 @@ def read_qrels(source: Source) -> Qrels:
     return memory.qrels_of(numbers(json_text.document(source), source), source.stem, source.label)
 
 
-def read_run(source: Source) -> Run:
+def read_run(source: InputFile) -> Run:
     """A run, even if all of its scores are whole.
 
     Raises:
@@ -70,7 +70,7 @@ def read_run(source: Source) -> Run:
     return memory.run_of(numbers(json_text.document(source), source), source.stem, source.label)
 
 
-def contents_of(value: Any, source: Source) -> Contents:  # noqa: ANN401 - whatever JSON holds
+def contents_of(value: Any, source: InputFile) -> Contents:  # noqa: ANN401 - whatever JSON holds
     """What a dictionary of dictionaries holds.
 
     Raises:
@@ -83,7 +83,7 @@ def contents_of(value: Any, source: Source) -> Contents:  # noqa: ANN401 - whate
     return Contents(runs=(memory.run_of(table, source.stem, source.label),))
 
 
-def numbers(value: Any, source: Source) -> dict[str, dict[str, float]]:  # noqa: ANN401 - as above
+def numbers(value: Any, source: InputFile) -> dict[str, dict[str, float]]:  # noqa: ANN401 - as above
     """The dictionary, checked to be one of dictionaries of numbers under ids.
 
     Raises:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _MAGIC = b"\x04\x22\x4d\x18"
 _LAYERS = 2  # ranx packs what it has packed
@@ -32,7 +32,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return "it begins as LZ4 does" if head.startswith(_MAGIC) else None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Judgments if all numbers are whole, otherwise a run; of a file of ranxhub its run.
 
     Raises:
@@ -42,7 +42,7 @@ def read(source: Source) -> Contents:
     return ranx.contents_of(_value(source), source)
 
 
-def read_qrels(source: Source) -> Qrels:
+def read_qrels(source: InputFile) -> Qrels:
     """Judgments, whatever their numbers.
 
     Raises:
@@ -51,7 +51,7 @@ def read_qrels(source: Source) -> Qrels:
     return memory.qrels_of(ranx.numbers(_value(source), source), source.stem, source.label)
 
 
-def read_run(source: Source) -> Run:
+def read_run(source: InputFile) -> Run:
     """A run, even if all of its scores are whole.
 
     Raises:
@@ -86,7 +86,7 @@ def _lz4() -> ModuleType:
     return found
 
 
-def _value(source: Source) -> Any:  # noqa: ANN401 - whatever is in it
+def _value(source: InputFile) -> Any:  # noqa: ANN401 - whatever is in it
     data, frame = source.everything(json_text.LIMIT), _lz4()
     if not data.startswith(_MAGIC):
         raise InputError(
@@ -104,7 +104,7 @@ def _value(source: Source) -> Any:  # noqa: ANN401 - whatever is in it
     return value
 
 
-def _unpacked(data: bytes, frame: ModuleType, source: Source) -> bytes:
+def _unpacked(data: bytes, frame: ModuleType, source: InputFile) -> bytes:
     """The bytes of one frame, within the limit of a document."""
     reader, pieces, size = frame.LZ4FrameDecompressor(), [], 0
     try:

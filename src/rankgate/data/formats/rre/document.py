@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
     Grades = Mapping[str, float]
 
@@ -53,7 +53,7 @@ def is_rre(head: bytes) -> bool:
     return matching(head, _GROUPED)
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Judgments of each query; those of a group hold for all its queries.
 
     A query is called by its placeholder ``$query``. Where the same words are asked again with

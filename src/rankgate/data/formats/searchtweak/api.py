@@ -18,7 +18,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NAME = "searchtweak"
 _PAIR = ("query_id", "doc_id")
@@ -32,7 +32,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Judgments, and the position of each document.
 
     Raises:

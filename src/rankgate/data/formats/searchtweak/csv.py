@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.contents import Contents
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _COLUMNS = {"query_id": ("keyword",), "doc_id": ("doc",), "grade": ("grade",)}
 
@@ -24,7 +24,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Judgments, which SearchTweak has aggregated: grades may be fractions.
 
     Raises:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss
     from rankgate.data.formats.tables.schemas import Table
     from rankgate.data.qrels import Qrels
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 PARQUET = b"PAR1"
 ARROW = b"ARROW1"
@@ -48,7 +48,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return "it begins with ARROW1" if head.startswith(ARROW) else None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """What the columns say: judgments, a run, ratings, queries, documents or metric values.
 
     Raises:
@@ -82,7 +82,7 @@ def table_in(scan: pl.LazyFrame) -> Table | None:
     return schemas.table_of(names, "qrels" if ranx else None)
 
 
-def read_qrels(source: Source) -> Qrels:
+def read_qrels(source: InputFile) -> Qrels:
     """Judgments from columns for query, document and grade; a null grade is no judgment.
 
     Raises:
@@ -92,7 +92,7 @@ def read_qrels(source: Source) -> Qrels:
     return schemas.judgments(_judged(source), source.stem, Place(source.label))[0]
 
 
-def read_run(source: Source) -> Run:
+def read_run(source: InputFile) -> Run:
     """A run from columns for query, document and score, or rank; rows are read when needed.
 
     Raises:
@@ -109,7 +109,7 @@ def read_run(source: Source) -> Run:
     return Run(source.stem, checked, queries=_queries(source), place=place)
 
 
-def rows(source: Source) -> Rows | None:
+def rows(source: InputFile) -> Rows | None:
     """The rows with their defects, with the rank; None where they are neither kind.
 
     Raises:
@@ -167,7 +167,7 @@ def batches(contents: Contents, part: str) -> pl.LazyFrame:
     return register_io_source(source, schema=schemas.schema_of(contents, part))
 
 
-def _queries(source: Source) -> pl.DataFrame | None:
+def _queries(source: InputFile) -> pl.DataFrame | None:
     scan = scanned(source)
     kept = run_columns.kept(scan.collect_schema().names())
     if not kept:
@@ -181,11 +181,11 @@ def _queries(source: Source) -> pl.DataFrame | None:
     )
 
 
-def _judged(source: Source) -> pl.DataFrame:
+def _judged(source: InputFile) -> pl.DataFrame:
     return collected(_bounded(shaped(scanned(source), "grade", source.label), source), source)
 
 
-def _bounded(frame: pl.LazyFrame, source: Source) -> pl.LazyFrame:
+def _bounded(frame: pl.LazyFrame, source: InputFile) -> pl.LazyFrame:
     """The same, if it declares no more values than are read whole."""
     rows = collected(frame.select(pl.len()), source).item()
     columns = len(frame.collect_schema())
@@ -197,7 +197,7 @@ def _bounded(frame: pl.LazyFrame, source: Source) -> pl.LazyFrame:
     return frame
 
 
-def scanned(source: Source) -> pl.LazyFrame:
+def scanned(source: InputFile) -> pl.LazyFrame:
     """The columns of a Parquet or Arrow file, not read yet.
 
     Raises:
@@ -218,13 +218,13 @@ def scanned(source: Source) -> pl.LazyFrame:
     return frame
 
 
-def _packed(source: Source) -> bool:
+def _packed(source: InputFile) -> bool:
     """Whether the file is compressed as a whole, so that its columns cannot be looked up."""
     with source.raw() as raw:
         return raw.read(4) not in (PARQUET, ARROW[:4])
 
 
-def pieces(frame: pl.LazyFrame, source: Source) -> Iterator[pl.DataFrame]:
+def pieces(frame: pl.LazyFrame, source: InputFile) -> Iterator[pl.DataFrame]:
     """The rows of what `scanned` gave, a million at a time.
 
     Raises:
@@ -234,7 +234,7 @@ def pieces(frame: pl.LazyFrame, source: Source) -> Iterator[pl.DataFrame]:
         yield collected(frame.slice(begin, _BATCH), source)
 
 
-def collected(frame: pl.LazyFrame, source: Source) -> pl.DataFrame:
+def collected(frame: pl.LazyFrame, source: InputFile) -> pl.DataFrame:
     """The rows of what `scanned` gave.
 
     Raises:
@@ -249,7 +249,7 @@ def collected(frame: pl.LazyFrame, source: Source) -> pl.DataFrame:
         raise _damaged(source) from None
 
 
-def _damaged(source: Source) -> InputError:
+def _damaged(source: InputFile) -> InputError:
     problem = "a damaged Parquet or Arrow file; write it again."
     return InputError(problem, source=source.label, code="damaged-file")
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss
     from rankgate.data.formats.tables.schemas import Table
     from rankgate.data.qrels import Qrels
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _BETWEEN = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 _MARK = "\ufeff"
@@ -47,7 +47,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return f"the first line names columns between {_BETWEEN[separator]}" if separator else None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """What the columns say: judgments, a run, ratings, queries, documents or metric values.
 
     Raises:
@@ -64,7 +64,7 @@ def read(source: Source) -> Contents:
     return schemas.contents_of(table, _whole(source, header, table), source.stem, _place(source))
 
 
-def read_qrels(source: Source) -> Qrels:
+def read_qrels(source: InputFile) -> Qrels:
     """Judgments from columns for query, document and grade; pairs without a grade are unrated.
 
     Raises:
@@ -77,7 +77,7 @@ def read_qrels(source: Source) -> Qrels:
         return schemas.judgments(rows, source.stem, _place(source))[0]
 
 
-def read_run(source: Source) -> Run:
+def read_run(source: InputFile) -> Run:
     """A run from columns for query, document and score, or rank; rows are read when needed.
 
     Raises:
@@ -95,7 +95,7 @@ def read_run(source: Source) -> Run:
     return Run(source.stem, pieces, queries=_queries(source, header), place=_place(source))
 
 
-def rows(source: Source) -> Rows | None:
+def rows(source: InputFile) -> Rows | None:
     """The rows with their defects, with the rank; None where they are neither kind.
 
     Raises:
@@ -116,7 +116,7 @@ def rows(source: Source) -> Rows | None:
     return Rows.of(part, records.frames(source, layout), _place(source))
 
 
-def _queries(source: Source, header: records.Header) -> pl.DataFrame | None:
+def _queries(source: InputFile, header: records.Header) -> pl.DataFrame | None:
     kept = run_columns.kept(header.names)
     if not kept:
         return None
@@ -142,7 +142,7 @@ def write(contents: Contents, out: BinaryIO, separator: str = ",") -> tuple[Loss
     return lost
 
 
-def _header(source: Source) -> records.Header:
+def _header(source: InputFile) -> records.Header:
     first = next(source.chunks(), b"")
     separator = separator_of(first)
     if separator is None and b"\r" in first.split(b"\n", 1)[0].rstrip(b"\r"):
@@ -150,7 +150,7 @@ def _header(source: Source) -> records.Header:
     return records.header_in(first, separator or ",")
 
 
-def _asked(source: Source, header: records.Header, part: str) -> Table:
+def _asked(source: InputFile, header: records.Header, part: str) -> Table:
     """The table as judgments or as a run."""
     table = schemas.table_of(header.names, part)
     found = {"score" if ours == "rank" else ours for ours in table.kept} if table else set()
@@ -164,7 +164,7 @@ def _asked(source: Source, header: records.Header, part: str) -> Table:
     return table
 
 
-def refuse_twins(header: records.Header, table: Table, source: Source) -> None:
+def refuse_twins(header: records.Header, table: Table, source: InputFile) -> None:
     """Check that each column that is read stands once; nobody knows which of two is meant.
 
     Raises:
@@ -177,18 +177,18 @@ def refuse_twins(header: records.Header, table: Table, source: Source) -> None:
             raise InputError(problem, source=source.label, line=1, code="duplicate-column")
 
 
-def _whole(source: Source, header: records.Header, table: Table) -> pl.DataFrame:
+def _whole(source: InputFile, header: records.Header, table: Table) -> pl.DataFrame:
     refuse_twins(header, table, source)
     layout = records.Layout(header, table.kept, table.numbers, table.empty)
     schema = {name: pl.Float64 if name in table.numbers else pl.String for name in table.kept}
     return pl.concat([pl.DataFrame(schema=schema), *records.frames(source, layout)])
 
 
-def _place(source: Source) -> Place:
+def _place(source: InputFile) -> Place:
     return Place(source.label, partial(_line, source))
 
 
-def _line(source: Source, row: int) -> int | None:
+def _line(source: InputFile, row: int) -> int | None:
     return records.line_of(source, _header(source), row)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss
     from rankgate.data.formats.tables.schemas import Table
     from rankgate.data.qrels import Qrels
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NEEDED = {"qrels": "grade", "runs": "score"}
 
@@ -42,7 +42,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return f"the first line is an object with {keys}"
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """What the keys say: judgments, a run, ratings, queries, documents or metric values.
 
     Raises:
@@ -59,7 +59,7 @@ def read(source: Source) -> Contents:
     return schemas.contents_of(table, whole(source, table), source.stem, place)
 
 
-def read_qrels(source: Source) -> Qrels:
+def read_qrels(source: InputFile) -> Qrels:
     """Judgments from objects with a query, a document and a grade; null is unrated.
 
     Raises:
@@ -72,7 +72,7 @@ def read_qrels(source: Source) -> Qrels:
         return schemas.judgments(rows, source.stem, place)[0]
 
 
-def read_run(source: Source) -> Run:
+def read_run(source: InputFile) -> Run:
     """A run from objects with a query, a document and a score, or rank; read when needed.
 
     Raises:
@@ -88,7 +88,7 @@ def read_run(source: Source) -> Run:
     return Run(source.stem, pieces, queries=_queries(source), place=place)
 
 
-def rows(source: Source) -> Rows | None:
+def rows(source: InputFile) -> Rows | None:
     """The rows, with the rank if every one is a number; None where they are neither kind.
 
     Raises:
@@ -108,7 +108,7 @@ def rows(source: Source) -> Rows | None:
     return Rows.of(part, [whole(source, table)], place)
 
 
-def _queries(source: Source) -> pl.DataFrame | None:
+def _queries(source: InputFile) -> pl.DataFrame | None:
     kept = run_columns.kept(names_of(source))
     if not kept:
         return None
@@ -143,7 +143,7 @@ def _flat(first: dict[str, Any], table: Table) -> bool:
     return not any(isinstance(first[key], dict | list) for key in table.kept.values())
 
 
-def names_of(source: Source) -> list[str]:
+def names_of(source: InputFile) -> list[str]:
     """The keys of the first object.
 
     Raises:
@@ -156,7 +156,7 @@ def names_of(source: Source) -> list[str]:
     return list(first)
 
 
-def _asked(source: Source, part: str) -> Table:
+def _asked(source: InputFile, part: str) -> Table:
     names = names_of(source)
     table = schemas.table_of(names, part)
     needed = {"query_id", "doc_id", _NEEDED[part]}

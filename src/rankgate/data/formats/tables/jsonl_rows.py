@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rankgate.data.formats.tables.schemas import Table
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 BOM = b"\xef\xbb\xbf"
 # half a character, which Polars takes for NUL; or a letter of a key, which could not be found
@@ -34,7 +34,7 @@ _BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
 _IDS = ("query_id", "doc_id")
 
 
-def whole(source: Source, table: Table) -> pl.DataFrame:
+def whole(source: InputFile, table: Table) -> pl.DataFrame:
     """The rows of a file with the keys that a table keeps; errors as of `read`."""
     return pl.concat([pl.DataFrame(schema=_schema(table)), *frames(source, table)])
 
@@ -49,7 +49,7 @@ class _Piece:
     line: int
 
 
-def frames(source: Source, table: Table) -> Iterator[pl.DataFrame]:
+def frames(source: InputFile, table: Table) -> Iterator[pl.DataFrame]:
     """The same piece by piece; errors as of `read`."""
     tasks = (partial(_frame, piece, table, source) for piece in _pieces(source))
     for frame in in_order(tasks):
@@ -57,14 +57,14 @@ def frames(source: Source, table: Table) -> Iterator[pl.DataFrame]:
             yield frame
 
 
-def _pieces(source: Source) -> Iterator[_Piece]:
+def _pieces(source: InputFile) -> Iterator[_Piece]:
     line = 1
     for data in source.chunks():
         yield _Piece(data.removeprefix(BOM) if line == 1 else data, line)
         line += data.count(b"\n")
 
 
-def _frame(piece: _Piece, table: Table, source: Source) -> pl.DataFrame:
+def _frame(piece: _Piece, table: Table, source: InputFile) -> pl.DataFrame:
     frame = _quick(piece.data, table)
     return _careful(piece, table, source) if frame is None else frame
 
@@ -124,7 +124,7 @@ def _doubtful(data: bytes, key: str, rows: int, *, number: bool) -> bool:
     return bool(re.search(re.escape(written) + _NO_ID, data))
 
 
-def _careful(piece: _Piece, table: Table, source: Source) -> pl.DataFrame:
+def _careful(piece: _Piece, table: Table, source: InputFile) -> pl.DataFrame:
     """The same, object by object."""
     columns: dict[str, list[str | float | None]] = {ours: [] for ours in table.kept}
     for at, text in enumerate(piece.data.split(b"\n"), piece.line):
@@ -139,7 +139,7 @@ def _careful(piece: _Piece, table: Table, source: Source) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=_schema(table))
 
 
-def _value(value: Any, ours: str, table: Table, source: Source, at: int) -> str | float | None:  # noqa: ANN401
+def _value(value: Any, ours: str, table: Table, source: InputFile, at: int) -> str | float | None:  # noqa: ANN401
     if value in (None, "") and ours in table.empty:
         return None
     if ours in table.numbers:
@@ -153,7 +153,7 @@ def _value(value: Any, ours: str, table: Table, source: Source, at: int) -> str 
     return json_text.identifier(value, ours, source.label, at)
 
 
-def line_of(source: Source, row: int) -> int | None:
+def line_of(source: InputFile, row: int) -> int | None:
     """The line of a row: blank lines are none."""
     line = 0
     for piece in source.chunks():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.formats.format import Loss
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _LETTERS = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
 _NAMES = ((3.0, "S"), (2.0, "A"), (1.0, "B"), (0.0, "C"))
@@ -34,7 +34,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return f"field {at + 1} of the first lines is a label such as A or L2" if at else None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Judgments; S, A, B, C are 3, 2, 1, 0, and L2 is 2.
 
     Raises:
@@ -44,7 +44,7 @@ def read(source: Source) -> Contents:
     return Contents(qrels=read_qrels(source))
 
 
-def read_qrels(source: Source) -> Qrels:
+def read_qrels(source: InputFile) -> Qrels:
     """As `read`.
 
     Raises:

@@ -19,7 +19,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _FIELDS = ("query_id", "doc_id", "grade", "stratum", "inclusion")
 _METHODS = (b"0", b"1", b"2")  # the algorithms that chose documents: one, the other, both
@@ -37,7 +37,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Judgments with the probability with which each document was drawn.
 
     A probability of 0, or one that is not told, is none: the document was chosen, not drawn.
@@ -54,7 +54,7 @@ def read(source: Source) -> Contents:
     return Contents(qrels=qrels, notes=notes)
 
 
-def read_qrels(source: Source) -> Qrels:
+def read_qrels(source: InputFile) -> Qrels:
     """As `read`.
 
     Raises:

@@ -13,13 +13,13 @@ from rankgate.data.text.lines import Layout, first_fields, frames, line_of
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _KEPT = tuple(SCHEMA)
 _FOUR = ("query_id", "iteration", "doc_id", "grade")
 
 
-def read(source: Source, *, loose: bool = False) -> Qrels:
+def read(source: InputFile, *, loose: bool = False) -> Qrels:
     """The judgments of a file.
 
     Args:

@@ -20,13 +20,13 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _KEPT = tuple(SCHEMA)
 _SIX = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
 
 
-def read(source: Source, *, loose: bool = False) -> Run:
+def read(source: InputFile, *, loose: bool = False) -> Run:
     """A run whose rows are parsed when they are needed.
 
     Args:
@@ -59,7 +59,7 @@ def _count(fields: list[str]) -> str:
     return "1 field" if len(fields) == 1 else f"{len(fields)} fields"
 
 
-def _ordered(source: Source) -> Iterator[pl.DataFrame]:
+def _ordered(source: InputFile) -> Iterator[pl.DataFrame]:
     """Two columns: the place in the file, counted down, is the score."""
     layout = Layout(_KEPT[:2], "", _KEPT[:2])
     row = 0

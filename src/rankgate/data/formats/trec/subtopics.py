@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.formats.format import Loss
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _FIELDS = ("query_id", "subtopic", "doc_id", "grade")
 _NAMES = ("diversity", "subtopic")
@@ -42,7 +42,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Judgments, each for a subtopic of a query.
 
     Raises:

@@ -16,7 +16,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _LIMIT = 64 << 20  # bytes of a file; as Python's strings they take ten times as many
 _BOM = "\ufeff"
@@ -48,7 +48,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """The queries with their texts, and whatever else topics tell of them.
 
     Raises:
@@ -75,7 +75,7 @@ def read(source: Source) -> Contents:
     return Contents(queries=table, notes=Note.of("topics without a text", without))
 
 
-def _text(source: Source) -> str:
+def _text(source: InputFile) -> str:
     data = source.everything(_LIMIT)
     try:
         return data.decode().removeprefix(_BOM)
@@ -93,7 +93,7 @@ def _smart(text: str) -> Iterator[dict[str, str]]:
         yield {"query_id": match[1], "text": _plain(text[match.end() : end])}
 
 
-def _elements(text: str, source: Source) -> Iterator[dict[str, str]]:
+def _elements(text: str, source: InputFile) -> Iterator[dict[str, str]]:
     """TREC's topics, with end tags or without."""
     text = re.sub(r"<!--.*?-->", " ", text, flags=re.DOTALL)
     found = list(_BLOCK.finditer(text))
@@ -131,7 +131,7 @@ def _plain(text: str) -> str:
     return " ".join(unescape(_HEADINGS.sub("", text)).split())
 
 
-def _lines(text: str, source: Source) -> Iterator[dict[str, str]]:
+def _lines(text: str, source: InputFile) -> Iterator[dict[str, str]]:
     """A number, a tab and a text a line."""
     for line, content in enumerate(text.splitlines(), 1):
         if not content.strip():

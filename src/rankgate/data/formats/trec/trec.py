@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.formats.format import Loss
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _QRELS, _RUN, _EITHER, _RANKED = 4, 6, 3, 2  # fields in a line
 _TOLD = {_QRELS: ", as judgments have", _RUN: ", as a run has", _EITHER: "", _RANKED: ""}
@@ -47,7 +47,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Judgments from 4 fields, a run from 6 or 2; 3 are judgments if all numbers are whole.
 
     Raises:
@@ -58,7 +58,7 @@ def read(source: Source) -> Contents:
     return Contents(runs=(trec_run.read(source),))
 
 
-def rows(source: Source) -> Rows | None:
+def rows(source: InputFile) -> Rows | None:
     """The rows with their defects, with the rank or the iteration; None of other widths.
 
     Raises:
@@ -74,7 +74,7 @@ def rows(source: Source) -> Rows | None:
     return Rows.of(part, parsed, Place(source.label, partial(line_of, source)))
 
 
-def holds_judgments(source: Source) -> bool:
+def holds_judgments(source: InputFile) -> bool:
     """Whether the first line is one of judgments; of 3 fields, whether all numbers are whole."""
     width = len(first_fields(source))
     return width == _QRELS or (width == _EITHER and _whole(source))
@@ -92,7 +92,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     return trec_write.write(contents, out)
 
 
-def _whole(source: Source) -> bool:
+def _whole(source: InputFile) -> bool:
     """Whether the third fields of the first lines are whole numbers."""
     lines = [line.split() for line in source.head().splitlines()[:_LOOKED_AT]]
     thirds = [fields[2].decode(errors="replace") for fields in lines if len(fields) == _EITHER]

@@ -20,7 +20,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NAME = "umbrela"
 _NEEDED = ("query", "passage", "judgment")
@@ -38,7 +38,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """Ratings of the model, and judgments where no pair has several grades.
 
     ``result_status`` 0 says that the answer could not be parsed and that the 0 in ``judgment``
@@ -81,7 +81,7 @@ def read(source: Source) -> Contents:
     )
 
 
-def _succeeded(value: dict[str, Any], source: Source, line: int) -> bool:
+def _succeeded(value: dict[str, Any], source: InputFile, line: int) -> bool:
     """Whether the answer could be parsed; the status may have become a string on its way."""
     status = value.get("result_status", 1)
     known = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
@@ -147,7 +147,7 @@ def _losses(contents: Contents) -> tuple[Loss, ...]:
     return tuple(found)
 
 
-def _named(row: dict[str, Any], what: str, source: Source, line: int) -> tuple[str, str | None]:
+def _named(row: dict[str, Any], what: str, source: InputFile, line: int) -> tuple[str, str | None]:
     """The id of a query or passage, and its text; the text is the id where there is no other."""
     id_, key = _IDS[what]
     value: Any = row.get(what)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.formats.format import Loss
-    from rankgate.data.source import Source
+    from rankgate.data.source import InputFile
 
 _NAME = "umbrela-requests"
 
@@ -40,7 +40,7 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
     return None
 
 
-def read(source: Source) -> Contents:
+def read(source: InputFile) -> Contents:
     """A run of the candidates in their order (or by their scores), their texts, the queries.
 
     A query or candidate that is a string is its own id.
@@ -103,7 +103,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     )
 
 
-def _query(value: Any, source: Source, line: int) -> tuple[str, str | None]:  # noqa: ANN401
+def _query(value: Any, source: InputFile, line: int) -> tuple[str, str | None]:  # noqa: ANN401
     """The query's id, and its text if that is another."""
     if not isinstance(value, dict):
         return identifier(value, "the query", source.label, line), None
@@ -119,7 +119,7 @@ def _query(value: Any, source: Source, line: int) -> tuple[str, str | None]:  # 
 
 def _candidate(
     value: Any,  # noqa: ANN401 - whatever JSON holds
-    source: Source,
+    source: InputFile,
     line: int,
 ) -> tuple[str, float | None, dict[str, str | None]]:
     """A candidate's id, its score and its fields; a text is its own id."""
@@ -154,7 +154,7 @@ def _contents(
     pairs: list[tuple[str, str, float | None]],
     queries: dict[str, str | None],
     fields: list[dict[str, str | None]],
-    source: Source,
+    source: InputFile,
 ) -> Contents:
     scores = [score for *_, score in pairs if score is not None]
     given = scores if len(scores) == len(pairs) else None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rankgate.data import Run, Scores
-    from rankgate.evaluation.listing import Listing
+    from rankgate.evaluation.list_builder import ListBuilder
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.convention import Alignment
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class HeldLists:
+class CachedLists:
     """As `Held` for metrics on lists, which see how rankings are formed and their own parameters.
 
     Attributes:
@@ -32,7 +32,7 @@ class HeldLists:
 
     run: Run
     judgments: JudgmentIndex
-    listing: Listing
+    listing: ListBuilder
     _known: dict[object, Scores | RankgateError] = field(default_factory=dict)
 
     @property

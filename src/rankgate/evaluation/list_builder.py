@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.data.columns import renamed
 from rankgate.data.memory.ids import present
-from rankgate.data.memory.matrices import Dense, Padded, Source
+from rankgate.data.memory.matrices import Dense, MatrixInput, Padded
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import UsageError
 from rankgate.evaluation.catalogue import catalogue_facts
@@ -21,10 +21,10 @@ from rankgate.evaluation.training import Train
 from rankgate.metrics.judged import PAD
 from rankgate.metrics.lists import NEEDS, NONE
 from rankgate.metrics.lists.together import together
+from rankgate.scoring.catalogue import Catalogue, by_row, places
 from rankgate.scoring.lists import firsts
 from rankgate.scoring.mean import NOTHING_RETRIEVED
 from rankgate.scoring.sheets import tops_by_number
-from rankgate.scoring.world import World, by_row, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -83,7 +83,7 @@ class Top:
 
 
 @dataclass
-class Listing:
+class ListBuilder:
     """What the lists of users are to be read with.
 
     Attributes:
@@ -108,7 +108,7 @@ class Listing:
         beside: Beside,
         catalogue: int | Iterable[object] | None,
         columns: Mapping[str, str] | None = None,
-    ) -> Listing:
+    ) -> ListBuilder:
         """Read what is given beside judgments and runs, frames by the names of their columns.
 
         Raises:
@@ -147,12 +147,12 @@ class Listing:
         """Training, where its items leave the lists."""
         return self.train if self.beside.drop_seen else None
 
-    def world(self, judged: JudgmentIndex, tops: Sequence[Top]) -> World:
+    def world(self, judged: JudgmentIndex, tops: Sequence[Top]) -> Catalogue:
         """Items and users: the catalogue is what is given, judged, or shown."""
         base = self.base(_named_by(judged), *(top.shown for top in tops))
         return self.of_batch(base, judged, everyone(judged, tops))
 
-    def base(self, *names: pl.Series) -> World:
+    def base(self, *names: pl.Series) -> Catalogue:
         """Items without users: the catalogue is what is given, and some names more."""
         nobody = Qrels(pl.DataFrame(schema=SCHEMA), unjudged=("",))
         own = () if self.train is None else (self.train.met.shown,)
@@ -161,7 +161,7 @@ class Listing:
         world = world_of(nobody, self.tables, beside, items, lambda _: _EMPTY)
         return world if self.train is None else world.learned(self.train.met, history=False)
 
-    def of_batch(self, base: World, judged: JudgmentIndex, users: pl.Series) -> World:
+    def of_batch(self, base: Catalogue, judged: JudgmentIndex, users: pl.Series) -> Catalogue:
         """The items with some users, those with judgments first, and what is known of these."""
         known, more = len(judged.query_ids), len(users) - len(judged.query_ids)
         world = replace(base, queries=users)
@@ -186,7 +186,7 @@ class Listing:
             UsageError: whole lists are asked for of a matrix that holds a score for every item.
         """
         every = not self.beside.judged_users_only
-        if isinstance(run, Source):
+        if isinstance(run, MatrixInput):
             if self.depth is None and isinstance(run, Dense):
                 label = next(name for name, each in self.metrics.items() if each.cutoff is None)
                 told = (
@@ -205,7 +205,7 @@ class Listing:
         users = pl.concat([judged.query_ids, others.alias(judged.query_ids.name)])
         return Top(users, names, codes_of_ids, every=False)
 
-    def listed(self, world: World, judged: JudgmentIndex, run: Rankings, top: Top) -> Listed:
+    def listed(self, world: Catalogue, judged: JudgmentIndex, run: Rankings, top: Top) -> Listed:
         """What metrics see of one run.
 
         Raises:
@@ -260,7 +260,7 @@ class Listing:
         """The items that the user states: a catalogue, a table, the columns of a matrix."""
         stated = [self.catalogue, *(top.names for top in tops if top.every)]
         stated += [] if self.tables.items is None else [self.tables.items.ids]
-        if isinstance(judged.given, Source) and _says_all(judged.given):
+        if isinstance(judged.given, MatrixInput) and _says_all(judged.given):
             stated.append(judged.given.items.names)
         return stated
 
@@ -281,14 +281,14 @@ def everyone(judged: JudgmentIndex, tops: Sequence[Top]) -> pl.Series:
 
 def _named_by(judged: JudgmentIndex) -> pl.Series:
     """The items that judgments name; of a matrix all of its columns."""
-    if not isinstance(judged.given, Source):
+    if not isinstance(judged.given, MatrixInput):
         return judged.qrels.table["doc_id"].unique()
     if _says_all(judged.given):
         return judged.given.items.names
     return judged.numbers.ids.names.gather(present(judged.numbers.items))
 
 
-def _says_all(source: Source) -> bool:
+def _says_all(source: MatrixInput) -> bool:
     """Whether a source names all items there are, and not only those that are in it."""
     if not isinstance(source, Padded):
         return True
@@ -299,7 +299,7 @@ def relevant(judged: JudgmentIndex, items: pl.Series) -> Codes:
     """The places in a catalogue of what has a grade of 1 or more, ``(T, ·)``."""
     held = judged.grades >= 1
     owner = np.repeat(np.arange(len(judged.query_ids)), np.diff(judged.offsets))[held]
-    if isinstance(judged.given, Source):
+    if isinstance(judged.given, MatrixInput):
         place = places(judged.numbers.ids.names, items)[judged.numbers.items[held]]
     else:
         place = places(judged.doc_ids.filter(pl.Series(held)), items)

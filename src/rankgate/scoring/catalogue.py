@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from rankgate.metrics.lists.listed import Codes, Flags, Floats
 
 
-__all__ = ["World", "by_row", "grouped", "numbers", "one_hot", "places"]
+__all__ = ["Catalogue", "by_row", "grouped", "numbers", "one_hot", "places"]
 
 
 @dataclass(frozen=True)
-class World:
+class Catalogue:
     """Items with their codes, and tables over them; the same for every system.
 
     Attributes:
@@ -66,7 +66,7 @@ class World:
             row, code = row[by], code[by]
         return by_row(row, code, len(self.queries))
 
-    def learned(self, train: Meetings, *, history: bool = True) -> World:
+    def learned(self, train: Meetings, *, history: bool = True) -> Catalogue:
         """The same with what training says: how many had each item, and what each user had.
 
         Args:
