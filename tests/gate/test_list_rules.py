@@ -54,6 +54,8 @@ def ended(baseline, candidate, text, **given):
         (WIDE, POPULAR, ("noninferiority", "Gini@5", {"margin": 0.2}), "fail"),
         (*DRAWN, ("noninferiority", "Gini@5", {"margin": 0.001}), "inconclusive"),
         (POPULAR, WIDE, ("floor", "Gini@5", {"at_most": 0.3}), "pass"),
+        (POPULAR, WIDE, ("ceiling", "Gini@5", {"at_most": 0.3}), "pass"),
+        (WIDE, POPULAR, ("ceiling", "Gini@5", {"at_most": 0.3}), "fail"),
         (WIDE, POPULAR, ("floor", "Gini@5", {"at_most": 0.3}), "fail"),
         (POPULAR, WIDE, ("floor", "Coverage@5", {"at_least": 0.5}), "pass"),
         (WIDE, POPULAR, ("floor", "Coverage@5", {"at_least": 0.5}), "fail"),
@@ -65,7 +67,7 @@ def test_numbers_about_all_lists_end_in_three_words(baseline, candidate, words, 
     told, outcome = ended(baseline, candidate, rule(kind, metric, **says))
     assert outcome.status == told.verdict == status, outcome.reason
     assert outcome.n == USERS
-    if kind != "floor":
+    if kind not in {"floor", "ceiling"}:
         card = rankgate.scorecard(QRELS, {"one": baseline, "two": candidate}, [metric])
         assert outcome.delta == pytest.approx(card.differences["delta"][0])
         assert outcome.low <= outcome.delta <= outcome.high

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.metrics.lists.listed import Sums
+from rankgate.metrics.lists.listed import Sums, firsts_of
 from rankgate.stats.resampled import Redrawn, added, draws, left_out
 
 if TYPE_CHECKING:
@@ -73,18 +73,26 @@ def _sums(listed: Listed, weights: Floats, looked: Floats | None) -> list[Sums]:
     """What `Listed.sums` gives under each of many weightings of the users, ``(T, B)``."""
     owner, place = np.nonzero(listed.shown)
     codes = listed.items[owner, place]
-    root = 1 / np.sqrt(np.maximum(listed.lengths, 1))
-    worths = [np.ones(len(codes)), root[owner]]
+    first = firsts_of(listed.items)
+    root = 1 / np.sqrt(np.maximum(first.sum(axis=-1), 1))
+    once = first[owner, place].astype(np.float64)
+    repeated = not once.all()
+    worths = [np.ones(len(codes)), root[owner] * once]
     worths += [] if looked is None else [looked[place]]
+    worths += [once] if repeated else []
     counts, scaled, *rest = (
         np.ascontiguousarray(added(codes, owner, worth, weights, listed.catalogue).T)
         for worth in worths
     )
+    distinct = rest.pop() if repeated else counts
     exposure = rest[0] if rest else [None] * weights.shape[1]
     full = weights[listed.lengths > 0]
     totals = (weights.sum(axis=0), full.sum(axis=0), (full**2).sum(axis=0))
     every, filled, squares = (each.tolist() for each in totals)
     return [
-        Sums(counts[b], scaled[b], exposure[b], every[b], filled[b], squares[b], listed.known)
+        Sums(
+            counts[b], distinct[b], scaled[b], exposure[b], every[b], filled[b], squares[b],
+            listed.known,
+        )
         for b in range(weights.shape[1])
     ]  # fmt: skip

@@ -89,16 +89,18 @@ def figures(
                 ends = apart = (np.nan, np.nan, np.nan)
             about = "lists" if isinstance(metric, ListMetric) else "accuracy"
             wanted = metric.higher_is_better
-            rows.append((card.name, label, about, value, *_within(metric, ends), users, wanted))
+            ends = _within(metric, value, ends)
+            rows.append((card.name, label, about, value, *ends, users, wanted))
             if at:
                 differences.append((card.name, label, delta, *apart, (delta > 0) == wanted))
     return _frame(rows, FIGURES), _corrected(differences), taken
 
 
-def _within(metric: Metric, ends: tuple[float, ...]) -> tuple[float, ...]:
-    """The ends of an interval, where the metric can go; NaN stays."""
+def _within(metric: Metric, value: float, ends: tuple[float, ...]) -> tuple[float, ...]:
+    """The ends of an interval, cut where the metric ends, and around its value; NaN stays."""
     top = np.inf if metric.high is None else metric.high
-    return tuple(np.clip(ends[:2], metric.low, top).tolist())
+    low, high = np.clip(ends[:2], metric.low, top).tolist()
+    return (min(low, value), max(high, value)) if low <= high else (low, high)
 
 
 def dominated(cards: Sequence[Card], metrics: Mapping[str, Metric]) -> tuple[tuple[str, str], ...]:

@@ -129,6 +129,9 @@ def _part(batch: Batch, names: Growing, how: Convention, depth: int) -> _Part:
     whole = len(top.row) == len(batch.frame)
     by = np.argsort(top.row)  # codes are given in the order of rows
     shown = batch.frame["doc_id"] if whole else batch.frame["doc_id"].gather(top.row[by])
+    if how.duplicates == "place":  # what holds its place for nothing is no item
+        real = ~shown.str.ends_with("\0")
+        shown, by = shown.filter(real), by[real.to_numpy()]
     items[top.owner[by], top.rank[by] - 1] = names.codes(shown)
     return _Part(heads, items)
 

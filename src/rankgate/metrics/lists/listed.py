@@ -22,6 +22,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 _BLOCK = 1 << 20  # numbers of a block; a few such fit the cache
 _TABLES = 8  # a block has so many times the items of the catalogue, which cost once a block
+_FEW = 16  # places of lists that are compared with one another
 NONE = -1
 """The code of a place that holds nothing."""
 _BY_USER = ("relevant", "history", "baseline", "earlier", "before", "drawn", "judged")
@@ -113,8 +114,9 @@ class Sums:
     A list counts with its weight, 1 if none is given.
 
     Attributes:
-        counts: ``(I,)``, lists that show each item.
-        scaled: ``(I,)``, the same, each list divided by the root of its length.
+        counts: ``(I,)``, places of lists that show each item.
+        distinct: ``(I,)``, lists that show each item; the same where no list repeats an item.
+        scaled: ``(I,)``, the same, each list divided by the root of its number of items.
         exposure: ``(I,)``, the same, each place worth what it is looked at; None if nobody asks.
         lists: all lists.
         filled: lists that show anything.
@@ -123,6 +125,7 @@ class Sums:
     """
 
     counts: Floats
+    distinct: Floats
     scaled: Floats
     exposure: Floats | None
     lists: float
@@ -147,20 +150,23 @@ class Sums:
 
     @classmethod
     def _of(cls, listed: Listed, weight: Floats, looked: Floats | None) -> Sums:
-        shown, lengths = listed.shown, listed.lengths
-        full = lengths > 0
-        root = weight / np.sqrt(np.maximum(lengths, 1))
-        codes = listed.items[shown]
+        shown, full = listed.shown, listed.lengths > 0
+        first = firsts_of(listed.items)
+        root = weight / np.sqrt(np.maximum(first.sum(axis=-1), 1))
 
-        def added(worth: Floats) -> Floats:
-            spread = np.broadcast_to(worth, shown.shape)[shown]
+        def added(worth: Floats, places: Flags) -> Floats:
+            spread = np.broadcast_to(worth, places.shape)[places]
+            codes = listed.items[places]
             whole = np.bincount(codes, weights=spread, minlength=listed.catalogue)
             return whole.astype(np.float64)
 
+        counts = added(weight[:, None], shown)
+        same = np.array_equal(first, shown)
         return cls(
-            added(weight[:, None]),
-            added(root[:, None]),
-            None if looked is None else added(weight[:, None] * looked),
+            counts,
+            counts if same else added(weight[:, None], first),
+            added(root[:, None], first),
+            None if looked is None else added(weight[:, None] * looked, shown),
             float(weight.sum()),
             float(weight[full].sum()),
             float((weight[full] ** 2).sum()),
@@ -172,6 +178,7 @@ class Sums:
         both = self.exposure is not None and other.exposure is not None
         return Sums(
             self.counts + other.counts,
+            self.distinct + other.distinct,
             self.scaled + other.scaled,
             self.exposure + other.exposure if both else None,  # type: ignore[operator]
             self.lists + other.lists,
@@ -186,6 +193,25 @@ def blocks(listed: Listed) -> Iterator[slice]:
     rows, width = listed.items.shape
     step = max(1, max(_BLOCK, _TABLES * listed.catalogue) // max(1, width))
     yield from (slice(begin, begin + step) for begin in range(0, max(1, rows), step))
+
+
+def firsts_of(items: Codes) -> Flags:
+    """Which places show an item for the first time in their list, ``(T, K) -> (T, K)``.
+
+    >>> firsts_of(np.array([[3, 1, 3], [2, NONE, NONE]])).tolist()
+    [[True, True, False], [True, False, False]]
+    """
+    first: Flags = items != NONE
+    width = items.shape[-1]
+    if width <= _FEW:  # quicker than to sort
+        for step in range(1, width):
+            first[:, step:] &= items[:, step:] != items[:, :-step]
+        return first
+    by = np.argsort(items, axis=-1, kind="stable")
+    ordered = np.take_along_axis(items, by, axis=-1)
+    again = np.zeros(items.shape, bool)
+    np.put_along_axis(again, by[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=-1)
+    return first & ~again
 
 
 def among(items: Codes, others: Codes) -> Flags:

@@ -18,7 +18,8 @@ def personalization(
         Personalization = 1 − mean_{a<b} |A ∩ B| / √(|A| · |B|)
                         = 1 − (Σ_i sᵢ² − Σ w²) / ((Σ w)² − Σ w²),   sᵢ = Σ_{lists with i} w/√length
 
-    Empty lists are left out. Where lists weigh w, a list is no pair with itself.
+    Lists are sets of items: one that shows an item twice has it once. Empty lists are left out.
+    Where lists weigh w, a list is no pair with itself.
 
     Args:
         sums: of the lists.
@@ -39,7 +40,7 @@ def personalization(
         return float("nan")
     if similarity == "overlap":
         k = cutoff or float(sums.counts.sum()) / sums.filled
-        return 1 - (float((sums.counts**2).sum()) / k - sums.squares) / pairs
+        return 1 - (float((sums.distinct**2).sum()) / k - sums.squares) / pairs
     return 1 - (float((sums.scaled**2).sum()) - sums.squares) / pairs
 
 
