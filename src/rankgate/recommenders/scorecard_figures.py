@@ -89,8 +89,8 @@ def figures(
                 ends = apart = (np.nan, np.nan, np.nan)
             about = "lists" if isinstance(metric, ListMetric) else "accuracy"
             wanted = metric.higher_is_better
-            ends = _within(metric, value, ends)
-            rows.append((card.name, label, about, value, *ends, users, wanted))
+            within = _within(metric, value, ends)
+            rows.append((card.name, label, about, value, *within, users, wanted))
             if at:
                 differences.append((card.name, label, delta, *apart, (delta > 0) == wanted))
     return _frame(rows, FIGURES), _corrected(differences), taken
