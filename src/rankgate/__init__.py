@@ -51,13 +51,11 @@ if TYPE_CHECKING:
     from rankgate.judging.llm.model_ratings import ModelRatings
     from rankgate.judging.llm.purse import Prices
     from rankgate.judging.llm.rate import rate
-    from rankgate.judging.notebook.pooling import Pool, Reusability, pool, reusability
-    from rankgate.judging.notebook.ratings import (
-        Collected,
-        collect,
-    )
+    from rankgate.judging.pooling.pool import Pool, pool
+    from rankgate.judging.pooling.reusability import Reusability, reusability
     from rankgate.judging.resolution.resolution import ResolvedJudgments
     from rankgate.judging.resolution.resolve import resolve
+    from rankgate.judging.sheets.collected import CollectedRatings, collect
     from rankgate.judging.sheets.sheets import sheets
     from rankgate.metrics.custom import metric
     from rankgate.pipelines.stages import Pipeline
@@ -72,7 +70,7 @@ __all__ = [
     "Advice",
     "BlindSpots",
     "Bridge",
-    "Collected",
+    "CollectedRatings",
     "Comparisons",
     "Convention",
     "Conventions",
@@ -138,7 +136,7 @@ _HOMES = {
     "RaterAgreement": "rankgate.judging.agreement.agreement",
     "BlindSpots": "rankgate.blind_spots.blindspots",
     "Bridge": "rankgate.explanation.notebook.reconciliation",
-    "Collected": "rankgate.judging.notebook.ratings",
+    "CollectedRatings": "rankgate.judging.sheets.collected",
     "Comparisons": "rankgate.comparison.verb",
     "Convention": "rankgate.evaluation.notebook.rules",
     "Conventions": "rankgate.evaluation.notebook.rules",
@@ -154,13 +152,13 @@ _HOMES = {
     "Lists": "rankgate.data.memory.matrices",
     "Matrix": "rankgate.data.memory.matrices",
     "Pipeline": "rankgate.pipelines.stages",
-    "Pool": "rankgate.judging.notebook.pooling",
+    "Pool": "rankgate.judging.pooling.pool",
     "ModelRatings": "rankgate.judging.llm.model_ratings",
     "Prices": "rankgate.judging.llm.purse",
     "RankgateError": "rankgate.errors",
     "Reconciliation": "rankgate.explanation.notebook.reconciliation",
     "ResolvedJudgments": "rankgate.judging.resolution.resolution",
-    "Reusability": "rankgate.judging.notebook.pooling",
+    "Reusability": "rankgate.judging.pooling.reusability",
     "Scorecard": "rankgate.recommenders.notebook.scorecard",
     "Split": "rankgate.recommenders.notebook.split",
     "UsageError": "rankgate.errors",
@@ -170,7 +168,7 @@ _HOMES = {
     "advise": "rankgate.advice.advise",
     "agree": "rankgate.judging.agreement.agree",
     "blindspots": "rankgate.blind_spots.verb",
-    "collect": "rankgate.judging.notebook.ratings",
+    "collect": "rankgate.judging.sheets.collected",
     "compare": "rankgate.comparison.verb",
     "convention": "rankgate.evaluation.notebook.rules",
     "conventions": "rankgate.evaluation.notebook.rules",
@@ -183,13 +181,13 @@ _HOMES = {
     "holes": "rankgate.unjudged.verb",
     "metric": "rankgate.metrics.custom",
     "plot": "rankgate.reports.notebook.plotting",
-    "pool": "rankgate.judging.notebook.pooling",
+    "pool": "rankgate.judging.pooling.pool",
     "rate": "rankgate.judging.llm.rate",
     "read_qrels": "rankgate.data",
     "read_run": "rankgate.data",
     "reconcile": "rankgate.explanation.notebook.reconciliation",
     "resolve": "rankgate.judging.resolution.resolve",
-    "reusability": "rankgate.judging.notebook.pooling",
+    "reusability": "rankgate.judging.pooling.reusability",
     "scorecard": "rankgate.recommenders.notebook.scorecard",
     "sheets": "rankgate.judging.sheets.sheets",
     "split": "rankgate.recommenders.notebook.split",

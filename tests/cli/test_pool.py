@@ -115,7 +115,7 @@ def test_ratings_of_sheets_are_added_to_what_was_rated_before(run, tmp_path):
         return told.err, [(row["doc_id"], row["grade"]) for row in rows[1:]]
 
     told, rows = collected({"d1": 1})
-    assert told.startswith("1 grade by 1 rater; 0 could not be told\n")
+    assert told.startswith("1 grade by 1 rater; 0 could not be graded\n")
     assert rows == [("d1", 1.0)]
     told, rows = collected({"d1": 1, "d2": 2})
     assert "added: 1; the others are in the file already" in told

@@ -1,10 +1,12 @@
 """From runs to judgments in Python: pool, sheets, collect, agree, resolve, evaluate."""
 
 import csv
+import json
 
 import polars as pl
 
 import rankgate
+from rankgate.present.write import FORMS, rendered
 
 OLD = {"q": {"<a>": 3.0, "b": 2.0, "c": 1.0}, "r": {"m": 2.0, "n": 1.0}}
 NEW = {"q": {"b": 3.0, "d": 2.0}, "r": {"n": 2.0, "m": 1.0}}
@@ -41,3 +43,17 @@ def test_what_runs_lose():
     told = rankgate.reusability({"q": {"<a>": 1, "b": 1}}, [OLD, NEW], ["R@3"], depth=3)
     assert told.table["loss"].to_list() == [0.0, 0.0]
     assert "run1" in told._repr_html_()
+
+
+def test_results_come_back_from_json(tmp_path):
+    pooled = rankgate.pool([OLD, NEW], depth=3, strata="1:1,3:0.5")
+    (path,) = rankgate.sheets(pooled, ["ann"]).write(tmp_path / "a.csv")
+    for result in (
+        pooled,
+        rankgate.reusability({"q": {"<a>": 1, "b": 1}}, [OLD, NEW], ["R@3"], depth=3),
+        rankgate.collect([path], pool=pooled),
+    ):
+        again = type(result).from_dict(json.loads(json.dumps(result.to_dict(), allow_nan=False)))
+        assert again.to_dict() == result.to_dict()
+        for form in FORMS:
+            assert rendered(again, form) == rendered(result, form)

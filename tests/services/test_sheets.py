@@ -12,7 +12,8 @@ from openpyxl import Workbook, load_workbook
 from rankgate.errors import DuplicateError, InputError, UsageError
 from rankgate.judging.rating.pool_tasks import pool_of
 from rankgate.judging.resolution.resolve import resolve
-from rankgate.judging.sheets.sheets import collect, sheets
+from rankgate.judging.sheets.collected import collect
+from rankgate.judging.sheets.sheets import sheets
 
 IDS = ["a", "007", "=1+1", "3-4", " -x", "1E5"]
 POOL = pl.DataFrame({"query_id": ["q"] * len(IDS), "doc_id": IDS})

@@ -6,8 +6,8 @@ import click
 
 from rankgate.console import options
 from rankgate.console.places import deliver, refuse_clashes
+from rankgate.judging.sheets.collected import collect
 from rankgate.judging.sheets.document import FORMS, render, summary
-from rankgate.judging.sheets.sheets import collect
 
 
 @click.command("collect")
@@ -16,10 +16,10 @@ from rankgate.judging.sheets.sheets import collect
     "--pool",
     type=click.Path(),
     metavar="POOL",
-    help="What was given out: other documents are refused, missing ones told.",
+    help="What was given out: other documents are refused, missing ones reported.",
 )
 @options.scale
-@click.option("--rater", metavar="NAME", help="Who filled them, where they do not say so.")
+@click.option("--rater", metavar="NAME", help="Who filled them, if they do not say so.")
 @options.form(*FORMS)
 @click.option(
     "-o",
@@ -37,21 +37,21 @@ def command(  # noqa: PLR0917 - click passes them by name
     form: str,
     output: str | None,
 ) -> None:
-    """Read the ratings in SHEETs that people filled; find all that came back wrong.
+    """Read the ratings in SHEETs that people filled; report everything that came back wrong.
 
     Rows without a grade are unrated. Nothing is guessed: ids that became dates or lost their
-    zeros, grades that are not on the scale, rows that were added, a rater who rates a document
-    twice, end the command with the line.
+    zeros, grades that are not on the scale, rows that were added, or a rater who rates a document
+    twice are errors, with the line.
 
     \b
     rankgate collect sheets/*.csv --pool pool.csv -o ratings.jsonl
     rankgate agree ratings.jsonl
     """  # noqa: D301 - click needs the character that \b makes
     refuse_clashes((*sheets, *((pool,) if pool else ())), output)
-    told = collect(sheets, pool=pool, scale=scale, rater=rater)
+    result = collect(sheets, pool=pool, scale=scale, rater=rater)
     added = None
     if form == "jsonl" and output not in {None, "-"}:
-        added = told.add_to(output)
+        added = result.add_to(output)
     else:
-        deliver(render(told, form), output)
-    click.echo(summary(told, added), err=True, nl=False)
+        deliver(render(result, form), output)
+    click.echo(summary(result, added), err=True, nl=False)

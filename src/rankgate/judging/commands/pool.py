@@ -11,11 +11,10 @@ from rankgate.judging.pooling.document import FORMS, render, rest, summary
 from rankgate.judging.pooling.pool import (
     DEPTH,
     ORDER_NAMES,
-    QUERY_SAMPLINGS,
-    QuerySampling,
     order_facts,
     pool,
 )
+from rankgate.judging.pooling.sampling import QUERY_SAMPLINGS, QuerySampling
 from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
 
 
@@ -109,9 +108,9 @@ def command(  # noqa: PLR0917 - click passes them by name
     form: str,
     output: str | None,
 ) -> None:
-    """List the documents to judge: those that the runs put first and nobody has judged.
+    """List the documents to judge: those that the runs rank first and nobody has judged.
 
-    What rankgate sheet and rankgate rate give to raters.
+    The list is the input of rankgate sheet and rankgate rate.
 
     \b
     rankgate pool old.run new.run --depth 10 -o pool.csv
@@ -123,12 +122,12 @@ def command(  # noqa: PLR0917 - click passes them by name
     refuse_clashes(inputs, output)
     refuse_clashes(inputs, rest_to)
     with Progress(len(runs)) as progress:
-        told = pool(
+        result = pool(
             runs, depth=depth, order=order, qrels=qrels, metric=metric, strata=strata,
             queries=queries, query_sampling=query_sampling, sizes=sizes, batch=batch,
-            shuffle=blind, seed=seed, how=convention, on_progress=progress,
+            shuffle=blind, seed=seed, convention=convention, on_progress=progress,
         )  # fmt: skip
-    deliver(render(told, form, blind=blind), output)
+    deliver(render(result, form, blind=blind), output)
     if rest_to:
-        deliver(rest(told), rest_to)
-    click.echo(summary(told), err=True, nl=False)
+        deliver(rest(result), rest_to)
+    click.echo(summary(result), err=True, nl=False)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from rankgate.console import options
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.output import print_result
+from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.console.terminal import styled, width
 from rankgate.judging.pooling.pool import DEPTH
 from rankgate.judging.pooling.reusability import reusability
-from rankgate.judging.pooling.reusability_document import FORMS, render
+from rankgate.present.write import FORMS
 from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
 
 
@@ -46,5 +46,5 @@ def command(  # noqa: PLR0917 - click passes them by name
     """  # noqa: D301 - click needs the character that \b makes
     refuse_clashes((qrels, *runs), output)
     with Progress(len(runs)) as progress:
-        told = reusability(qrels, runs, metrics, convention, depth=depth, on_progress=progress)
-    deliver(styled(render(told, form, width(output)), form, output), output)
+        result = reusability(qrels, runs, metrics, convention, depth=depth, on_progress=progress)
+    print_result(result, form, output)

@@ -8,7 +8,9 @@ from rankgate.errors import UsageError
 from rankgate.files.checks.declare import counted
 from rankgate.present import as_csv, as_json
 from rankgate.present.as_text import WIDTH
-from rankgate.present.grid import printable
+from rankgate.present.document import Document, Rows, Table
+from rankgate.present.document import document as made
+from rankgate.present.grid import Grid, printable
 from rankgate.present.paragraphs import wrapped
 
 if TYPE_CHECKING:
@@ -20,48 +22,70 @@ FORMS = ("csv", "json")
 HEAD = ("query", "document", "why", "best_rank", "systems", "stratum", "inclusion",
         "query_inclusion", "batch")  # fmt: skip
 BLIND = ("query", "document", "batch")
-"""The columns of a pool, and those that say nothing of systems and ranks."""
+"""The columns of a pool, and those without ranks and systems."""
+
+_SHOWN = 20
 
 
-def render(told: Pool, form: str, *, blind: bool = False) -> str:
-    """The pool in one of `FORMS`; blind, without what systems made of it."""
+def render(result: Pool, form: str, *, blind: bool = False) -> str:
+    """The pool in one of `FORMS`; blind, without ranks and systems."""
     if form == "json":
-        return as_json.dumped(told.to_dict())
+        return as_json.dumped(result.to_dict())
     head = BLIND if blind else HEAD
     columns = ["query_id", "doc_id", *head[2:]]
-    return as_csv.written(head, told.table.select(columns).iter_rows())
+    return as_csv.written(head, result.table.select(columns).iter_rows())
 
 
-def rest(told: Pool) -> str:
+def document(result: Pool) -> Document:
+    """What the pool is, and the first documents to judge; CSV has all of them."""
+    table = result.table.head(_SHOWN).select("query_id", "doc_id", "why", "batch")
+    rows = tuple(
+        (query, document, why, str(batch)) for query, document, why, batch in table.iter_rows()
+    )
+    grid = Grid(("query", "document", "why", "batch"), rows, frozenset({0, 1, 2}))
+    first, *more = _lines(result)
+    whole = result.table.select("query_id", "doc_id", *HEAD[2:])
+    return made(
+        first, *more, Table("the first documents to judge", grid),
+        rows=Rows(HEAD, list(whole.iter_rows())),
+    )  # fmt: skip
+
+
+def rest(result: Pool) -> str:
     """The pool's documents that were not drawn, graded −1, as estimates from samples need them.
 
     Raises:
         UsageError: an id that TREC's form cannot hold.
     """
-    for query, document in told.rest.iter_rows():
+    for query, document in result.rest.iter_rows():
         if len(query.split()) != 1 or len(document.split()) != 1:
             raise UsageError(
                 f"{printable(query)!r}, {printable(document)!r}: TREC's form has no ids with "
                 "blanks; take the rest from --format json.",
                 code="invalid-id",
             )
-    return "".join(f"{query} 0 {document} -1\n" for query, document in told.rest.iter_rows())
+    return "".join(f"{query} 0 {document} -1\n" for query, document in result.rest.iter_rows())
 
 
-def summary(told: Pool, width: int = WIDTH) -> str:
+def summary(result: Pool, width: int = WIDTH) -> str:
     """A few lines for the person who ran the command."""
-    counts, made = told.counts, told.made_by
+    lines = _lines(result)
+    return "\n".join(part for line in lines for part in wrapped(line, width)) + "\n"
+
+
+def _lines(result: Pool) -> list[str]:
+    counts, made_by = result.counts, result.made_by
     first = (
-        f"pool of {counted(len(told.systems), 'run')}, depth {made['depth']}: "
+        f"pool of {counted(len(result.systems), 'run')}, depth {made_by['depth']}: "
         f"{counts['pool']} documents; "
         f"{counts['judged']} of them judged already; {counts['to_judge']} to judge, of "
-        f"{counts['queries']} queries, by {made['order']}, seed {made['seed']}"
+        f"{counts['queries']} queries, by {made_by['order']}, seed {made_by['seed']}"
     )
     lines = [first]
     if counts["sampled"] < counts["pool"]:
         lines.append(
-            f"sampled {counts['sampled']} by strata {made['strata']}; weigh each by 1/inclusion"
+            f"sampled {counts['sampled']} by strata {made_by['strata']}; weigh each by 1/inclusion"
         )
-    if "query_sampling" in made:
-        lines.append(f"queries drawn: {made['queries']}, {made['query_sampling']}")
-    return "\n".join(part for line in lines for part in wrapped(line, width)) + "\n"
+    if "query_sampling" in made_by:
+        lines.append(f"queries drawn: {made_by['queries']}, {made_by['query_sampling']}")
+    return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
@@ -12,8 +12,10 @@ from rankgate.data import read_qrels
 from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
 from rankgate.judging.pooling.candidates import ORDERS, in_order, pooled, shuffled
-from rankgate.judging.pooling.sampling import QUERY_SAMPLINGS, QuerySampling, queries_drawn, sampled
+from rankgate.judging.pooling.sampling import QuerySampling, queries_drawn, sampled
 from rankgate.judging.pooling.sampling import strata_of as strata_in
+from rankgate.present.codec import encoded, frame
+from rankgate.present.result import Result
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.ranked import ranked, systems_of
 from rankgate.unjudged.holes import holes
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from rankgate.data import Qrels
     from rankgate.scoring import Convention
 
-SCHEMA_VERSION = 1
 DEPTH = 10
 """How far each list goes into the pool when nothing is said."""
 
@@ -33,21 +34,11 @@ INFLUENCE = "influence"
 ORDER_NAMES = (*ORDERS, INFLUENCE)
 """Every order; influence is that of ``holes``, on the comparison of the first two runs."""
 
-__all__ = [
-    "DEPTH",
-    "ORDER_NAMES",
-    "QUERY_SAMPLINGS",
-    "Pool",
-    "QuerySampling",
-    "order_facts",
-    "pool",
-]
-
 _PAIR = ("query_id", "doc_id")
 
 
 @dataclass(frozen=True)
-class Pool:
+class Pool(Result):
     """Documents to judge, in order.
 
     Attributes:
@@ -59,22 +50,47 @@ class Pool:
         made_by: depth, order, strata, seed and whatever else made it.
     """
 
+    kind: ClassVar[str] = "pool"
+    document_from: ClassVar[str] = "rankgate.judging.pooling.document:document"
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
+        "table": {
+            "query_id": pl.String, "doc_id": pl.String, "why": pl.String, "best_rank": pl.Int64,
+            "systems": pl.Int64, "stratum": pl.String, "inclusion": pl.Float64,
+            "query_inclusion": pl.Float64, "batch": pl.Int64,
+        },
+        "rest": {"query_id": pl.String, "doc_id": pl.String},
+    }  # fmt: skip
+
     table: pl.DataFrame
     rest: pl.DataFrame
     systems: tuple[str, ...]
     counts: Mapping[str, int]
     made_by: Mapping[str, Any]
 
+    def _table(self) -> pl.DataFrame:
+        return self.table
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "schema_version": SCHEMA_VERSION,
+            **self.head(),
             "systems": list(self.systems),
             "counts": dict(self.counts),
             "made_by": dict(self.made_by),
-            "documents": self.table.to_dicts(),
-            "rest": self.rest.to_dicts(),
+            "documents": encoded(self.table),
+            "rest": encoded(self.rest),
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The result that ``to_dict`` was called on."""
+        return cls(
+            frame(values["documents"], cls.SCHEMAS["table"]),
+            frame(values["rest"], cls.SCHEMAS["rest"]),
+            tuple(values["systems"]),
+            values["counts"],
+            values["made_by"],
+        )
 
 
 def order_facts() -> tuple[tuple[str, str], ...]:
@@ -98,7 +114,7 @@ def pool(
     batch: int | None = None,
     shuffle: bool = False,
     seed: int = 0,
-    how: str | Convention = "trec",
+    convention: str | Convention = "trec",
     on_progress: Callable[[str], None] | None = None,
 ) -> Pool:
     """The documents that several systems put first, and that nobody has judged.
@@ -120,12 +136,16 @@ def pool(
         batch: how many documents a batch has; one batch without it.
         shuffle: within each batch in random order, the documents of a query together.
         seed: of everything that is drawn.
-        how: the convention that breaks ties of scores.
-        on_progress: told the name of each run before it is read.
+        convention: whose rules break ties of scores.
+        on_progress: called with the name of each run before it is read.
 
     Raises:
         InputError: a file that cannot be read; nothing left to judge.
         UsageError: an unknown order, strata or samples that cannot be.
+
+    >>> told = pool([{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "c": 1.0}}], depth=2)
+    >>> told.table["doc_id"].to_list()
+    ['b', 'a', 'c']
     """
     if order not in ORDER_NAMES:
         raise UsageError(
@@ -136,7 +156,7 @@ def pool(
     deep = steps[-1][0] if steps else depth
     systems = systems_of(runs)
     names = [run.name for run in systems]
-    ranks = ranked(systems, deep, chosen_convention(how), on_progress)
+    ranks = ranked(systems, deep, chosen_convention(convention), on_progress)
     judged = read_qrels(qrels) if qrels is not None else None
     drawn = _queries(ranks, queries, query_sampling, _sizes(sizes), seed)
     ranks = ranks.join(drawn, on="query_id", how="semi")
@@ -144,7 +164,7 @@ def pool(
     kept, rest = sampled(whole, steps, seed) if steps else (whole, whole.select(_PAIR).clear())
     known = _known(judged)
     if order == INFLUENCE:
-        placed = _by_influence(kept, systems, judged, metric, how=how, seed=seed)
+        placed = _by_influence(kept, systems, judged, metric, how=convention, seed=seed)
     else:
         placed = ORDERS[order].place(ranks, kept, names, known, rel)
     done = _judged(kept, judged)
@@ -153,7 +173,7 @@ def pool(
     told = shuffled(left, seed) if shuffle else left
     made_by = {
         "depth": deep, "order": order, "seed": seed, "shuffled": shuffle, "batch": batch,
-        "strata": strata, "convention": chosen_convention(how).name,
+        "strata": strata, "convention": chosen_convention(convention).name,
         **({"queries": queries, "query_sampling": query_sampling} if queries else {}),
         **({"qrels": judged.name, "qrels_sha256": judged.sha256} if judged else {}),
         **({"metric": metric} if order == INFLUENCE else {}),

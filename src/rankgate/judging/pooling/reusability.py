@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,8 @@ from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.judging.pooling.pool import DEPTH
 from rankgate.judging.standing import PAIR
 from rankgate.metrics.names import DEFAULT_METRICS
+from rankgate.present.codec import encoded, frame
+from rankgate.present.result import Result
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.ranked import ranked, systems_of
@@ -31,7 +33,7 @@ _TWO = 2
 
 
 @dataclass(frozen=True)
-class Reusability:
+class Reusability(Result):
     """What leaving each run out of the pool does to its values.
 
     Attributes:
@@ -45,29 +47,55 @@ class Reusability:
         means: ``metric``, ``mean_loss``, ``largest_loss``, ``run`` (that loses most).
     """
 
+    kind: ClassVar[str] = "reusability"
+    document_from: ClassVar[str] = "rankgate.judging.pooling.reusability_document:document"
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
+        "table": {
+            "run": pl.String, "metric": pl.String, "unique": pl.Int64, "unique_relevant": pl.Int64,
+            "value": pl.Float64, "without": pl.Float64, "loss": pl.Float64, "rank": pl.Int64,
+            "rank_without": pl.Int64, "tau": pl.Float64,
+        },
+        "means": {"metric": pl.String, "mean_loss": pl.Float64, "largest_loss": pl.Float64,
+                  "run": pl.String},
+    }  # fmt: skip
+
     qrels: str
     convention: Mapping[str, Any]
     depth: int
     table: pl.DataFrame
     means: pl.DataFrame
 
+    def _table(self) -> pl.DataFrame:
+        return self.table
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "schema_version": 1,
+            **self.head(),
             "qrels": self.qrels,
             "convention": dict(self.convention),
             "depth": self.depth,
-            "runs": self.table.to_dicts(),
-            "means": self.means.to_dicts(),
+            "runs": encoded(self.table),
+            "means": encoded(self.means),
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The result that ``to_dict`` was called on."""
+        return cls(
+            values["qrels"],
+            values["convention"],
+            values["depth"],
+            frame(values["runs"], cls.SCHEMAS["table"]),
+            frame(values["means"], cls.SCHEMAS["means"]),
+        )
 
 
 def reusability(
     qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
     runs: Sequence[Any],
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
-    how: str | Convention = "trec",
+    convention: str | Convention = "trec",
     *,
     depth: int = DEPTH,
     rel: float = 1.0,
@@ -75,24 +103,29 @@ def reusability(
 ) -> Reusability:
     """Score each run as if it had not been in the pool that was judged.
 
-    The judgments of documents that no other run has down to the depth are taken away, and all
-    runs are scored again (Zobel, SIGIR 1998, doi:10.1145/290941.291014). Losses tell what a
-    new system, that was never pooled, may lose by these judgments.
+    The judgments of documents that no other run has down to the depth are removed, and all runs
+    are scored again (Zobel, SIGIR 1998, doi:10.1145/290941.291014). The losses estimate what a new
+    system that was never pooled may lose by these judgments.
 
     Args:
         qrels: judgments, as ``evaluate`` takes them.
         runs: the runs that were pooled, two or more.
         metrics: names or metrics.
-        how: the convention.
+        convention: whose rules the numbers follow.
         depth: how far each run was judged.
         rel: the smallest relevant grade.
-        on_progress: told the name of each run before it is left out.
+        on_progress: called with the name of each run before it is left out.
 
     Raises:
         InputError: data that cannot be read.
         UsageError: fewer than two runs, an unknown metric.
+
+    >>> runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0}}]
+    >>> told = reusability({"q": {"a": 1, "b": 1}}, runs, ["RR"], depth=2)
+    >>> told.table.select("run", "value", "without").rows()
+    [('run1', 1.0, 0.5), ('run2', 1.0, 1.0)]
     """
-    rules = chosen_convention(how)
+    rules = chosen_convention(convention)
     chosen = chosen_metrics(metrics, rules)
     judged = read_qrels(qrels)
     systems = systems_of(runs)
@@ -120,7 +153,7 @@ def reusability(
             }
             for label, _ in chosen
         ]  # fmt: skip
-    table = pl.DataFrame(rows)
+    table = pl.DataFrame(rows, schema=Reusability.SCHEMAS["table"])
     return Reusability(judged.name, rules.to_dict(), depth, table, _summary(table))
 
 

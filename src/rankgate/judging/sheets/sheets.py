@@ -1,4 +1,4 @@
-"""Sheets for people to fill, and the ratings in those that come back."""
+"""Create rating sheets from a pool."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rankgate.data.journal import Journal
 from rankgate.data.read_ratings import read_ratings
 from rankgate.data.target import replacing
 from rankgate.data.text import cells
@@ -16,15 +15,13 @@ from rankgate.judging.rating.session import grades_of
 from rankgate.judging.scales import scale_of
 from rankgate.judging.sheets.assignment import assigned, doubled
 from rankgate.judging.sheets.others import others_said
-from rankgate.judging.sheets.rows import filled, sheet
+from rankgate.judging.sheets.rows import sheet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import polars as pl
 
-    from rankgate.data.notes import Note
-    from rankgate.data.ratings import Ratings
 
 Form = Literal["csv", "xlsx"]
 FORMS = ("csv", "xlsx")
@@ -79,53 +76,6 @@ class Sheets:
         return tuple(paths)
 
 
-@dataclass(frozen=True)
-class Collected:
-    """Ratings from sheets that came back.
-
-    Attributes:
-        ratings: query_id, doc_id, rater, grade, reason, comment, guideline; a row a filled row.
-        notes: what was left empty.
-    """
-
-    ratings: Ratings
-    notes: tuple[Note, ...]
-
-    @property
-    def table(self) -> pl.DataFrame:
-        """The ratings."""
-        return self.ratings.table
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        """The ratings as plain values; a sheet tells no times."""
-        return self.table.drop("at", "seconds").to_dicts()
-
-    def add_to(self, path: str | Path) -> int:
-        """Add the ratings to a file of ratings; those that sheets said last are there already.
-
-        Returns:
-            how many were added.
-
-        Raises:
-            InputError: the file holds something else.
-            UsageError: it cannot be written.
-        """
-        with Journal.open(path) as journal:
-            said = {_pair(row): row for row in journal.rows if row.get("at") is None}
-            fresh = [row for row in self.rows if said.get(_pair(row)) != row]
-            for row in fresh:
-                journal.add(row)
-        return len(fresh)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        rows = self.rows
-        notes = [{"what": n.what, "count": n.count, "examples": list(n.examples)}
-                 for n in self.notes]  # fmt: skip
-        return {"schema_version": 1, "ratings": rows, "notes": notes}
-
-
 def sheets(
     pool: Any,  # noqa: ANN401 - a pool, a path or a frame
     raters: Sequence[str],
@@ -174,41 +124,6 @@ def sheets(
         for name, part in parts.items()
     }
     return Sheets(tables, scale, doubled(parts), seed)
-
-
-def collect(
-    paths: Sequence[str | Path],
-    *,
-    pool: Any = None,  # noqa: ANN401 - a pool, a path or a frame
-    scale: str | None = None,
-    rater: str | None = None,
-) -> Collected:
-    """Read sheets that came back.
-
-    Args:
-        paths: CSV or XLSX files.
-        pool: what was to be rated; without it, rows are verified by their column check alone.
-        scale: the grades that are possible, if it should not be the sheets' own.
-        rater: who filled them, where they do not say so.
-
-    Raises:
-        InputError: whatever came back wrong, with file and line.
-        DuplicateError: one rater rates a document twice.
-        UsageError: no sheet, or no such scale.
-    """
-    if not paths:
-        raise UsageError("no sheet to read; name at least one.", code="missing-input")
-    told = filled(
-        [cells.read(path) for path in paths],
-        scale=scale_of(scale) if scale else None,
-        rater=rater,
-        pool=None if pool is None else pool_of(pool),
-    )
-    return Collected(told.ratings, told.notes)
-
-
-def _pair(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return row.get("query_id"), row.get("doc_id"), row.get("rater")
 
 
 def _plain(name: str) -> str:

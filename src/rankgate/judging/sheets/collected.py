@@ -1,0 +1,122 @@
+"""Ratings from sheets that came back: the result of the verb ``collect``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from rankgate.data.journal import Journal
+from rankgate.data.notes import Note
+from rankgate.data.ratings import SCHEMA, Ratings
+from rankgate.data.text import cells
+from rankgate.errors import UsageError
+from rankgate.judging.rating.pool_tasks import pool_of
+from rankgate.judging.scales import scale_of
+from rankgate.judging.sheets.rows import filled
+from rankgate.present.codec import frame
+from rankgate.present.result import Notice, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class CollectedRatings(Result):
+    """Ratings from sheets that came back.
+
+    Attributes:
+        ratings: query_id, doc_id, rater, grade, reason, comment, guideline; a row a filled row.
+        notes: what was left empty.
+    """
+
+    kind: ClassVar[str] = "collected"
+    document_from: ClassVar[str] = "rankgate.judging.sheets.document:document"
+
+    ratings: Ratings
+    notes: tuple[Note, ...]
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What was left empty, for programs."""
+        return tuple(Notice("left-empty", f"{n.what}: {n.count}") for n in self.notes)
+
+    def _table(self) -> pl.DataFrame:
+        return self.table
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The ratings."""
+        return self.ratings.table
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The ratings as plain values; a sheet tells no times."""
+        return self.table.drop("at", "seconds").to_dicts()
+
+    def add_to(self, path: str | Path) -> int:
+        """Add the ratings to a file of ratings; those that sheets said last are there already.
+
+        Returns:
+            how many were added.
+
+        Raises:
+            InputError: the file holds something else.
+            UsageError: it cannot be written.
+        """
+        with Journal.open(path) as journal:
+            said = {_pair(row): row for row in journal.rows if row.get("at") is None}
+            fresh = [row for row in self.rows if said.get(_pair(row)) != row]
+            for row in fresh:
+                journal.add(row)
+        return len(fresh)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        notes = [{"what": n.what, "count": n.count, "examples": list(n.examples)}
+                 for n in self.notes]  # fmt: skip
+        return {**self.head(), "ratings": self.rows, "notes": notes}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The result that ``to_dict`` was called on."""
+        kept = {name: dtype for name, dtype in SCHEMA.items() if name not in {"at", "seconds"}}
+        notes = (Note(n["what"], n["count"], tuple(n["examples"])) for n in values["notes"])
+        return cls(Ratings(frame(values["ratings"], kept), "ratings"), tuple(notes))
+
+
+def collect(
+    paths: Sequence[str | Path],
+    *,
+    pool: Any = None,  # noqa: ANN401 - a pool, a path or a frame
+    scale: str | None = None,
+    rater: str | None = None,
+) -> CollectedRatings:
+    """Read sheets that came back; find all that came back wrong.
+
+    Args:
+        paths: CSV or XLSX files.
+        pool: what was to be rated; without it, rows are verified by their column check alone.
+        scale: the grades that are possible, if it should not be the sheets' own.
+        rater: who filled them, where they do not say so.
+
+    Raises:
+        InputError: whatever came back wrong, with file and line.
+        DuplicateError: one rater rates a document twice.
+        UsageError: no sheet, or no such scale.
+    """
+    if not paths:
+        raise UsageError("no sheet to read; name at least one.", code="missing-input")
+    told = filled(
+        [cells.read(path) for path in paths],
+        scale=scale_of(scale) if scale else None,
+        rater=rater,
+        pool=None if pool is None else pool_of(pool),
+    )
+    return CollectedRatings(told.ratings, told.notes)
+
+
+def _pair(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row.get("query_id"), row.get("doc_id"), row.get("rater")
