@@ -1,6 +1,20 @@
 """``python -m rankgate``, the same as ``rankgate``."""
 
-from rankgate.cli import main
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run a command; an interrupt while its modules are imported ends it quietly, too."""
+    try:
+        from rankgate.cli import main as run  # noqa: PLC0415 - it takes a while
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("rankgate: interrupted.\n")
+        sys.exit(130)
+
 
 if __name__ == "__main__":
     main()

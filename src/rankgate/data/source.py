@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 import os
 import stat
 import sys
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from rankgate.errors import InputError, MissingExtraError
+from rankgate.errors import InputError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,6 +25,10 @@ CHUNK = 16 << 20
 LIMIT = 1 << 30
 """Bytes that are unpacked into memory at most, where a format cannot be read in pieces."""
 
+EXPANSION = 50
+"""How many times its size a compressed file may unpack to, unless RANKGATE_MAX_EXPANSION says."""
+
+_SMALL = 64 << 20  # bytes that any compressed file may unpack to
 _PACKED = 1 << 17  # bytes unpacked at one time
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -66,7 +71,7 @@ class InputFile:
             InputError: the file is missing, is a folder, or cannot be opened; it was written, or
                 cut, by others while it was read to its end.
         """
-        with self.raw() as raw, _unpacked(raw) as stream:
+        with self.raw() as raw, _unpacked(raw, self) as stream:
             before = _state(raw)
             yield stream
             if _state(raw) != before:
@@ -183,14 +188,14 @@ class InputFile:
 
 
 @contextmanager
-def _unpacked(raw: io.BufferedReader) -> Iterator[IO[bytes]]:
+def _unpacked(raw: io.BufferedReader, place: Source) -> Iterator[IO[bytes]]:
     """The bytes without their compression."""
     magic = raw.peek(4)[:4]
     if magic.startswith(_GZIP):
         with gzip.GzipFile(fileobj=raw) as unpacked:
-            yield cast("IO[bytes]", unpacked)
+            yield cast("IO[bytes]", io.BufferedReader(_Bounded(unpacked, raw, place), 1 << 20))
     elif magic == _ZSTD:
-        with io.BufferedReader(_Zstd(raw), 1 << 20) as stream:
+        with _Zstd(raw) as plain, io.BufferedReader(_Bounded(plain, raw, place), 1 << 20) as stream:
             yield stream
     else:
         yield raw
@@ -210,6 +215,50 @@ def source(place: str | Path) -> InputFile:
         return InputFile(None, sys.stdin.buffer.read())
     path = Path(place)
     return InputFile(path, path.read_bytes() if path.is_fifo() else None)
+
+
+def _expansion() -> float:
+    """How many times its size a compressed file may unpack to; 0 is without a limit."""
+    told = os.environ.get("RANKGATE_MAX_EXPANSION", "")
+    try:
+        limit = float(told or EXPANSION)
+    except ValueError:
+        limit = -1.0
+    if not limit >= 0:
+        raise UsageError(
+            f"RANKGATE_MAX_EXPANSION is {told!r}; set it to a number such as {EXPANSION}, or to 0 "
+            "for no limit.",
+            code="not-a-number",
+        )
+    return limit
+
+
+class _Bounded(io.RawIOBase):
+    """An unpacked stream that ends in an error where a small file becomes a huge one."""
+
+    def __init__(
+        self, stream: io.RawIOBase | io.BufferedIOBase, raw: IO[bytes], place: Source
+    ) -> None:
+        self._stream, self._place, self._bytes = stream, place, 0
+        packed = os.fstat(raw.fileno()).st_size if place.content is None else len(place.content)
+        limit = _expansion()
+        self._most = max(packed * limit, _SMALL) if limit else math.inf
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        size: int = self._stream.readinto(buffer)
+        self._bytes += size
+        if self._bytes > self._most:
+            raise InputError(
+                f"it unpacks to more than {self._most / (1 << 20):,.0f} MB, {_expansion():g} times "
+                "its size, as files made to fill the memory do; if it is right, unpack it first or "
+                "set RANKGATE_MAX_EXPANSION to a higher number, or to 0 for no limit.",
+                source=self._place.label,
+                code="too-large",
+            )
+        return size
 
 
 class DamageError(Exception):

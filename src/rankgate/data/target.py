@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
 import os
 import shutil
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -30,14 +32,38 @@ def suffix_of(path: str | Path) -> str:
     return (Path(name.stem) if packed else name).suffix.lower()
 
 
+@dataclass(frozen=True)
+class Version:
+    """Which version of a file there was at one time; all None where there was no file."""
+
+    inode: int | None = None
+    size: int | None = None
+    written: int | None = None
+
+    @classmethod
+    def of(cls, path: str | Path) -> Version:
+        """The version that there is now."""
+        try:
+            found = Path(path).stat()
+        except OSError:
+            return cls()
+        return cls(found.st_ino, found.st_size, found.st_mtime_ns)
+
+
 @contextmanager
-def replacing(path: str | Path) -> Iterator[BinaryIO]:
+def replacing(path: str | Path, before: Version | None = None) -> Iterator[BinaryIO]:
     """A stream of which the file is made when it ends well; before, an old file stays as it is.
 
-    A device or a pipe is written as it goes.
+    A device or a pipe is written as it goes. What a killed process left of its own attempt is
+    removed.
+
+    Args:
+        path: the file.
+        before: the version that may be replaced; any if not given.
 
     Raises:
-        UsageError: a folder, or a place where nothing can be written.
+        UsageError: a folder, or a place where nothing can be written; another version, which
+            another process wrote meanwhile.
     """
     place = Path(path)
     if place.is_dir():
@@ -56,15 +82,18 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
         raise UsageError(
             f"{path}: links that lead to each other; name the file.", code="cannot-write"
         ) from None
+    _remove_leftovers(final)
     aside = final.with_name(f".{final.name}.{os.getpid()}")
     try:
         with (
             _told(path),
             aside.open("wb") as plain,
+            _locked(plain.fileno()),
             _packed(plain, place.suffix.lower()) as stream,
         ):
             yield stream
-        with _told(path):
+        with _told(path), _folder_locked(final.parent):
+            _refuse_other(final, before)
             if final.exists():
                 shutil.copymode(final, aside)
             aside.replace(final)
@@ -72,6 +101,71 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
         raise
+
+
+def _refuse_other(path: Path, before: Version | None) -> None:
+    if before is not None and Version.of(path) != before:
+        raise UsageError(
+            f"{path}: another process wrote it meanwhile, and its file stays; see whether that is "
+            "the right one, and run this again if not.",
+            code="file-changed",
+        )
+
+
+def _remove_leftovers(final: Path) -> None:
+    """Remove the unfinished files of processes that were killed while they wrote this one."""
+    for left in final.parent.glob(f".{glob.escape(final.name)}.*"):
+        owner = left.suffix.removeprefix(".")
+        if not owner.isdecimal() or _runs(int(owner)):
+            continue
+        # another computer's process may have that number on a shared disk, but then it holds a lock
+        with suppress(OSError), left.open("rb") as stream, _locked(stream.fileno(), wait=False):
+            left.unlink()
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+@contextmanager
+def _folder_locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time look at a file of the folder and replace it."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens no folders
+        yield
+        return
+    try:
+        with _locked(handle):
+            yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _locked(handle: int, *, wait: bool = True) -> Iterator[None]:
+    """Hold an open file's lock until it is closed, where the system has such locks.
+
+    Raises:
+        OSError: without waiting, another process holds it.
+    """
+    try:
+        import fcntl  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        yield
+        return
+    if wait:
+        with suppress(OSError):  # a disk without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+    else:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    yield
 
 
 @contextmanager

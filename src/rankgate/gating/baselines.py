@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.target import replacing
+from rankgate.data.target import Version, replacing
 from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.gating import looks
@@ -94,6 +94,7 @@ def save(
         UsageError: a name that is no file's name; a baseline of that name, unless forced.
     """
     path = path_of(name, folder)
+    before = Version.of(path)
     if path.exists() and not force:
         raise UsageError(
             f"{path} is there already; say --force to replace it, and commit that.",
@@ -104,7 +105,7 @@ def save(
     asked, _ = apart(policy.metrics, chosen_convention(how))
     wanted = metrics or tuple(dict.fromkeys((*asked, *DEFAULT_METRICS)))
     scorer = Scorer.of(qrels, wanted, how, depth=depth or policy.depth, tags=tags)
-    return write(Baseline(name, scorer.side(run)), path)
+    return write(Baseline(name, scorer.side(run)), path, before)
 
 
 def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> Saved:
@@ -117,6 +118,7 @@ def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> 
         InputError, UsageError: as ``save``; runs that were judged otherwise.
     """
     saved = show(name, folder)
+    before = Version.of(saved.path)
     base = saved.baseline.side
     scorer = Scorer.of(qrels, list(base.metrics), base.convention["name"], depth=base.depth)
     sides = [base, *(scorer.side(run) for run in runs)]
@@ -127,7 +129,7 @@ def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> 
     refuse_mixed({f"the baseline {name}": base.convention, sides[-1].name: sides[-1].convention})
     floor = {metric: spread(metric, sides) for metric in base.metrics}
     told = Baseline(saved.baseline.name, base, floor)
-    return write(told, saved.path)
+    return write(told, saved.path, before)
 
 
 def show(name: str, folder: Path = FOLDER) -> Saved:
@@ -181,10 +183,14 @@ def pinned(place: str | Path, folder: Path = FOLDER) -> Saved | None:
     )
 
 
-def write(baseline: Baseline, path: Path) -> Saved:
-    """Write a baseline in one step."""
+def write(baseline: Baseline, path: Path, before: Version | None = None) -> Saved:
+    """Write a baseline in one step.
+
+    Raises:
+        UsageError: it cannot be written, or another process wrote another version than `before`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as stream:
+    with replacing(path, before) as stream:
         stream.write(dumped(baseline).encode())
     return Saved(path, baseline)
 

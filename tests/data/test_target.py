@@ -1,0 +1,152 @@
+"""Files are replaced in one step, by one process at a time, and nothing is left of others."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import zstandard
+
+from rankgate.data import read_qrels
+from rankgate.data.target import Version, replacing
+from rankgate.errors import InputError, UsageError
+
+QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
+RUN = "1 Q0 a 1 2 {0}\n1 Q0 b 2 1 {0}\n2 Q0 a 1 1 {0}\n"
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_of_six_saves_at_once_one_says_that_it_succeeded(tmp_path, force):
+    (tmp_path / "q").write_text(QRELS)
+    words = [sys.executable, "-m", "rankgate", "baseline", "save", "x", "q"]
+    for name in "abcdefg":
+        (tmp_path / f"{name}.run").write_text(RUN.format(name))
+    if force:
+        subprocess.run([*words, "g.run"], cwd=tmp_path, check=True, capture_output=True)
+    each = [
+        subprocess.Popen([*words, f"{name}.run", *force], cwd=tmp_path, stdout=-1, stderr=-1)
+        for name in "abcdef"
+    ]
+    ended = [(process.communicate(), process.returncode) for process in each]
+    (file,) = tmp_path.rglob("x.json")
+    kept = json.loads(file.read_text())["run"]["name"]
+    won = [name for name, (_, status) in zip("abcdef", ended, strict=True) if status == 0]
+    assert kept == won[-1] if not force else kept in won
+    assert not force or len(won) <= len("abcdef")
+    if not force:
+        assert won == [kept]
+        told = [err.decode() for (_, err), status in ended if status == 2]
+        assert len(told) == 5
+        assert all("already" in words or "meanwhile" in words for words in told)
+    assert not list(file.parent.glob(".*"))
+
+
+def test_a_version_that_another_process_wrote_stays(tmp_path):
+    file = tmp_path / "a"
+    before = Version.of(file)
+    file.write_text("theirs")
+    with (
+        pytest.raises(UsageError, match="another process wrote it"),
+        replacing(file, before) as out,
+    ):
+        out.write(b"ours")
+    assert (file.read_text(), [*tmp_path.iterdir()]) == ("theirs", [file])
+    with replacing(file, Version.of(file)) as out:
+        out.write(b"ours")
+    assert file.read_text() == "ours"
+
+
+WRITER = """
+import sys, time
+from rankgate.data.target import replacing
+with replacing(sys.argv[1]) as out:
+    out.write(b"x")
+    out.flush()
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
+    file = tmp_path / "a [1].run"  # a name with signs of a pattern
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(file)], stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    for writer in writers:
+        writer.stdout.readline()
+    writers[0].kill()
+    writers[0].communicate()
+    assert len(list(tmp_path.iterdir())) == 2
+    with replacing(file) as out:
+        out.write(b"y")
+    left = {each.name for each in tmp_path.iterdir()}
+    assert left == {file.name, f".{file.name}.{writers[1].pid}"}, "one that still writes stays"
+    writers[1].terminate()
+    writers[1].communicate()
+
+
+def test_a_process_that_a_lock_shows_alive_keeps_its_file(tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    left = tmp_path / ".a.999999999"  # no process here has that number
+    with left.open("wb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        with replacing(tmp_path / "a"):
+            pass
+        assert left.exists()
+    with replacing(tmp_path / "a"):
+        pass
+    assert not left.exists()
+
+
+def packed(kind, data):
+    return gzip.compress(data) if kind == "gz" else zstandard.compress(data)
+
+
+@pytest.mark.parametrize("kind", ["gz", "zst"])
+def test_a_small_file_does_not_become_a_huge_one(tmp_path, monkeypatch, kind):
+    line = b"1 0 " + b"d" * 100 + b"%d 1\n"
+    head = b"".join(line % i for i in range(9))
+    file = tmp_path / f"q.{kind}"
+    file.write_bytes(packed(kind, head + b"\n" * (80 << 20)))
+    with pytest.raises(InputError, match=r"more than 64 MB, 50 times.*RANKGATE_MAX_EXPANSION"):
+        read_qrels(file)
+    monkeypatch.setenv("RANKGATE_MAX_EXPANSION", "0")
+    assert len(read_qrels(file).table) == 9
+    monkeypatch.setenv("RANKGATE_MAX_EXPANSION", "much")
+    with pytest.raises(UsageError, match="RANKGATE_MAX_EXPANSION is 'much'"):
+        read_qrels(file)
+
+
+@pytest.mark.parametrize("kind", ["gz", "zst"])
+def test_a_usual_file_is_read(tmp_path, kind):
+    file = tmp_path / f"q.{kind}"
+    file.write_bytes(packed(kind, b"".join(b"%d 0 d%d 1\n" % (i, i) for i in range(50_000))))
+    assert len(read_qrels(file).table) == 50_000
+
+
+START = "from rankgate.__main__ import main; main()"  # as the installed program does
+
+
+def test_an_interrupt_while_starting_has_no_traceback(tmp_path):
+    """At many moments of the start, while modules are imported."""
+    for wait in (1, 3, 6, 12):
+        process = subprocess.Popen(
+            [sys.executable, "-X", "importtime", "-c", START, "eval", "-", "-"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path,
+        )  # fmt: skip
+        for line in process.stderr:
+            if line.rstrip().endswith(b"rankgate.__main__"):
+                break
+        time.sleep(wait * 0.01)
+        os.kill(process.pid, signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+        words = [each for each in told.decode().splitlines() if not each.startswith("import time")]
+        assert "Traceback" not in told.decode(), words
+        assert process.returncode in {130, 2, -signal.SIGINT}, words
