@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from rankgate.metrics.custom import metric
     from rankgate.pipelines.stages import Pipeline
     from rankgate.pipelines.verb import stages
-    from rankgate.recommenders.notebook.scorecard import Scorecard, scorecard
     from rankgate.recommenders.notebook.split import Split, split
+    from rankgate.recommenders.scorecard import Scorecard, scorecard
     from rankgate.reports.notebook.plotting import plot
     from rankgate.unjudged.verb import Hidden, holes
 
@@ -159,7 +159,7 @@ _HOMES = {
     "Reconciliation": "rankgate.explanation.notebook.reconciliation",
     "ResolvedJudgments": "rankgate.judging.resolution.resolution",
     "Reusability": "rankgate.judging.pooling.reusability",
-    "Scorecard": "rankgate.recommenders.notebook.scorecard",
+    "Scorecard": "rankgate.recommenders.scorecard",
     "Split": "rankgate.recommenders.notebook.split",
     "UsageError": "rankgate.errors",
     "Validation": "rankgate.files.notebook.validation",
@@ -188,7 +188,7 @@ _HOMES = {
     "reconcile": "rankgate.explanation.notebook.reconciliation",
     "resolve": "rankgate.judging.resolution.resolve",
     "reusability": "rankgate.judging.pooling.reusability",
-    "scorecard": "rankgate.recommenders.notebook.scorecard",
+    "scorecard": "rankgate.recommenders.scorecard",
     "sheets": "rankgate.judging.sheets.sheets",
     "split": "rankgate.recommenders.notebook.split",
     "stages": "rankgate.pipelines.verb",

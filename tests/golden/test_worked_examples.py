@@ -10,7 +10,7 @@ import pytest
 
 from rankgate.demo.build import build
 from rankgate.evaluation.evaluate import evaluate
-from rankgate.recommenders.scorecard import Beside, scorecard
+from rankgate.recommenders.scorecard import scorecard
 from rankgate.recommenders.split import Truth, split
 
 HEADPHONES = {"headphones": {"sony": 3, "jbl": 2, "stand": 1, "unseen": 3}}
@@ -102,7 +102,9 @@ def test_the_note_s_numbers_from_a_raw_log():
         for name, values in zip(names, zip(*rows, strict=True), strict=True):
             known = [value for value in values if value is not None]
             assert told[name] == pytest.approx(sum(known) / len(known), abs=1e-12), convention
-    beside = Beside(items=example / "contents.csv")
-    card = scorecard(judgments, example / "model.run", ["Coverage@5"], "note", beside, resamples=5)
+    items = example / "contents.csv"
+    card = scorecard(
+        judgments, example / "model.run", ["Coverage@5"], "note", items=items, resamples=5
+    )
     distinct = {item for shown in lists.values() for item in shown[:5]}
     assert card.figures["value"][0] == pytest.approx(len(distinct) / 12)

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from rankgate.evaluation.evaluate import evaluate
-from rankgate.recommenders.scorecard import Beside, scorecard
+from rankgate.evaluation.list_inputs import Beside
+from rankgate.recommenders.scorecard import scorecard
 
 ITEMS = pl.DataFrame(
     {"item_id": ["a", "b", "c", "d", "e"], "genre": ["jazz|folk", "jazz", " rock ", "", None]}
@@ -29,7 +30,9 @@ def expected():
 
 
 def test_the_scorecard_takes_categories_for_subtopics():
-    told = scorecard(QRELS, {"mine": RUN}, METRICS, "trec", BESIDE, resamples=2)
+    told = scorecard(
+        QRELS, {"mine": RUN}, METRICS, "trec", items=ITEMS, category="genre", resamples=2
+    )
     figures = dict(zip(told.figures["metric"], told.figures["value"], strict=True))
     for name, value in expected().items():
         assert figures[name] == pytest.approx(value / 2), name  # 0 for v

@@ -12,7 +12,7 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.metrics.list_names import parse_list
 from rankgate.metrics.lists import LIST_METRICS, NONE, Listed
-from rankgate.recommenders.scorecard import Beside, scorecard
+from rankgate.recommenders.scorecard import scorecard
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.overrides import overridden
 from support.wording import raises
@@ -184,7 +184,7 @@ def test_the_scorecard_has_the_number_of_the_tool():
     train = pl.DataFrame({"user": ["u1", "u2"], "item": ["a", "d"]})
 
     def card(convention, *metrics):
-        told = scorecard(qrels, run, metrics, convention, Beside(train=train), resamples=5)
+        told = scorecard(qrels, run, metrics, convention, train=train, resamples=5)
         return dict(zip(told.figures["metric"], told.figures["value"], strict=True))
 
     assert card("trec", "Coverage@2", "Gini@2") == {"Coverage@2": 3 / 4, "Gini@2": 0.375}

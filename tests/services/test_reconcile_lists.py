@@ -8,10 +8,10 @@ from click.testing import CliRunner
 
 import rankgate
 from rankgate.errors import UsageError
+from rankgate.evaluation.list_inputs import Beside
 from rankgate.explanation.commands.reconcile import command
 from rankgate.explanation.reconcile import bridge, reconcile
 from rankgate.explanation.reported import reported
-from rankgate.recommenders.scorecard import Beside
 from support.wording import raises
 
 # the lists [1, 2, 3], [1, 2, 4], [1, 5, 6] and a catalogue of ten

@@ -11,10 +11,11 @@ from rankgate.present.charts.side_by_side import spots, written
 from rankgate.present.charts.style import BLUE, DIM, GREY, INK
 from rankgate.present.charts.words import queries, short, shorts
 from rankgate.present.numbers import decimal
-from rankgate.recommenders.tradeoff import tradeoff
+from rankgate.recommenders.tradeoff import tradeoff, tradeoff_of
 
 if TYPE_CHECKING:
     from rankgate.evaluation.evaluation import Evaluation
+    from rankgate.recommenders.scorecard import Scorecard
     from rankgate.recommenders.tradeoff import Tradeoff
 
 _STEP, _LEAST, _HEIGHT, _SIDE, _NAME = 110, 330, 300, 400, 120
@@ -142,3 +143,13 @@ def scorecard_of_evaluation(result: Evaluation) -> Picture:
 def pareto_of_evaluation(result: Evaluation) -> Picture:
     """`pareto` of an evaluation of several runs by two metrics."""
     return pareto(tradeoff(result))
+
+
+def scorecard_of_card(result: Scorecard) -> Picture:
+    """The picture of a scorecard: a line a system."""
+    return scorecard(tradeoff_of(result))
+
+
+def pareto_of_card(result: Scorecard) -> Picture:
+    """Accuracy against what lists are like: the first metric of each on a scorecard."""
+    return pareto(tradeoff_of(result))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
@@ -11,15 +11,18 @@ from rankgate.evaluation.list_inputs import DEPTH, GIVEN, Beside
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS, NEEDS
 from rankgate.metrics.lists.declare import ListMetric
+from rankgate.present.codec import decoded
+from rankgate.present.resolve import resolved
+from rankgate.present.result import Notice, Result
 from rankgate.recommenders.scorecard_field import Field
-from rankgate.recommenders.scorecard_figures import dominated, figures
-from rankgate.recommenders.scorecard_parts import Sliced
+from rankgate.recommenders.scorecard_figures import DIFFERENCES, FIGURES, dominated, figures
+from rankgate.recommenders.scorecard_parts import GAPS, SLICES, Sliced
 from rankgate.recommenders.scorecard_slices import parts_of
 from rankgate.recommenders.scorecard_warnings import warnings_of
 from rankgate.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import polars as pl
 
@@ -27,18 +30,18 @@ if TYPE_CHECKING:
     from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring import Convention
 
-SCHEMA_VERSION = 1
+_DOCUMENTS = "rankgate.recommenders.documents.scorecard"
 
 ACCURACY = ("nDCG@10", "R@10", "RR@10")
 LISTS = ("Coverage@10", "Gini@10", "Personalization@10", "Novelty@10", "APLT@10", "ILD@10",
          "Miscalibration@10", "Serendipity@10", "TemporalDiversity@10", "AWRF@10")  # fmt: skip
 """What is computed when nothing is asked for: those of the lists for which all is there."""
 
-__all__ = ["ACCURACY", "LISTS", "Beside", "Scorecard", "scorecard"]
+__all__ = ["ACCURACY", "LISTS", "Scorecard", "scorecard"]
 
 
 @dataclass(frozen=True)
-class Scorecard:
+class Scorecard(Result):
     """Several systems by accuracy and by what their lists are like.
 
     Attributes:
@@ -65,6 +68,16 @@ class Scorecard:
         warnings: what to know before trusting a figure, one sentence each.
     """
 
+    kind: ClassVar[str] = "scorecard"
+    document_from: ClassVar[str] = f"{_DOCUMENTS}:outline"
+    charts: ClassVar[Mapping[str, str]] = {
+        "scorecard": "rankgate.recommenders.charts:scorecard_of_card",
+        "pareto": "rankgate.recommenders.charts:pareto_of_card",
+    }
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "figures": FIGURES, "differences": DIFFERENCES, "slices": SLICES, "gaps": GAPS,
+    }  # fmt: skip
+
     systems: tuple[str, ...]
     metrics: tuple[str, ...]
     qrels: str
@@ -82,59 +95,121 @@ class Scorecard:
     seed: int
     warnings: tuple[str, ...]
 
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What to know before trusting a figure."""
+        return tuple(Notice("scorecard-warning", text) for text in self.warnings)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; undefined numbers are None."""
         return {
-            "schema_version": SCHEMA_VERSION,
-            **{name: value for name, value in vars(self).items() if name not in _TABLES},
+            **self.head(),
+            **{name: value for name, value in vars(self).items() if name not in self.SCHEMAS},
             "dominated": [{"system": a, "by": b} for a, b in self.dominated],
-            **{name: getattr(self, name).to_dicts() for name in _TABLES},
+            **{name: getattr(self, name).to_dicts() for name in self.SCHEMAS},
         }
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From ``to_dict``."""
+        pairs = tuple((each["system"], each["by"]) for each in values["dominated"])
+        return cls(**decoded(cls, {**values, "dominated": pairs}))
 
-_TABLES = ("figures", "differences", "slices", "gaps")
+    def render(self, form: str = "text") -> str:
+        """The card as text, Markdown, LaTeX, CSV, JSON, or as a page of HTML."""
+        made: str = resolved(f"{_DOCUMENTS}:render")(self, form)
+        return made
+
+    def __str__(self) -> str:
+        """As text of 80 columns."""
+        return self.render().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        made: str = resolved(f"{_DOCUMENTS}:fragment")(self)
+        return made
+
+    def _table(self) -> pl.DataFrame:
+        return self.figures
 
 
 def scorecard(
     qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    runs: Any,  # noqa: ANN401 - one of those, or several
+    runs: Any,  # noqa: ANN401 - one of those, a list, or {name: run}
     metrics: Sequence[str | Metric] = (),
-    how: str | Convention = "trec",
-    beside: Beside | None = None,
+    convention: str | Convention = "trec",
     *,
+    train: Any = None,  # noqa: ANN401 - a path or a frame
+    items: Any = None,  # noqa: ANN401 - as above
+    users: Any = None,  # noqa: ANN401 - as above
+    features: Sequence[str] = (),
+    category: str | None = None,
+    group: str | None = None,
+    obvious: Any = None,  # noqa: ANN401 - a run
+    earlier: Mapping[str, Any] | None = None,
+    candidates: Any = None,  # noqa: ANN401 - a path or a frame
+    drop_seen: bool = False,
+    drawn: Mapping[str, Sequence[Any]] | None = None,
+    judged_users_only: bool = False,
+    catalogue: int | Iterable[object] | None = None,
     slices: Sequence[str] = (),
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
     on_progress: Callable[[str], None] | None = None,
 ) -> Scorecard:
-    """Measure several systems.
+    """Put systems on one card: accuracy beside coverage, novelty, diversity, fairness.
 
     Args:
-        qrels: judgments.
+        qrels: judgments: a path, a frame, ``{user: {item: grade}}``.
         runs: as of `evaluate`; the first is what the others are compared with.
-        metrics: of accuracy and of lists, in any order; without them `ACCURACY`, and of `LISTS`
-            those for which all is there.
-        how: the convention, which also says how ties in lists are broken.
-        beside: training, items, users, an obvious system, earlier lists, candidates.
-        slices: activity, popularity, or columns of users and items, whose parts are told apart.
+        metrics: of accuracy and of lists; a choice of both without them.
+        convention: the tool whose rules accuracy and ties follow.
+        train: the log that systems learned from.
+        items: a table of items.
+        users: a table of users.
+        features: its columns of numbers.
+        category: its column of categories, several between bars.
+        group: its column of groups.
+        obvious: the run of an obvious system, such as the most popular items.
+        earlier: for each system its run of an earlier time, by name.
+        candidates: the items that lists may hold.
+        drop_seen: whether items of training leave users' lists.
+        drawn: for a system that draws its rankings other runs of it, by name, for expected
+            exposure (EEL, EED, EER).
+        judged_users_only: whether metrics of lists look at users with judgments only, and not at
+            every user that a system serves.
+        catalogue: how many items there are, numbered from 0, or their ids.
+        slices: what users and items are told apart by: activity (new, light, heavy users),
+            popularity (head and tail items), or columns of users and items.
         level: of the intervals.
-        resamples: for numbers about all lists together.
+        resamples: of users, for numbers about all lists together.
         seed: of the drawing.
         on_progress: told the name of each system before it is measured.
 
     Raises:
         InputError: data that cannot be read.
         UsageError: an unknown metric, or one that needs what was not given.
+
+    >>> same = {"u": {"a": 2.0}, "v": {"a": 2.0}}
+    >>> runs = {"same": same, "own": {"u": {"a": 2.0}, "v": {"b": 2.0}}}
+    >>> told = scorecard({"u": {"a": 1}, "v": {"b": 1}}, runs, ["P@1", "Coverage@1"])
+    >>> told.figures.select("system", "metric", "value").rows()[2:]
+    [('same', 'Coverage@1', 0.5), ('own', 'Coverage@1', 1.0)]
+    >>> told.dominated
+    (('same', 'own'),)
     """
+    beside = Beside(
+        train, items, tuple(features), category, group, obvious, earlier, candidates, drop_seen,
+        users, drawn, judged_users_only, catalogue,
+    )  # fmt: skip
     if not 0 < level < 1 or resamples < 1:
         raise UsageError(
             "level lies between 0 and 1, and resamples are 1 or more.", code="out-of-range"
         )
-    rules = chosen_convention(how)
+    rules = chosen_convention(convention)
     chosen = _chosen(metrics, rules)
     depth = max([DEPTH, *(m.cutoff or DEPTH for m in chosen.values() if isinstance(m, ListMetric))])
-    field = Field.of(qrels, runs, rules, beside or Beside(), depth)
+    field = Field.of(qrels, runs, rules, beside, depth)
     chosen = _possible(chosen, field.lists[0], asked=bool(metrics))
     cards = field.cards(chosen, on_progress=on_progress)
     measured = field.marked(chosen)

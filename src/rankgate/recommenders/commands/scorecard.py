@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -99,14 +98,13 @@ def command(  # noqa: PLR0917 - click passes them by name
     again = several(drawn, "--drawn")
     more = (*(each for each in (candidates, users) if each), *chain.from_iterable(again.values()))
     refuse_clashes((qrels, *runs, *paths(beside), *more), output)
-    beside = replace(
-        beside, earlier=pairs(earlier, "--earlier", str) or None, candidates=candidates,
-        drop_seen=drop_seen, users=users, drawn=again or None,
-        judged_users_only=judged_users_only,
-    )  # fmt: skip
     with Progress(len(runs)) as progress:
-        told = scorecard(
-            qrels, list(runs), metrics, convention, beside,
-            slices=slices, level=level, resamples=resamples, seed=seed, on_progress=progress,
+        card = scorecard(
+            qrels, list(runs), metrics, convention, train=beside.train, items=beside.items,
+            users=users, features=beside.features, category=beside.category, group=beside.group,
+            obvious=beside.baseline, earlier=pairs(earlier, "--earlier", str) or None,
+            candidates=candidates, drop_seen=drop_seen, drawn=again or None,
+            judged_users_only=judged_users_only, slices=slices, level=level, resamples=resamples,
+            seed=seed, on_progress=progress,
         )  # fmt: skip
-    deliver(render(told, form, width(output)), output)
+    deliver(render(card, form, width(output)), output)

@@ -1,0 +1,48 @@
+"""A scorecard is a result: it prints, is written as JSON and read again, and is drawn."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import rankgate
+from rankgate.recommenders.scorecard import Scorecard
+
+RUNS = {
+    "same": {user: {"c": 2.0, "d": 1.0} for user in "uvwx"},
+    "good": {"u": {"a": 3.0}, "v": {"c": 3.0}, "w": {"a": 3.0, "b": 1.0}, "x": {"d": 2.0}},
+}
+QRELS = {"u": {"a": 1}, "v": {"c": 1}, "w": {"a": 1}, "x": {"d": 1}}
+
+
+@pytest.fixture(scope="module")
+def card() -> Scorecard:
+    return rankgate.scorecard(
+        QRELS, RUNS, ["P@1", "Coverage@2", "Gini@2"], catalogue=list("abcde"), resamples=20
+    )
+
+
+def test_it_prints_as_a_table(card: Scorecard) -> None:
+    text = str(card)
+    assert "Scorecard(" not in text
+    assert "P@1 ↑" in text
+    assert "4 users of qrels, 5 items" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_json_is_read_again(card: Scorecard) -> None:
+    values = json.loads(json.dumps(card.to_dict()))
+    again = Scorecard.from_dict(values)
+    assert json.loads(json.dumps(again.to_dict())) == values
+    assert values["kind"] == "scorecard"
+    for form in ("text", "markdown", "latex", "csv", "html"):
+        assert again.render(form) == card.render(form)
+
+
+def test_its_main_table_is_the_figures(card: Scorecard) -> None:
+    assert card.to_polars().equals(card.figures)
+
+
+def test_its_warnings_are_notices(card: Scorecard) -> None:
+    assert tuple(notice.text for notice in card.notices) == card.warnings
