@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from rankgate.advice.advise import advise
     from rankgate.blind_spots.blindspots import BlindSpots
     from rankgate.blind_spots.verb import blindspots
-    from rankgate.comparison.verb import Comparisons, compare
+    from rankgate.comparison.comparison import Comparisons
+    from rankgate.comparison.verb import compare
     from rankgate.data import read_qrels, read_run
     from rankgate.data.memory.arrays import from_arrays
     from rankgate.data.memory.matrices import Lists, Matrix
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
     from rankgate.files.notebook.conversion import Conversion, convert
     from rankgate.files.notebook.description import Descriptions, describe
     from rankgate.files.notebook.validation import Validation, validate
-    from rankgate.gating.verb import Verdict, gate
+    from rankgate.gating.verb import gate
+    from rankgate.gating.verdict import Verdict
     from rankgate.judging.admission.admission import JudgeAdmission
     from rankgate.judging.admission.admit import admit
     from rankgate.judging.agreement.agree import agree
@@ -137,7 +139,7 @@ _HOMES = {
     "BlindSpots": "rankgate.blind_spots.blindspots",
     "Bridge": "rankgate.explanation.notebook.reconciliation",
     "CollectedRatings": "rankgate.judging.sheets.collected",
-    "Comparisons": "rankgate.comparison.verb",
+    "Comparisons": "rankgate.comparison.comparison",
     "Convention": "rankgate.evaluation.notebook.rules",
     "Conventions": "rankgate.evaluation.notebook.rules",
     "Conversion": "rankgate.files.notebook.conversion",
@@ -163,7 +165,7 @@ _HOMES = {
     "Split": "rankgate.recommenders.notebook.split",
     "UsageError": "rankgate.errors",
     "Validation": "rankgate.files.notebook.validation",
-    "Verdict": "rankgate.gating.verb",
+    "Verdict": "rankgate.gating.verdict",
     "admit": "rankgate.judging.admission.admit",
     "advise": "rankgate.advice.advise",
     "agree": "rankgate.judging.agreement.agree",

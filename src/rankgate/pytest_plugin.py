@@ -27,7 +27,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rankgate.gating.verb import Verdict
+    from rankgate.gating.verdict import Verdict
 
 _MARK = "rankgate_gate"
 _ENDS = ("fail", "skip", "pass")

@@ -10,8 +10,8 @@ import stat
 
 import pytest
 
-from rankgate.evaluation.documents.leaderboard import DIGITS, LETTERS, mark
 from rankgate.present.as_latex import escaped
+from rankgate.present.marks import DIGITS, LETTERS, mark
 
 SYSTEMS = ("base_line", "=1+1", "50%", "a&b{c}")
 

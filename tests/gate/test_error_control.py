@@ -12,7 +12,7 @@ from numpy import cbrt
 from scipy.stats import beta, skew
 from scipy.stats import t as student
 
-from rankgate.data.comparison import METRICS, Comparison, Identity
+from rankgate.comparison.comparison import METRICS, Comparison, Identity
 from rankgate.gating.decide import decide
 from rankgate.gating.looks import Place
 from rankgate.gating.policy import parsed

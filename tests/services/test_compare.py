@@ -13,11 +13,12 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 import rankgate
-from rankgate.comparison.compare import Comparisons, Rules, compare, compared
-from rankgate.comparison.documents.comparison import render
+from rankgate.comparison.compare import Rules, compare, compared
+from rankgate.comparison.comparison import Comparisons
 from rankgate.comparison.paired import Way
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.scored_system import Scorer
+from rankgate.present.write import rendered
 from support.wording import raises
 
 
@@ -295,7 +296,7 @@ def test_how_many_queries_a_wanted_difference_takes(systems):
 
 
 def _lines(comparison):
-    return render(Comparisons((comparison,)), "text")
+    return rendered(Comparisons((comparison,)), "text")
 
 
 def _text(comparison):

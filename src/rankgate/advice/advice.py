@@ -114,7 +114,7 @@ class Advice(Result):
         )
 
     @property
-    def hashes(self) -> tuple[tuple[str, str, str], ...]:
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
         """The judgments."""
         return ((self.qrels, "judgments", self.qrels_sha256),) if self.qrels else ()
 

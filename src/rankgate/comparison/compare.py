@@ -10,12 +10,13 @@ import polars as pl
 
 from rankgate.comparison import compared as parts
 from rankgate.comparison.cautions import cautions
-from rankgate.comparison.many import Many, many
+from rankgate.comparison.comparison import METRICS, PLANS, Comparison, Comparisons, Identity
+from rankgate.comparison.many import many
 from rankgate.comparison.paired import Way, figures
 from rankgate.comparison.sample_sizes import detectables, queries_needed
 from rankgate.comparison.slices import max_t, sliced
 from rankgate.comparison.values import Values, values_of
-from rankgate.data.comparison import METRICS, PLANS, Comparison, Identity, Side
+from rankgate.data.comparison import Side
 from rankgate.data.logs.candidates import warned
 from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import DEPTH, Scorer
@@ -36,29 +37,6 @@ UNEQUAL = ("refuse", "zero", "drop")
 missing query (0 in most); or left out of both."""
 
 CORRECTIONS = ("holm", "bonferroni", "bh", "maxt", "none")
-
-
-@dataclass(frozen=True)
-class Comparisons:
-    """Several candidates against one baseline, corrected together.
-
-    Attributes:
-        comparisons: one a candidate, in the order given.
-        many: what can only be said of three systems or more; None of two.
-    """
-
-    comparisons: tuple[Comparison, ...]
-    many: Many | None = None
-
-    def to_dict(self, *, per_query: bool = True, lists: bool = False) -> dict[str, Any]:
-        """Plain values for JSON: the comparisons, and ``systems`` where there are many."""
-        told: dict[str, Any] = {
-            "schema_version": 1,
-            "comparisons": [
-                each.to_dict(per_query=per_query, lists=lists) for each in self.comparisons
-            ],
-        }
-        return {**told, "systems": self.many.to_dict()} if self.many else told
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from rankgate.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rankgate.data.comparison import Comparison
+    from rankgate.comparison.comparison import Comparison
 
 QUERIES = (10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000)
 """Numbers of queries of the curve, beside the comparison's own."""

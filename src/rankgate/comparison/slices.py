@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.comparison.comparison import METRICS
 from rankgate.comparison.paired import Way, figures
-from rankgate.data.comparison import METRICS
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:

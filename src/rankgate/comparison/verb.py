@@ -1,92 +1,23 @@
-"""``rankgate.compare``, and comparisons that show themselves in a notebook."""
+"""The verb ``compare``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.comparison import compare as service
-from rankgate.comparison.documents import comparison
-from rankgate.comparison.documents.changes import WORST
 from rankgate.comparison.paired import Way
-from rankgate.comparison.planned import planned
 from rankgate.evaluation.scored_system import DEPTH
 from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.pipelines.ranks import ranks_of
-from rankgate.present import as_html
-from rankgate.reports.notebook.picture import Picture, pictured
-from rankgate.reports.notebook.reporting import reported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     import polars as pl
 
-    from rankgate.data.comparison import Comparison
+    from rankgate.comparison.comparison import Comparisons
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.overrides import Overrides
-
-
-@dataclass(frozen=True)
-class Comparisons(service.Comparisons):
-    """One candidate or several against a baseline; tables are Polars frames."""
-
-    @property
-    def only(self) -> Comparison:
-        """The comparison with the first candidate."""
-        return self.comparisons[0]
-
-    @property
-    def metrics(self) -> pl.DataFrame:
-        """Means, difference, interval, p and power of each metric, for the first candidate."""
-        return self.only.metrics
-
-    @property
-    def queries(self) -> pl.DataFrame:
-        """Every query of every metric, worst first, for the first candidate."""
-        return self.only.queries
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What to know before trusting a figure, for the first candidate."""
-        return self.only.warnings
-
-    def plot(self, kind: str = "deltas") -> Picture:
-        """A picture: of the first candidate deltas, scatter, judged, grades, power; of all forest.
-
-        Raises:
-            UsageError: no such picture of this result, or nothing to draw.
-            MissingExtraError: the extra ``plots`` is not installed.
-        """
-        ways = {
-            "deltas": lambda: self.only, "scatter": lambda: self.only, "forest": lambda: self,
-            "judged": lambda: ranks_of(self.only), "grades": lambda: ranks_of(self.only),
-            "power": lambda: planned(self.only),
-        }  # fmt: skip
-        return pictured(kind, ways)
-
-    def report(self, path: str | Path, *, worst: int = WORST) -> None:
-        """Write a report: one HTML page that needs no network, or Markdown, LaTeX, CSV.
-
-        Args:
-            path: the file, which ends in .html, .md, .tex or .csv.
-            worst: how many of the queries that lost are shown, with both lists.
-
-        Raises:
-            UsageError: another ending.
-        """
-        reported(self.to_dict(lists=True), path, worst)
-
-    def _repr_html_(self) -> str:
-        parts = []
-        for each in self.comparisons:
-            for heading, grid in comparison.grids(each):
-                parts += [as_html.paragraph(heading)] if heading else []
-                parts.append(as_html.table(grid))
-            parts += [as_html.paragraph(words) for words in each.warnings]
-        return "".join(parts)
 
 
 def compare(
@@ -141,14 +72,13 @@ def compare(
     >>> qrels = {f"q{i}": {"a": 1} for i in range(20)}
     >>> old = {query: {"b": 2.0, "a": 1.0} for query in qrels}
     >>> new = {query: {"a": 2.0, "b": 1.0} for query in qrels}
-    >>> told = compare(qrels, old, new, ["RR"])
-    >>> told.metrics.select("n", "baseline", "candidate", "delta").row(0)
+    >>> result = compare(qrels, old, new, ["RR"])
+    >>> result.metrics.select("n", "baseline", "candidate", "delta").row(0)
     (20, 0.5, 1.0, 0.5)
     """
     way = Way(test, interval, level, power, band, resamples, seed, wanted)
     rules = service.Rules(way, correction, unequal, tuple(slices))
-    told = service.compare(
+    return service.compare(
         qrels, baseline, candidates, metrics, convention,
         rules=rules, overrides=overrides, depth=depth, tags=tags,
     )  # fmt: skip
-    return Comparisons(told.comparisons, told.many)

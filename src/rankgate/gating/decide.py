@@ -10,14 +10,14 @@ from rankgate.gating.evidence import Evidence, Inputs, Terms
 from rankgate.gating.flips import checked
 from rankgate.gating.rule import Outcome
 from rankgate.gating.rules import RULES
-from rankgate.gating.verdict import Ended, Verdict
+from rankgate.gating.verdict import RuleResult, Verdict
 from rankgate.gating.whole import Drawn
 from rankgate.stats.interval import SKEWED, skewness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rankgate.data.comparison import Comparison
+    from rankgate.comparison.comparison import Comparison
     from rankgate.gating.evidence import Drift
     from rankgate.gating.looks import Place
     from rankgate.gating.policy import Policy
@@ -60,7 +60,7 @@ def decide(
     evidence = Evidence(comparison, terms, inputs or Inputs())
     _refuse(policy, evidence)
     ended = tuple(
-        Ended(rule, checked(rule, evidence, RULES[rule.kind].decide(rule, evidence)))
+        RuleResult(rule, checked(rule, evidence, RULES[rule.kind].decide(rule, evidence)))
         for rule in policy.rules
     )
     cautions = [f"{each.rule.id}: {each.outcome.caution}" for each in ended
@@ -85,7 +85,7 @@ def decide(
     )
 
 
-def verdict(ended: tuple[Ended, ...]) -> Status:
+def verdict(ended: tuple[RuleResult, ...]) -> Status:
     """What rules that block make together."""
     blocking = {each.outcome.status for each in ended if each.rule.tier == "block"}
     if "fail" in blocking:
@@ -212,6 +212,6 @@ def stale(  # noqa: PLR0917 - a verdict of so much
     ended = []
     for rule in policy.rules:
         settle = RULES[rule.kind].without_comparison
-        ended.append(Ended(rule, settle(rule, drift) if settle else open_))
+        ended.append(RuleResult(rule, settle(rule, drift) if settle else open_))
     return Verdict(verdict(tuple(ended)), tuple(ended), None, hashes, {}, policy.source,
                    exit=policy["inconclusive"], names=names)  # fmt: skip

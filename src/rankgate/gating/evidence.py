@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rankgate.data.comparison import Comparison
+    from rankgate.comparison.comparison import Comparison
     from rankgate.gating.whole import Drawn, Whole
     from rankgate.unjudged.drawn_values import DrawnValues
 

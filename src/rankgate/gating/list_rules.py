@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.comparison.comparison import METRICS
 from rankgate.comparison.values import signs_of
 from rankgate.data import read_run
-from rankgate.data.comparison import METRICS, SCORES
+from rankgate.data.comparison import SCORES
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.evaluation.list_inputs import EVERY, lists_of, missing, world_of
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from rankgate.data.comparison import Comparison, Side
+    from rankgate.comparison.comparison import Comparison
+    from rankgate.data.comparison import Side
     from rankgate.evaluation.list_inputs import Beside, Tables
     from rankgate.evaluation.scored_system import Scorer
     from rankgate.gating.policy import Policy

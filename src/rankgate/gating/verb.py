@@ -1,17 +1,12 @@
-"""The verb ``gate``, whose verdict shows itself in a notebook."""
+"""The verb ``gate``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.evaluation.list_inputs import EVERY, Beside
-from rankgate.gating.documents import verdict, verdict_html
 from rankgate.gating.gate import gate as gated
-from rankgate.gating.verdict import Verdict as Told
-from rankgate.present import as_html
-from rankgate.reports.notebook.reporting import Reported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,38 +14,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.gating.policy import Policy
+    from rankgate.gating.verdict import Verdict
     from rankgate.metrics.declare import Metric
-
-
-@dataclass(frozen=True)
-class Verdict(Told, Reported):
-    """Pass, fail or inconclusive, rule by rule; shows itself as a table."""
-
-    @property
-    def passed(self) -> bool:
-        """Whether the verdict is pass; an inconclusive one is not."""
-        return self.verdict == "pass"
-
-    @property
-    def headline(self) -> str:
-        """The verdict in a line."""
-        return verdict.headline(self)
-
-    def __bool__(self) -> bool:
-        raise TypeError("a verdict is not yes or no, it may be inconclusive; ask .passed.")
-
-    def __str__(self) -> str:
-        return verdict.render(self, "text")
-
-    def html(self) -> str:
-        """The whole page, self-contained, as ``rankgate gate --format html`` writes it."""
-        return verdict_html.page(self)
-
-    def _repr_html_(self) -> str:
-        parts = [as_html.paragraph(verdict.headline(self)), as_html.table(verdict.rules(self))]
-        if self.queries:
-            parts.append(as_html.table(verdict.worst(self)))
-        return "".join(parts) + "".join(map(as_html.paragraph, self.notes))
 
 
 def gate(
@@ -107,6 +72,5 @@ def gate(
     """
     shown = None if earlier is None else {EVERY: earlier}
     beside = Beside(train, items, tuple(features), category, group, obvious, shown)
-    told = gated(qrels, baseline, candidate, policy, tags=tags, noise=noise, beside=beside,
+    return gated(qrels, baseline, candidate, policy, tags=tags, noise=noise, beside=beside,
                  record=record, extra=extra, folder=Path(folder))  # fmt: skip
-    return Verdict(**{each.name: getattr(told, each.name) for each in fields(told)})

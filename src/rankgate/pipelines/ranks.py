@@ -15,7 +15,8 @@ from rankgate.scoring.run_names import sides_apart
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from rankgate.data.comparison import Comparison, Side
+    from rankgate.comparison.comparison import Comparison
+    from rankgate.data.comparison import Side
     from rankgate.scoring import Convention
 
 _ANY = "P@10"  # lists need a metric to be scored by; its values are not looked at

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
-from rankgate.data.comparison import METRICS as FIGURES
+from rankgate.comparison.comparison import METRICS as FIGURES
 from rankgate.pipelines.stage_lists import MIX, MOVES
 from rankgate.pipelines.stage_losses import LOSSES, Bottleneck
 from rankgate.present.codec import frame
@@ -133,7 +133,7 @@ class Pipeline(Result):
         return tuple(Notice("stages", text) for text in self.warnings)
 
     @property
-    def hashes(self) -> tuple[tuple[str, str, str], ...]:
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
         """Judgments, and the run after each stage."""
         runs = zip(self.stages, self.run_sha256, strict=True)
         return (

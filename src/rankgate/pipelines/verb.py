@@ -29,7 +29,8 @@ from rankgate.scoring.run_names import sides_apart
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rankgate.data.comparison import Comparison, Side
+    from rankgate.comparison.comparison import Comparison
+    from rankgate.data.comparison import Side
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides

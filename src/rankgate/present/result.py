@@ -122,7 +122,7 @@ class Result:
         return self.kind.replace("_", " ").capitalize()
 
     @property
-    def hashes(self) -> tuple[tuple[str, str, str], ...]:
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
         """Its inputs: name, what it is (judgments, run), SHA-256."""
         return ()
 

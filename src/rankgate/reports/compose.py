@@ -140,7 +140,7 @@ def _inputs(parts: Sequence[Part], command: str, left_out: Sequence[str]) -> Sec
 
 def _hashes(parts: Sequence[Part]) -> tuple[tuple[str, str, str], ...]:
     files = [(part.name, part.result.kind, part.sha256) for part in parts if part.sha256]
-    inputs = [row for part in parts for row in part.result.hashes if row[2]]
+    inputs = [row for part in parts for row in part.result.inputs if row[2]]
     return tuple(dict.fromkeys([*files, *inputs]))
 
 

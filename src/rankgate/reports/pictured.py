@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rankgate.blind_spots.verb import blindspots
-from rankgate.comparison.compare import Comparisons, Rules, compare
+from rankgate.comparison.compare import Rules, compare
 from rankgate.comparison.planned import Planned, planned
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rankgate.blind_spots.blindspots import BlindSpots
-    from rankgate.data.comparison import Comparison
+    from rankgate.comparison.comparison import Comparison, Comparisons
     from rankgate.evaluation.evaluation import Evaluation
     from rankgate.evaluation.list_inputs import Beside
     from rankgate.explanation.explanation import Explanation

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.errors import InputError, UsageError
 from rankgate.reports.compose import Part
 from rankgate.reports.kinds_of_results import result_class
+from rankgate.reports.plain import KINDS, PlainResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,6 +91,8 @@ def read_result(values: Mapping[str, Any], label: str) -> Result:
         InputError: another version, an unknown kind, or something is missing.
     """
     kind = values.get("kind")
+    if not isinstance(kind, str) and any(keys <= values.keys() for keys in KINDS.values()):
+        return PlainResult(values)
     if not isinstance(kind, str):
         problem = "a result without its kind; write it again."
         raise InputError(problem, source=label, code="damaged-result")

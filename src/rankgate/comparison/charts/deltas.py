@@ -12,7 +12,7 @@ from rankgate.present.charts.words import queries, short, shorts
 from rankgate.present.figures import interval, signed
 
 if TYPE_CHECKING:
-    from rankgate.data.comparison import Comparison
+    from rankgate.comparison.comparison import Comparison, Comparisons
 
 _NAMED = 60  # queries whose ids can be read below their bars
 _BAR, _WIDEST, _HEIGHT = 11, 680, 220
@@ -24,29 +24,29 @@ HOW = (
 )
 
 
-def draw(told: Comparison) -> Picture:
+def draw(result: Comparison) -> Picture:
     """A panel for each metric of a comparison."""
     rows: list[dict[str, Any]] = []
     panels = []
-    for metric in told.names:
-        own = rows_of(told, metric)
+    for metric in result.names:
+        own = rows_of(result, metric)
         rows += own
-        panels.append(_panel(told, metric, own))
-    counts = sorted({row["n"] for row in told.metrics.iter_rows(named=True)})
+        panels.append(_panel(result, metric, own))
+    counts = sorted({row["n"] for row in result.metrics.iter_rows(named=True)})
     return Picture(
         "deltas",
-        f"{short(told.candidate.name)} against {short(told.baseline.name)}, query by query",
+        f"{short(result.candidate.name)} against {short(result.baseline.name)}, query by query",
         HOW + (f" {_FINE} of the queries are drawn." if max(counts, default=0) > _FINE else ""),
         queries(*counts),
-        told.convention,
+        result.convention,
         tuple(rows),
         in_columns(panels, 1),
     )
 
 
-def rows_of(told: Comparison, metric: str) -> list[dict[str, Any]]:
+def rows_of(result: Comparison, metric: str) -> list[dict[str, Any]]:
     """The queries of one metric, the greatest gain first."""
-    table = told.deltas(metric).sort("gain", "query_id", descending=[True, False])
+    table = result.deltas(metric).sort("gain", "query_id", descending=[True, False])
     return [
         {"metric": metric, "place": i, "query": row["query_id"], "delta": row["delta"],
          "gain": row["gain"], "baseline": row["baseline"], "candidate": row["candidate"]}
@@ -54,9 +54,9 @@ def rows_of(told: Comparison, metric: str) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _panel(told: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401
+def _panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401
     alt = altair()
-    row = told.metrics.row(told.names.index(metric), named=True)
+    row = result.metrics.row(result.names.index(metric), named=True)
     count = len(rows)
     width = max(min(_BAR * count, _WIDEST), 320)
     layers = [_bars(rows, metric)]
@@ -100,20 +100,20 @@ def _thinned(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row | {"left": row["place"] - room, "right": row["place"] + room} for row in kept]
 
 
-def text(told: Comparison, width: int) -> str:
+def text(result: Comparison, width: int) -> str:
     """Bars of characters: every query where they fit a screen, else the two ends."""
-    parts = [_text(told, metric, width) for metric in told.names]
+    parts = [_text(result, metric, width) for metric in result.names]
     return "\n".join(parts)
 
 
 _ENDS = 15
 
 
-def _text(told: Comparison, metric: str, width: int) -> str:
-    rows = rows_of(told, metric)
-    row = told.metrics.row(told.names.index(metric), named=True)
+def _text(result: Comparison, metric: str, width: int) -> str:
+    rows = rows_of(result, metric)
+    row = result.metrics.row(result.names.index(metric), named=True)
     head = (
-        f"{metric}: {short(told.candidate.name)} minus {short(told.baseline.name)}, mean "
+        f"{metric}: {short(result.candidate.name)} minus {short(result.baseline.name)}, mean "
         f"{signed(row['delta'])} over {row['n']} queries; {row['wins']} won, {row['ties']} tied, "
         f"{row['losses']} lost"
     )
@@ -139,3 +139,8 @@ def bar(share: float, half: int) -> str:
     """
     size = round(abs(share) * half)
     return " " * half + "█" * size if share >= 0 else " " * (half - size) + "░" * size
+
+
+def draw_first(result: Comparisons) -> Picture:
+    """`draw` of the first candidate."""
+    return draw(result.only)

@@ -12,16 +12,16 @@ from rankgate.present.charts.words import queries, short, shorts
 from rankgate.present.figures import interval, p_value, signed
 
 if TYPE_CHECKING:
-    from rankgate.comparison.compare import Comparisons
+    from rankgate.comparison.comparison import Comparisons
 
 _ROW, _WIDTH, _AWAY = 22, 360, 10
 
 
-def draw(told: Comparisons) -> Picture:
+def draw(result: Comparisons) -> Picture:
     """A panel for each metric, a line for each candidate, the best first."""
-    first = told.comparisons[0]
+    first = result.comparisons[0]
     alpha = round(1 - first.level, 10)
-    rows = _rows(told)
+    rows = _rows(result)
     panels = [
         _panel([row for row in rows if row["metric"] == metric], metric, first.baseline.name,
                alpha)
@@ -34,7 +34,7 @@ def draw(told: Comparisons) -> Picture:
         f"({first.interval}), each of its own; p of the {first.test} test{corrected}. "
         f"Blue: better, orange: worse, with p below {alpha:g}."
     )
-    several = len(told.comparisons)
+    several = len(result.comparisons)
     title = (
         f"{several} systems against {short(first.baseline.name)}"
         if several > 1
@@ -44,12 +44,12 @@ def draw(told: Comparisons) -> Picture:
     return Picture("forest", title, about, of, first.convention, tuple(rows), in_columns(panels, 1))
 
 
-def _rows(told: Comparisons) -> list[dict[str, Any]]:
-    names = shorts([each.candidate.name for each in told.comparisons])
+def _rows(result: Comparisons) -> list[dict[str, Any]]:
+    names = shorts([each.candidate.name for each in result.comparisons])
     kept = ("metric", "n", "delta", "gain", "low", "high", "p_value")
     return [
         {"system": name, **{column: row[column] for column in kept}}
-        for name, each in zip(names, told.comparisons, strict=True)
+        for name, each in zip(names, result.comparisons, strict=True)
         for row in each.metrics.iter_rows(named=True)
         if row["delta"] is not None
     ]

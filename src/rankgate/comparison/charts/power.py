@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankgate.comparison.planned import planned
 from rankgate.present.charts.door import altair
 from rankgate.present.charts.parts import Axis, labelled_lines, table
 from rankgate.present.charts.picture import Picture
@@ -11,19 +12,20 @@ from rankgate.present.charts.style import PAPER, colour
 from rankgate.present.charts.words import queries, short
 
 if TYPE_CHECKING:
+    from rankgate.comparison.comparison import Comparisons
     from rankgate.comparison.planned import Planned
     from rankgate.present.charts.parts import Rows
 
 
-def draw(told: Planned) -> Picture:
+def draw(result: Planned) -> Picture:
     """A curve a metric: the smallest difference shown; a ring for what was measured."""
     rows = [
         {"series": row["metric"], "n": row["n"], "detectable": row["detectable"]}
-        for row in told.curves.iter_rows(named=True)
+        for row in result.curves.iter_rows(named=True)
     ]
     measured = [
         {"series": row["metric"], "n": row["n"], "detectable": abs(row["delta"])}
-        for row in told.measured.iter_rows(named=True)
+        for row in result.measured.iter_rows(named=True)
     ]
     counts = sorted({row["n"] for row in rows})
     ticks = tuple(n for n in counts if str(n).rstrip("0") in {"1", "2", "5"})
@@ -32,12 +34,12 @@ def draw(told: Planned) -> Picture:
     y = Axis("detectable", "smallest difference shown", (0, high), form=".2f")
     return Picture(
         "power",
-        f"What more queries would show: {short(told.candidate)} against {short(told.baseline)}",
-        f"The smallest true difference that so many queries show with a power of {told.power:.0%} "
-        f"at level {1 - told.level:.2g}. A ring is the difference that was measured; "
+        f"What more queries would show: {short(result.candidate)} against {short(result.baseline)}",
+        f"The smallest true difference that so many queries show with a power of "
+        f"{result.power:.0%} at level {1 - result.level:.2g}. A ring is the measured difference; "
         "above its line it is large enough to be shown.",
         f"{queries(*(row['n'] for row in measured))} measured",
-        told.convention,
+        result.convention,
         (*rows, *({**row, "series": f"{row['series']} measured"} for row in measured)),
         _chart(rows, measured, x, y),
     )
@@ -54,3 +56,8 @@ def _chart(rows: Rows, measured: Rows, x: Axis, y: Axis) -> Any:  # noqa: ANN401
                 tooltip=["series:N", "n:Q", "detectable:Q"])
     )  # fmt: skip
     return alt.layer(labelled_lines(rows, x, y), rings).properties(width=480, height=300)
+
+
+def draw_first(result: Comparisons) -> Picture:
+    """`draw` of what other numbers of queries would show for the first candidate."""
+    return draw(planned(result.only))

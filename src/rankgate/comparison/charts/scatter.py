@@ -12,7 +12,7 @@ from rankgate.present.charts.style import BLUE, DIM, GREY, RED
 from rankgate.present.charts.words import queries, short
 
 if TYPE_CHECKING:
-    from rankgate.data.comparison import Comparison
+    from rankgate.comparison.comparison import Comparison, Comparisons
 
 _SIDE = 340
 _NAMED = 6
@@ -28,38 +28,38 @@ HOW = (
 )
 
 
-def draw(told: Comparison) -> Picture:
+def draw(result: Comparison) -> Picture:
     """A square for each metric of a comparison."""
     rows: list[dict[str, Any]] = []
     panels = []
-    for metric in told.names:
+    for metric in result.names:
         own = [
             {"metric": metric, "query": row["query_id"], "baseline": row["baseline"],
              "candidate": row["candidate"], "delta": row["delta"], "gain": row["gain"]}
-            for row in told.deltas(metric).iter_rows(named=True)
+            for row in result.deltas(metric).iter_rows(named=True)
         ]  # fmt: skip
         rows += own
-        panels.append(_panel(told, metric, own))
-    counts = sorted({row["n"] for row in told.metrics.iter_rows(named=True)})
+        panels.append(_panel(result, metric, own))
+    counts = sorted({row["n"] for row in result.metrics.iter_rows(named=True)})
     return Picture(
         "scatter",
-        f"{short(told.candidate.name)} against {short(told.baseline.name)}",
+        f"{short(result.candidate.name)} against {short(result.baseline.name)}",
         HOW,
         queries(*counts),
-        told.convention,
+        result.convention,
         tuple(rows),
         in_columns(panels),
     )
 
 
-def _panel(told: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401
+def _panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401
     alt = altair()
     ends = _ends([row[side] for row in rows for side in ("baseline", "candidate")])
     room = _ROOM * (ends[1] - ends[0])
     scale = alt.Scale(domain=[ends[0] - room, ends[1] + room], nice=False, zero=False)
     axes = {
-        "x": alt.X("baseline:Q", title=short(told.baseline.name), scale=scale),
-        "y": alt.Y("candidate:Q", title=short(told.candidate.name), scale=scale),
+        "x": alt.X("baseline:Q", title=short(result.baseline.name), scale=scale),
+        "y": alt.Y("candidate:Q", title=short(result.candidate.name), scale=scale),
     }
     line = (
         alt.Chart(table([{"baseline": end, "candidate": end} for end in ends]))
@@ -70,7 +70,7 @@ def _panel(told: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  #
     layers = [line, _points(places, axes)]
     if len(places) <= _CROWD:
         layers += _named(places, ends, axes)
-    row = told.metrics.row(told.names.index(metric), named=True)
+    row = result.metrics.row(result.names.index(metric), named=True)
     title = f"{metric}: {row['wins']} won, {row['ties']} tied, {row['losses']} lost"
     return alt.layer(*layers).properties(width=_SIDE, height=_SIDE, **panel(title))
 
@@ -120,8 +120,8 @@ def _places(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         found = {}
         for row in rows:
             place = (round(row["baseline"], digits), round(row["candidate"], digits))
-            told = found.setdefault(place, row | {"count": 0})
-            told["count"] += 1
+            result = found.setdefault(place, row | {"count": 0})
+            result["count"] += 1
         if len(found) <= _MANY:
             break
     return list(found.values())
@@ -129,3 +129,8 @@ def _places(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _name(row: dict[str, Any]) -> str:
     return short(row["query"], 18) if row["count"] == 1 else f"{row['count']} queries"
+
+
+def draw_first(result: Comparisons) -> Picture:
+    """`draw` of the first candidate."""
+    return draw(result.only)

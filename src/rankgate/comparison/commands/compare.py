@@ -8,15 +8,18 @@ import click
 
 from rankgate.comparison.commands import options as comparing
 from rankgate.comparison.compare import Rules, compare
-from rankgate.comparison.documents.comparison import FORMS, WORST, query_text, render
+from rankgate.comparison.documents.comparison import WORST, query_document
 from rankgate.comparison.paired import Way
 from rankgate.console import options
+from rankgate.console.output import print_result
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
 from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
 from rankgate.metrics.plugins import from_file
+from rankgate.present.forms import text
+from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
     from rankgate.scoring import Convention
@@ -133,12 +136,14 @@ def command(  # noqa: PLR0917 - click passes them by name
     rules = Rules(way, correction, unequal, slices)
     extra = from_file(metrics_from)
     with Progress(len(candidates) + 2) as progress:
-        told = compare(
+        result = compare(
             qrels, baseline, list(candidates), metrics, convention, rules=rules, extra=extra,
             depth=depth, tags=tags_from(tags) if tags else None, on_progress=progress,
         )  # fmt: skip
     if query_id is not None:
-        text = query_text(told.comparisons[0], query_id, width(output))
+        shown = text(query_document(result.only, query_id), width(output))
+        deliver(styled(shown, form, output), output)
+    elif form == "json":
+        print_result(result, form, output, lists=lists)
     else:
-        text = render(told, form, width(output), worst, lists=lists)
-    deliver(styled(text, form, output), output)
+        print_result(result, form, output, worst=worst)

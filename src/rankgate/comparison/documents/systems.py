@@ -9,31 +9,31 @@ from rankgate.present.grid import Grid
 from rankgate.present.numbers import decimal
 
 if TYPE_CHECKING:
-    from rankgate.comparison.many import Many
+    from rankgate.comparison.systems import Many
 
 
-def of_many(told: Many) -> list[tuple[str, Grid]]:
+def of_many(result: Many) -> list[tuple[str, Grid]]:
     """Tables of three systems or more."""
-    level = f"{told.level:.0%} interval"
+    level = f"{result.level:.0%} interval"
     pairs = [
         (row["metric"], row["first"], row["second"], signed(row["delta"]),
          interval(row["low"], row["high"]), p_value(row["p_tukey"]), p_value(row["p_randomised"]))
-        for row in told.pairs.iter_rows(named=True)
+        for row in result.pairs.iter_rows(named=True)
     ]  # fmt: skip
     reliable = [
         (row["metric"], str(row["queries"]),
          f"{number(row['e_rho2'], 3)} {interval(row['e_rho2_low'], row['e_rho2_high'], 3)}",
          f"{number(row['phi'], 3)} {interval(row['phi_low'], row['phi_high'], 3)}",
          whole(row["needed"]), number(row["tau"], 2))
-        for row in told.reliability.iter_rows(named=True)
+        for row in result.reliability.iter_rows(named=True)
     ]  # fmt: skip
     means = [
         (row["metric"], row["system"], decimal(row["mean"]), str(row["n"]))
-        for row in told.means.iter_rows(named=True)
+        for row in result.means.iter_rows(named=True)
     ]
     anova = [
         (row["metric"], number(row["f"], 2), p_value(row["p_value"]))
-        for row in told.anova.iter_rows(named=True)
+        for row in result.anova.iter_rows(named=True)
     ]
     orders = [
         (
@@ -43,7 +43,7 @@ def of_many(told: Many) -> list[tuple[str, Grid]]:
             number(row["tau_ap"], 2),
             number(row["rbo"], 2),
         )
-        for row in told.orderings.iter_rows(named=True)
+        for row in result.orderings.iter_rows(named=True)
     ]
     tables = [
         ("all systems, best first", Grid(("metric", "system", "mean", "queries"), tuple(means),
@@ -60,7 +60,7 @@ def of_many(told: Many) -> list[tuple[str, Grid]]:
                  frozenset({0, 1})),
         ),
         (
-            f"what these queries can carry (generalizability theory, {level}s)",
+            f"what these queries can show (generalizability theory, {level}s)",
             Grid(("metric", "queries", "Eρ², order", "Φ, values", "queries\nfor Eρ² .95",
                   "tau with other\nqueries"), tuple(reliable)),
         ),

@@ -4,110 +4,128 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.gating.documents import verdict_ci, verdict_html
-from rankgate.present import as_json, as_markdown
-from rankgate.present.as_text import WIDTH, fitted
+from rankgate.comparison.documents import changes
+from rankgate.gating.documents import verdict_ci
+from rankgate.present.as_text import WIDTH
+from rankgate.present.document import (
+    SIGNS,
+    Document,
+    Entries,
+    Entry,
+    Points,
+    Section,
+    Table,
+    solid,
+)
+from rankgate.present.document import document as made
 from rankgate.present.figures import signed
 from rankgate.present.grid import Grid, printable
 from rankgate.present.numbers import decimal
-from rankgate.present.paragraphs import beside, wrapped
+from rankgate.present.page import page
+from rankgate.present.result import ReportOptions
+from rankgate.present.write import rendered
 
 if TYPE_CHECKING:
-    from rankgate.gating.verdict import Ended, Verdict
+    from rankgate.gating.verdict import RuleResult, Verdict
 
 FORMS = ("text", "json", "markdown", "junit", "github", "html")
 """The forms of a verdict, by the name that ``--format`` takes."""
 
-WORDS = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}
-_SIGNS = {"pass": "✔", "fail": "✘", "inconclusive": "?"}
 _WORST = 10
 
 
-def render(told: Verdict, form: str, width: int = WIDTH) -> str:
-    """The verdict in one of `FORMS`."""
-    if form == "json":
-        return as_json.dumped(told.to_dict())
+def render(result: Verdict, form: str, width: int = WIDTH) -> str:
+    """The verdict in one of `FORMS`; a page is a report with its comparison."""
     if form == "junit":
-        return verdict_ci.junit(told)
+        return verdict_ci.junit(result)
     if form == "github":
-        return verdict_ci.workflow(told)
-    if form == "html":
-        return verdict_html.page(told)
-    return _markdown(told) if form == "markdown" else _text(told, width)
+        return verdict_ci.workflow(result)
+    return (
+        page(page_document(result, ReportOptions()))
+        if form == "html"
+        else rendered(result, form, width)
+    )
 
 
-def headline(told: Verdict) -> str:
-    """The verdict in a line."""
-    baseline, candidate = map(printable, told.names)
-    return f"{WORDS[told.verdict]}: {candidate} against {baseline}"
+def document(result: Verdict) -> Document:
+    """The rules with their outcomes, the queries that lost most, notes, inputs."""
+    baseline, candidate = result.names
+    heading = f"worst queries ({_some(result)})"
+    return made(
+        f"{candidate} against {baseline}",
+        Entries(tuple(map(_entry, result.rules))),
+        Table(heading, worst(result)),
+        Points(result.notes),
+        inputs(result),
+        status=result.verdict,
+    )
 
 
-def rules(told: Verdict) -> Grid:
+def page_document(result: Verdict, options: ReportOptions) -> Document:
+    """A page: the rules, then the comparison that the verdict is based on."""
+    baseline, candidate = result.names
+    comparison = result.comparison
+    known = comparison.warnings if comparison else ()
+    notes = Points(tuple(note for note in result.notes if note not in known))
+    blocks = (Table("", rules(result)), notes, inputs(result))
+    lead: tuple[str, ...] = ()
+    others: list[Section] = []
+    if comparison is not None:
+        lead = (changes.sentence(comparison), changes.ground(comparison))
+        others = changes.sections(
+            comparison, 0, options.worst, options.queries, options.documents, led=True
+        )
+    elif result.queries:
+        heading = f"{_some(result)}"
+        others = [Section("worst", "Worst queries", (Table(heading, worst(result)),))]
+    own = Section("verdict", f"Rules: {candidate} against {baseline}", solid(blocks), "Rules")
+    return Document(f"{candidate} against {baseline}", result.verdict, lead, (own, *others))
+
+
+def rules(result: Verdict) -> Grid:
     """How each rule ended, why, and what to do next."""
     rows = tuple(
-        (f"{_SIGNS[each.outcome.status]} {each.outcome.status}", each.rule.id, each.rule.tier,
+        (f"{SIGNS[each.outcome.status]} {each.outcome.status}", each.rule.id, each.rule.tier,
          each.outcome.reason, each.outcome.next)
-        for each in told.rules
+        for each in result.rules
     )  # fmt: skip
     return Grid(("status", "rule", "tier", "why", "next"), rows, frozenset(range(5)))
 
 
-def worst(told: Verdict) -> Grid:
+def worst(result: Verdict) -> Grid:
     """The queries that lost most, by the metrics that rules look at first."""
     rows = tuple(
         (row["query_id"], row["metric"], decimal(row["baseline"]), decimal(row["candidate"]),
          signed(row["delta"]))
-        for row in told.queries[:_WORST]
+        for row in result.queries[:_WORST]
     )  # fmt: skip
-    baseline, candidate = map(printable, told.names)
+    baseline, candidate = map(printable, result.names)
     return Grid(("query", "metric", baseline, candidate, "delta"), rows, frozenset({0, 1}), keys=2)
 
 
-def _some(told: Verdict) -> str:
+def _some(result: Verdict) -> str:
     """How many of the losses are shown; a query may lose in several metrics."""
-    count = len(told.queries)
-    single = len({row["metric"] for row in told.queries}) == 1
+    count = len(result.queries)
+    single = len({row["metric"] for row in result.queries}) == 1
     return f"{min(count, _WORST)} of {count:,} {'that lost' if single else 'losses'}"
 
 
-def basis(told: Verdict) -> str:
-    """What the verdict rests on: policy, judgments, convention, hashes."""
-    digests = {name: digest[:12] for name, digest in told.hashes.items() if digest}
+def inputs(result: Verdict) -> str:
+    """Policy, judgments, convention and their hashes, in a line."""
+    digests = {name: digest[:12] for name, digest in result.hashes.items() if digest}
     own = digests.pop("policy", None)
-    parts = [f"policy: {printable(told.policy)}" + (f" ({own})" if own else "")]
-    if told.convention:
-        parts.append(f"convention {told.convention['name']} ({told.convention['hash']})")
+    parts = [f"policy: {printable(result.policy)}" + (f" ({own})" if own else "")]
+    if result.convention:
+        parts.append(f"convention {result.convention['name']} ({result.convention['hash']})")
     parts += [f"{name} {digest}" for name, digest in digests.items()]
-    if told.looks:
-        parts.append(f"look {told.looks} at these queries")
+    if result.looks:
+        parts.append(f"look {result.looks} at these queries")
     return ", ".join(parts)
 
 
-def _text(told: Verdict, width: int) -> str:
-    parts = [headline(told), "".join(_rule(each, width) for each in told.rules).rstrip()]
-    if told.queries:
-        parts.append(f"worst queries ({_some(told)})\n{fitted(worst(told), width)}")
-    parts += ["\n".join(wrapped(f"- {note}", min(width, 100))) for note in told.notes]
-    parts.append("\n".join(wrapped(basis(told), min(width, 100))))
-    return "\n\n".join(parts) + "\n"
-
-
-def _rule(each: Ended, width: int) -> str:
-    rule, told = each.rule, each.outcome
-    lines = [told.reason, *([f"next: {told.next}"] if told.next else [])]
-    label = f"{_SIGNS[told.status]} {WORDS[told.status].lower()}"
+def _entry(each: RuleResult) -> Entry:
+    rule, outcome = each.rule, each.outcome
     tier = "" if rule.tier == "block" else f" ({rule.tier})"
-    return beside([label], [f"{rule.id}{tier}", *lines], [14], width)
-
-
-def _markdown(told: Verdict) -> str:
-    escaped = as_markdown.escaped
-    baseline, candidate = (escaped(name) for name in told.names)
-    parts = [f"## {_SIGNS[told.verdict]} {WORDS[told.verdict]}: {candidate} against {baseline}"]
-    parts.append(as_markdown.table(rules(told)))
-    if told.queries:
-        parts += [f"### Worst queries ({_some(told)})", as_markdown.table(worst(told))]
-    if told.notes:
-        parts.append("\n".join(f"- {escaped(note)}" for note in told.notes))
-    parts.append(f"<sub>{escaped(basis(told))}</sub>")
-    return "\n\n".join(parts) + "\n"
+    further = (f"next: {outcome.next}",) if outcome.next else ()
+    label = f"{SIGNS[outcome.status]} {outcome.status}"
+    return Entry(label, (f"{rule.id}{tier}", outcome.reason, *further))

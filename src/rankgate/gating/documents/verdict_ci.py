@@ -8,27 +8,29 @@ from xml.sax.saxutils import escape, quoteattr
 from rankgate.present.grid import printable
 
 if TYPE_CHECKING:
-    from rankgate.gating.verdict import Ended, Verdict
+    from rankgate.gating.verdict import RuleResult, Verdict
 
 _COMMANDS = {"fail": "error", "inconclusive": "warning", "pass": "notice"}
 
 
-def junit(told: Verdict) -> str:
+def junit(verdict: Verdict) -> str:
     """One test case a rule: a failed rule that blocks is a failure.
 
     An inconclusive one is an error: it could not be tested. Rules that warn or inform are skipped
     with their reason where they did not pass.
     """
-    cases = "".join(_case(each, told) for each in told.rules)
-    blocking = [each for each in told.rules if each.rule.tier == "block"]
+    cases = "".join(_case(each, verdict) for each in verdict.rules)
+    blocking = [each for each in verdict.rules if each.rule.tier == "block"]
     failures = sum(each.outcome.status == "fail" for each in blocking)
     errors = sum(each.outcome.status == "inconclusive" for each in blocking)
-    skipped = sum(each.outcome.status != "pass" for each in told.rules if each.rule.tier != "block")
-    name = quoteattr(f"rankgate: {_plain(told.names[1])} against {_plain(told.names[0])}")
-    counts = (
-        f'tests="{len(told.rules)}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
+    skipped = sum(
+        each.outcome.status != "pass" for each in verdict.rules if each.rule.tier != "block"
     )
-    notes = "\n".join(map(_plain, told.notes))
+    name = quoteattr(f"rankgate: {_plain(verdict.names[1])} against {_plain(verdict.names[0])}")
+    counts = (
+        f'tests="{len(verdict.rules)}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
+    )
+    notes = "\n".join(map(_plain, verdict.notes))
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f"<testsuites {counts}>\n<testsuite name={name} {counts}>\n{cases}"
@@ -36,7 +38,7 @@ def junit(told: Verdict) -> str:
     )
 
 
-def _case(each: Ended, told: Verdict) -> str:
+def _case(each: RuleResult, verdict: Verdict) -> str:
     rule, outcome = each.rule, each.outcome
     head = f"name={quoteattr(_plain(rule.id))} classname={quoteattr(f'rankgate.{rule.kind}')}"
     words = _plain(outcome.reason) + (f"\nnext: {_plain(outcome.next)}" if outcome.next else "")
@@ -47,7 +49,7 @@ def _case(each: Ended, told: Verdict) -> str:
         tag = "failure" if outcome.status == "fail" else "error"
     kind = "" if tag == "skipped" else f" type={quoteattr(outcome.status)}"
     message = quoteattr(_plain(outcome.reason))
-    lost = [row for row in told.queries if row["metric"] == rule.get("metric")][:5]
+    lost = [row for row in verdict.queries if row["metric"] == rule.get("metric")][:5]
     more = "".join(f"\n{_plain(row['query_id'])}: {row['delta']:+.4f}" for row in lost)
     return (
         f"<testcase {head}><{tag} message={message}{kind}>{escape(words + more)}</{tag}>"
@@ -55,14 +57,15 @@ def _case(each: Ended, told: Verdict) -> str:
     )
 
 
-def workflow(told: Verdict) -> str:
+def workflow(verdict: Verdict) -> str:
     """A workflow command a rule, and one for the whole.
 
     A rule that does not block never gives an error.
     """
-    lines = [_command(_COMMANDS[told.verdict], "rankgate",
-                      f"{told.verdict}: {told.names[1]} against {told.names[0]}")]  # fmt: skip
-    for each in told.rules:
+    baseline, candidate = verdict.names
+    lines = [_command(_COMMANDS[verdict.verdict], "rankgate",
+                      f"{verdict.verdict}: {candidate} against {baseline}")]  # fmt: skip
+    for each in verdict.rules:
         rule, outcome = each.rule, each.outcome
         kind = _COMMANDS[outcome.status]
         if kind == "error" and rule.tier != "block":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankgate.pipelines.ranks import ranks_of
 from rankgate.present.charts.door import altair
 from rankgate.present.charts.parts import Axis, in_columns, labelled_lines, panel, table
 from rankgate.present.charts.picture import Picture
@@ -13,6 +14,7 @@ from rankgate.present.charts.words import queries, shorts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rankgate.comparison.comparison import Comparisons
     from rankgate.pipelines.ranks import Ranks
 
 _STEP, _HEIGHT, _COLUMNS = 16, 180, 2
@@ -107,3 +109,13 @@ def _ticks(depth: int) -> list[int]:
     """
     step = next(step for step in _STEPS if depth <= _TICKS * step or step == _STEPS[-1])
     return sorted({1, *range(step, depth + 1, step)})
+
+
+def judged_of_comparisons(result: Comparisons) -> Picture:
+    """`judged` of both lists of the first candidate's comparison."""
+    return judged(ranks_of(result.only))
+
+
+def grades_of_comparisons(result: Comparisons) -> Picture:
+    """`grades` of both lists of the first candidate's comparison."""
+    return grades(ranks_of(result.only))

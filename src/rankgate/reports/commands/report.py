@@ -1,30 +1,34 @@
-"""``rankgate report``: one page for everybody who has to be told."""
+"""``rankgate report``: one page from runs or results."""
 
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from rankgate.comparison.commands import options as comparing
 from rankgate.comparison.compare import Rules
+from rankgate.comparison.comparison import Comparisons
 from rankgate.comparison.documents.changes import WORST
 from rankgate.comparison.paired import Way
 from rankgate.console import options
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.metrics.plugins import from_file
 from rankgate.present.forms import csv, latex, markdown
 from rankgate.present.page import page
-from rankgate.reports.documents import dossier as of_runs
-from rankgate.reports.documents import results as of_results
+from rankgate.present.result import ReportOptions
+from rankgate.reports.compose import Part, compose
+from rankgate.reports.gather import gather
 from rankgate.reports.printed import printed
-from rankgate.reports.report_data import dossier
-from rankgate.reports.results import are_results, results
+from rankgate.reports.reading import are_results, read_results
+from rankgate.reports.shown_texts import texts_of_documents, texts_of_queries
 
 if TYPE_CHECKING:
     from rankgate.present.document import Document
@@ -35,7 +39,6 @@ FORMS = ("html", "markdown", "latex", "csv", "pdf")
 
 _WORDS = "rankgate.report.words"
 _OF_ALL = {"sources", "queries", "documents", "worst", "form", "browser", "output"}
-_NEEDED = 3
 
 
 class _Remembered(click.Command):
@@ -107,8 +110,8 @@ def command(  # noqa: PLR0917 - click passes them by name
 ) -> None:
     """Write one HTML page, which needs no network to be read.
 
-    SOURCE is QRELS BASELINE CANDIDATE..., or results that other commands wrote
-    with --format json, or a folder of them.
+    SOURCE is QRELS RUN, QRELS BASELINE CANDIDATE..., or results that other commands
+    wrote with --format json, or a folder of them.
 
     \b
     rankgate report qrels.txt old.run new.run -o report.html
@@ -117,30 +120,47 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate report compare.json --format latex
     rankgate report qrels.txt old.run new.run --format pdf -o report.pdf
     """  # noqa: D301, E501 - click needs the character that \b makes; a command is one line
-    beside = tuple(each for each in (policy, queries, documents, metrics_from) if each)
+    files = tuple(each for each in (policy, queries, documents, metrics_from) if each)
     again = shlex.join(["rankgate", "report", *ctx.meta[_WORDS]])
+    left_out: list[str] = []
+    title = ""
     if are_results(sources):
         _refuse_options(ctx)
-        refuse_clashes(beside, output)
-        told = results(sources, queries=queries, documents=documents, again=again)
-        _deliver(of_results.outline(told, worst), form, browser, output)
-        return
-    if len(sources) < _NEEDED:
-        raise UsageError(
-            f"{sources[0]}: no result; give results or a folder of them, or QRELS BASELINE "
-            "CANDIDATE.",
-            code="no-such-content",
-        )
-    qrels, baseline, *candidates = sources
-    refuse_clashes((*sources, *beside), output)
-    rules = Rules(Way(resamples=resamples, seed=seed), unequal=unequal)
-    with Progress(2 + len(candidates)) as progress:
-        found = dossier(
-            qrels, baseline, candidates, metrics, convention, gated=gated, policy=policy,
-            rules=rules, depth=depth, queries=queries, documents=documents,
-            extra=from_file(metrics_from), again=again, on_progress=progress,
-        )  # fmt: skip
-    _deliver(of_runs.outline(found, worst), form, browser, output)
+        refuse_clashes(files, output)
+        parts, left_out = read_results(sources)
+        if len(parts) > 1 and len(sources) == 1:
+            title = f"Results in {Path(sources[0]).resolve().name}"
+    else:
+        refuse_clashes((*sources, *files), output)
+        with Progress(2 + len(sources)) as progress:
+            parts = _gathered(
+                sources, metrics, convention, gated=gated, policy=policy, depth=depth,
+                rules=Rules(Way(resamples=resamples, seed=seed), unequal=unequal),
+                extra=from_file(metrics_from), on_progress=progress,
+            )  # fmt: skip
+    lists = [
+        each.lists.select("query_id", "doc_id")
+        for part in parts
+        if isinstance(part.result, Comparisons)
+        for each in part.result.comparisons
+    ]
+    options = ReportOptions(worst, texts_of_queries(queries), texts_of_documents(documents, lists))
+    report = compose(parts, options, title=title, command=again, left_out=left_out)
+    _deliver(report, form, browser, output)
+
+
+def _gathered(sources: tuple[str, ...], *given: Any, **options: Any) -> list[Part]:  # noqa: ANN401
+    """The results of QRELS RUN, or of QRELS BASELINE CANDIDATE..."""
+    qrels, *runs = sources
+    if not runs:
+        problem = f"{qrels}: not a result; give results, a folder of them, or QRELS RUN..."
+        raise UsageError(problem, code="missing-input")
+    if len(runs) == 1:
+        metrics, convention = given
+        chosen = metrics or DEFAULT_METRICS
+        result = evaluate(qrels, runs, chosen, convention, extra=options["extra"])
+        return [Part(result)]
+    return gather(qrels, runs[0], runs[1:], *given, **options)
 
 
 def _refuse_options(ctx: click.Context) -> None:
@@ -156,14 +176,14 @@ def _refuse_options(ctx: click.Context) -> None:
             )
 
 
-def _deliver(told: Document, form: str, browser: str | None, output: str | None) -> None:
+def _deliver(report: Document, form: str, browser: str | None, output: str | None) -> None:
     if form == "pdf":
         if output is None:
             raise UsageError(
                 "PDF is not for terminals; name a file with -o, or '-' for a pipe.",
                 code="binary-output",
             )
-        deliver(printed(page(told), browser), output)
+        deliver(printed(page(report), browser), output)
         return
     ways = {"html": page, "markdown": markdown, "latex": latex, "csv": csv}
-    deliver(ways[form](told), output)
+    deliver(ways[form](report), output)

@@ -1,20 +1,14 @@
-"""Results that write a page of themselves."""
+"""Reports of results whose class is not a `Result` yet."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from rankgate.comparison.documents.changes import WORST
-from rankgate.errors import UsageError
-from rankgate.present import as_json
-from rankgate.present.forms import csv, latex, markdown
-from rankgate.present.page import page
-from rankgate.present.saving import save
-from rankgate.reports.documents import results
-from rankgate.reports.results import held
+from rankgate.reports.compose import write
+from rankgate.reports.plain import PlainResult
 
-_FORMS = {".html": page, ".md": markdown, ".tex": latex, ".csv": csv}
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class _Told(Protocol):
@@ -24,29 +18,10 @@ class _Told(Protocol):
 class Reported:
     """What a result has that is reported as ``rankgate report`` does it of its JSON."""
 
-    def report(self: _Told, path: str | Path, *, worst: int = WORST) -> None:
+    def report(self: _Told, path: str | Path, **options: Any) -> Path:  # noqa: ANN401
         """Write a report: one HTML page that needs no network, or Markdown, LaTeX, CSV.
-
-        Args:
-            path: the file, which ends in .html, .md, .tex or .csv.
-            worst: how many of the queries that lost are shown.
 
         Raises:
             UsageError: another ending.
         """
-        reported(self.to_dict(), path, worst)
-
-
-def reported(told: dict[str, Any], path: str | Path, worst: int = WORST) -> None:
-    """Write the report of what a result tells, in the form that the name of the file says.
-
-    Raises:
-        UsageError: another ending.
-    """
-    form = _FORMS.get(Path(path).suffix)
-    if form is None:
-        raise UsageError(
-            f"{path}: the name ends in one of {', '.join(_FORMS)}.", code="unknown-format"
-        )
-    outlined = results.outline(held(as_json.dumped(told).encode()), worst)
-    save(path, form(outlined))
+        return write(PlainResult(self.to_dict()), path, **options)

@@ -9,18 +9,18 @@ from rankgate.present.marks import mark
 from rankgate.present.numbers import decimal
 
 if TYPE_CHECKING:
-    from rankgate.comparison.compare import Comparisons
+    from rankgate.comparison.comparison import Comparisons
 
 
-def leaderboard(told: Comparisons) -> tuple[Grid, str]:
+def leaderboard(result: Comparisons) -> tuple[Grid, str]:
     """A row a system in the order given, and what the marks say.
 
     Of two systems the comparison's own test marks; of more Tukey's HSD over all pairs, paired.
     """
-    first = told.comparisons[0]
-    systems = [first.baseline.name, *(each.candidate.name for each in told.comparisons)]
+    first = result.comparisons[0]
+    systems = [first.baseline.name, *(each.candidate.name for each in result.comparisons)]
     level = first.level
-    means, better, test = _of_many(told) if told.many else _of_two(told)
+    means, better, test = _of_many(result) if result.many else _of_two(result)
     rows = tuple(
         (
             f"{mark(i)} {printable(name)}",
@@ -32,15 +32,15 @@ def leaderboard(told: Comparisons) -> tuple[Grid, str]:
         )
         for i, name in enumerate(systems)
     )
-    words = f"A mark beside a value names a system that is worse (p < {1 - level:.2g}, {test})."
+    words = f"A mark next to a value names a system that is worse (p < {1 - level:.2g}, {test})."
     return Grid(("system", *first.names), rows), words
 
 
-_Told = tuple[dict[tuple[str, int], float], dict[tuple[str, int], list[int]], str]
+_Figures = tuple[dict[tuple[str, int], float], dict[tuple[str, int], list[int]], str]
 
 
-def _of_two(told: Comparisons) -> _Told:
-    (only,) = told.comparisons
+def _of_two(result: Comparisons) -> _Figures:
+    (only,) = result.comparisons
     means: dict[tuple[str, int], float] = {}
     better: dict[tuple[str, int], list[int]] = {}
     for row in only.metrics.iter_rows(named=True):
@@ -51,9 +51,9 @@ def _of_two(told: Comparisons) -> _Told:
     return means, better, f"paired {only.test} test, corrected by {only.correction}"
 
 
-def _of_many(told: Comparisons) -> _Told:
-    many = told.many
-    assert many is not None  # noqa: S101 - as the caller asked
+def _of_many(result: Comparisons) -> _Figures:
+    many = result.many
+    assert many is not None  # noqa: S101 - the caller checked
     place = {name: i for i, name in enumerate(many.systems)}
     means = {(row["metric"], place[row["system"]]): row["mean"]
              for row in many.means.iter_rows(named=True)}  # fmt: skip

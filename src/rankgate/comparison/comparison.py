@@ -1,0 +1,332 @@
+"""Two systems on the same queries, and several candidates against one baseline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import polars as pl
+
+from rankgate.comparison.systems import Many
+from rankgate.errors import UsageError
+from rankgate.present.codec import frame
+from rankgate.present.result import Notice, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+METRICS = {
+    "metric": pl.String,
+    "n": pl.Int64,
+    "baseline": pl.Float64,
+    "candidate": pl.Float64,
+    "delta": pl.Float64,
+    "gain": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "level": pl.Float64,
+    "test": pl.String,
+    "p_raw": pl.Float64,
+    "p_value": pl.Float64,
+    "correction": pl.String,
+    "mc_error": pl.Float64,
+    "effect": pl.Float64,
+    "wins": pl.Int64,
+    "ties": pl.Int64,
+    "losses": pl.Int64,
+    "sd": pl.Float64,
+    "mde": pl.Float64,
+    "needed": pl.Float64,
+}
+"""One row a metric. delta is candidate − baseline, its mean over the n queries where both have a
+value; gain is delta, or −delta for a metric that is better when lower; low and high are the ends
+of the interval of delta; effect is Hedges' gz; sd the standard deviation of the differences; mde
+the smallest true difference that n queries show with the power asked for, whatever the correction
+makes of the other tests; needed how many queries show one as large as delta after the correction,
+if the other means stay too. In slices both are of one uncorrected test."""
+
+
+PLANS = {"metric": pl.String, "wanted": pl.Float64, "queries": pl.Float64}
+"""How many queries show a true difference of the wanted size after the correction, if the other
+means stay as measured."""
+
+_TEXT, _NUMBER, _COUNT = pl.String, pl.Float64, pl.Int64
+_SCHEMAS: dict[str, dict[str, Any]] = {
+    "metrics": METRICS,
+    "queries": {
+        "query_id": _TEXT, "metric": _TEXT, "baseline": _NUMBER, "candidate": _NUMBER,
+        "delta": _NUMBER, "gain": _NUMBER, "judged_baseline": _NUMBER, "judged_candidate": _NUMBER,
+        "overlap": _NUMBER,
+    },
+    "lists": {"query_id": _TEXT, "system": _TEXT, "rank": _COUNT, "doc_id": _TEXT,
+              "grade": _NUMBER, "moved": _COUNT},
+    "slices": {"tag": _TEXT, "value": _TEXT, **METRICS},
+    "interactions": {"tag": _TEXT, "metric": _TEXT, "p_value": _NUMBER},
+    "judged": {"system": _TEXT, "k": _COUNT, "share": _NUMBER},
+    "latency": {"system": _TEXT, "n": _COUNT, "mean": _NUMBER, "p50": _NUMBER, "p90": _NUMBER,
+                "p95": _NUMBER, "p99": _NUMBER},
+    "states": {"system": _TEXT, "state": _TEXT, "queries": _COUNT},
+    "excluded": {"query_id": _TEXT, "metric": _TEXT, "reason": _TEXT},
+    "plans": PLANS,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who is compared: a run's name, the tag in its file, and the hash of its rankings."""
+
+    name: str
+    tag: str | None
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What lies between a baseline and a candidate.
+
+    Attributes:
+        baseline, candidate: who they are.
+        qrels, qrels_sha256: the judgments both were scored by.
+        convention: name, axes and hash.
+        metrics: the columns of `METRICS`, in the order asked for.
+        queries: ``query_id``, ``metric``, ``baseline``, ``candidate``, ``delta``, ``gain`` (above
+            0 where the candidate is better), ``judged_baseline``, ``judged_candidate``,
+            ``overlap`` (share of the first documents that both have), then tags; metrics in order,
+            the worst query of each first.
+        lists: ``query_id``, ``system`` (baseline or candidate), ``rank``, ``doc_id``, ``grade``,
+            ``moved`` (ranks gained against the other list; null where the other lacks it).
+        latency: ``system``, ``n``, ``mean``, ``p50``, ``p90``, ``p95``, ``p99`` in milliseconds;
+            no rows where no latency is known.
+        states: ``system``, ``state``, ``queries``.
+        excluded: ``query_id``, ``metric`` (null: of all), ``reason``.
+        slices: as ``metrics`` after ``tag``, ``value``, for each value of each tag asked for.
+        interactions: ``tag``, ``metric``, ``p_value``: do the values of a tag differ in delta?
+        judged: ``system``, ``k``, ``share``: mean share of judged documents among the first k.
+        plans: ``metric``, ``wanted``, ``queries``: how many queries show a true difference of the
+            size that was wanted; no rows where none was.
+        warnings: what a reader should know before using a figure, a sentence each.
+        level: of the intervals; `alpha` is 1 minus it.
+        interval: their method.
+        test: the test behind ``p_raw``.
+        correction: what made ``p_value`` of it, over how many tests.
+        power: the power that ``mde`` and ``needed`` are for.
+        depth: the last rank of the lists.
+        seed, resamples: of what was drawn at random.
+        lower: the metrics that are better when lower; ``gain`` has their direction applied.
+    """
+
+    baseline: Identity
+    candidate: Identity
+    qrels: str
+    qrels_sha256: str
+    convention: Mapping[str, Any]
+    metrics: pl.DataFrame
+    queries: pl.DataFrame
+    lists: pl.DataFrame
+    latency: pl.DataFrame
+    states: pl.DataFrame
+    excluded: pl.DataFrame
+    slices: pl.DataFrame
+    interactions: pl.DataFrame
+    judged: pl.DataFrame
+    warnings: tuple[str, ...] = ()
+    level: float = 0.95
+    interval: str = "t"
+    test: str = "t"
+    correction: str = "holm over 1 test"
+    power: float = 0.8
+    depth: int = 10
+    seed: int = 0
+    resamples: int = 0
+    lower: tuple[str, ...] = ()
+    names: tuple[str, ...] = field(default=())
+    plans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PLANS))
+
+    def __post_init__(self) -> None:
+        lacking = [name for name in METRICS if name not in self.metrics.columns]
+        if lacking:
+            raise UsageError(
+                f"a comparison needs the columns {', '.join(lacking)}.", code="missing-column"
+            )
+        object.__setattr__(self, "names", tuple(self.metrics["metric"].to_list()))
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The names of the tags that queries have."""
+        known = {"query_id", "metric", "baseline", "candidate", "delta", "gain", "judged_baseline",
+                 "judged_candidate", "overlap"}  # fmt: skip
+        return tuple(name for name in self.queries.columns if name not in known)
+
+    @property
+    def strictest(self) -> float:
+        """The level below which a p is significant whatever the other tests show."""
+        method, _, tests = self.correction.partition(" over ")
+        return (1 - self.level) / (1 if method == "none" else int(tests.split()[0]))
+
+    def deltas(self, metric: str) -> pl.DataFrame:
+        """The queries of one metric, worst first."""
+        return self.queries.filter(pl.col("metric") == metric)
+
+    def to_dict(self, *, per_query: bool = True, lists: bool = False) -> dict[str, Any]:
+        """Plain values for JSON; undefined numbers are None.
+
+        Args:
+            per_query: with the table of queries.
+            lists: with both lists of every query.
+        """
+        values: dict[str, Any] = {
+            "schema_version": 1,
+            "baseline": _plain(self.baseline),
+            "candidate": _plain(self.candidate),
+            "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
+            "convention": dict(self.convention),
+            **{name: getattr(self, name) for name in _FIGURES},
+            "lower": list(self.lower),
+            "warnings": list(self.warnings),
+        }
+        for name in _TABLES:
+            values[name] = getattr(self, name).to_dicts()
+        if per_query:
+            values["queries"] = self.queries.to_dicts()
+        if lists:
+            values["lists"] = self.lists.to_dicts()
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Comparison:
+        """From ``to_dict``; without queries or lists these are empty."""
+        tables: dict[str, Any] = {
+            name: frame(values.get(name) or [], schema) for name, schema in _SCHEMAS.items()
+        }
+        figures: dict[str, Any] = {name: values[name] for name in _FIGURES}
+        return cls(
+            baseline=_identity(values["baseline"]),
+            candidate=_identity(values["candidate"]),
+            qrels=str(values["qrels"]["name"]),
+            qrels_sha256=str(values["qrels"]["sha256"]),
+            convention={name: values["convention"][name] for name in ("name", "hash", "axes")},
+            warnings=tuple(map(str, values["warnings"])),
+            lower=tuple(map(str, values["lower"])),
+            **figures,
+            **tables,
+        )
+
+
+_FIGURES = ("level", "interval", "test", "correction", "power", "depth", "seed", "resamples")
+_TABLES = ("metrics", "slices", "interactions", "judged", "latency", "states", "excluded",
+           "plans")  # fmt: skip
+
+
+def _plain(identity: Identity) -> dict[str, Any]:
+    return {"name": identity.name, "tag": identity.tag, "sha256": identity.sha256}
+
+
+def _identity(values: Mapping[str, Any]) -> Identity:
+    return Identity(str(values["name"]), values["tag"], str(values["sha256"]))
+
+
+@dataclass(frozen=True)
+class Comparisons(Result):
+    """Several candidates against one baseline, corrected together; tables are Polars frames.
+
+    Attributes:
+        comparisons: one for each candidate, in the order given.
+        many: what needs three systems or more; None for two.
+    """
+
+    kind: ClassVar[str] = "comparison"
+    document_from: ClassVar[str] = "rankgate.comparison.documents.comparison:document"
+    report_from: ClassVar[str] = "rankgate.comparison.documents.report:document"
+    order: ClassVar[int] = 5
+    charts: ClassVar[Mapping[str, str]] = {
+        "deltas": "rankgate.comparison.charts.deltas:draw_first",
+        "scatter": "rankgate.comparison.charts.scatter:draw_first",
+        "forest": "rankgate.comparison.charts.forest:draw",
+        "power": "rankgate.comparison.charts.power:draw_first",
+        "judged": "rankgate.pipelines.charts.ranked:judged_of_comparisons",
+        "grades": "rankgate.pipelines.charts.ranked:grades_of_comparisons",
+    }
+
+    comparisons: tuple[Comparison, ...]
+    many: Many | None = None
+
+    @property
+    def only(self) -> Comparison:
+        """The comparison with the first candidate."""
+        return self.comparisons[0]
+
+    @property
+    def convention(self) -> Mapping[str, Any]:
+        """Name, hash and axes."""
+        return self.only.convention
+
+    @property
+    def metrics(self) -> pl.DataFrame:
+        """Means, difference, interval, p and power of each metric, for the first candidate."""
+        return self.only.metrics
+
+    @property
+    def queries(self) -> pl.DataFrame:
+        """Every query of every metric, worst first, for the first candidate."""
+        return self.only.queries
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before using a figure, for the first candidate."""
+        return self.only.warnings
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """The warnings of every candidate."""
+        return tuple(
+            Notice("comparison", words, each.candidate.name)
+            for each in self.comparisons
+            for words in each.warnings
+        )
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
+        """Judgments, baseline and candidates."""
+        first = self.only
+        runs = (first.baseline, *(each.candidate for each in self.comparisons))
+        return (
+            (first.qrels, "judgments", first.qrels_sha256),
+            *((run.name, "run", run.sha256) for run in runs),
+        )
+
+    def to_dict(self, *, per_query: bool = True, lists: bool = False) -> dict[str, Any]:
+        """Plain values for JSON: the comparisons, and ``systems`` where there are many."""
+        values: dict[str, Any] = {
+            **self.head(),
+            "comparisons": [
+                each.to_dict(per_query=per_query, lists=lists) for each in self.comparisons
+            ],
+        }
+        return {**values, "systems": self.many.to_dict()} if self.many else values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From ``to_dict``."""
+        many = Many.from_dict(values["systems"]) if "systems" in values else None
+        return cls(tuple(map(Comparison.from_dict, values["comparisons"])), many)
+
+    def __len__(self) -> int:
+        """How many candidates there are."""
+        return len(self.comparisons)
+
+    def __getitem__(self, candidate: str) -> Comparison:
+        """The comparison with a candidate, by its name.
+
+        Raises:
+            KeyError: there is no such candidate.
+        """
+        found = [each for each in self.comparisons if each.candidate.name == candidate]
+        if not found:
+            raise KeyError(candidate)
+        return found[0]
+
+    def _table(self) -> pl.DataFrame:
+        return pl.concat(
+            each.metrics.insert_column(0, pl.lit(each.candidate.name).alias("system"))
+            for each in self.comparisons
+        )

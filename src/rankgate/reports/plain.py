@@ -1,0 +1,62 @@
+"""Results that are known by their JSON alone, as their kind has no class yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rankgate.present.document import Document
+from rankgate.present.result import Result
+from rankgate.reports.documents.result_parts import section
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KINDS: Mapping[str, frozenset[str]] = {
+    "verdict": frozenset({"verdict", "rules", "looks"}),
+    "comparison": frozenset({"comparisons"}),
+    "admission": frozenset({"demands", "judge", "people"}),
+    "evaluation": frozenset({"convention", "runs", "schema_version"}),
+    "scorecard": frozenset({"figures", "differences"}),
+    "stages": frozenset({"ceilings", "moves"}),
+    "tradeoff": frozenset({"front", "higher_is_better"}),
+    "blindspots": frozenset({"profile", "unseen"}),
+    "holes": frozenset({"judge_next"}),
+    "planned": frozenset({"curves", "measured"}),
+    "ranks": frozenset({"systems", "judged", "grades"}),
+    "agreement": frozenset({"coefficients", "alarms"}),
+    "resolution": frozenset({"judgments", "unresolved"}),
+    "reusability": frozenset({"means", "runs", "depth"}),
+    "pool": frozenset({"documents", "made_by"}),
+    "explanation": frozenset({"query_id", "rows", "ideal"}),
+    "reconciliation": frozenset({"groups", "refusals"}),
+    "bridge": frozenset({"begin", "end", "steps"}),
+    "finding": frozenset({"reported", "fits"}),
+    "advice": frozenset({"choices", "cautions"}),
+    "split": frozenset({"folds"}),
+    "validation": frozenset({"problems", "valid"}),
+    "description": frozenset({"files", "overlaps"}),
+    "baseline": frozenset({"run", "noise", "queries"}),
+}
+"""Kinds of results by what only their JSON has."""
+
+
+@dataclass(frozen=True)
+class PlainResult(Result):
+    """A result with its JSON values."""
+
+    kind: ClassVar[str] = "plain"
+    document_from: ClassVar[str] = "rankgate.reports.plain:document"
+
+    values: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The values as they are."""
+        return dict(self.values)
+
+
+def document(result: PlainResult) -> Document:
+    """Every table and every figure of it."""
+    found = next((kind for kind, keys in KINDS.items() if keys <= result.values.keys()), "")
+    part = section(found, found, result.values, found or "result")
+    return Document(part.title, sections=(part,))
