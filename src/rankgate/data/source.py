@@ -188,7 +188,7 @@ class InputFile:
 
 
 @contextmanager
-def _unpacked(raw: io.BufferedReader, place: Source) -> Iterator[IO[bytes]]:
+def _unpacked(raw: io.BufferedReader, place: InputFile) -> Iterator[IO[bytes]]:
     """The bytes without their compression."""
     magic = raw.peek(4)[:4]
     if magic.startswith(_GZIP):
@@ -237,7 +237,7 @@ class _Bounded(io.RawIOBase):
     """An unpacked stream that ends in an error where a small file becomes a huge one."""
 
     def __init__(
-        self, stream: io.RawIOBase | io.BufferedIOBase, raw: IO[bytes], place: Source
+        self, stream: io.RawIOBase | io.BufferedIOBase, raw: IO[bytes], place: InputFile
     ) -> None:
         self._stream, self._place, self._bytes = stream, place, 0
         packed = os.fstat(raw.fileno()).st_size if place.content is None else len(place.content)
