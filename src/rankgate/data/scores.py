@@ -68,12 +68,12 @@ class Parts:
     """What numbers over queries are made of: sums, which add up over batches.
 
     Attributes:
-        means: by metric what its mean is made of, ``(3,)``; see ``scoring.mean.parts``.
-        judged_at: by cutoff the sum of the shares of judged documents, and how many they are.
+        means: by metric the exact sum (`ExactMean`), and how many queries have a hit.
+        judged_at: by cutoff the mean share of judged documents.
     """
 
-    means: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    judged_at: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+    means: Mapping[str, Any] = field(default_factory=dict)
+    judged_at: Mapping[int, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
+from operator import add
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from rankgate.data.columns import renamed
 from rankgate.data.digest import digest
@@ -14,9 +17,11 @@ from rankgate.evaluation.evaluate import is_of_lists, known_metrics, with_subtop
 from rankgate.evaluation.list_builder import ListBuilder, everyone
 from rankgate.evaluation.list_inputs import Beside
 from rankgate.evaluation.rankings import rankings_of, score_run
+from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import NONE, Sums
 from rankgate.metrics.lists import Accumulator as OfLists
+from rankgate.metrics.lists.accumulate import Part, add_parts
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.metrics.views import SUBTOPICS
 from rankgate.scoring.chosen import chosen_convention
@@ -25,10 +30,7 @@ from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.mean import of_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterable, Sequence
 
     from rankgate.data import Scores
     from rankgate.evaluation.rankings import Rankings
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
 _COUNTED = ("queries", "missing", "zero_result", "without_relevant", "unknown_queries",
             "ties_broken")  # fmt: skip
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass
@@ -48,25 +50,25 @@ class Seen:
 
     Attributes:
         counts: by name, as of `Counts`.
-        means: by metric of rankings what its mean is made of.
-        judged_at: by cutoff the sum of the shares of judged documents, and how many they are.
+        means: by metric of rankings its exact sum, and how many queries have a hit.
+        judged_at: by cutoff the share of judged documents.
         lists: by metric of lists, in their order; None before the first batch.
     """
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTED, 0))
-    means: dict[str, NDArray[np.float64]] = field(default_factory=dict)
-    judged_at: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    means: dict[str, tuple[ExactMean, int]] = field(default_factory=dict)
+    judged_at: dict[int, ExactMean] = field(default_factory=dict)
     lists: list[Any] | None = None
 
     def added(self, other: Seen) -> Seen:
         """Both together."""
         lists = self.lists if other.lists is None else other.lists
         if self.lists is not None and other.lists is not None:
-            lists = [one + two for one, two in zip(self.lists, other.lists, strict=True)]
+            lists = [add_parts(one, two) for one, two in zip(self.lists, other.lists, strict=True)]
         return Seen(
             {name: self.counts[name] + other.counts[name] for name in _COUNTED},
-            _added(self.means, other.means),
-            _added(self.judged_at, other.judged_at),
+            _added(self.means, other.means, _both),
+            _added(self.judged_at, other.judged_at, add),
             lists,
         )
 
@@ -112,7 +114,7 @@ class Accumulator:
     @property
     def counts(self) -> Counts:
         """What stands behind the numbers so far."""
-        judged = {k: _over(part) for k, part in sorted(self._seen.judged_at.items())}
+        judged = {k: part.value for k, part in sorted(self._seen.judged_at.items())}
         return Counts(judged_at=judged, **self._seen.counts)  # type: ignore[arg-type]
 
     def update(self, qrels: Any, run: Any) -> None:  # noqa: ANN401 - as of `evaluate`
@@ -133,7 +135,7 @@ class Accumulator:
             judged = with_subtopics(judged)
         found = rankings_of(renamed(run, self._columns), "run")
         train = self._listing.leaving
-        scores = score_run(judged, found, of_rankings, self._how, train, strict=False)
+        scores = score_run(judged, found, of_rankings, self._how, train, strict=False, exact=True)
         fresh = _seen(scores)
         if self._world is not None:
             fresh.lists = self._parts(self._world, judged, found)
@@ -159,8 +161,10 @@ class Accumulator:
                 )
         lists = told["lists"]
         if lists is not None:
-            lists = [Sums(**part) if isinstance(part, Mapping) else part for part in lists]
-        fresh = Seen(dict(told["counts"]), dict(told["means"]), dict(told["judged_at"]), lists)
+            lists = [_part(part) for part in lists]
+        means = {label: (ExactMean(*part[:3]), part[3]) for label, part in told["means"].items()}
+        judged_at = {k: ExactMean(*part) for k, part in told["judged_at"].items()}
+        fresh = Seen(dict(told["counts"]), means, judged_at, lists)
         self._seen = self._seen.added(fresh)
 
     def state(self) -> dict[str, Any]:
@@ -171,8 +175,10 @@ class Accumulator:
         return {
             **self._kind(),
             "counts": dict(self._seen.counts),
-            "means": dict(self._seen.means),
-            "judged_at": dict(self._seen.judged_at),
+            "means": {
+                label: [*astuple(part), hits] for label, (part, hits) in self._seen.means.items()
+            },
+            "judged_at": {k: list(astuple(part)) for k, part in self._seen.judged_at.items()},
             "lists": lists,
         }
 
@@ -188,7 +194,10 @@ class Accumulator:
             part = self._seen.means.get(label)
             job = Job.of(label, metric, self._how)
             unknown = self._seen.counts["unknown_queries"]
-            found[label] = float("nan") if part is None else of_parts(part, job, unknown)
+            found[label] = float("nan")
+            if part is not None:
+                mean, hits = part
+                found[label] = of_parts(np.array([mean.sum, mean.count, hits]), job, unknown)
         return found
 
     def _kind(self) -> dict[str, Any]:
@@ -222,16 +231,24 @@ def _seen(scores: Scores) -> Seen:
     return Seen(counts, dict(scores.parts.means), dict(scores.parts.judged_at))
 
 
-def _added(one: Mapping[Any, Any], two: Mapping[Any, Any]) -> dict[Any, Any]:
-    both = {name: one[name] + two[name] for name in one if name in two}
+def _added(
+    one: Mapping[Any, Any], two: Mapping[Any, Any], add: Callable[[Any, Any], Any]
+) -> dict[Any, Any]:
+    both = {name: add(one[name], two[name]) for name in one if name in two}
     return {**one, **two, **both}
 
 
-def _over(part: NDArray[np.float64]) -> float:
-    return float(part[0] / part[1]) if part[1] else float("nan")
+def _both(one: tuple[ExactMean, int], two: tuple[ExactMean, int]) -> tuple[ExactMean, int]:
+    return one[0] + two[0], one[1] + two[1]
 
 
-def _plain(part: Any) -> Any:  # noqa: ANN401 - of a metric of lists
+def _plain(part: Part) -> Any:  # noqa: ANN401 - of a metric of lists
     if isinstance(part, Sums):
         return {each.name: getattr(part, each.name) for each in fields(part)}
-    return part
+    return [list(astuple(each)) for each in part]
+
+
+def _part(plain: Any) -> Part:  # noqa: ANN401 - as above
+    if isinstance(plain, Mapping):
+        return Sums(**plain)
+    return tuple(ExactMean(*each) for each in plain)

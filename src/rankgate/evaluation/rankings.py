@@ -31,8 +31,11 @@ def score_run(
     train: Train | None = None,
     *,
     strict: bool = True,
+    exact: bool = False,
 ) -> Scores:
     """The values of one run; what users had in training leaves it.
+
+    ``strict`` and ``exact`` are as of `score_source`.
 
     Raises:
         InputError, DuplicateError: as of ``scoring.score``; matrices of different sizes.
@@ -49,12 +52,14 @@ def score_run(
             raise InputError("there are no rankings in it.", source=run.name, code="no-rankings")
         source = MatrixSource(run, judgments, train.seen(run) if train else None)
         try:
-            return score_source(source, metrics, how, strict=strict)
+            return score_source(source, metrics, how, strict=strict, exact=exact)
         except DuplicateError:
             rules = {how.duplicates, *(how.for_metric(each).duplicates for _, each in metrics)}
             if rules == {"error"}:
                 raise
-    return score_source(RunSource(by_ids(run, train), judgments), metrics, how, strict=strict)
+    return score_source(
+        RunSource(by_ids(run, train), judgments), metrics, how, strict=strict, exact=exact
+    )
 
 
 def _refuse_unlike(judgments: JudgmentIndex, run: MatrixInput) -> None:

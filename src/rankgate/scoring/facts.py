@@ -100,11 +100,15 @@ class Facts:
                 share[part.codes] = part.shares[k]
         return facts
 
-    def counts(self, counted: Flags, zeros: int) -> tuple[Counts, dict[int, Floats]]:
-        """What stands behind the means, and what the shares of judged documents are made of."""
+    def known_shares(self, counted: Flags) -> dict[int, Floats]:
+        """By cutoff the shares of judged documents, without queries whose ranking is empty."""
         shares = {k: share[counted] for k, share in self.shares.items()}
-        known = {k: share[~np.isnan(share)] for k, share in shares.items()}
-        counts = Counts(
+        return {k: share[~np.isnan(share)] for k, share in shares.items()}
+
+    def counts(self, counted: Flags, zeros: int) -> Counts:
+        """What stands behind the means."""
+        shares = self.known_shares(counted)
+        return Counts(
             queries=int(counted.sum()),
             missing=int((~self.present).sum()),
             zero_result=int((self.present & (self.retrieved == 0)).sum()),
@@ -114,10 +118,9 @@ class Facts:
             against_scores=self.against_scores,
             zeros_relevant=zeros,
             judged_at={
-                k: float(share.mean()) if len(share) else np.nan for k, share in known.items()
+                k: float(share.mean()) if len(share) else np.nan for k, share in shares.items()
             },
         )
-        return counts, {k: np.array([share.sum(), len(share)]) for k, share in known.items()}
 
     def refuse(self, source: Origin, how: Convention) -> None:
         """Stop where nothing can be said, or where the convention itself stops."""

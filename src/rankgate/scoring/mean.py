@@ -72,6 +72,34 @@ def _rounded(values: NDArray[np.float64], how: Convention) -> NDArray[np.float64
     return np.floor(np.round(scaled, 9)) / 10.0**how.digits
 
 
+def terms(
+    values: NDArray[np.float64],
+    why: NDArray[np.int8],
+    job: Job,
+    weight: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """What is added up: the values that count, or their logarithms, and what each weighs.
+
+    Queries whose kind of empty the convention leaves out do not count; any other undefined
+    value makes the sum undefined.
+
+    Args:
+        values: ``(T,)``.
+        why: ``(T,)``, as ``filled`` gives them.
+        job: whose values they are.
+        weight: ``(T,)``, what each query weighs where the metric says so.
+    """
+    out = np.zeros(len(values), bool)
+    for reason, value in _stand_ins(job.how).items():
+        if value is None:
+            out |= (why == reason) & np.isnan(values)
+    left = values[~out]
+    if job.metric.aggregate == "geometric":
+        left = np.log(np.maximum(left, _LEAST))
+    weighted = job.metric.aggregate == "weighted" and weight is not None
+    return left, weight[~out] if weighted and weight is not None else None
+
+
 def parts(
     values: NDArray[np.float64],
     why: NDArray[np.int8],
@@ -79,35 +107,26 @@ def parts(
     weight: NDArray[np.float64] | None = None,
     hit: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
-    """What one number is made of, so that parts of the queries add up to all of them.
-
-    Queries whose kind of empty the convention leaves out do not count; any other undefined
-    value makes the sum undefined. Added in query order, as trec_eval does.
+    """What one number is made of. Added in query order, as trec_eval does.
 
     Args:
-        values: ``(T,)``.
-        why: ``(T,)``, as ``filled`` gives them.
-        job: whose values they are.
-        weight: ``(T,)``, what each query weighs where the metric says so.
+        values: as of `terms`.
+        why: as of `terms`.
+        job: as of `terms`.
+        weight: as of `terms`.
         hit: ``(T,)``, whether a query has a relevant document within the cutoff.
 
     Returns:
-        ``(3,)``: the sum of the values, or of their logarithms where the mean is geometric, or of
-        the weighted ones; how many they are, or their weight; how many queries have a hit, NaN
-        where nobody says so.
+        ``(3,)``: the sum of the `terms`; how many they are, or their weight; how many queries
+        have a hit, NaN where the convention does not ask.
     """
-    out = np.zeros(len(values), bool)
-    for reason, value in _stand_ins(job.how).items():
-        if value is None:
-            out |= (why == reason) & np.isnan(values)
-    left, hits = values[~out], np.nan if hit is None else float(hit.sum())
+    left, weights = terms(values, why, job, weight)
+    hits = np.nan if hit is None else float(hit.sum())
     if not len(left):
         return np.array([0.0, 0.0, hits])
     count = float(len(left))
-    if job.metric.aggregate == "weighted" and weight is not None:
-        left, count = left * weight[~out], float(np.cumsum(weight[~out])[-1])
-    if job.metric.aggregate == "geometric":
-        left = np.log(np.maximum(left, _LEAST))
+    if weights is not None:
+        left, count = left * weights, float(np.cumsum(weights)[-1])
     return np.array([np.cumsum(left)[-1], count, hits])
 
 

@@ -10,25 +10,22 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.scores import Parts, Scores
+from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.views import LISTS, RANKING
 from rankgate.scoring.block import Origin, Way
 from rankgate.scoring.facts import Facts, Part, zeros_relevant
 from rankgate.scoring.job import Job
 from rankgate.scoring.kernels import Values, computed
-from rankgate.scoring.mean import filled, of_parts, parts
+from rankgate.scoring.mean import filled, of_parts, parts, terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from rankgate.data.run import Duplicates
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.block import Block
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.judgments import JudgmentIndex
-
-    Floats = NDArray[np.float64]
 
 SHOWN = 10
 """The cutoff at which every result says how much was judged."""
@@ -149,15 +146,22 @@ class Measurement:
         """
         return [self.score(i, source, strict=strict) for i in range(len(self.plan.conventions))]
 
-    def score(self, i: int, source: Source, *, strict: bool = True) -> Scores:
-        """The scores under one of the conventions; arguments as of `scores`."""
+    def score(self, i: int, source: Source, *, strict: bool = True, exact: bool = False) -> Scores:
+        """The scores under one of the conventions; arguments as of `scores`.
+
+        Args:
+            i: which one.
+            source: what was measured.
+            strict: as of `scores`.
+            exact: whether what means are made of is kept too, for batches to add up.
+        """
         how, index = self.plan.conventions[i], source.judgments
         facts = self._facts(self.plan.way(how), index)
         if strict or facts.present.any():
             facts.refuse(source, how)
         counted = facts.present if how.missing == "leave_out" else np.ones_like(facts.present)
         values, why, means = {}, {}, {}
-        made_of: dict[str, Floats] = {}
+        made_of: dict[str, tuple[ExactMean, int]] = {}
         for job in self.plan.jobs[i]:
             found = self._values(job, len(index.query_ids))
             values[job.label], why[job.label] = filled(
@@ -167,20 +171,21 @@ class Measurement:
                 retrieved=facts.retrieved[counted],
                 job=job,
             )
-            made_of[job.label] = parts(
-                values[job.label],
-                why[job.label],
-                job,
-                weight=None if found.weight is None else found.weight[counted],
-                hit=None if found.hit is None else found.hit[counted],
-            )
-            means[job.label] = of_parts(made_of[job.label], job, facts.unknown)
+            weight = None if found.weight is None else found.weight[counted]
+            hit = None if found.hit is None else found.hit[counted]
+            own = values[job.label], why[job.label], job
+            means[job.label] = of_parts(parts(*own, weight, hit), job, facts.unknown)
+            if exact:
+                hits = 0 if hit is None else int(np.count_nonzero(hit))
+                made_of[job.label] = ExactMean.of(*terms(*own, weight)), hits
         zeros = zeros_relevant(self.plan.jobs[i], index)
-        counts, judged = facts.counts(counted, zeros)
+        counts = facts.counts(counted, zeros)
+        shares = facts.known_shares(counted) if exact else {}
+        made = Parts(made_of, {k: ExactMean.of(share) for k, share in shares.items()})
         query_ids = index.query_ids.filter(pl.Series(counted))
         return Scores(
             source.name, source.tag, query_ids, values, why, means, counts, how.to_dict(),
-            parts=Parts(made_of, judged),
+            parts=made,
         )  # fmt: skip
 
     def _facts(self, way: Way, index: JudgmentIndex) -> Facts:

@@ -52,7 +52,8 @@ def score_source(
     how: Convention,
     *,
     strict: bool = True,
+    exact: bool = False,
 ) -> Scores:
-    """As `score`, of any source."""
+    """As `score`, of any source; ``exact`` keeps what batches add up to."""
     plan = Plan.of(metrics, [how], source.duplicates)
-    return measured(plan, source).score(0, source, strict=strict)
+    return measured(plan, source).score(0, source, strict=strict, exact=exact)

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.errors import UsageError
-from rankgate.metrics.lists.listed import Floats, Listed, Sums
+from rankgate.metrics.exact import ExactMean
+from rankgate.metrics.lists.listed import Listed, Sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.metrics.lists.declare import ListMetric
 
-Part = Sums | Floats
+Part = Sums | tuple[ExactMean, ...]
 
 
 @dataclass(eq=False)
 class Accumulator:
     """What batches of lists add up to; merging in any order gives what one pass gives.
 
-    Sums of whole numbers are exact, others are so to rounding.
+    Sums are exact, but those of what items are exposed to, which are so to rounding.
 
     Attributes:
         metrics: what is computed.
@@ -55,10 +56,9 @@ class Accumulator:
                 continue
             values = metric.values(listed)
             if metric.merge == "ratio":
-                fresh.append(values.sum(axis=0))
+                fresh.append(tuple(ExactMean.of(column) for column in values.T))
             else:
-                known = values[~np.isnan(values)]
-                fresh.append(np.array([known.sum(), len(known)], np.float64))
+                fresh.append((ExactMean.of(values[~np.isnan(values)]),))
         self._add(fresh)
 
     def merge(self, other: Accumulator) -> None:
@@ -77,24 +77,33 @@ class Accumulator:
 
     def result(self) -> dict[str, float]:
         """The number of each metric; NaN where nothing was seen that has one."""
-        found = {}
-        for at, metric in enumerate(self.metrics):
-            part = self.parts[at] if self.parts else np.zeros(2)
-            if self.parts is None or (metric.merge == "mean" and not _count(part)):
-                found[str(metric)] = float("nan")
-            elif metric.merge == "mean":
-                assert not isinstance(part, Sums)  # noqa: S101 - as made above
-                found[str(metric)] = float(part[0] / part[1])
-            else:
-                found[str(metric)] = metric.of_sums(part)
-        return found
+        if self.parts is None:
+            return {str(metric): float("nan") for metric in self.metrics}
+        return {
+            str(metric): _number(metric, part)
+            for metric, part in zip(self.metrics, self.parts, strict=True)
+        }
 
     def _add(self, fresh: list[Part]) -> None:
         if self.parts is None:
             self.parts = list(fresh)
         else:
-            self.parts = [mine + more for mine, more in zip(self.parts, fresh, strict=True)]  # type: ignore[operator]
+            self.parts = [add_parts(*each) for each in zip(self.parts, fresh, strict=True)]
 
 
-def _count(part: Part) -> float:
-    return 0.0 if isinstance(part, Sums) else float(part[1])
+def add_parts(one: Part, other: Part) -> Part:
+    """What two batches add up to."""
+    if isinstance(one, Sums) and isinstance(other, Sums):
+        return one + other
+    assert not isinstance(one, Sums)  # noqa: S101 - both are of one metric
+    assert not isinstance(other, Sums)  # noqa: S101 - as above
+    return tuple(mine + more for mine, more in zip(one, other, strict=True))
+
+
+def _number(metric: ListMetric, part: Part) -> float:
+    """The number that all batches make."""
+    if isinstance(part, Sums):
+        return metric.of_sums(part)
+    if metric.merge == "mean":
+        return part[0].value
+    return metric.of_sums(np.array([each.sum for each in part]))
