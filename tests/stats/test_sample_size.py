@@ -8,7 +8,7 @@ from statsmodels.stats.power import TTestPower
 
 import rankgate
 from rankgate.comparison.compare import Rules, compared
-from rankgate.comparison.paired import Way
+from rankgate.comparison.inference import Test
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.stats.corrections import correct, corrected_rows
 from rankgate.stats.sample_size import queries_for, samples
@@ -136,7 +136,7 @@ def test_a_gate_does_without_the_simulation():
     qrels, old, new = systems(30, 11)
     scorer = Scorer.of(qrels, METRICS, "trec")
     sides = [scorer.side(run) for run in (old, new)]
-    (told,) = compared(*sides, Rules(Way(), "none", sizes=False))
+    (told,) = compared(*sides, Rules(Test(correction="none"), sizes=False))
     row = told.metrics.row(0, named=True)
     theirs = TTestPower().solve_power(effect_size=row["delta"] / row["sd"], alpha=0.05, power=0.8)
     assert row["needed"] == pytest.approx(theirs, rel=1e-6)

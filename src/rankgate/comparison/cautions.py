@@ -11,7 +11,8 @@ from rankgate.comparison.paired import SECONDARY, TESTS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.comparison.paired import Figures, Way
+    from rankgate.comparison.inference import Test
+    from rankgate.comparison.paired import Figures
     from rankgate.comparison.values import Values
 
     Floats = NDArray[np.float64]
@@ -23,11 +24,11 @@ _HEAVY = 0.01
 that, which by Edgeworth's expansion moves no p above 0.001 by more than a tenth."""
 
 
-def cautions(told: Figures, values: Values, way: Way) -> tuple[str, ...]:
+def cautions(told: Figures, values: Values, test: Test) -> tuple[str, ...]:
     """One sentence each: a secondary test, blind metrics, skew, one query that makes it all."""
     found: list[str] = []
-    if way.test in SECONDARY:
-        found.append(f"{TESTS[way.test]}; do not decide by it alone.")
+    if test.method in SECONDARY:
+        found.append(f"{TESTS[test.method]}; do not decide by it alone.")
     for j, metric in enumerate(values.metrics):
         delta = values.candidate[:, j] - values.baseline[:, j]
         known = ~np.isnan(delta)
@@ -42,7 +43,7 @@ def cautions(told: Figures, values: Values, way: Way) -> tuple[str, ...]:
             continue
         found += [f"{metric}: {words}" for words in told.warnings[j]]
         found += _influence(metric, own, known, values)
-        found += _disagreement(metric, own, told.p_raw[j], way)
+        found += _disagreement(metric, own, told.p_raw[j], test)
     return tuple(dict.fromkeys(found))
 
 
@@ -59,9 +60,9 @@ def _influence(metric: str, delta: Floats, known: NDArray[np.bool_], values: Val
     return [f"{metric}: query {query} alone makes {share[0]:.0%} of the difference."]
 
 
-def _disagreement(metric: str, delta: Floats, p: float, way: Way) -> list[str]:
+def _disagreement(metric: str, delta: Floats, p: float, test: Test) -> list[str]:
     """The t-test and the randomization test should say the same."""
-    if way.test not in {"t", "randomization"} or len(delta) < _FEW:
+    if test.method not in {"t", "randomization"} or len(delta) < _FEW:
         return []
     if (delta**4).sum() < _HEAVY * (delta**2).sum() ** 2:
         return []
@@ -71,9 +72,9 @@ def _disagreement(metric: str, delta: Floats, p: float, way: Way) -> list[str]:
     t = float(student(delta).p_value[0])
     drawn = (
         p
-        if way.test == "randomization"
+        if test.method == "randomization"
         else float(
-            randomization(delta, samples=min(way.resamples, 10_000), seed=way.seed).p_value[0]
+            randomization(delta, samples=min(test.resamples, 10_000), seed=test.seed).p_value[0]
         )
     )
     low, high = sorted((max(t, 1e-3), max(drawn, 1e-3)))

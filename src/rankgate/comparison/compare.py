@@ -11,8 +11,9 @@ import polars as pl
 from rankgate.comparison import compared as parts
 from rankgate.comparison.cautions import cautions
 from rankgate.comparison.comparison import METRICS, PLANS, Comparison, Comparisons, Identity
+from rankgate.comparison.inference import Test
 from rankgate.comparison.many import many
-from rankgate.comparison.paired import Way, figures
+from rankgate.comparison.paired import figures
 from rankgate.comparison.sample_sizes import detectables, queries_needed
 from rankgate.comparison.slices import max_t, sliced
 from rankgate.comparison.values import Values, values_of
@@ -36,39 +37,25 @@ UNEQUAL = ("refuse", "zero", "drop")
 """What queries are that only one of the systems ran: a reason to stop; as the convention has a
 missing query (0 in most); or left out of both."""
 
-CORRECTIONS = ("holm", "bonferroni", "bh", "maxt", "none")
-
 
 @dataclass(frozen=True)
 class Rules:
     """How sides are compared.
 
     Attributes:
-        way: test, interval, level, power, ties, drawing.
-        correction: one of `CORRECTIONS`, over metrics and candidates together.
+        test: how differences are tested and corrected, over metrics and candidates together.
         unequal: one of `UNEQUAL`.
         slices: the tags whose values each get figures of their own.
         sizes: whether the numbers of queries that a difference takes are simulated; without, they
             are those of one uncorrected test.
     """
 
-    way: Way = field(default_factory=Way)
-    correction: str = "holm"
+    test: Test = field(default_factory=Test)
     unequal: str = "refuse"
     slices: tuple[str, ...] = ()
     sizes: bool = True
 
     def __post_init__(self) -> None:
-        if self.correction not in CORRECTIONS:
-            raise UsageError(
-                f"no correction is called {self.correction!r}; there are {', '.join(CORRECTIONS)}.",
-                code="unknown-choice",
-            )
-        if self.correction == "maxt" and self.way.test != "randomization":
-            raise UsageError(
-                "maxt corrects a randomization test; say --test randomization too.",
-                code="conflicting-options",
-            )
         if self.unequal not in UNEQUAL:
             raise UsageError(
                 f"unequal={self.unequal!r}: say {', '.join(UNEQUAL)}.", code="unknown-choice"
@@ -127,7 +114,7 @@ def compare(
     say("comparing")
     sides = sides_apart(sides, places)
     found = compared(sides[0], sides[1:], chosen)
-    return Comparisons(found, many(sides, chosen.way) if len(sides) > 2 else None)  # noqa: PLR2004
+    return Comparisons(found, many(sides, chosen.test) if len(sides) > 2 else None)  # noqa: PLR2004
 
 
 def compared(
@@ -163,7 +150,7 @@ class _Pair:
     def of(cls, baseline: Side, candidate: Side, rules: Rules) -> _Pair:
         refuse(baseline, candidate)
         values = values_of(baseline, candidate, rules.unequal)
-        return cls(baseline, candidate, values, figures(values, rules.way))
+        return cls(baseline, candidate, values, figures(values, rules.test))
 
 
 def refuse(baseline: Side, candidate: Side) -> None:
@@ -191,36 +178,36 @@ def refuse(baseline: Side, candidate: Side) -> None:
 def _corrected(pairs: list[_Pair], rules: Rules) -> list[np.ndarray[Any, Any]]:
     """p-values of all metrics and candidates, corrected as one family."""
     raw = np.concatenate([pair.figures.p_raw for pair in pairs])
-    if rules.correction == "maxt":
+    if rules.test.correction == "maxt":
         if len(pairs) == 1:
             return [pairs[0].figures.p_max]
-        return max_t([pair.values for pair in pairs], rules.way)
+        return max_t([pair.values for pair in pairs], rules.test)
     from rankgate.stats.corrections import correct  # noqa: PLC0415 - statistics where needed
 
-    told = correct(raw, rules.correction)  # type: ignore[arg-type]
+    told = correct(raw, rules.test.correction)
     return np.split(told, len(pairs))
 
 
 def _planned(pairs: list[_Pair], rules: Rules) -> tuple[list[_Pair], list[pl.DataFrame]]:
     """The pairs with what they can show after the correction, and how many queries are wanted."""
-    way, tests = rules.way, sum(len(pair.values.metrics) for pair in pairs)
-    corrected = rules.correction if tests > 1 else "none"
+    test, tests = rules.test, sum(len(pair.values.metrics) for pair in pairs)
+    corrected = rules.test.correction if tests > 1 else "none"
     some = [(pair.values, pair.figures) for pair in pairs]
-    sizes = queries_needed(some, way, corrected) if rules.sizes else None
+    sizes = queries_needed(some, test, corrected) if rules.sizes else None
     shown = [
         replace(
             pair.figures,
-            mde=detectables(pair.figures, way, corrected, tests),
+            mde=detectables(pair.figures, test, corrected, tests),
             needed=sizes[i] if sizes else pair.figures.needed,
         )
         for i, pair in enumerate(pairs)
     ]
-    if way.wanted:
-        wanted = queries_needed(some, way, corrected, way.wanted)
+    if test.wanted:
+        wanted = queries_needed(some, test, corrected, test.wanted)
     else:
         wanted = [np.zeros(0)] * len(pairs)
     plans = [
-        _plans(pair.values.metrics, way, queries.tolist())
+        _plans(pair.values.metrics, test, queries.tolist())
         for pair, queries in zip(pairs, wanted, strict=True)
     ]
     return [replace(pair, figures=each) for pair, each in zip(pairs, shown, strict=True)], plans
@@ -229,11 +216,11 @@ def _planned(pairs: list[_Pair], rules: Rules) -> tuple[list[_Pair], list[pl.Dat
 def _comparison(
     pair: _Pair, p_value: np.ndarray[Any, Any], rules: Rules, family: tuple[int, pl.DataFrame]
 ) -> Comparison:
-    base, other, values, way = pair.baseline, pair.candidate, pair.values, rules.way
+    base, other, values, test = pair.baseline, pair.candidate, pair.values, rules.test
     tests = family[0] * len(values.metrics)
-    corrected = rules.correction if tests > 1 else "none"
-    table = _metrics(values.metrics, pair.figures, p_value, way, corrected)
-    slices, interactions = sliced(base, values, rules.slices, way, _metrics)
+    corrected = rules.test.correction if tests > 1 else "none"
+    table = _metrics(values.metrics, pair.figures, p_value, test, corrected)
+    slices, interactions = sliced(base, values, rules.slices, test, _metrics)
     depth, judged = min(base.depth, other.depth), parts.judged_of(base, other)
     return Comparison(
         baseline=Identity(base.name, base.tag, base.sha256),
@@ -253,37 +240,37 @@ def _comparison(
         warnings=(
             *warned(base.qrels),
             *parts.uneven(judged, depth),
-            *cautions(pair.figures, values, way),
+            *cautions(pair.figures, values, test),
         ),
-        level=way.level,
-        interval=way.interval,
-        test=way.test,
+        level=test.level,
+        interval=test.interval,
+        test=test.method,
         correction=f"{corrected} over {tests} test{'s' * (tests > 1)}",
-        power=way.power,
+        power=test.power,
         depth=depth,
-        seed=way.seed,
+        seed=test.seed,
         lower=other.lower,
-        resamples=way.drawn,
+        resamples=test.drawn,
         plans=family[1],
     )
 
 
-def _plans(names: Sequence[str], way: Way, queries: Sequence[float]) -> pl.DataFrame:
+def _plans(names: Sequence[str], test: Test, queries: Sequence[float]) -> pl.DataFrame:
     rows = [
-        {"metric": name, "wanted": way.wanted, "queries": each}
+        {"metric": name, "wanted": test.wanted, "queries": each}
         for name, each in zip(names, queries, strict=False)
     ]
     return pl.DataFrame(rows, schema=PLANS).with_columns(pl.col("queries").fill_nan(None))
 
 
 def _metrics(
-    names: Sequence[str], told: Figures, p_value: np.ndarray[Any, Any], way: Way, correction: str
+    names: Sequence[str], told: Figures, p_value: np.ndarray[Any, Any], test: Test, correction: str
 ) -> pl.DataFrame:
     table = pl.DataFrame(
         {
             "metric": names, "n": told.n, "baseline": told.baseline, "candidate": told.candidate,
             "delta": told.delta, "gain": told.gain, "low": told.low, "high": told.high,
-            "level": way.level, "test": way.test, "p_raw": told.p_raw, "p_value": p_value,
+            "level": test.level, "test": test.method, "p_raw": told.p_raw, "p_value": p_value,
             "correction": correction, "mc_error": told.mc_error, "effect": told.gz,
             "wins": told.wins, "ties": told.ties, "losses": told.losses, "sd": told.sd,
             "mde": told.mde, "needed": told.needed,

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.comparison.paired import Way
+    from rankgate.comparison.inference import Test
     from rankgate.data.comparison import Side
     from rankgate.stats.reliability import Reliability
 
 _TARGET = 0.95
 
 
-def many(sides: Sequence[Side], way: Way) -> Many:
+def many(sides: Sequence[Side], test: Test) -> Many:
     """Everything in `Many`, from sides that were scored by the same judgments."""
     names = tuple(side.name for side in sides)
     metrics = sides[0].metrics
     matrices = {metric: matrix_of(sides, metric) for metric in metrics}
-    resamples = min(way.resamples, 10_000)
+    resamples = min(test.resamples, 10_000)
     usable = {metric: table for metric, table in matrices.items() if len(table) > 1}
     means = {metric: table.mean(axis=0) for metric, table in usable.items()}
     signs = dict(zip(metrics, signs_of(metrics, sides[0].lower), strict=True))
@@ -40,14 +40,14 @@ def many(sides: Sequence[Side], way: Way) -> Many:
         _frame([_anova(metric, table) for metric, table in usable.items()], _ANOVA),
         _frame(
             [row | {"gain": signs[metric] * row["delta"]} for metric, table in usable.items()
-             for row in _pairs(metric, names, table, way, resamples)],
+             for row in _pairs(metric, names, table, test, resamples)],
             _PAIRS,
         ),
         _frame(_orderings(names, worth), _ORDERINGS),
-        _frame([_reliable(metric, each, way.level) for metric, each in usable.items()], _RELIABLE),
-        way.level,
+        _frame([_reliable(metric, each, test.level) for metric, each in usable.items()], _RELIABLE),
+        test.level,
         resamples,
-        way.seed,
+        test.seed,
     )  # fmt: skip
 
 
@@ -106,12 +106,12 @@ def _anova(metric: str, table: NDArray[np.float64]) -> dict[str, Any]:
 
 
 def _pairs(
-    metric: str, names: Sequence[str], table: NDArray[np.float64], way: Way, resamples: int
+    metric: str, names: Sequence[str], table: NDArray[np.float64], test: Test, resamples: int
 ) -> list[dict[str, Any]]:
     from rankgate.stats.systems import randomised_tukey, tukey  # noqa: PLC0415 - as above
 
-    told = tukey(table, way.level)
-    drawn = randomised_tukey(table, samples=resamples, seed=way.seed)
+    told = tukey(table, test.level)
+    drawn = randomised_tukey(table, samples=resamples, seed=test.seed)
     return [
         {
             "metric": metric, "first": names[i], "second": names[j],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.comparison.paired import DRAWN, MOST
+from rankgate.comparison.inference import DRAWN, MOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rankgate.errors import UsageError
+from rankgate.comparison.inference import MOST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.comparison.inference import Test
     from rankgate.comparison.values import Values
     from rankgate.stats.interval import Intervals
 
@@ -29,70 +30,6 @@ TESTS: dict[str, str] = {
 
 SECONDARY = frozenset({"wilcoxon", "sign", "bootstrap"})
 """Tests that do not keep their level on ranking metrics; a reader is told."""
-
-METHODS = ("t", "bca", "percentile", "basic")
-
-DRAWN = frozenset({"randomization", "bootstrap"})
-"""Tests that draw."""
-
-MOST = 10_000
-"""Resamples that an interval takes at most; its ends do not move visibly with more."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """How differences are judged.
-
-    Attributes:
-        test: one of `TESTS`.
-        interval: one of `METHODS`.
-        level: of the intervals.
-        power: that ``mde`` and ``needed`` are for.
-        band: a difference of at most this size is a tie.
-        resamples: of tests and intervals that draw.
-        seed: of the drawing.
-        wanted: a difference that is to be shown; None where nobody asks how many queries it takes.
-    """
-
-    test: str = "t"
-    interval: str = "t"
-    level: float = 0.95
-    power: float = 0.8
-    band: float = 0.0
-    resamples: int = 100_000
-    seed: int = 0
-    wanted: float | None = None
-
-    def __post_init__(self) -> None:
-        for name, given, known in (
-            ("test", self.test, TESTS), ("interval", self.interval, METHODS),
-        ):  # fmt: skip
-            if given not in known:
-                raise UsageError(
-                    f"no {name} is called {given!r}; there are {', '.join(known)}.",
-                    code="unknown-choice",
-                )
-        for name, share in (("level", self.level), ("power", self.power)):
-            if not 0 < share < 1:
-                raise UsageError(
-                    f"{name}={share}: it lies between 0 and 1, as 0.95 does.", code="out-of-range"
-                )
-        if self.resamples < 1 or self.band < 0:
-            raise UsageError(
-                "resamples are 1 or more, and a band of ties is 0 or more.", code="out-of-range"
-            )
-        if self.wanted is not None and not self.wanted > 0:
-            raise UsageError(
-                f"wanted={self.wanted:g}: a difference that is to be shown is above 0.",
-                code="out-of-range",
-            )
-
-    @property
-    def drawn(self) -> int:
-        """Resamples that the test takes, else the interval; 0 where neither draws."""
-        if self.test in DRAWN:
-            return self.resamples
-        return 0 if self.interval == "t" else min(self.resamples, MOST)
 
 
 @dataclass(frozen=True)
@@ -136,17 +73,17 @@ class Figures:
     warnings: tuple[tuple[str, ...], ...]
 
 
-def figures(values: Values, way: Way) -> Figures:
+def figures(values: Values, test: Test) -> Figures:
     """Everything in `Figures`, from the values of two systems."""
     baseline, candidate = values.baseline, values.candidate
     delta = candidate - baseline
     known = ~np.isnan(delta)
     n = known.sum(axis=0).astype(np.int64)
-    p, p_max, error = _tested(np.where(known, delta, 0.0), delta, known, way)
-    told = [_column(baseline[k, j], candidate[k, j], way) for j, k in enumerate(known.T)]
+    p, p_max, error = _tested(np.where(known, delta, 0.0), delta, known, test)
+    told = [_column(baseline[k, j], candidate[k, j], test) for j, k in enumerate(known.T)]
     bare = np.where(known, values.gains, 0.0)
-    wins = (bare > way.band).sum(axis=0).astype(np.int64)
-    losses = (bare < -way.band).sum(axis=0).astype(np.int64)
+    wins = (bare > test.band).sum(axis=0).astype(np.int64)
+    losses = (bare < -test.band).sum(axis=0).astype(np.int64)
     figure = {name: np.array([each[name] for each, _ in told]) for name in _NUMBERS}
     return Figures(
         n=n, gain=values.signs * figure["delta"], p_raw=p, p_max=p_max, mc_error=error,
@@ -158,7 +95,7 @@ def figures(values: Values, way: Way) -> Figures:
 _NUMBERS = ("baseline", "candidate", "delta", "low", "high", "gz", "sd", "mde", "needed")
 
 
-def _column(before: Floats, after: Floats, way: Way) -> tuple[dict[str, float], tuple[str, ...]]:
+def _column(before: Floats, after: Floats, test: Test) -> tuple[dict[str, float], tuple[str, ...]]:
     from rankgate.stats.effect import effect  # noqa: PLC0415 - scipy only where it is needed
     from rankgate.stats.power import detectable, needed  # noqa: PLC0415 - as above
 
@@ -167,10 +104,10 @@ def _column(before: Floats, after: Floats, way: Way) -> tuple[dict[str, float], 
     nan = float("nan")
     if not n:
         return dict.fromkeys(_NUMBERS, nan), ("no query has a value on both sides.",)
-    told = _interval(delta, way)
+    told = _interval(delta, test)
     sd = float(delta.std(ddof=1)) if n > 1 and np.ptp(delta) > 0 else 0.0 if n > 1 else nan
     mean = float(delta.mean())
-    alpha = 1 - way.level
+    alpha = 1 - test.level
     figure = {
         "baseline": float(before.mean()),
         "candidate": float(after.mean()),
@@ -179,34 +116,34 @@ def _column(before: Floats, after: Floats, way: Way) -> tuple[dict[str, float], 
         "high": float(told.high[0]),
         "gz": float(effect(before, after).gz[0]),
         "sd": sd,
-        "mde": float(detectable(sd, n, alpha, way.power)) if n > 1 and sd else nan,
-        "needed": needed(mean, sd, alpha, way.power) if n > 1 and mean and sd else nan,
+        "mde": float(detectable(sd, n, alpha, test.power)) if n > 1 and sd else nan,
+        "needed": needed(mean, sd, alpha, test.power) if n > 1 and mean and sd else nan,
     }
     return figure, told.warnings
 
 
-def _interval(delta: Floats, way: Way) -> Intervals:
-    if way.interval == "t":
+def _interval(delta: Floats, test: Test) -> Intervals:
+    if test.interval == "t":
         from rankgate.stats.interval import t_interval  # noqa: PLC0415 - as above
 
-        return t_interval(delta, way.level)
+        return t_interval(delta, test.level)
     from rankgate.stats.bootstrap import bootstrap_interval  # noqa: PLC0415 - as above
 
-    method: Literal["bca", "percentile", "basic"] = way.interval  # type: ignore[assignment]
-    resamples = min(way.resamples, MOST)
-    return bootstrap_interval(delta, way.level, method, samples=resamples, seed=way.seed)
+    method: Literal["bca", "percentile", "basic"] = test.interval
+    resamples = min(test.resamples, MOST)
+    return bootstrap_interval(delta, test.level, method, samples=resamples, seed=test.seed)
 
 
 def _tested(
-    filled: Floats, delta: Floats, known: NDArray[np.bool_], way: Way
+    filled: Floats, delta: Floats, known: NDArray[np.bool_], test: Test
 ) -> tuple[Floats, Floats, Floats]:
     """p, max-T p and Monte-Carlo error of each column; a 0 in its place never moves a sum."""
     none = np.full(delta.shape[1], np.nan)
     enough = known.sum(axis=0) > 1
-    if way.test == "randomization":
+    if test.method == "randomization":
         from rankgate.stats.randomization import randomization  # noqa: PLC0415 - as above
 
-        drawn = randomization(filled, samples=way.resamples, seed=way.seed)
+        drawn = randomization(filled, samples=test.resamples, seed=test.seed)
         return (
             np.where(enough, drawn.p_value, np.nan),
             np.where(enough, drawn.p_max, np.nan),
@@ -215,18 +152,18 @@ def _tested(
     p, error = none.copy(), np.zeros_like(none)
     for j, rows in enumerate(known.T):
         if enough[j]:
-            p[j], error[j] = _one(delta[rows, j], way)
+            p[j], error[j] = _one(delta[rows, j], test)
     return p, none, error
 
 
-def _one(delta: Floats, way: Way) -> tuple[float, float]:
+def _one(delta: Floats, test: Test) -> tuple[float, float]:
     from rankgate.stats import bootstrap, paired  # noqa: PLC0415 - as above
 
-    if way.test == "bootstrap":
-        drawn = bootstrap.bootstrap_test(delta, samples=way.resamples, seed=way.seed)
+    if test.method == "bootstrap":
+        drawn = bootstrap.bootstrap_test(delta, samples=test.resamples, seed=test.seed)
         return float(drawn.p_value[0]), float(drawn.mc_error[0])
-    if way.test == "sign":
-        return float(paired.sign(delta, band=way.band).p_value[0]), 0.0
-    if way.test == "wilcoxon":
+    if test.method == "sign":
+        return float(paired.sign(delta, band=test.band).p_value[0]), 0.0
+    if test.method == "wilcoxon":
         return float(paired.wilcoxon(delta).p_value[0]), 0.0
     return float(paired.student(delta).p_value[0]), 0.0

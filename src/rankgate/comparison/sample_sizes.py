@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.comparison.paired import Figures, Way
+    from rankgate.comparison.inference import Test
+    from rankgate.comparison.paired import Figures
     from rankgate.comparison.values import Values
     from rankgate.stats.sample_size import Samples
 
@@ -20,29 +21,32 @@ if TYPE_CHECKING:
 _FLIPS = 10_000
 
 
-def strictest(way: Way, correction: str, tests: int) -> float:
+def strictest(test: Test, correction: str, tests: int) -> float:
     """The level that a p-value is below for sure to be significant, whatever the other tests show.
 
     alpha where nothing is corrected, else alpha over the number of tests: the first step of Holm's
     and of Benjamini and Hochberg's corrections.
     """
-    alpha = 1 - way.level
+    alpha = 1 - test.level
     return alpha if correction == "none" else alpha / max(tests, 1)
 
 
-def detectables(figures: Figures, way: Way, correction: str, tests: int) -> Floats:
+def detectables(figures: Figures, test: Test, correction: str, tests: int) -> Floats:
     """(M,) the smallest true differences that these queries show, whatever the other tests show."""
     from rankgate.stats.power import detectable  # noqa: PLC0415 - scipy only where it is needed
 
-    alpha = strictest(way, correction, tests)
+    alpha = strictest(test, correction, tests)
     return np.array([
-        float(detectable(sd, int(n), alpha, way.power)) if n > 1 and sd else float("nan")
+        float(detectable(sd, int(n), alpha, test.power)) if n > 1 and sd else float("nan")
         for n, sd in zip(figures.n, figures.sd, strict=True)
     ])  # fmt: skip
 
 
 def queries_needed(
-    pairs: Sequence[tuple[Values, Figures]], way: Way, correction: str, wanted: float | None = None
+    pairs: Sequence[tuple[Values, Figures]],
+    test: Test,
+    correction: str,
+    wanted: float | None = None,
 ) -> list[Floats]:
     """How many queries show each metric's difference, after the correction: (M,) a candidate.
 
@@ -52,7 +56,7 @@ def queries_needed(
 
     Args:
         pairs: values and figures of each candidate.
-        way: level, power and seed.
+        test: level, power and seed.
         correction: over all metrics and candidates.
         wanted: a true difference for which they are asked instead of the measured one.
 
@@ -69,14 +73,14 @@ def queries_needed(
     usable = np.flatnonzero((size > 1) & (sd > 0) & ((measured != 0) | (wanted is not None)))
     found = np.full(delta.shape[1], np.nan)
     if usable.size:
-        alpha = strictest(way, correction, delta.shape[1])
+        alpha = strictest(test, correction, delta.shape[1])
         some = delta[:, usable]
         for targets in _targets(measured[usable], wanted):
             mean, asked = targets
-            start = [needed(mean[j], sd[usable[j]], alpha, way.power) for j in asked]
-            decide = _decision(some, mean, asked, way, correction, delta.shape[1])
-            queries = queries_for(some, decide, way.power, mean=mean, start=np.array(start),
-                                  seed=way.seed)  # fmt: skip
+            start = [needed(mean[j], sd[usable[j]], alpha, test.power) for j in asked]
+            decide = _decision(some, mean, asked, test, correction, delta.shape[1])
+            queries = queries_for(some, decide, test.power, mean=mean, start=np.array(start),
+                                  seed=test.seed)  # fmt: skip
             found[usable[asked]] = queries * size[usable[asked]] / len(delta)
     return np.split(found, len(pairs))
 
@@ -93,7 +97,7 @@ def _decision(  # noqa: PLR0917 - what a decision rests on
     delta: Floats,
     mean: Floats,
     asked: NDArray[np.int64],
-    way: Way,
+    test: Test,
     correction: str,
     tests: int,
 ) -> Callable[[Samples], NDArray[np.bool_]]:
@@ -102,8 +106,8 @@ def _decision(  # noqa: PLR0917 - what a decision rests on
 
     from rankgate.stats.corrections import corrected_rows  # noqa: PLC0415 - as above
 
-    alpha = 1 - way.level
-    strict = _max_t_level(delta, alpha, way.seed) if correction == "maxt" else alpha
+    alpha = 1 - test.level
+    strict = _max_t_level(delta, alpha, test.seed) if correction == "maxt" else alpha
     method: Any = "none" if correction == "maxt" else correction
 
     def decide(samples: Samples) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.comparison.comparison import METRICS
-from rankgate.comparison.paired import Way, figures
+from rankgate.comparison.paired import figures
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rankgate.comparison.inference import Test
     from rankgate.comparison.values import Values
     from rankgate.data.comparison import Side
 
@@ -27,7 +28,7 @@ def sliced(
     baseline: Side,
     values: Values,
     tags: Sequence[str],
-    way: Way,
+    test: Test,
     table_of: Callable[..., pl.DataFrame],
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Figures of each value of each tag, corrected by BH over a tag's values; interactions.
@@ -52,13 +53,13 @@ def sliced(
                     baseline=values.baseline[belongs == each],
                     candidate=values.candidate[belongs == each],
                 ),
-                way,
+                test,
             )
             for each in groups
         ]
         p = correct(np.stack([each.p_raw for each in told]), "bh")
         for name, each, corrected in zip(groups, told, p, strict=True):
-            table = table_of(values.metrics, each, corrected, way, "bh")
+            table = table_of(values.metrics, each, corrected, test, "bh")
             parts.append(
                 table.select(pl.lit(tag).alias("tag"), pl.lit(name or "(none)").alias("value"), "*")
             )
@@ -83,7 +84,7 @@ def _interactions(
     return rows
 
 
-def max_t(pairs: Sequence[Values], way: Way) -> list[Floats]:
+def max_t(pairs: Sequence[Values], test: Test) -> list[Floats]:
     """Max-T over metrics and candidates, under the same flips: (M,) p-values a candidate."""
     from rankgate.stats.randomization import randomization  # noqa: PLC0415 - as above
 
@@ -96,5 +97,5 @@ def max_t(pairs: Sequence[Values], way: Way) -> list[Floats]:
         rows = [place[query] for query in pair.query_ids]
         table[rows, begin : begin + len(pair.metrics)] = np.where(np.isnan(delta), 0.0, delta)
         begin += len(pair.metrics)
-    told = randomization(table, samples=way.resamples, seed=way.seed)
+    told = randomization(table, samples=test.resamples, seed=test.seed)
     return np.split(told.p_max, len(pairs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.comparison import compare as service
-from rankgate.comparison.paired import Way
+from rankgate.comparison.inference import Correction, Interval, Method, Test
 from rankgate.evaluation.scored_system import DEPTH
 from rankgate.metrics.names import DEFAULT_METRICS
 
@@ -27,20 +27,21 @@ def compare(
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     convention: str | Convention = "trec",
     *,
-    test: str = "t",
-    interval: str = "t",
-    level: float = 0.95,
-    correction: str = "holm",
-    resamples: int = 100_000,
-    seed: int = 0,
-    band: float = 0.0,
-    wanted: float | None = None,
-    power: float = 0.8,
+    test: Method = Test.method,
+    interval: Interval = Test.interval,
+    level: float = Test.level,
+    correction: Correction = Test.correction,
+    resamples: int = Test.resamples,
+    seed: int = Test.seed,
+    band: float = Test.band,
+    wanted: float | None = Test.wanted,
+    power: float = Test.power,
     unequal: str = "refuse",
     slices: Sequence[str] = (),
     tags: pl.DataFrame | None = None,
     depth: int = DEPTH,
     overrides: Overrides | Sequence[str] = (),
+    extra: Sequence[Metric] = (),
 ) -> Comparisons:
     """Compare one candidate or several with a baseline, query by query.
 
@@ -64,6 +65,7 @@ def compare(
         tags: ``query_id`` and a column for each tag.
         depth: how far lists are looked at.
         overrides: axes of the convention that are chosen otherwise.
+        extra: metrics that can be named in addition to the built-in ones.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -76,9 +78,9 @@ def compare(
     >>> result.metrics.select("n", "baseline", "candidate", "delta").row(0)
     (20, 0.5, 1.0, 0.5)
     """
-    way = Way(test, interval, level, power, band, resamples, seed, wanted)
-    rules = service.Rules(way, correction, unequal, tuple(slices))
+    how = Test(test, interval, level, correction, resamples, seed, band, wanted, power)
+    rules = service.Rules(how, unequal, tuple(slices))
     return service.compare(
         qrels, baseline, candidates, metrics, convention,
-        rules=rules, overrides=overrides, depth=depth, tags=tags,
+        rules=rules, overrides=overrides, extra=extra, depth=depth, tags=tags,
     )  # fmt: skip

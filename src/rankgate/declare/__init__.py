@@ -8,7 +8,7 @@ plug-ins, and `Toml` reads a file whose errors name the line.
 from rankgate.declare.declared import Declared, Registry, declared_in
 from rankgate.declare.parameter import Cutoff, OnlyWith, Parameter, Range
 from rankgate.declare.plugins import installed
-from rankgate.declare.signature import parameters_of
+from rankgate.declare.signature import fields_of, parameters_of
 
 __all__ = [
     "Cutoff",
@@ -18,6 +18,7 @@ __all__ = [
     "Range",
     "Registry",
     "declared_in",
+    "fields_of",
     "installed",
     "parameters_of",
 ]

@@ -42,23 +42,28 @@ class Range:
         low: the least number.
         high: the greatest number.
         finite: whether infinity and NaN are refused.
+        exclusive: whether the ends themselves are refused.
     """
 
     low: float = -math.inf
     high: float = math.inf
     finite: bool = True
+    exclusive: bool = False
 
     def __str__(self) -> str:
         """The range in words that follow the word *number*."""
         if math.isinf(self.low) and math.isinf(self.high):
             return ""
         if math.isinf(self.high):
-            return f" of at least {self.low:g}"
-        return f" between {self.low:g} and {self.high:g}"
+            return f" {'above' if self.exclusive else 'of at least'} {self.low:g}"
+        ends = ", without these" if self.exclusive else ""
+        return f" between {self.low:g} and {self.high:g}{ends}"
 
     def __contains__(self, value: float) -> bool:
         if not math.isfinite(value):
             return not self.finite
+        if self.exclusive:
+            return self.low < value < self.high
         return self.low <= value <= self.high
 
 

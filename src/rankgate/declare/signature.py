@@ -7,7 +7,7 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from rankgate.declare.parameter import Kind, OnlyWith, Parameter, Range
@@ -41,6 +41,29 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
             if argument.kind is inspect.Parameter.KEYWORD_ONLY
         }
     )
+
+
+def fields_of(kind: type) -> Mapping[str, Parameter]:
+    """Return what the fields of a dataclass declare, by field.
+
+    The help is what its docstring says under ``Attributes``. A parameter is called as its field,
+    or as ``name`` in the metadata of the field.
+    """
+    return _fields_of(kind)
+
+
+@functools.cache
+def _fields_of(kind: Any) -> Mapping[str, Parameter]:  # noqa: ANN401 - a class
+    hints = get_type_hints(kind, include_extras=True)
+    help_of = documented(kind.__doc__ or "", "Attributes")
+    empty = inspect.Parameter.empty
+    found = {}
+    for each in fields(kind):
+        default = empty if each.default is MISSING else each.default
+        name = each.metadata.get("name", each.name)
+        help_ = help_of.get(each.name, "")
+        found[each.name] = parameter(name, hints[each.name], default, help_=help_)
+    return types.MappingProxyType(found)
 
 
 def parameter(name: str, hint: object, default: object, *, help_: str = "") -> Parameter:

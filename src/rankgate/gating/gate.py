@@ -12,7 +12,7 @@ import polars as pl
 
 from rankgate.comparison.compare import Rules, compared
 from rankgate.comparison.compared import latency_of, of_slice, states_of
-from rankgate.comparison.paired import Way
+from rankgate.comparison.inference import Test
 from rankgate.data import read_run
 from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
@@ -37,6 +37,7 @@ from rankgate.unjudged.drawn_values import drawn_values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from rankgate.comparison.inference import Interval
     from rankgate.data import Run
     from rankgate.data.comparison import Side
     from rankgate.gating.baselines import Saved
@@ -106,12 +107,12 @@ def gate(
     say("scoring the baseline")
     base = _chosen(saved, metrics, rules) if saved else scorer.side(baseline)
     base, other = sides_apart([base, other], [None if saved else baseline, candidate])
-    way = Way(interval=_interval(rules), level=1 - rules["alpha"], power=rules["power"],
+    test = Test(interval=_interval(rules), level=1 - rules["alpha"], power=rules["power"],
               seed=rules["seed"])  # fmt: skip
     again = [scorer.side(run) for run in noise]
     beyond = Beyond.of(lists, scorer, [base, other, *again], given, tables)
     (told,) = compared(beyond.scored(0, base), beyond.scored(1, other),
-                       Rules(way, unequal=rules["unequal"], slices=(), sizes=False))  # fmt: skip
+                       Rules(test, unequal=rules["unequal"], slices=(), sizes=False))  # fmt: skip
     wholes = beyond.wholes(told, rules, rules.lists["resamples"])
     looks = place(saved.looks, other) if saved else None
     inputs = Inputs(
@@ -173,9 +174,10 @@ def _with_activity(scorer: Scorer, rules: Policy, tables: Tables | None) -> Scor
     return replace(scorer, tags=told)
 
 
-def _interval(rules: Policy) -> str:
+def _interval(rules: Policy) -> Interval:
     """Of the table; rules make their own."""
-    return "t" if rules["interval"] == "guaranteed" else str(rules["interval"])
+    interval: Interval = "t" if rules["interval"] == "guaranteed" else rules["interval"]
+    return interval
 
 
 def _chosen(saved: Saved, metrics: Sequence[str], rules: Policy) -> Side:

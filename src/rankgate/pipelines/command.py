@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.comparison.commands import options as comparing
+from rankgate.comparison.inference import Test
 from rankgate.console import options
+from rankgate.console.declared_options import collected
 from rankgate.console.labels import label, labelled
 from rankgate.console.output import print_result
 from rankgate.console.places import refuse_clashes
@@ -42,9 +44,7 @@ if TYPE_CHECKING:
     help="How many documents of a stage are the candidates of the next.",
 )
 @label
-@comparing.test
-@comparing.interval
-@comparing.level
+@collected("test", Test, "method", "interval", "level", "resamples", "seed")
 @click.option(
     "--correction",
     type=click.Choice(CORRECTIONS),
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     show_default=True,
     help="Of p over all steps and metrics.",
 )
-@comparing.resamples
-@options.seed
 @comparing.unequal
 @options.form(*FORMS)
 @options.output
@@ -66,12 +64,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     target: str | None,
     depth: int,
     labels: tuple[str, ...],
-    test: str,
-    interval: str,
-    level: float,
+    test: Test,
     correction: str,
-    resamples: int,
-    seed: int,
     unequal: str,
     form: str,
     output: str | None,
@@ -90,8 +84,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     with Progress(len(runs) + 1) as progress:
         pipeline = stages(
             qrels, list(runs), metrics, convention, target=target, depth=depth, labels=named,
-            test=test, interval=interval, level=level, correction=correction,
-            resamples=resamples, seed=seed, unequal=unequal,
+            test=test.method, interval=test.interval, level=test.level, correction=correction,
+            resamples=test.resamples, seed=test.seed, unequal=unequal,
             extra=from_file(metrics_from), on_progress=progress,
         )  # fmt: skip
     print_result(pipeline, form, output)

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.comparison import compared as parts
 from rankgate.comparison.compare import Rules, compared
-from rankgate.comparison.paired import Way
+from rankgate.comparison.inference import Interval, Method, Test
 from rankgate.errors import UsageError
 from rankgate.evaluation.ceilings import (
     best_there_is,
@@ -53,12 +53,12 @@ def stages(
     target: str | Metric | None = None,
     depth: int = DEPTH,
     labels: Mapping[float, str] | None = None,
-    test: str = "t",
-    interval: str = "t",
-    level: float = 0.95,
-    correction: str = "holm",
-    resamples: int = 100_000,
-    seed: int = 0,
+    test: Method = Test.method,
+    interval: Interval = Test.interval,
+    level: float = Test.level,
+    correction: str = Test.correction,
+    resamples: int = Test.resamples,
+    seed: int = Test.seed,
     unequal: str = "refuse",
     overrides: Overrides | Sequence[str] = (),
     extra: Sequence[Metric] = (),
@@ -98,7 +98,7 @@ def stages(
     >>> pipeline.sentence
     'Nothing is lost: the last stage has the best nDCG@10 there is.'
     """
-    way = Way(test, interval, level, resamples=resamples, seed=seed)
+    how = Test(test, interval, level, "none", resamples, seed)
     say = on_progress or (lambda _: None)
     if correction not in CORRECTIONS:
         known = ", ".join(CORRECTIONS)
@@ -119,7 +119,7 @@ def stages(
         raise UsageError(problem, code="missing-input")
     sides = sides_apart(sides, places)
     say("computing ceilings")
-    rules = Rules(way, "none", unequal, sizes=False)
+    rules = Rules(how, unequal, sizes=False)
     return _pipeline(scorer, aim, sides, labels or {}, (rules, correction))
 
 
@@ -133,7 +133,7 @@ def _pipeline(
     rules, correction = ruled
     scale = scorer.qrels.scale
     named = {**dict(scale.labels if scale else ()), **labels}
-    k, depth, way = cutoff_of(aim[1]) or scorer.depth, scorer.depth, rules.way
+    k, depth, test = cutoff_of(aim[1]) or scorer.depth, scorer.depth, rules.test
     moved, mixed = moves(sides, sorted({k, depth}, reverse=True)), mix(sides, k, named)
     kinds = kinds_of(moved, depth, len(sides))
     values = _values(scorer, aim, sides)
@@ -144,9 +144,9 @@ def _pipeline(
         tuple(side.name for side in sides), kinds, first.qrels, first.qrels_sha256,
         tuple(side.sha256 for side in sides), first.convention, aim[0], k, depth, len(values),
         _mean(values, "best"), _means(sides), _ceilings(values, sides, kinds, moved, depth), steps,
-        moved, mixed, lost.select(*LOSSES), bottleneck(values, lost, way.level),
-        (*_hidden(scorer, aim), *uneven(mixed, k), *cautions), way.test, way.interval, way.level,
-        correction, way.seed, way.drawn,
+        moved, mixed, lost.select(*LOSSES), bottleneck(values, lost, test.level),
+        (*_hidden(scorer, aim), *uneven(mixed, k), *cautions),
+        test.method, test.interval, test.level, correction, test.seed, test.drawn,
     )  # fmt: skip
 
 

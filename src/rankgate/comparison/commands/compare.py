@@ -9,7 +9,6 @@ import click
 from rankgate.comparison.commands import options as comparing
 from rankgate.comparison.compare import Rules, compare
 from rankgate.comparison.documents.comparison import WORST, query_document
-from rankgate.comparison.paired import Way
 from rankgate.console import options
 from rankgate.console.output import print_result
 from rankgate.console.places import deliver, refuse_clashes
@@ -22,6 +21,7 @@ from rankgate.present.forms import text
 from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
+    from rankgate.comparison.inference import Test
     from rankgate.scoring import Convention
 
 
@@ -33,27 +33,6 @@ if TYPE_CHECKING:
 @options.metrics_from
 @options.convention
 @comparing.test
-@comparing.interval
-@comparing.level
-@comparing.correction
-@comparing.resamples
-@options.seed
-@click.option(
-    "--band", type=float, default=0.0, metavar="X", help="A difference of at most X is a tie."
-)
-@click.option(
-    "--wanted",
-    type=float,
-    metavar="X",
-    help="A difference that should be found: how many queries it takes.",
-)
-@click.option(
-    "--power",
-    type=float,
-    default=0.8,
-    show_default=True,
-    help="The chance to find it, and what is called detectable.",
-)
 @comparing.unequal
 @click.option(
     "--tags",
@@ -92,15 +71,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     metrics: tuple[str, ...],
     metrics_from: str | None,
     convention: Convention,
-    test: str,
-    interval: str,
-    level: float,
-    correction: str,
-    resamples: int,
-    seed: int,
-    band: float,
-    wanted: float | None,
-    power: float,
+    test: Test,
     unequal: str,
     tags: str | None,
     slices: tuple[str, ...],
@@ -132,8 +103,7 @@ def command(  # noqa: PLR0917 - click passes them by name
             "--query shows one candidate as text; leave out the others and --format.",
             code="conflicting-options",
         )
-    way = Way(test, interval, level, power, band, resamples, seed, wanted)
-    rules = Rules(way, correction, unequal, slices)
+    rules = Rules(test, unequal, slices)
     extra = from_file(metrics_from)
     with Progress(len(candidates) + 2) as progress:
         result = compare(

@@ -13,7 +13,7 @@ from rankgate.comparison.commands import options as comparing
 from rankgate.comparison.compare import Rules
 from rankgate.comparison.comparison import Comparisons
 from rankgate.comparison.documents.changes import WORST
-from rankgate.comparison.paired import Way
+from rankgate.comparison.inference import Test
 from rankgate.console import options
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
@@ -135,7 +135,7 @@ def command(  # noqa: PLR0917 - click passes them by name
         with Progress(2 + len(sources)) as progress:
             parts = _gathered(
                 sources, metrics, convention, gated=gated, policy=policy, depth=depth,
-                rules=Rules(Way(resamples=resamples, seed=seed), unequal=unequal),
+                rules=Rules(Test(resamples=resamples, seed=seed), unequal=unequal),
                 extra=from_file(metrics_from), on_progress=progress,
             )  # fmt: skip
     lists = [

@@ -1,0 +1,75 @@
+"""How a difference is tested, and how sure it is: one set of options for every verb."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from rankgate.declare import Range, fields_of
+from rankgate.errors import UsageError
+
+Method = Literal["t", "randomization", "wilcoxon", "sign", "bootstrap"]
+Interval = Literal["t", "bca", "percentile", "basic"]
+Correction = Literal["holm", "bonferroni", "bh", "maxt", "none"]
+Share = Annotated[float, Range(0, 1, exclusive=True)]
+
+DRAWN = frozenset({"randomization", "bootstrap"})
+"""Methods that draw."""
+
+MOST = 10_000
+"""Resamples that an interval takes at most; its ends do not move visibly with more."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """How differences are tested, and how sure they are.
+
+    Attributes:
+        method: Behind p; t and randomization keep their level where a difference is as likely as
+            its opposite, not for few skewed ones.
+        interval: How the interval of the difference is made.
+        level: Of the intervals.
+        correction: Of p over all metrics and comparisons; maxt goes with --test randomization.
+        resamples: Of tests and intervals that draw; an interval takes 10,000 at most.
+        seed: Of everything that is drawn at random.
+        band: A difference of at most so much is a tie.
+        wanted: A difference that should be found: how many queries it takes.
+        power: The chance to find it, and what is called detectable.
+
+    Raises:
+        UsageError: A value that an option cannot have.
+    """
+
+    __test__ = False  # pytest collects classes of this name
+
+    method: Method = field(default="t", metadata={"name": "test"})
+    interval: Interval = "t"
+    level: Share = 0.95
+    correction: Correction = "holm"
+    resamples: Annotated[int, Range(1)] = 100_000
+    seed: Annotated[int, Range(0)] = 0
+    band: Annotated[float, Range(0)] = 0.0
+    wanted: Annotated[float, Range(0, exclusive=True)] | None = None
+    power: Share = 0.8
+
+    def __post_init__(self) -> None:
+        for attribute, option in fields_of(Test).items():
+            try:
+                option.read(getattr(self, attribute))
+            except ValueError as error:
+                value = getattr(self, attribute)
+                raise UsageError(
+                    f"{option.name}={value!r} {error}", code="invalid-parameter"
+                ) from None
+        if self.correction == "maxt" and self.method != "randomization":
+            raise UsageError(
+                "maxt corrects a randomization test; say --test randomization too.",
+                code="conflicting-options",
+            )
+
+    @property
+    def drawn(self) -> int:
+        """Resamples that tests and intervals took, 0 where neither draws."""
+        if self.method in DRAWN:
+            return self.resamples
+        return 0 if self.interval == "t" else min(self.resamples, MOST)

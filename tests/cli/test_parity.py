@@ -1,0 +1,128 @@
+"""What a command takes and what the function of the same name takes in Python are the same."""
+
+from __future__ import annotations
+
+import inspect
+
+import click
+import pytest
+
+import rankgate
+from rankgate.cli import COMMANDS
+from rankgate.cli import rankgate as program
+from rankgate.comparison.inference import Test
+from rankgate.declare import fields_of
+
+FUNCTIONS = {"eval": "evaluate", "sheet": "sheets"}
+"""The Python functions that have another name than the command."""
+
+NAMES = {"settings": "overrides", "metrics_from": "extra", "begin": "from_", "end": "to"}
+"""The parameters that have another name in Python than among the arguments of a command."""
+
+PRINTED = {"form", "output"}
+"""Options of what is printed, which a function does not do."""
+
+COMMAND_ONLY = {
+    "validate": {"listed"},  # how many problems are printed
+    "eval": {"per_query", "scale"},  # what is printed; grades of raters, resolved first
+    "explain": {"all_parameters"},  # what is printed
+    "reconcile": {"train", "items", "features", "category", "group", "obvious"},  # one argument
+    "compare": {"query_id", "worst", "lists"},  # what is printed
+    "holes": {"count"},  # a method of the result
+    "gate": {"also"},  # what is printed
+    "pool": {"rest_to", "blind", "overrides"},  # files; a convention is a value
+    "collect": {"sheets"},  # called paths
+    "rate": {
+        *("seed", "llm", "protocol", "url", "key_from", "template", "structure", "parameters"),
+        *("threads", "retries", "first_wait", "timeout", "prices", "ceiling", "longest", "again"),
+    },  # fields of a Judge
+    "resolve": {"unresolved"},  # a file
+    "agree": {"baseline", "candidate", "metrics", "convention", "overrides", "rule", "draws"},
+    "admit": {"overrides", "answered", "pairs", "alpha", "bias", "tau"},  # one argument
+    "reusability": {"overrides"},  # a convention is a value
+    "split": {"from_", "same", "into", "to"},  # files
+    "scorecard": {"overrides"},  # a convention is a value
+    "plot": {
+        *("name", "overrides", "theme", "scale", "train", "items", "features", "category"),
+        *("group", "obvious", "drop_seen", "judged_users_only"),
+    },  # called kind; of the picture; what metrics of lists need
+}
+"""What a command has and its function has not, with the reason."""
+
+PYTHON_ONLY = {
+    "eval": {
+        *("columns", "catalogue", "train", "items", "features", "category", "group", "obvious"),
+        *("earlier", "drop_seen", "drawn"),
+    },  # arrays and frames
+    "reconcile": {"conventions", "beside"},
+    "holes": {"extra"},
+    "gate": {"folder"},
+    "pool": {"rel", "shuffle"},
+    "collect": {"paths"},
+    "rate": {"path", "judge"},
+    "admit": {"demands"},
+    "reusability": {"rel"},
+    "scorecard": {"catalogue"},
+    "plot": {"kind"},
+}
+"""What a function has and its command has not."""
+
+OTHER_DEFAULTS = {("explain", "depth")}  # a page of a terminal; a notebook shows all
+
+PAIRS = {
+    name: FUNCTIONS.get(name, name)
+    for name in COMMANDS
+    if FUNCTIONS.get(name, name) in rankgate.__all__ and name != "conventions"
+}
+
+
+def command_of(name):
+    return program.get_command(click.Context(program), name)
+
+
+def _command(name):
+    """The options and arguments of a command, by their names in Python."""
+    command = command_of(name)
+    return {NAMES.get(each.name, each.name): each for each in command.params}
+
+
+def _function(name):
+    return inspect.signature(getattr(rankgate, PAIRS[name])).parameters
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_command_and_its_function_take_the_same(name):
+    command, function = set(_command(name)) - PRINTED, set(_function(name)) - {"on_progress"}
+    assert command - function <= COMMAND_ONLY.get(name, set())
+    assert function - command <= PYTHON_ONLY.get(name, set())
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_command_and_its_function_have_the_same_defaults(name):
+    function = _function(name)
+    for key, each in _command(name).items():
+        if key not in function or not isinstance(each, click.Option):
+            continue
+        if (name, key) in OTHER_DEFAULTS:
+            continue
+        with click.Context(command_of(name)) as context:
+            ours = each.get_default(context)
+        default = function[key].default
+        nothing = (None, (), "", False, inspect.Parameter.empty)
+        unset = ours in (None, (), False, "") or "UNSET" in repr(ours)
+        if unset and default in nothing:
+            continue
+        assert (tuple(ours) if isinstance(ours, list) else ours) == default, key
+
+
+@pytest.mark.parametrize("name", ["compare", "stages"])
+def test_options_of_a_test_come_from_one_declaration(name):
+    for each in fields_of(Test).values():
+        shared = _command(name).get(each.name)
+        if shared is None or (name, each.name) == ("stages", "correction"):
+            assert name == "stages"
+            continue
+        assert shared.help == each.help
+        assert _function(name)[each.name].default == each.default
+        if each.choices:
+            assert tuple(shared.type.choices) == each.choices
