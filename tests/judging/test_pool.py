@@ -10,13 +10,13 @@ import pytest
 from rankgate.errors import UsageError
 from rankgate.judging.pooling.candidates import (
     ORDERS,
-    RANKS,
     in_order,
     moved_to_front,
     pooled,
     shuffled,
 )
 from rankgate.judging.pooling.sampling import queries_drawn, sampled, strata_of
+from rankgate.scoring.ranked import RANKS
 from support.wording import raises
 
 SYSTEMS = ["A", "B", "C"]

@@ -17,9 +17,9 @@ from rankgate.judging.agreement.rated_pairs import rated_pairs
 from rankgate.judging.agreement.rater_alarms import against_others
 from rankgate.judging.agreement.rater_checks import FALSE_ALARMS, rater_checks
 
-RATERS, PAIRS, QUERIES = (2, 3, 5, 10), (40, 100, 300), (10, 30)
+RATERS, PAIRS, QUERIES = (2, 3, 5, 10), (60, 300), (15, 30)
 BAD = ("none", "reversed", "random", "against-all")
-REPLICATIONS = 200
+REPLICATIONS = 150
 _SHARES, _GRADES = (0.4, 0.25, 0.2, 0.15), 4
 _FOLLOWS = 0.25
 

@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankgate.data.scales import scale_of
 from rankgate.errors import InputError, UsageError
 from rankgate.files.checks import CHECKS, SEVERITIES
 from rankgate.files.checks.opening import part_of, subject
 from rankgate.files.checks.subject import Asked, Both
-from rankgate.judging.scales import scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

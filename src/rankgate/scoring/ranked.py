@@ -11,7 +11,6 @@ import polars as pl
 from rankgate.data import read_run
 from rankgate.data.qrels import Qrels
 from rankgate.errors import UsageError
-from rankgate.judging.pooling.candidates import RANKS
 from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.run_names import apart
 from rankgate.scoring.tops import tops
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
     from rankgate.scoring import Convention
 
 _NOBODY = "\x1f"  # no document has this id
+
+RANKS = {"system": pl.String, "query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64}
+"""The columns of ranked lists."""
 
 
 def systems_of(runs: Sequence[Any]) -> list[Run]:

@@ -87,7 +87,7 @@ def intervals(
     }
 
 
-def jackknife(value: float, without: Floats, level: float = 0.95) -> Agreement:
+def jackknife(value: float, without: Floats, level: float = 0.95, fewest: int = 2) -> Agreement:
     """A coefficient with its t interval from leaving out one cluster at a time.
 
     s² = (N−1)/N Σ (θ_(i) − mean θ_(i))², value ± t(N−1) s (Efron 1982, chapter 3); for many
@@ -97,6 +97,7 @@ def jackknife(value: float, without: Floats, level: float = 0.95) -> Agreement:
         value: the coefficient of all clusters.
         without: (N,) the coefficient without each cluster.
         level: of the interval.
+        fewest: clusters below which no interval is given.
 
     Returns:
         the interval; NaN with one cluster, or where leaving one out leaves nothing defined.
@@ -105,7 +106,7 @@ def jackknife(value: float, without: Floats, level: float = 0.95) -> Agreement:
 
     nan, size = float("nan"), len(without)
     undefined = 1 - np.isfinite(without).mean() if size else 1.0
-    if size < 2 or undefined or not np.isfinite(value):  # noqa: PLR2004 - one has no spread
+    if size < max(fewest, 2) or undefined or not np.isfinite(value):
         return Agreement(value, nan, nan, level, float(undefined))
     error = np.sqrt((size - 1) / size * ((without - without.mean()) ** 2).sum())
     reach = float(stdtrit(size - 1, (1 + level) / 2) * error)

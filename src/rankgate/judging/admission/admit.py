@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data import read_qrels
+from rankgate.data.scales import scale_of
 from rankgate.judging.admission.admission import JudgeAdmission
 from rankgate.judging.admission.bias import bias_of
 from rankgate.judging.admission.demands import AGREEMENT, Demands, demanded
@@ -14,7 +15,6 @@ from rankgate.judging.agreement.figures import agreements
 from rankgate.judging.agreement.grade_alarms import stray
 from rankgate.judging.agreement.rated_pairs import rated_pairs
 from rankgate.judging.rating.pool_tasks import pool_of
-from rankgate.judging.scales import scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

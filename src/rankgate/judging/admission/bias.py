@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
-from rankgate.stats.agreement import jackknife
+from rankgate.stats.agreement import FEWEST_CLUSTERS, jackknife
 from rankgate.stats.interval import t_interval
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _ratio(part: pl.DataFrame, value: pl.Expr) -> tuple[float | None, float | No
         value.cast(pl.Float64).sum().alias("sum"), pl.len()
     )
     total, n = by_query["sum"].to_numpy(), by_query["len"].to_numpy().astype(np.float64)
-    if len(n) < 2:  # noqa: PLR2004 - one query has no spread
+    if len(n) < FEWEST_CLUSTERS:
         return None, None
     found = jackknife(float(total.sum() / n.sum()), (total.sum() - total) / (n.sum() - n))
     return (found.low, found.high) if np.isfinite(found.low) else (None, None)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import polars as pl
 
 from rankgate.data.ratings import Ratings
+from rankgate.data.scales import on_scale
 from rankgate.errors import InputError
-from rankgate.judging.scales import on_scale
 from rankgate.judging.standing import PAIR
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from rankgate.data.read_ratings import read_ratings
+from rankgate.data.scales import scale_of
 from rankgate.judging.agreement.agreement import RaterAgreement
 from rankgate.judging.agreement.alarms import alarms
 from rankgate.judging.agreement.figures import agreements
 from rankgate.judging.agreement.rated_pairs import rated_pairs
-from rankgate.judging.scales import scale_of
 
 
 def agree(

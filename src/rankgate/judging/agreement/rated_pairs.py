@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.data.scales import on_scale, possible_grades
 from rankgate.errors import InputError
-from rankgate.judging.scales import on_scale, possible_grades
 from rankgate.judging.standing import PAIR, standing
 from rankgate.stats.ratings import Sheet, Tallies
 

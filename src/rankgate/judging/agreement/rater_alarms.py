@@ -71,6 +71,6 @@ def _shown(check: RaterCheck) -> str:
 def _interval(check: RaterCheck) -> str:
     kappa = check.kappa
     return (
-        f"{kappa.value:+.2f} [{kappa.low:+.2f}, {kappa.high:+.2f}] (linear weights, "
+        f"{kappa.value:+.2f} [{kappa.low:+.2f}, {min(kappa.high, 1):+.2f}] (linear weights, "
         f"{check.overlap} pairs)"
     )

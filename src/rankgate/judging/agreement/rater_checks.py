@@ -28,6 +28,7 @@ class RaterCheck:
     Attributes:
         rater: the name.
         overlap: pairs that another rater graded too.
+        queries: that these pairs are of; of one query, the number of pairs.
         kappa: Cohen's kappa, linear weights, of the rater's grades against those of the others.
         others: the same among the others, without the rater; NaN where they share no pair.
         behind: an upper bound of ``kappa − others/2``; below 0 the rater agrees less than half as
@@ -36,6 +37,7 @@ class RaterCheck:
 
     rater: str
     overlap: int
+    queries: int
     kappa: Agreement
     others: float
     behind: float
@@ -72,7 +74,7 @@ def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCh
         against = np.zeros_like(everyone)
         np.add.at(against, clusters[mine], table)
         kappas = _kappas(against, everyone, pairs.sheet.grades, wanted)
-        checks.append(RaterCheck(rater, int(mine.sum()), *kappas))
+        checks.append(RaterCheck(rater, int(mine.sum()), len(np.unique(clusters[mine])), *kappas))
     return tuple(checks)
 
 

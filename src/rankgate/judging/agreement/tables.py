@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.judging.standing import PAIR
-from rankgate.stats.agreement import jackknife
+from rankgate.stats.agreement import FEWEST_CLUSTERS, jackknife
 from rankgate.stats.kappa import cohen_values
 
 if TYPE_CHECKING:
@@ -71,7 +71,12 @@ def by_rater(
         gap.mean().alias("bias"),
         pl.col("equal").mean().alias("agreement"),
     )
-    kappas = [(c.rater, c.kappa.value, c.kappa.low, c.kappa.high) for c in checks]
+    kappas = [
+        (c.rater, c.kappa.value, c.kappa.low, min(c.kappa.high, 1.0))
+        if c.queries >= FEWEST_CLUSTERS
+        else (c.rater, c.kappa.value, None, None)
+        for c in checks
+    ]
     return (
         alone.join(compared_, on="rater", how="left")
         .join(_bias_intervals(others.with_columns(gap.alias("gap"))), on="rater", how="left")
@@ -95,7 +100,7 @@ def _bias_intervals(others: pl.DataFrame) -> pl.DataFrame:
     by_query = others.group_by("rater", "query_id").agg(pl.col("gap").sum(), pl.len())
     for (rater,), part in by_query.sort("rater", "query_id").group_by("rater", maintain_order=True):
         gap, n = part["gap"].to_numpy(), part["len"].to_numpy().astype(np.float64)
-        if len(part) > 1:
+        if len(part) >= FEWEST_CLUSTERS:
             left = (gap.sum() - gap) / (n.sum() - n)
             told = jackknife(float(gap.sum() / n.sum()), left)
             rows.append((rater, told.low, told.high))
@@ -124,10 +129,11 @@ def by_pair(pairs: RatedPairs) -> pl.DataFrame:
         kappa, linear = (
             float(cohen_values(table[None], grades, kind)[0]) for kind in ("identity", "linear")
         )
-        told = jackknife(kappa, cohen_values(table - queries, grades))
+        left = cohen_values(table - queries, grades)
+        told = jackknife(kappa, left, fewest=FEWEST_CLUSTERS)
         bias = float((table.sum(axis=1) - table.sum(axis=0)) @ grades / n)
         rows.append((pairs.raters[i], pairs.raters[j], int(n), float(np.trace(table) / n), kappa,
-                     linear, bias, told.low, told.high))  # fmt: skip
+                     linear, bias, told.low, min(told.high, 1.0)))  # fmt: skip
     table_ = pl.DataFrame(rows, schema=_PAIRS, orient="row")
     return table_.with_columns(pl.col(pl.Float64).fill_nan(None)).sort(
         "overlap", "first", "second", descending=[True, False, False]

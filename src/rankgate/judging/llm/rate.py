@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.data.closing import Closing
 from rankgate.data.journal import Journal
+from rankgate.data.scales import scale_of
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.llm.client import Client
 from rankgate.judging.llm.ledger import Ledger
@@ -21,7 +22,6 @@ from rankgate.judging.llm.work import Work
 from rankgate.judging.rating.pool_tasks import pool_of, tasks
 from rankgate.judging.rating.session import grades_of
 from rankgate.judging.rating.terminal import in_batch
-from rankgate.judging.scales import scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

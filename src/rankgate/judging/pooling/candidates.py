@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     Known = Mapping[tuple[str, str], float]
 
-RANKS = {"system": pl.String, "query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64}
-"""The columns of ranked lists."""
-
 
 @dataclass(frozen=True)
 class Order:
@@ -41,7 +38,7 @@ def pooled(ranks: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
     """The documents of all lists, each once a query.
 
     Args:
-        ranks: the columns of `RANKS`, cut at the depth of the pool.
+        ranks: the columns of `scoring.ranked.RANKS`, cut at the depth of the pool.
         systems: all systems, also those that found nothing.
 
     Returns:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from rankgate.data.scales import MOST_GRADES, possible_grades
 from rankgate.errors import UsageError
-from rankgate.judging.scales import MOST_GRADES, possible_grades
 from rankgate.judging.standing import WITHDRAWN
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def grades_of(scale: Scale) -> tuple[float, ...]:
     Raises:
         UsageError: more than ten, or a range between fractions.
 
-    >>> from rankgate.judging.scales import scale_of
+    >>> from rankgate.data.scales import scale_of
     >>> grades_of(scale_of("0..3")), grades_of(scale_of("0,1,10,100"))
     ((0.0, 1.0, 2.0, 3.0), (0.0, 1.0, 10.0, 100.0))
     """

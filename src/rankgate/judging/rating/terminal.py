@@ -8,11 +8,11 @@ from zlib import crc32
 
 from rankgate.data.closing import Closing
 from rankgate.data.journal import Journal
+from rankgate.data.scales import scale_of
 from rankgate.errors import UsageError
 from rankgate.judging.pooling.candidates import shuffled
 from rankgate.judging.rating.pool_tasks import pool_of, tasks
 from rankgate.judging.rating.session import Session, grades_of, keys_of
-from rankgate.judging.scales import scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,15 +11,15 @@ from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.resolution.rules import NO_GRADE, RULES
-from rankgate.judging.scales import refuse_outside
 from rankgate.judging.standing import PAIR, standing
+from rankgate.judging.transformers import refuse_outside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankgate.data.qrels import Scale
     from rankgate.data.ratings import Ratings
-    from rankgate.judging.scales import Transformer
+    from rankgate.judging.transformers import Transformer
 
 
 @dataclass(frozen=True)

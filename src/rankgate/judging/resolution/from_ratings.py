@@ -11,10 +11,11 @@ from rankgate.data.formats.registry import detected, opened
 from rankgate.data.ratings import Ratings
 from rankgate.data.read import contents_of
 from rankgate.data.read_ratings import read_ratings
+from rankgate.data.scales import SCALES, scale_of
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics, evaluate
 from rankgate.judging.resolution.apply_rule import judgments, resolve
-from rankgate.judging.scales import SCALES, TRANSFORMERS, scale_of
+from rankgate.judging.transformers import TRANSFORMERS
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.chosen import chosen_convention
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.qrels import Scale
     from rankgate.evaluation.evaluation import Evaluation
-    from rankgate.judging.scales import Transformer
+    from rankgate.judging.transformers import Transformer
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
 

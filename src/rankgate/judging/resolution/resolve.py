@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.data import read_qrels
 from rankgate.data.read_ratings import read_ratings
+from rankgate.data.scales import scale_of
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.pooling.drawing import as_drawn
 from rankgate.judging.rating.pool_tasks import pool_of
@@ -15,7 +16,7 @@ from rankgate.judging.resolution.apply_rule import Resolution, judgments
 from rankgate.judging.resolution.apply_rule import resolve as resolved
 from rankgate.judging.resolution.resolution import ResolvedJudgments
 from rankgate.judging.resolution.rules import RULES
-from rankgate.judging.scales import TRANSFORMERS, Transformer, scale_of
+from rankgate.judging.transformers import TRANSFORMERS, Transformer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

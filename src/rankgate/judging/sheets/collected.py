@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from rankgate.data.journal import Journal
 from rankgate.data.notes import Note
 from rankgate.data.ratings import SCHEMA, Ratings
+from rankgate.data.scales import scale_of
 from rankgate.data.text import cells
 from rankgate.errors import UsageError
 from rankgate.judging.rating.pool_tasks import pool_of
-from rankgate.judging.scales import scale_of
 from rankgate.judging.sheets.rows import filled
 from rankgate.present.codec import frame
 from rankgate.present.result import Notice, Result

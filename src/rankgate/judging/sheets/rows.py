@@ -12,10 +12,10 @@ import polars as pl
 from rankgate.data.notes import Note
 from rankgate.data.place import Place
 from rankgate.data.ratings import SCHEMA, Ratings
+from rankgate.data.scales import scale_of
 from rankgate.data.text.formulas import guarded, unguarded
 from rankgate.errors import DuplicateError, InputError
 from rankgate.judging.rating.tasks import check_of
-from rankgate.judging.scales import scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.data.read_ratings import read_ratings
+from rankgate.data.scales import scale_of
 from rankgate.data.target import replacing
 from rankgate.data.text import cells
 from rankgate.errors import UsageError
 from rankgate.judging.rating.pool_tasks import pool_of, tasks
 from rankgate.judging.rating.session import grades_of
-from rankgate.judging.scales import scale_of
 from rankgate.judging.sheets.assignment import assigned, doubled
 from rankgate.judging.sheets.others import others_said
 from rankgate.judging.sheets.rows import sheet
