@@ -88,7 +88,7 @@ def test_other_folders_are_refused(tmp_path):
         (b'{"_id": "a", "text": "x"}\n{"text": "y"}\n', 2, "invalid-id"),
         (b'{"_id": "a", "text": "x"}\n{"_id": "a", "text": "y"}\n', 2, "duplicate-id"),
         (b'{"id": "a", "text": "x"}\n', 1, "missing-column"),
-        (b"query-id\tcorpus-id\tscore\nq\td\tx\n", 2, "invalid-value"),
+        (b"query-id\tcorpus-id\tscore\nq\td\tx\n", 2, "not-a-number"),
     ],
 )
 def test_wrong_lines_are_named(data, line, code):

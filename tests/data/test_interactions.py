@@ -110,14 +110,14 @@ def test_mixed_or_impossible_times_are_refused(times, code, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "code"),
     [
-        ("u.data", "1\t2\t3\t881250949\n1\t3\tx\t881250949\n", "invalid-value"),
+        ("u.data", "1\t2\t3\t881250949\n1\t3\tx\t881250949\n", "not-a-number"),
         ("u.data", "1\t2\t3\t881250949\n1\t3\t4\n", "wrong-field-count"),
         ("ratings.dat", "1::2::3::978300760\n1::3::4\n", "wrong-field-count"),
-        ("ratings.dat", "1::2::3::978300760\n1::3::b::978300760\n", "invalid-value"),
-        ("ratings.csv", "userId,movieId,rating\n1,2,3.5\n1,,4\n", "invalid-value"),
+        ("ratings.dat", "1::2::3::978300760\n1::3::b::978300760\n", "not-a-number"),
+        ("ratings.csv", "userId,movieId,rating\n1,2,3.5\n1,,4\n", "empty-value"),
         ("ratings.csv", "userId,movieId\n1,2\n1,3,4\n", "wrong-field-count"),
         ("a.inter", "user_id:token\titem_id:token\trating:float\n1\t2\t3\n1\t3\tb\n",
-         "invalid-value"),
+         "not-a-number"),
         ("lists.txt", "u: a b\nv: c\nbroken\n", "invalid-syntax"),
         ("a.jsonl", '{"user":"a","item":"b"}\n{"user":"a","item":\n', "invalid-json"),
         ("a.jsonl", '{"user":"a","item":"b"}\n{"user":"a"}\n', "invalid-id"),
@@ -171,10 +171,10 @@ def test_equal_rows_count_once_or_each():
 def test_missing_ids_and_values_name_their_line(tmp_path):
     place = tmp_path / "log.csv"
     place.write_text("user,item,rating\nu,i,5\n,i,4\n")
-    with raises("invalid-value", InputError, line=3):
+    with raises("empty-value", InputError, line=3):
         read_interactions(place)
     place.write_text("user,item,rating\nu,i,5\nu,j,viel\n")
-    with raises("invalid-value", InputError, line=3):
+    with raises("not-a-number", InputError, line=3):
         read_interactions(place)
     with raises("no-interactions", InputError):
         read_interactions(pl.DataFrame({"user": [], "item": []}))

@@ -42,27 +42,26 @@ def test_anything_else_is_an_input_error(data):
 
 
 @pytest.mark.parametrize(
-    ("data", "line", "words"),
+    ("data", "line", "code"),
     [
-        (b'{"a": 1,\n "a": 2}', 2, "key 'a' stands twice"),
-        (b'[{"a": {"b": 1}, "b": 2},\n{"x": 1,\n"c": [{"x": 0}],\n"x": 2}]', 4, "'x' stands twice"),
-        (b'{"a": 1, "b": "\\"a\\": 2",\n"\\u0061": 2}', 2, "'a' stands twice"),
-        (b'{"a": 1,\n}', 2, "not JSON"),
-        (b"[1,\n2", 2, "not JSON"),
-        (b"[\n1, NaN]", 1, "NaN is no JSON number"),
-        (b"[\n" + b"[" * 64 + b"]" * 65, 2, "brackets inside each other"),
-        (b'{"a":' * 100_000, 1, "brackets inside each other"),
-        (b"1" * 5000, 1, "digits"),
-        (b'"ok"\n\xff', 2, "not UTF-8"),
-        (b'"\\ud800"', 1, "without its other half"),
-        (b"", 1, "not JSON"),
+        (b'{"a": 1,\n "a": 2}', 2, "duplicate-key"),
+        (b'[{"a": {"b": 1}, "b": 2},\n{"x": 1,\n"c": [{"x": 0}],\n"x": 2}]', 4, "duplicate-key"),
+        (b'{"a": 1, "b": "\\"a\\": 2",\n"\\u0061": 2}', 2, "duplicate-key"),
+        (b'{"a": 1,\n}', 2, "invalid-json"),
+        (b"[1,\n2", 2, "invalid-json"),
+        (b"[\n1, NaN]", 1, "invalid-json"),
+        (b"[\n" + b"[" * 64 + b"]" * 65, 2, "too-deep"),
+        (b'{"a":' * 100_000, 1, "too-deep"),
+        (b"1" * 5000, 1, "invalid-json"),
+        (b'"ok"\n\xff', 2, "not-utf8"),
+        (b'"\\ud800"', 1, "invalid-json"),
+        (b"", 1, "invalid-json"),
     ],
 )
-def test_errors_have_lines(data, line, words):
-    with pytest.raises(InputError) as error:
+def test_errors_have_lines(data, line, code):
+    with raises(code, InputError) as error:
         json_text.parsed(data, "f")
     assert error.value.line == line
-    assert words in str(error.value)
 
 
 def test_brackets_in_strings_are_no_depth():

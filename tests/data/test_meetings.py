@@ -35,10 +35,10 @@ def test_a_hole_in_a_later_piece_is_told_with_its_line(monkeypatch, tmp_path):
     monkeypatch.setattr(user_items, "_PIECE", 2)
     file = tmp_path / "log.csv"
     file.write_text("user,item,rating\n" + "u,i,1\n" * 4 + "u,,1\n")
-    with raises("invalid-value", InputError, line=6):
+    with raises("empty-value", InputError, line=6):
         read_meetings(str(file))
     file.write_text("user,item,rating\n" + "u,i,1\n" * 4 + "u,i,inf\n")
-    with raises("invalid-value", InputError, line=6):
+    with raises("not-a-number", InputError, line=6):
         read_meetings(str(file))
 
 

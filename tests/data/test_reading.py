@@ -119,35 +119,34 @@ def test_the_tag_is_kept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "words"),
+    ("content", "line", "code"),
     [
-        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0\n", 2, "5 fields, expected 6"),
-        (b"1 Q0 a 1 2.0 t\n\n1 Q0 b 2 1.0 t u\n", 3, "7 fields, expected 6"),
-        (b"1 Q0 a 1 2.0 t\n1  Q0 b 2 1.0\n1 Q0 c 3 0.5 t x\n", 2, "5 fields"),
-        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 \n1 Q0 c 3 0.5 t\n", 2, "5 fields"),
-        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0\n1 Q0 c 3 0.5 t x\n", 2, "5 fields"),
-        (b"1 Q0 a 1 2.0 t x\n1 Q0 b 2 1.0\n", 1, "7 fields"),
-        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 ten t\n", 2, "'ten' is not a number"),
-        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 nan t\n", 2, "'nan' is not a finite number"),
-        (b"1 Q0 a 1 -inf t\n", 1, "not a finite number"),
-        (b"1 Q0 a 1 1e999 t\n", 1, "not a finite number"),
-        (b"1 Q0 a 1 0x10 t\n", 1, "is not a number"),
-        (b"# c\n1 Q0 a 1 2.0 t\n1 Q0 b 2 \xff t\n", 3, "UTF-8"),
-        (b"1 Q0 a 1 2.0 t\n1 Q0 \x01 2 1.0 t\n", 2, "control characters"),
-        (b"query,doc,score\n1,a,1\n1,b,x\n", 3, "'x' is not a number"),
-        (b'query,doc,score\n1,"a\nb",1\n1,b,\n', 4, "not a"),
-        (b"1 Q0 a 1 2.0 t\n2 Q0 a 1 2.0 t\n1 Q0 a 2 1.0 t\n", 3, "ranked twice for query '1'"),
-        (b"1 Q0 a 1 2.0 t\n#\n1 Q0 b 1 2.0 t\n\n1 Q0 a 2 1.0 t\n", 5, "first on line 1"),
-        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n1\tQ0\tb\t3\t0.5\tt", 3, "ranked twice"),
+        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0\n", 2, "wrong-field-count"),
+        (b"1 Q0 a 1 2.0 t\n\n1 Q0 b 2 1.0 t u\n", 3, "wrong-field-count"),
+        (b"1 Q0 a 1 2.0 t\n1  Q0 b 2 1.0\n1 Q0 c 3 0.5 t x\n", 2, "wrong-field-count"),
+        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 \n1 Q0 c 3 0.5 t\n", 2, "wrong-field-count"),
+        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0\n1 Q0 c 3 0.5 t x\n", 2, "wrong-field-count"),
+        (b"1 Q0 a 1 2.0 t x\n1 Q0 b 2 1.0\n", 1, "wrong-field-count"),
+        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 ten t\n", 2, "not-a-number"),
+        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 nan t\n", 2, "not-a-number"),
+        (b"1 Q0 a 1 -inf t\n", 1, "not-a-number"),
+        (b"1 Q0 a 1 1e999 t\n", 1, "not-a-number"),
+        (b"1 Q0 a 1 0x10 t\n", 1, "not-a-number"),
+        (b"# c\n1 Q0 a 1 2.0 t\n1 Q0 b 2 \xff t\n", 3, "not-utf8"),
+        (b"1 Q0 a 1 2.0 t\n1 Q0 \x01 2 1.0 t\n", 2, "binary-file"),
+        (b"query,doc,score\n1,a,1\n1,b,x\n", 3, "not-a-number"),
+        (b'query,doc,score\n1,"a\nb",1\n1,b,\n', 4, "not-a-number"),
+        (b"1 Q0 a 1 2.0 t\n2 Q0 a 1 2.0 t\n1 Q0 a 2 1.0 t\n", 3, "duplicate-document"),
+        (b"1 Q0 a 1 2.0 t\n#\n1 Q0 b 1 2.0 t\n\n1 Q0 a 2 1.0 t\n", 5, "duplicate-document"),
+        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n1\tQ0\tb\t3\t0.5\tt", 3, "duplicate-document"),
     ],
 )
-def test_a_wrong_line_is_named(tmp_path, content, line, words):
+def test_a_wrong_line_is_named(tmp_path, content, line, code):
     path = saved(tmp_path, content)
-    with pytest.raises(InputError) as error:
+    with raises(code, InputError) as error:
         _ = read_run(path).table
     assert error.value.line == line
     assert str(error.value).startswith(f"{path}:{line}: ")
-    assert words in str(error.value)
 
 
 def test_wrong_lines_far_into_a_file(tmp_path, monkeypatch):
@@ -158,30 +157,29 @@ def test_wrong_lines_far_into_a_file(tmp_path, monkeypatch):
         list(read_run(path).batches())
     assert error.value.line == 20_001
     path = saved(tmp_path, (good + "7 Q0 x 9 0.5\n").encode())
-    with raises("carriage-returns", InputError, line=20001) as error:
+    with raises("wrong-field-count", InputError, line=20001) as error:
         list(read_run(path).batches())
     assert error.value.line == 20_001
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "words"),
+    ("content", "line", "code"),
     [
-        (b"1 0 a 1\n1 0 b\n", 2, "3 fields, expected 4"),
-        (b"1 0 a 1\n1 0 a 0\n", 2, "judged twice for query '1'"),
-        (b"1 0 a good\n", 1, "'good' is not a number"),
-        (b"1 0\n", 1, "2 fields, expected 4"),
-        (b"", None, "empty"),
-        (b"\x00\x01\x02", None, "NUL"),
-        (b"query,doc,rating\n1,a,x\n", 2, "not a"),
-        (b"query,doc,rating\n1,,2\n", 2, "doc_id is empty"),
-        (b"query,doc,rating\n1,a,2\n1,b\n", 3, "2 fields, expected 3"),
+        (b"1 0 a 1\n1 0 b\n", 2, "wrong-field-count"),
+        (b"1 0 a 1\n1 0 a 0\n", 2, "duplicate-document"),
+        (b"1 0 a good\n", 1, "not-a-number"),
+        (b"1 0\n", 1, "wrong-field-count"),
+        (b"", None, "empty-file"),
+        (b"\x00\x01\x02", None, "binary-file"),
+        (b"query,doc,rating\n1,a,x\n", 2, "not-a-number"),
+        (b"query,doc,rating\n1,,2\n", 2, "empty-value"),
+        (b"query,doc,rating\n1,a,2\n1,b\n", 3, "wrong-field-count"),
     ],
 )
-def test_wrong_judgments_are_named(tmp_path, content, line, words):
-    with pytest.raises(InputError) as error:
+def test_wrong_judgments_are_named(tmp_path, content, line, code):
+    with raises(code, InputError) as error:
         read_qrels(saved(tmp_path, content))
     assert error.value.line == line
-    assert words in str(error.value)
 
 
 def test_damaged_compression_and_folders(tmp_path):

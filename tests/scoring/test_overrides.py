@@ -70,26 +70,25 @@ def test_a_kind_of_empty_is_forced():
 
 
 @pytest.mark.parametrize(
-    ("word", "told"),
+    ("word", "code"),
     [
-        ("tise=x", "unknown axis 'tise'; did you mean ties?"),
-        ("ties=doc_id_as", "did you mean doc_id_asc?"),
-        ("nDGC.gain=exp", "did you mean nDCG?"),
-        ("nDCG.gian=exp", "did you mean nDCG.gain?"),
-        ("nDCG.gain=expp", "did you mean exp?"),
-        ("denominator=found", "does not fit P"),
-        ("depth=0", "must be a whole number of at least 1 or none"),
-        ("forced.nothign=1", "did you mean forced.nothing?"),
-        ("RR.unknown=zero", "holds for all metrics"),
-        ("RR.missing=error", "stops the whole run"),
-        ("RR.no_relevant=error", "stops the whole run"),
-        ("ties", "is not AXIS=VALUE"),
+        ("tise=x", "unknown-axis"),
+        ("ties=doc_id_as", "invalid-axis-value"),
+        ("nDGC.gain=exp", "unknown-metric"),
+        ("nDCG.gian=exp", "unknown-axis"),
+        ("nDCG.gain=expp", "invalid-axis-value"),
+        ("denominator=found", "invalid-axis-value"),
+        ("depth=0", "invalid-axis-value"),
+        ("forced.nothign=1", "unknown-axis"),
+        ("RR.unknown=zero", "invalid-axis-value"),
+        ("RR.missing=error", "invalid-axis-value"),
+        ("RR.no_relevant=error", "invalid-axis-value"),
+        ("ties", "invalid-syntax"),
     ],
 )
-def test_what_cannot_be_set_is_refused_with_the_nearest(word, told):
-    with pytest.raises(UsageError, match=r".*") as refused:
+def test_what_cannot_be_set_is_refused_with_the_nearest(word, code):
+    with raises(code, UsageError):
         overridden("trec", [word])
-    assert told in str(refused.value)
 
 
 OURS = """
@@ -136,24 +135,23 @@ def test_one_metric_cannot_add_queries_that_the_others_lack():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "code"),
     [
-        ("tise = 1", "unknown key 'tise'; did you mean ties?"),
-        ("ties = 'x'", ":1: ties=x must be one of ('doc_id_desc'"),
-        ("title = 'x'\n[parameters.nDCG]\ngain = 'cube'", ":3: nDCG.gain=cube must be one of"),
-        ("base = 'trek'", "did you mean trec"),
-        ("parameters = 1", "must be a table"),
-        ("a b", "not TOML"),
-        ("name = ''", "must be a word"),
+        ("tise = 1", "invalid-convention"),
+        ("ties = 'x'", "invalid-convention"),
+        ("title = 'x'\n[parameters.nDCG]\ngain = 'cube'", "invalid-convention"),
+        ("base = 'trek'", "invalid-convention"),
+        ("parameters = 1", "invalid-convention"),
+        ("a b", "invalid-toml"),
+        ("name = ''", "invalid-convention"),
     ],
 )
-def test_toml_that_says_no_convention(tmp_path, text, told):
+def test_toml_that_says_no_convention(tmp_path, text, code):
     path = tmp_path / "wrong.toml"
     path.write_text(text)
-    with pytest.raises(InputError) as refused:
+    with raises(code, InputError) as refused:
         overridden(str(path))
     assert str(refused.value).startswith(str(path))
-    assert told in str(refused.value)
 
 
 def test_a_missing_file(tmp_path):

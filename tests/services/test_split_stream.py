@@ -81,7 +81,7 @@ def test_a_stretch_holds_whole_users_in_order(tmp_path):
 def test_what_is_wrong_in_a_later_piece_names_its_line(tmp_path):
     place = tmp_path / "log.csv"
     place.write_text("user,item,time\n" + "".join(f"u{k},i,{k}\n" for k in range(30)) + "u,,3\n")
-    with raises("invalid-value", InputError, line=32):
+    with raises("empty-value", InputError, line=32):
         split_into(place, rows=5)
 
 

@@ -74,20 +74,19 @@ def test_rre_the_same_words_with_other_judgments(held, grades, told, rewritten):
 
 
 @pytest.mark.parametrize(
-    ("relevant", "words"),
+    ("relevant", "code"),
     [
-        ({"1": 3}, "queries[0].relevant_documents.1 is a number, where a gain or a list"),
-        ({"1": {"rank": 3}}, "relevant_documents.1 has no 'gain'"),
-        ({"x": ["1"]}, 'relevant_documents.x "x" is not a finite number'),
-        ({"1": {"gain": "NaN"}}, '"NaN" is not a finite number'),
-        ({"1": ["a"], "2": ["a"]}, "document 'a' has grade 1"),
-        ([], "'relevant_documents' of queries[0] is a list, where an object is needed"),
+        ({"1": 3}, "wrong-type"),
+        ({"1": {"rank": 3}}, "missing-key"),
+        ({"x": ["1"]}, "not-a-number"),
+        ({"1": {"gain": "NaN"}}, "not-a-number"),
+        ({"1": ["a"], "2": ["a"]}, "duplicate-document"),
+        ([], "wrong-type"),
     ],
 )
-def test_rre_what_cannot_be(held, relevant, words):
-    with pytest.raises(InputError) as error:
+def test_rre_what_cannot_be(held, relevant, code):
+    with raises(code, InputError):
         held({"queries": [asked("a", relevant)]}, "rre")
-    assert words in str(error.value)
 
 
 def request(id_, ratings, **more):

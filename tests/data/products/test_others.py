@@ -39,19 +39,18 @@ def test_searchtweak_rounds_what_it_is_given(held, written):
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("answer", "code"),
     [
-        ([{"grade": 1, "keyword": "a"}], "[0] has no 'doc'"),
-        ([{"grade": "x", "keyword": "a", "doc": "1"}], '[0].grade "x" is not a finite number'),
-        ([{"grade": 1, "keyword": "a", "doc": "1", "position": "2"}], "is no whole number"),
-        ([{"grade": 1, "keyword": "a", "doc": "1"}, 3], "[1] is a number, where an object"),
-        ([{"grade": 1, "keyword": "", "doc": "1"}], "is no id"),
+        ([{"grade": 1, "keyword": "a"}], "missing-key"),
+        ([{"grade": "x", "keyword": "a", "doc": "1"}], "not-a-number"),
+        ([{"grade": 1, "keyword": "a", "doc": "1", "position": "2"}], "not-a-whole-number"),
+        ([{"grade": 1, "keyword": "a", "doc": "1"}, 3], "wrong-type"),
+        ([{"grade": 1, "keyword": "", "doc": "1"}], "invalid-id"),
     ],
 )
-def test_searchtweak_what_cannot_be(held, answer, words):
-    with pytest.raises(InputError) as error:
+def test_searchtweak_what_cannot_be(held, answer, code):
+    with raises(code, InputError):
         held(answer, "searchtweak")
-    assert words in str(error.value)
 
 
 def test_searchtweak_in_columns(kind, held, grades, written):

@@ -268,36 +268,40 @@ def _fault(number: int, layout: Layout, source: InputFile) -> InputError:
     start = sum(piece.count(b"\n") for piece in islice(pieces, number))
     piece = next(pieces, b"")
     for line, text in enumerate(piece.split(b"\n"), start + 1):
-        problem = _wrong(text.removeprefix(_BOM) if line == 1 else text, layout)
+        code, problem = _wrong(text.removeprefix(_BOM) if line == 1 else text, layout)
         if problem:
-            if b"\r" in text.strip() and "fields, expected" in problem:
-                problem = RETURNS
-            return InputError(problem, source=source.label, line=line, code="carriage-returns")
+            if code == "wrong-field-count" and b"\r" in text.strip():
+                code, problem = "carriage-returns", RETURNS
+            return InputError(problem, source=source.label, line=line, code=code)
     return InputError(
         "cannot be read as fields between blanks.", source=source.label, code="wrong-field-count"
     )
 
 
-def _wrong(text: bytes, layout: Layout) -> str:
-    """What is wrong with one line; empty where nothing is."""
+def _wrong(text: bytes, layout: Layout) -> tuple[str, str]:
+    """The code and the message of what is wrong with one line; both empty where nothing is."""
     content = text.strip()
     if not content or content.startswith(b"#"):
-        return ""
+        return "", ""
     if re.search(_CONTROL, content):
-        return _BINARY
+        return "binary-file", _BINARY
     if content.startswith(_BOM):
-        return JOINED
+        return "joined-lines", JOINED
     try:
         fields = [field.decode() for field in content.split()]
     except UnicodeDecodeError:
-        return "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
+        problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
+        return "not-utf8", problem
     return _wrong_fields(fields, layout)
 
 
-def _wrong_fields(fields: list[str], layout: Layout) -> str:
+def _wrong_fields(fields: list[str], layout: Layout) -> tuple[str, str]:
     if len(fields) < layout.width or (len(fields) > layout.width and not layout.longer):
         found = f"{len(fields)} field{'s' * (len(fields) != 1)}"
-        return f"{found}, expected {layout.width} ({' '.join(layout.fields)})."
+        problem = f"{found}, expected {layout.width} ({' '.join(layout.fields)})."
+        return "wrong-field-count", problem
     if not layout.number or layout.loose or layout.defects:
-        return ""
-    return number_fault(fields[list(layout.fields).index(layout.number)], layout.number)
+        return "", ""
+    return "not-a-number", number_fault(
+        fields[list(layout.fields).index(layout.number)], layout.number
+    )

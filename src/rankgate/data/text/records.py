@@ -249,7 +249,8 @@ def _careful(data: bytes, line: int, layout: Layout, source: InputFile) -> pl.Da
         for ours, place in places:
             value = _value(fields[place], ours, layout)
             if isinstance(value, Exception):
-                raise InputError(str(value), source=source.label, line=at, code="invalid-value")
+                code = "not-a-number" if ours in layout.numbers else "empty-value"
+                raise InputError(str(value), source=source.label, line=at, code=code)
             columns[ours].append(value)
     schema = {ours: pl.Float64 if ours in layout.numbers else pl.String for ours in columns}
     return pl.DataFrame(columns, schema=schema)
