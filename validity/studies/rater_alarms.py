@@ -8,6 +8,7 @@ them, or follows the document in one rating of four only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -17,9 +18,12 @@ from rankgate.judging.agreement.rated_pairs import rated_pairs
 from rankgate.judging.agreement.rater_alarms import against_others
 from rankgate.judging.agreement.rater_checks import FALSE_ALARMS, rater_checks
 
-RATERS, PAIRS, QUERIES = (2, 3, 5, 10), (60, 300), (15, 30)
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RATERS, PAIRS, QUERIES = (2, 3, 5, 10), (40, 100, 300), (10, 30)
 BAD = ("none", "reversed", "random", "against-all")
-REPLICATIONS = 150
+REPLICATIONS = 200
 _SHARES, _GRADES = (0.4, 0.25, 0.2, 0.15), 4
 _FOLLOWS = 0.25
 
@@ -67,6 +71,27 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
                         cells.append(Cell(raters, queries, pairs, bad, replications,
                                           *map(float, np.mean(found, axis=0))))  # fmt: skip
     return cells
+
+
+def section(cells: Sequence[Any]) -> str:
+    """Give the part of the page: the worst and the best case of each size."""
+    from tables import percent, table  # noqa: PLC0415 - beside the program
+
+    rows = []
+    for pairs in sorted({c.pairs for c in cells}):
+        for bad in BAD[1:]:
+            own = [c for c in cells if (c.pairs, c.bad) == (pairs, bad)]
+            ends = [percent(end([c.any_alarm for c in own])) for end in (min, max)]
+            rows.append((str(pairs), bad, *ends))
+    worst = max(c.accused for c in cells)
+    return (
+        f"## Alarms about raters\n\n{len(cells)} kinds of data (2 to 10 raters, 10 or 30 queries), "
+        f"{cells[0].replications} sets of ratings each. An honest rater has an alarm in at most "
+        f"{percent(worst)} of the sets; 5 % are allowed. How often the bad rater has one, from the "
+        "hardest kind of data to the easiest; a rater who follows the document in one rating of "
+        "four is often missed:\n\n"
+        + table(("pairs", "what the bad rater does", "found, least", "found, most"), rows)
+    )
 
 
 def _one(
