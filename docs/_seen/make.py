@@ -16,9 +16,9 @@ from rankgate.evaluation.conventions import axis_facts, convention_facts, conven
 from rankgate.evaluation.documents import conventions as convention_pages
 from rankgate.evaluation.documents import metric_details
 from rankgate.evaluation.metric_details import passport, passports
-from rankgate.explanation.documents import reconciliation
 from rankgate.explanation.reconcile import bridge, reconcile
 from rankgate.explanation.reported import reported
+from rankgate.present.write import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ def pages() -> Iterator[tuple[Path, str]]:
         "reconcile-value": reported(*data, "nDCG@10", "0.52"),
     }
     for width in WIDTHS:
-        texts = {name: reconciliation.render(each, "text", width) for name, each in results.items()}
+        texts = {name: rendered(each, "text", width) for name, each in results.items()}
         texts["conventions"] = convention_pages.render_all(conventions(), "text", width)
         for name in ("trec", "searchtweak"):
             facts = convention_facts(name)

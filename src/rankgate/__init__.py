@@ -33,13 +33,12 @@ if TYPE_CHECKING:
     from rankgate.evaluation.notebook.accumulation import Accumulator
     from rankgate.evaluation.notebook.evaluation import evaluate
     from rankgate.evaluation.notebook.rules import Convention, Conventions, convention, conventions
-    from rankgate.explanation.notebook.explanation import Explanation, explain
-    from rankgate.explanation.notebook.reconciliation import (
-        Bridge,
-        Finding,
-        Reconciliation,
-        reconcile,
-    )
+    from rankgate.explanation.bridge import Bridge
+    from rankgate.explanation.explain import explain
+    from rankgate.explanation.explanation import Explanation
+    from rankgate.explanation.finding import Finding
+    from rankgate.explanation.reconciliation import Reconciliation
+    from rankgate.explanation.verb import reconcile
     from rankgate.files.notebook.conversion import Conversion, convert
     from rankgate.files.notebook.description import Descriptions, describe
     from rankgate.files.notebook.validation import Validation, validate
@@ -137,7 +136,7 @@ _HOMES = {
     "Advice": "rankgate.advice.advice",
     "RaterAgreement": "rankgate.judging.agreement.agreement",
     "BlindSpots": "rankgate.blind_spots.blindspots",
-    "Bridge": "rankgate.explanation.notebook.reconciliation",
+    "Bridge": "rankgate.explanation.bridge",
     "CollectedRatings": "rankgate.judging.sheets.collected",
     "Comparisons": "rankgate.comparison.comparison",
     "Convention": "rankgate.evaluation.notebook.rules",
@@ -145,8 +144,8 @@ _HOMES = {
     "Conversion": "rankgate.files.notebook.conversion",
     "Descriptions": "rankgate.files.notebook.description",
     "Evaluation": "rankgate.evaluation.evaluation",
-    "Explanation": "rankgate.explanation.notebook.explanation",
-    "Finding": "rankgate.explanation.notebook.reconciliation",
+    "Explanation": "rankgate.explanation.explanation",
+    "Finding": "rankgate.explanation.finding",
     "Hidden": "rankgate.unjudged.verb",
     "InputError": "rankgate.errors",
     "Judge": "rankgate.judging.llm.judge",
@@ -158,7 +157,7 @@ _HOMES = {
     "ModelRatings": "rankgate.judging.llm.model_ratings",
     "Prices": "rankgate.judging.llm.purse",
     "RankgateError": "rankgate.errors",
-    "Reconciliation": "rankgate.explanation.notebook.reconciliation",
+    "Reconciliation": "rankgate.explanation.reconciliation",
     "ResolvedJudgments": "rankgate.judging.resolution.resolution",
     "Reusability": "rankgate.judging.pooling.reusability",
     "Scorecard": "rankgate.recommenders.scorecard",
@@ -177,7 +176,7 @@ _HOMES = {
     "convert": "rankgate.files.notebook.conversion",
     "describe": "rankgate.files.notebook.description",
     "evaluate": "rankgate.evaluation.notebook.evaluation",
-    "explain": "rankgate.explanation.notebook.explanation",
+    "explain": "rankgate.explanation.explain",
     "from_arrays": "rankgate.data.memory.arrays",
     "gate": "rankgate.gating.verb",
     "holes": "rankgate.unjudged.verb",
@@ -187,7 +186,7 @@ _HOMES = {
     "rate": "rankgate.judging.llm.rate",
     "read_qrels": "rankgate.data",
     "read_run": "rankgate.data",
-    "reconcile": "rankgate.explanation.notebook.reconciliation",
+    "reconcile": "rankgate.explanation.verb",
     "resolve": "rankgate.judging.resolution.resolve",
     "reusability": "rankgate.judging.pooling.reusability",
     "scorecard": "rankgate.recommenders.scorecard",

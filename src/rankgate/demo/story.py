@@ -13,7 +13,6 @@ from rankgate.demo.engines import ENGINES
 from rankgate.demo.judgments import judgments, queries
 from rankgate.evaluation.documents.evaluation import means, rules
 from rankgate.evaluation.evaluate import evaluate
-from rankgate.explanation.documents import explanation
 from rankgate.explanation.explain import explain
 from rankgate.present import as_text
 from rankgate.present.grid import Grid
@@ -47,7 +46,7 @@ def tell(folder: str | Path, write: Callable[[str], None]) -> None:
     write(as_text.table(_lists(demo, query_id)))
     write(f"How {SEEING} of new comes about, document by document:")
     explanation_of_query = explain(demo.qrels, demo.new, query_id, SEEING, depth=10)
-    write(explanation.render(explanation_of_query, "text").rstrip("\n"))
+    write(str(explanation_of_query))
     write(_next(demo, query_id))
 
 

@@ -64,29 +64,35 @@ def explain(
     run: Any,  # noqa: ANN401 - as above
     query: str,
     metric: str | Metric,
-    how: str | Convention = "trec",
+    convention: str | Convention = "trec",
     *,
     overrides: Overrides | Sequence[str] = (),
-    depth: int | None = DEPTH,
+    depth: int | None = None,
     extra: Sequence[Metric] = (),
 ) -> Explanation:
-    """Show how the value of one metric for one query came about.
+    """Show how the value of one metric for one query was computed, document by document.
 
     Args:
         qrels: judgments, as ``evaluate`` takes them.
         run: one run, as ``evaluate`` takes it.
         query: the id of the query.
         metric: one metric or its name.
-        how: a convention, its name, or a TOML file that says one.
+        convention: whose rules the number follows: a name, a TOML file, or a convention.
         overrides: axes that are chosen otherwise, as ``evaluate`` takes them.
         depth: how many documents to show of each list, those that matter first; None is all.
-        extra: metrics that can be named beside those of the house.
+        extra: metrics that can be named in addition to the built-in ones.
 
     Raises:
         InputError: data that cannot be read, with file and line.
         UsageError: a query without judgments, several metrics, an unknown name.
+
+    >>> qrels, run = {"q": {"a": 1}}, {"q": {"b": 1.0, "a": 1.0}}
+    >>> explain(qrels, run, "q", "RR").value
+    0.5
+    >>> explain(qrels, run, "q", "RR", overrides={"ties": "doc_id_asc"}).value
+    1.0
     """
-    rules = chosen_convention(how, overrides)
+    rules = chosen_convention(convention, overrides)
     chosen = chosen_metrics(metric, rules, extra)
     if len(chosen) > 1:
         raise UsageError(

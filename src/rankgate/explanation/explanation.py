@@ -1,15 +1,17 @@
-"""How one value came about: the result of ``explain``."""
+"""How one value was computed: the result of ``explain``."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from rankgate.present.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Sum:
     """Terms that add up; no terms where the number is a count.
 
     Attributes:
-        name: what it is called, empty for a norm of 1 that need not be told.
+        name: what it is called; empty for a norm of 1.
         terms: those that are not 0, in rank order.
         value: the sum.
     """
@@ -91,7 +93,7 @@ class Other:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Result):
     """One value of one metric for one query.
 
     Attributes:
@@ -117,13 +119,18 @@ class Explanation:
         relevant: relevant documents there are.
         best: the value of the ideal ranking.
         start: the value of an empty list, for a metric that is no sum over documents.
-        weighed: what the weight is called; empty where there is none.
-        summed: the sum whose quotient by ``norm`` is the value; None where there is no such.
+        weighed: the name of the weight; empty where there is none.
+        summed: the sum whose quotient by ``norm`` is the value; None where there is none.
         norm: what it is divided by.
         mean: the metric over all queries of the run.
         queries: how many those are.
         others: values of trec_eval that differ.
     """
+
+    kind: ClassVar[str] = "explanation"
+    document_from: ClassVar[str] = "rankgate.explanation.documents.explanation:document"
+    charts: ClassVar[Mapping[str, str]] = {"explain": "rankgate.explanation.charts.gains:draw"}
+    order: ClassVar[int] = 60
 
     qrels: str
     run: str
@@ -152,11 +159,13 @@ class Explanation:
     queries: int
     others: tuple[Other, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: undefined is None, numbers keep full precision."""
-        told = asdict(self)
-        told["convention"] = dict(self.convention)
-        return {"schema_version": SCHEMA_VERSION, **told}
+    @property
+    def heading(self) -> str:
+        """Metric, run and query."""
+        return f"{self.metric} of {self.run} for query {self.query_id}"
+
+    def _table(self) -> pl.DataFrame:
+        return pl.DataFrame([asdict(row) for row in self.rows], infer_schema_length=None)
 
 
 def known(value: float) -> float | None:

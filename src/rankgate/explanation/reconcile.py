@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data import read_qrels, read_run
 from rankgate.data.scores import Scores
 from rankgate.errors import RankgateError, UsageError
 from rankgate.evaluation.evaluate import is_of_lists, known_metrics
-from rankgate.explanation.convention_path import Known, Step, effective, known, walk
+from rankgate.explanation.bridge import Bridge
+from rankgate.explanation.convention_path import Known, effective, known, walk
+from rankgate.explanation.reconciliation import Group, Reconciliation, Refusal
 from rankgate.scoring import CONVENTIONS, Convention, convention
 from rankgate.scoring.cached_source import CachedSource
 from rankgate.scoring.differences import Choices
@@ -23,97 +24,8 @@ if TYPE_CHECKING:
     from rankgate.explanation.cached_lists import CachedLists
     from rankgate.metrics.declare import Metric
 
-SCHEMA_VERSION = 1
-
 CLOSE = 1e-12
 """Means that differ by no more are the same number, added up in another order."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Conventions that give one number.
-
-    Attributes:
-        value: the mean; None where it is undefined.
-        conventions: their names.
-        queries: how many queries the mean is over, by convention.
-        nearest: the convention of the first group that differs from one here in least; with
-            ``member``, that one, it tells the two between which the steps go.
-        member: the convention of this group that the steps arrive at.
-        steps: what changes the number on the way from ``nearest`` to ``member``.
-    """
-
-    value: Known
-    conventions: tuple[str, ...]
-    queries: tuple[int, ...]
-    nearest: str | None = None
-    member: str | None = None
-    steps: tuple[Step, ...] = ()
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """A convention that cannot take the data, or does not define the metric there."""
-
-    convention: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class Reconciliation:
-    """One metric on one run under all conventions.
-
-    Attributes:
-        qrels: the name of the judgments.
-        run: the name of the run.
-        metric: the metric as it was written.
-        groups: conventions by the number they give, the largest group first.
-        refusals: conventions that give none, and why.
-    """
-
-    qrels: str
-    run: str
-    metric: str
-    groups: tuple[Group, ...]
-    refusals: tuple[Refusal, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        groups = [
-            {**asdict(each), "steps": [step.to_dict() for step in each.steps]}
-            for each in self.groups
-        ]
-        return {"schema_version": SCHEMA_VERSION, **asdict(self), "groups": groups}
-
-
-@dataclass(frozen=True)
-class Bridge:
-    """The way from one convention's number to another's.
-
-    Attributes:
-        qrels: the name of the judgments.
-        run: the name of the run.
-        metric: the metric as it was written.
-        begin: name, hash and axes of the convention at the start.
-        end: those of the convention at the end.
-        before: the mean under ``begin``.
-        after: the mean under ``end``.
-        steps: one axis after the other; their effects add up to ``after`` less ``before``.
-    """
-
-    qrels: str
-    run: str
-    metric: str
-    begin: dict[str, Any]
-    end: dict[str, Any]
-    before: Known
-    after: Known
-    steps: tuple[Step, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        steps = [each.to_dict() for each in self.steps]
-        return {"schema_version": SCHEMA_VERSION, **asdict(self), "steps": steps}
 
 
 def reconcile(

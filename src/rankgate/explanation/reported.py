@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.scores import Scores
 from rankgate.errors import UsageError
 from rankgate.explanation.convention_path import known
+from rankgate.explanation.finding import Finding, Fit
 from rankgate.explanation.reconcile import CLOSE, hold, one_metric, usual
 from rankgate.scoring import Convention, convention
 
@@ -18,63 +19,11 @@ if TYPE_CHECKING:
     from rankgate.evaluation.list_inputs import Beside
     from rankgate.metrics.declare import Metric
 
-SCHEMA_VERSION = 1
-
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100, 1000)
 """The cutoffs that are tried beside the one asked for; the whole list too."""
 
 _NEAREST = 3
 _NUMBER = re.compile(r"[+-]?(\d+)(?:\.(\d*))?|[+-]?\.(\d+)")
-
-
-@dataclass(frozen=True)
-class Fit:
-    """One number with everything that gives it.
-
-    Attributes:
-        metric: the metric with its cutoff.
-        mean: what it comes to.
-        conventions: those under which it does.
-    """
-
-    metric: str
-    mean: float
-    conventions: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Where a reported value comes from.
-
-    Attributes:
-        qrels: the name of the judgments.
-        run: the name of the run.
-        metric: the metric as it was written.
-        reported: the value as it was written.
-        value: the mean that was looked for; of a percentage the hundredth part.
-        tolerance: half a unit of the last digit written.
-        percent: whether the value was taken as a percentage.
-        fits: what gives it, the metric as asked for first, then by cutoff.
-        nearest: what comes closest, where nothing fits.
-        tried: the metrics tried.
-        conventions: how many conventions were tried.
-    """
-
-    qrels: str
-    run: str
-    metric: str
-    reported: str
-    value: float
-    tolerance: float
-    percent: bool
-    fits: tuple[Fit, ...]
-    nearest: tuple[Fit, ...]
-    tried: tuple[str, ...]
-    conventions: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
 
 
 def reported(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rankgate.blind_spots import charts as blind
 from rankgate.comparison.charts import deltas, forest, power, scatter
 from rankgate.errors import UsageError
-from rankgate.evaluation.charts import bounds, cutoffs, distributions, gains, precision_recall
-from rankgate.explanation.charts import reconciled
+from rankgate.evaluation.charts import bounds, cutoffs, distributions, precision_recall
+from rankgate.explanation.charts import gains, reconciled
 from rankgate.judging.admission import chart as admitted
 from rankgate.judging.agreement import chart as raters
 from rankgate.pipelines.charts import ranked, staged

@@ -12,7 +12,7 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.evaluation.scored_system import DEPTH as HOLES
 from rankgate.explanation.explain import explain
-from rankgate.explanation.reconcile import Reconciliation, reconcile
+from rankgate.explanation.reconcile import reconcile
 from rankgate.judging.admission.admit import admit
 from rankgate.judging.agreement.agree import agree
 from rankgate.metrics.names import DEFAULT_METRICS
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rankgate.evaluation.evaluation import Evaluation
     from rankgate.evaluation.list_inputs import Beside
     from rankgate.explanation.explanation import Explanation
+    from rankgate.explanation.reconciliation import Reconciliation
     from rankgate.judging.admission.admission import JudgeAdmission
     from rankgate.judging.agreement.agreement import RaterAgreement
     from rankgate.metrics.declare import Metric

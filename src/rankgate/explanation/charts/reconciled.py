@@ -14,12 +14,12 @@ from rankgate.present.charts.words import short
 from rankgate.present.numbers import decimal
 
 if TYPE_CHECKING:
-    from rankgate.explanation.reconcile import Reconciliation
+    from rankgate.explanation.reconciliation import Reconciliation
 
 _ROW, _WIDTH, _NAMES = 24, 420, 64
 
 
-def draw(told: Reconciliation) -> Picture:
+def draw(result: Reconciliation) -> Picture:
     """A line for each number that conventions give.
 
     Raises:
@@ -28,25 +28,25 @@ def draw(told: Reconciliation) -> Picture:
     rows: list[dict[str, Any]] = [
         {"value": group.value, "conventions": ", ".join(group.conventions),
          "count": len(group.conventions), "queries": sorted(set(group.queries)), "most": i == 0}
-        for i, group in enumerate(told.groups)
+        for i, group in enumerate(result.groups)
         if group.value is not None
     ]  # fmt: skip
     if not rows:
         raise UsageError(
-            f"no convention gives {told.metric} a number here.", code="nothing-to-draw"
+            f"no convention gives {result.metric} a number here.", code="nothing-to-draw"
         )
     counts = sorted({count for row in rows for count in row["queries"]})
-    refused = ", ".join(each.convention for each in told.refusals)
+    refused = ", ".join(each.convention for each in result.refusals)
     about = "Each line is one number with the conventions that give it; blue: what most give."
     return Picture(
         "reconcile",
-        f"{told.metric} of {short(told.run)}: one run, {len(rows)} numbers",
+        f"{result.metric} of {short(result.run)}: one run, {len(rows)} numbers",
         f"{about} Without a number: {refused}." if refused else about,
         f"{' or '.join(map(str, counts))} queries · "
         f"{sum(row['count'] for row in rows)} conventions",
         {},
         tuple(rows),
-        _chart(rows, told.metric),
+        _chart(rows, result.metric),
     )
 
 
@@ -77,11 +77,11 @@ def _chart(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Al
 
 def _numbers(rows: list[dict[str, Any]]) -> list[str]:
     """Four decimals; or, for numbers that these make one of, as many as tell them apart."""
-    told = [decimal(row["value"]) for row in rows]
+    result = [decimal(row["value"]) for row in rows]
     digits = digits_for([row["value"] for row in rows])
     return [
-        word if told.count(word) == 1 else f"{row['value']:.{digits}f}"
-        for word, row in zip(told, rows, strict=True)
+        word if result.count(word) == 1 else f"{row['value']:.{digits}f}"
+        for word, row in zip(result, rows, strict=True)
     ]
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.console import options
-from rankgate.console.places import deliver, refuse_clashes
-from rankgate.explanation.documents.explanation import FORMS, render
+from rankgate.console.output import print_result
+from rankgate.console.places import refuse_clashes
 from rankgate.explanation.explain import DEPTH, explain
 from rankgate.metrics.plugins import from_file
+from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
     from rankgate.scoring import Convention
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--all-parameters",
     is_flag=True,
-    help="Tell every parameter of the metric, not only those that are other than usual.",
+    help="Show every parameter of the metric, not only those that differ from the usual values.",
 )
 @options.form(*FORMS)
 @options.output
@@ -49,7 +50,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     form: str,
     output: str | None,
 ) -> None:
-    """Show how the value of one metric for one query of RUN came about.
+    """Show how the value of one metric for one query of RUN was computed.
 
     \b
     rankgate explain qrels.txt bm25.run --query 7 -m nDCG@10
@@ -57,4 +58,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     refuse_clashes((qrels, run), output)
     extra = from_file(metrics_from)
     result = explain(qrels, run, query, metric, convention, depth=depth, extra=extra)
-    deliver(render(result, form, every=all_parameters), output)
+    if form == "json":  # it has every parameter in any case
+        print_result(result, form, output)
+    else:
+        print_result(result, form, output, every=all_parameters)

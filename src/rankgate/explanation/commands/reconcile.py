@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.console import options
-from rankgate.console.places import deliver, refuse_clashes
-from rankgate.console.terminal import styled, width
+from rankgate.console.output import print_result
+from rankgate.console.places import refuse_clashes
 from rankgate.errors import UsageError
 from rankgate.evaluation.commands.list_options import beside, paths
-from rankgate.explanation.documents.reconciliation import FORMS, render
-from rankgate.explanation.reconcile import Bridge, Reconciliation, bridge, reconcile
-from rankgate.explanation.reported import Finding, reported
+from rankgate.explanation.reconcile import bridge, reconcile
+from rankgate.explanation.reported import reported
+from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
     from rankgate.evaluation.list_inputs import Beside
+    from rankgate.present.result import Result
 
 
 @click.command("reconcile")
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
 @options.metric
 @click.option("--from", "begin", metavar="NAME", help="The convention to start from.")
 @click.option("--to", "end", metavar="NAME", help="The convention to arrive at, axis by axis.")
-@click.option("--value", metavar="NUMBER", help="Find who gives this number, as it was reported.")
+@click.option(
+    "--value",
+    metavar="NUMBER",
+    help="Find the conventions that give this number, as it was reported.",
+)
 @beside
 @options.form(*FORMS)
 @options.output
@@ -40,7 +45,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     form: str,
     output: str | None,
 ) -> None:
-    """Score RUN under every convention and tell what separates the numbers.
+    """Score RUN under every convention and explain the differences.
 
     \b
     rankgate reconcile qrels.txt bm25.run -m nDCG@10
@@ -58,11 +63,11 @@ def command(  # noqa: PLR0917 - click passes them by name
             "--value looks through all conventions; leave out --from and --to.",
             code="conflicting-options",
         )
-    result: Bridge | Finding | Reconciliation
+    result: Result
     if begin is not None and end is not None:
         result = bridge(qrels, run, metric, begin, end, beside=beside)
     elif value is not None:
         result = reported(qrels, run, metric, value, beside=beside)
     else:
         result = reconcile(qrels, run, metric, beside=beside)
-    deliver(styled(render(result, form, width(output)), form, output), output)
+    print_result(result, form, output)

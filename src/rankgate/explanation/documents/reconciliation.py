@@ -1,78 +1,90 @@
-"""Reconciliations: groups of conventions, the way from one to another, whose number it is."""
+"""Reconciliations: groups of conventions, the steps between two, what gives a value."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.explanation.reconcile import Bridge, Reconciliation
-from rankgate.present import as_json
-from rankgate.present.as_text import WIDTH
+from rankgate.explanation.bridge import Bridge
+from rankgate.explanation.reconciliation import Reconciliation
+from rankgate.present.document import Chart, Document, Entries, Entry, Rows
+from rankgate.present.document import document as made
 from rankgate.present.grid import printable
 from rankgate.present.numbers import UNDEFINED, decimal
-from rankgate.present.paragraphs import beside, indented, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.explanation.convention_path import Step
-    from rankgate.explanation.reconcile import Group
-    from rankgate.explanation.reported import Finding, Fit
+    from rankgate.explanation.finding import Finding, Fit
+    from rankgate.explanation.reconciliation import Group
 
-FORMS = ("text", "json")
-"""The forms of a reconciliation, by the name that ``--format`` takes."""
+_MOST_DIGITS = 12  # numbers that are nearer are one group
 
-_MOST_DIGITS = 12  # what is nearer is one group
-_NUMBER = [7]  # the width of a mean, or of an effect with its sign
+NOTHING = "nothing that was tried gives it; the nearest are"
 
-
-def render(told: Reconciliation | Bridge | Finding, form: str, width: int = WIDTH) -> str:
-    """A result of ``reconcile``, ``bridge`` or ``reported`` in one of `FORMS`."""
-    if form == "json":
-        return as_json.dumped(told.to_dict())
-    if isinstance(told, Reconciliation):
-        return _groups(told, width)
-    return _steps(told, width) if isinstance(told, Bridge) else _finding(told, width)
+_SEVERAL = (
+    "several fit: the number alone does not show which was used; more digits, or a second metric, "
+    "would show it"
+)
 
 
-def title(told: Reconciliation | Bridge | Finding) -> str:
+def document(result: Reconciliation) -> Document:
+    """The conventions by the number that they give, and what separates them."""
+    digits = digits_for([group.value for group in result.groups])
+    refused = tuple(Entry(each.convention, (each.reason,)) for each in result.refusals)
+    rows = Rows(("convention", "value"), [
+        (name, group.value) for group in result.groups for name in group.conventions
+    ])  # fmt: skip
+    return made(
+        title(result),
+        Chart("rankgate.explanation.charts.reconciled:draw", result),
+        Entries(tuple(_group(group, digits) for group in result.groups)),
+        Entries(refused, "cannot take these data"),
+        rows=rows,
+    )
+
+
+def bridge_document(result: Bridge) -> Document:
+    """The mean at the start, each step that changes it, the mean at the end."""
+    begin, end = result.begin, result.end
+    entries = [Entry(decimal(result.before), (f"{begin['name']} ({begin['hash']})",))]
+    entries += [Entry(effect(step), (moved(step),)) for step in result.steps if step.moves]
+    entries.append(Entry(decimal(result.after), (f"{end['name']} ({end['hash']})",)))
+    still = tuple(change(step) for step in result.steps if not step.moves)
+    without = Entries((Entry("no effect", still),) if still else ())
+    return made(title(result), Entries(tuple(entries)), without)
+
+
+def finding_document(result: Finding) -> Document:
+    """What gives the value, or what is nearest."""
+    several = len(result.fits) > 1 or any(len(fit.conventions) > 1 for fit in result.fits[:1])
+    found = _fits(result.fits or result.nearest)
+    words = _SEVERAL if several else ""
+    return made(title(result), "" if result.fits else NOTHING, Entries(found), words)
+
+
+def title(result: Reconciliation | Bridge | Finding) -> str:
     """What was asked, of which data, in a line."""
-    if isinstance(told, Reconciliation):
-        count = sum(len(group.conventions) for group in told.groups)
-        rest = f"{_numbers(len(told.groups))} under {count} conventions"
-    elif isinstance(told, Bridge):
-        rest = f"from {told.begin['name']} to {told.end['name']}"
+    if isinstance(result, Reconciliation):
+        count = sum(len(group.conventions) for group in result.groups)
+        rest = f"{_numbers(len(result.groups))} under {count} conventions"
+    elif isinstance(result, Bridge):
+        rest = f"from {result.begin['name']} to {result.end['name']}"
     else:
-        off = "" if not told.percent else ", taken as a percentage"
-        tried = f"{len(told.tried)} metrics under {told.conventions} conventions tried"
-        rest = f"who gives {told.reported}{off}; {tried}"
-    run, qrels = printable(told.run), printable(told.qrels)
-    return f"{told.metric} of run {run} by judgments {qrels}: {rest}"
+        off = "" if not result.percent else ", taken as a percentage"
+        tried = f"{len(result.tried)} metrics under {result.conventions} conventions tried"
+        rest = f"who gives {result.reported}{off}; {tried}"
+    run, qrels = printable(result.run), printable(result.qrels)
+    return f"{result.metric} of run {run} by judgments {qrels}: {rest}"
 
 
-def _groups(told: Reconciliation, width: int) -> str:
-    parts = [_paragraph(title(told), width)]
-    digits = digits_for([group.value for group in told.groups])
-    parts += [_group(group, digits, width) for group in told.groups]
-    if told.refusals:
-        widths = [max(len(each.convention) for each in told.refusals)]
-        rows = [beside([e.convention], [e.reason], widths, width - 2) for e in told.refusals]
-        parts.append(f"cannot take these data\n{indented(''.join(rows))}")
-    return "\n".join(parts)
-
-
-def _group(group: Group, digits: int, width: int) -> str:
-    room = digits + 3
+def _group(group: Group, digits: int) -> Entry:
     value = UNDEFINED if group.value is None else f"{group.value:.{digits}f}"
-    head = beside([value.rjust(room)], [", ".join(group.conventions)], [room], width)
-    if group.nearest is None:
-        return head
-    way = f"from {group.nearest} to {group.member}:"
-    rows = [beside([""], [way], [room], width)] if group.steps else []
-    rows += [
-        beside([effect(step, digits).rjust(room)], [change(step)], [room + 4], width)
-        for step in group.steps
-    ]
-    return head + "".join(rows)
+    names = ", ".join(group.conventions)
+    if group.nearest is None or not group.steps:
+        return Entry(value, (names,))
+    steps = [f"{effect(step, digits)}  {change(step)}" for step in group.steps]
+    return Entry(value, (names, f"from {group.nearest} to {group.member}:", *steps))
 
 
 def digits_for(values: Sequence[float | None]) -> int:
@@ -84,67 +96,19 @@ def digits_for(values: Sequence[float | None]) -> int:
     return _MOST_DIGITS
 
 
-def _steps(told: Bridge, width: int) -> str:
-    begin, end = told.begin["name"], told.end["name"]
-    rows = [
-        beside([_right(decimal(told.before))], [f"{begin} ({told.begin['hash']})"], _NUMBER, width)
-    ]
-    rows += [
-        beside([_right(effect(step))], [moved(step)], _NUMBER, width)
-        for step in told.steps
-        if step.moves
-    ]
-    rows.append(
-        beside([_right(decimal(told.after))], [f"{end} ({told.end['hash']})"], _NUMBER, width)
-    )
-    parts = [_paragraph(title(told), width), "".join(rows)]
-    if still := [change(step) for step in told.steps if not step.moves]:
-        parts.append(beside(["no effect"], still, [len("no effect")], width))
-    return "\n".join(parts)
-
-
-def _finding(told: Finding, width: int) -> str:
-    parts = [_paragraph(title(told), width)]
-    if told.fits:
-        parts.append(_fits(told.fits, width))
-        if len(told.fits) > 1 or len(told.fits[0].conventions) > 1:
-            parts.append(_paragraph(_SEVERAL, width))
-    else:
-        parts.append(_paragraph(NOTHING, width))
-        parts.append(_fits(told.nearest, width))
-    return "\n".join(parts)
-
-
-NOTHING = "nothing that was tried gives it; the nearest are"
-
-_SEVERAL = (
-    "several fit: the number alone does not say which was used; more digits, or a second metric, "
-    "would tell them apart"
-)
-
-
-def _fits(fits: Sequence[Fit], width: int) -> str:
-    """One row a number; cutoffs that make no difference stand together."""
+def _fits(fits: Sequence[Fit]) -> tuple[Entry, ...]:
+    """One entry for each number; cutoffs that make no difference share one."""
     rows: dict[tuple[float, tuple[str, ...]], list[str]] = {}
     for fit in fits:
         rows.setdefault((fit.mean, fit.conventions), []).append(fit.metric)
-    told = (
-        f"{f'{mean:.6f}':>9}  {', '.join(metrics)}\n" + beside([""], [", ".join(names)], [9], width)
+    return tuple(
+        Entry(f"{mean:.6f}", (", ".join(metrics), ", ".join(names)))
         for (mean, names), metrics in rows.items()
     )
-    return "\n".join(told)
-
-
-def _paragraph(text: str, width: int) -> str:
-    return "\n".join(wrapped(text, width)) + "\n"
 
 
 def _numbers(count: int) -> str:
     return "one number" if count == 1 else f"{count} numbers"
-
-
-def _right(word: str) -> str:
-    return word.rjust(_NUMBER[0])
 
 
 def effect(step: Step, digits: int = 4) -> str:

@@ -18,42 +18,42 @@ if TYPE_CHECKING:
 _MOST, _ROW, _WIDTH = 30, 20, 380
 
 
-def draw(told: Explanation) -> Picture:
+def draw(result: Explanation) -> Picture:
     """The list from the top: a bar for what a document adds, a mark for the ideal list's.
 
     Raises:
         UsageError: the run has nothing for the query, or no document adds anything.
     """
-    rows = _rows(told)
+    rows = _rows(result)
     if not any(row["contribution"] for row in rows) and not any(row["ideal"] for row in rows):
         raise UsageError(
-            f"{told.metric} of query {told.query_id}: no document adds anything.",
+            f"{result.metric} of query {result.query_id}: no document adds anything.",
             code="nothing-to-draw",
         )
-    sum_, norm = (each.name if each else "" for each in (told.summed, told.norm))
+    sum_, norm = (each.name if each else "" for each in (result.summed, result.norm))
     sum_ = "the sum" if sum_ == "sum" else sum_
     adds = f"to {sum_}, which is divided by {norm}" if sum_ and norm else "to the value"
-    value = decimal(told.value)
+    value = decimal(result.value)
     about = (
         f"Each bar is what the document at the rank adds {adds}; the mark is what the ideal list "
         "has at that rank. Grade – is unjudged."
     )
-    left = told.retrieved - max((row["rank"] for row in rows), default=0)
+    left = result.retrieved - max((row["rank"] for row in rows), default=0)
     return Picture(
         "explain",
-        f"{told.metric} = {value} for query {short(told.query_id)} of {short(told.run)}",
+        f"{result.metric} = {value} for query {short(result.query_id)} of {short(result.run)}",
         about + (f" {left} documents behind these are not drawn." if left > 0 else ""),
-        f"1 of {told.queries:,} queries, whose mean is {decimal(told.mean)}",
-        told.convention,
+        f"1 of {result.queries:,} queries, whose mean is {decimal(result.mean)}",
+        result.convention,
         tuple(rows),
-        _chart(rows, told.retrieved, sum_ if norm else told.metric),
+        _chart(rows, result.retrieved, sum_ if norm else result.metric),
     )
 
 
-def _rows(told: Explanation) -> list[dict[str, Any]]:
+def _rows(result: Explanation) -> list[dict[str, Any]]:
     """Rank by rank: the document of the run, and what the ideal list has there."""
-    ideal = {row.rank: row.contribution for row in told.ideal}
-    own = {row.rank: row for row in told.rows}
+    ideal = {row.rank: row.contribution for row in result.ideal}
+    own = {row.rank: row for row in result.rows}
     adding = [rank for rank, adds in ideal.items() if adds]
     adding += [rank for rank, row in own.items() if row.contribution]
     last = min(max(adding, default=0), _MOST)
