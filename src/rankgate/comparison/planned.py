@@ -44,25 +44,12 @@ class Planned:
     curves: pl.DataFrame
     measured: pl.DataFrame
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "schema_version": 1,
-            "baseline": self.baseline,
-            "candidate": self.candidate,
-            "convention": dict(self.convention),
-            "level": self.level,
-            "power": self.power,
-            "curves": self.curves.to_dicts(),
-            "measured": self.measured.to_dicts(),
-        }
 
-
-def planned(told: Comparison, queries: Sequence[int] = QUERIES) -> Planned:
+def planned(comparison: Comparison, queries: Sequence[int] = QUERIES) -> Planned:
     """Ask what this pair of systems would show on fewer or more queries.
 
     Args:
-        told: the comparison, which has the spread of the differences.
+        comparison: the comparison, which has the spread of the differences.
         queries: how many.
 
     Raises:
@@ -70,20 +57,22 @@ def planned(told: Comparison, queries: Sequence[int] = QUERIES) -> Planned:
     """
     from rankgate.stats.power import detectable  # noqa: PLC0415 - statistics where needed
 
-    usable = told.metrics.filter(pl.col("sd") > 0)
+    usable = comparison.metrics.filter(pl.col("sd") > 0)
     if usable.is_empty():
         raise UsageError(
             "the differences of no metric have a spread: there is no power to speak of.",
             code="no-spread",
         )
     counts = sorted({*queries, *usable["n"].to_list()})
-    unit = {n: float(np.asarray(detectable(1.0, n, told.strictest, told.power))) for n in counts}
+    strictest, power = comparison.strictest, comparison.power
+    unit = {n: float(np.asarray(detectable(1.0, n, strictest, power))) for n in counts}
     rows = [
         {"metric": row["metric"], "n": n, "detectable": row["sd"] * unit[n]}
         for row in usable.iter_rows(named=True)
         for n in counts
     ]
     return Planned(
-        told.baseline.name, told.candidate.name, told.convention, told.level, told.power,
+        comparison.baseline.name, comparison.candidate.name, comparison.convention,
+        comparison.level, power,
         pl.DataFrame(rows, schema=_CURVES), usable.select(*_MEASURED),
     )  # fmt: skip

@@ -56,19 +56,6 @@ class Ranks:
     judged: pl.DataFrame
     grades: pl.DataFrame
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "schema_version": 1,
-            "systems": list(self.systems),
-            "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
-            "convention": dict(self.convention),
-            "depth": self.depth,
-            "queries": self.queries,
-            "judged": self.judged.to_dicts(),
-            "grades": self.grades.to_dicts(),
-        }
-
 
 def ranks(
     qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
