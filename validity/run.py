@@ -25,7 +25,19 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 RESULTS, PAGE = HERE / "results", ROOT / "docs" / "validity.md"
-FIRST = ("levels", "coverage", "power", "gate", "ends", "rare_losses", "looks", "holes", "rates")
+FIRST = (
+    "levels",
+    "coverage",
+    "power",
+    "gate",
+    "ends",
+    "mean_zero",
+    "rare_losses",
+    "looks",
+    "sizes",
+    "unpooled",
+    "holes",
+)
 """The order of the page; other studies follow by name."""
 
 INTRO = """\

@@ -1,45 +1,136 @@
-"""How strongly a query's own judgments speak is learnt from how much queries differ."""
+"""What unjudged documents may be: the model of relevance, its draws, and the departure from it."""
 
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
+import rankgate
+from rankgate.evaluation.scored_system import Scorer
 from rankgate.unjudged.calibration import calibration
-from rankgate.unjudged.hole_model import prior_strength
+from rankgate.unjudged.hole_model import DEPARTURE, WORSE, modelled
+from rankgate.unjudged.relevance_model import fitted
+
+TRUE = np.array([-0.5, -0.6, 1.0, 0.4, 0.5])
 
 
-def drawn(strength, queries=4000, mean=0.4):
-    """Judged and relevant documents of queries whose rates are of a beta law."""
-    rng = np.random.default_rng(2)
-    judged = rng.integers(2, 15, queries)
-    rate = rng.beta(mean * strength, (1 - mean) * strength, queries)
-    return judged, rng.binomial(judged, rate).astype(float)
+def documents(queries, each, rng, spread=0.8):
+    """Features, queries and relevance by known coefficients and query effects."""
+    query = np.repeat(np.arange(queries), each)
+    rank = np.log(rng.integers(1, 21, query.size))
+    kind = rng.integers(3, size=query.size)
+    both, contrast = (kind == 2).astype(float), np.where(kind == 2, 0, kind - 0.5)
+    higher = np.where(kind == 2, rng.normal(0, 0.7, query.size), 0.0)
+    features = np.stack([np.ones_like(rank), rank, both, contrast, higher], axis=1)
+    effect = rng.normal(0, spread, queries)
+    odds = features @ TRUE + effect[query]
+    return features, query, rng.random(query.size) < 1 / (1 + np.exp(-odds)), effect
 
 
-@pytest.mark.parametrize("strength", [2.0, 8.0, 30.0])
-def test_the_strength_that_rates_were_drawn_by_is_found(strength):
-    assert prior_strength(*drawn(strength)) == pytest.approx(strength, rel=0.15)
+def test_the_coefficients_that_data_were_drawn_by_are_found():
+    features, query, relevant, effect = documents(400, 20, np.random.default_rng(1))
+    model = fitted(features, query, relevant)
+    error = np.sqrt(np.diag(model.root @ model.root.T))
+    assert (np.abs(model.coefficients - TRUE) < 4 * error + 0.05).all()
+    assert model.spread == pytest.approx(0.8, abs=0.12)
+    assert np.corrcoef(model.effects, effect)[0, 1] > 0.75
 
 
-def test_by_hand():
-    """Three queries of four documents: N = 12, Σn² = 48, Σn(n − 1) = 36.
+def test_drawn_parameters_hold_the_true_ones_as_often_as_they_say():
+    inside = []
+    for seed in range(40):
+        features, query, relevant, effect = documents(30, 12, np.random.default_rng([2, seed]))
+        model = fitted(features, query, relevant)
+        drawn = model.drawn(features, query, 400, np.random.default_rng(seed))
+        low, high = np.quantile(drawn, [0.05, 0.95], axis=1)
+        true = features @ TRUE + effect[query]
+        inside.append(((low <= true) & (true <= high)).mean())
+    assert np.mean(inside) == pytest.approx(0.88, abs=0.06)  # the spread's own error is left out
 
-    D / (p(1 − p)) = (12 − 4) + ρ(36(1 − 2/3) + 48 · 36 / 144) = 8 + 24ρ.
-    0, 2 and 4 relevant: p = 1/2, D = 8, ρ = 1. 1, 2 and 3: D = 2, ρ = 0.
-    0, 2 and 3: p = 5/12, D = 14/3, 14/3 · 144/35 = 19.2, ρ = 7/15, strength 8/7.
-    """
-    four = np.array([4, 4, 4])
-    assert prior_strength(four, np.array([0.0, 2, 4])) == 1.0
-    assert prior_strength(four, np.array([1.0, 2, 3])) == 1000.0
-    assert prior_strength(four, np.array([0.0, 2, 3])) == pytest.approx(8 / 7)
+
+def test_a_query_without_judgments_has_an_effect_of_its_own():
+    features, query, relevant, _ = documents(50, 10, np.random.default_rng(3))
+    model = fitted(features, query, relevant)
+    some = np.array([50, 50, 51])
+    drawn = model.drawn(features[:3] * 0, some, 4000, np.random.default_rng(4))
+    assert drawn.std(axis=1) == pytest.approx(model.spread, rel=0.05)
+    assert (drawn[0] == drawn[1]).all()
+    assert abs(np.corrcoef(drawn[0], drawn[2])[0, 1]) < 0.06
 
 
-@pytest.mark.parametrize(
-    ("judged", "relevant"), [([1, 1, 1], [1.0, 0, 1]), ([4, 3], [4.0, 3]), ([4, 3], [0.0, 0])]
-)
-def test_where_nothing_can_be_told_it_is_three(judged, relevant):
-    assert prior_strength(np.array(judged), np.array(relevant)) == 3.0
+@pytest.mark.parametrize("answer", [True, False])
+def test_where_all_or_none_is_relevant_a_model_is_fitted_still(answer):
+    features, query, _, _ = documents(5, 8, np.random.default_rng(5))
+    model = fitted(features, query, np.full(40, answer))
+    odds = model.log_odds(features, query)
+    assert np.isfinite(odds).all()
+    assert ((odds > 0) == answer).mean() > 0.8
+
+
+def partly_judged(seed, queries=40, share=0.5):
+    """Two systems; grades are coins by rank; a share of what they show is not judged."""
+    rng = np.random.default_rng(seed)
+    names = [f"d{j}" for j in range(12)]
+    qrels, runs = {}, ({}, {})
+    for i in range(queries):
+        grade = rng.choice([0, 0, 1, 2], size=12)
+        qrels[f"q{i}"] = {d: int(g) for d, g in zip(names, grade, strict=True)}
+        for favour, run in zip((0.2, 0.6), runs, strict=True):
+            score = rng.normal(0, 1, 12) + favour * grade
+            run[f"q{i}"] = {d: float(s) for d, s in zip(names, score, strict=True)}
+    left = {
+        q: {d: g for d, g in own.items() if rng.random() > share or d == "d0"}
+        for q, own in qrels.items()
+    }
+    return qrels, left, *runs
+
+
+def holes_of(left, one, two):
+    scorer = Scorer.of(left, ["nDCG@10"])
+    return modelled(scorer.side(one), scorer.side(two))
+
+
+def test_a_departure_widens_the_draws_and_is_told_apart():
+    found = holes_of(*partly_judged(6)[1:])
+    plain, none = found.drawn(600, 0, 0.0)
+    wide, apart = found.drawn(600, 0)
+    assert not none.any()
+    assert apart.std() == pytest.approx(DEPARTURE, rel=0.1)
+    assert apart.mean() == pytest.approx(WORSE, abs=0.1)
+    alone = found.table["rank_baseline"].is_null().to_numpy()
+    means = [(grades[alone] > 0).mean(axis=0) for grades in (plain, wide)]
+    assert means[1].std() > 1.3 * means[0].std()
+    assert np.corrcoef(means[1], apart)[0, 1] > 0.7
+    assert set(np.unique(wide)) <= set(found.grades)
+
+
+def test_chances_are_those_of_many_draws():
+    found = holes_of(*partly_judged(7)[1:])
+    np.testing.assert_allclose(found.chances.sum(axis=1), 1)
+    drawn, _ = found.drawn(4000, 1, 0.0)
+    share = np.stack([(drawn == grade).mean(axis=1) for grade in found.grades], axis=1)
+    assert np.abs(share - found.chances).max() < 0.08
+
+
+def test_intervals_of_draws_hold_the_truth():
+    held = []
+    for seed in range(25):
+        whole, left, one, two = partly_judged([8, seed])
+        row = rankgate.holes(left, one, two, ["nDCG@10"], draws=200).metrics.row(0, named=True)
+        truth = rankgate.compare(whole, one, two, ["nDCG@10"]).metrics["delta"][0]
+        held.append(row["low"] <= truth <= row["high"])
+        assert row["worst"] <= row["low"] <= row["expected"] <= row["high"] <= row["best"]
+        assert 0 <= min(row["flip_worse"], row["flip_better"]) <= row["flip"] + 1e-9
+        assert row["flip"] <= max(row["flip_worse"], row["flip_better"]) + 1e-9
+    assert np.mean(held) >= 0.88
+
+
+def test_holes_know_the_direction_of_a_metric():
+    """RBPResid falls with every document that is judged: less is better, so all judged is best."""
+    _, left, one, two = partly_judged(9)
+    row = rankgate.holes(left, one, two, ["RBPResid@10"], "ir_measures").metrics.row(0, named=True)
+    assert row["worst"] >= row["high"] >= row["low"] >= row["best"]
 
 
 def test_where_queries_do_not_differ_guesses_are_as_good_as_the_share_of_all():
@@ -51,3 +142,9 @@ def test_where_queries_do_not_differ_guesses_are_as_good_as_the_share_of_all():
     new = {q: {d: float(j) for j, d in enumerate(names)} for q in qrels}
     own, best = calibration(qrels, old, new, "P@8", experiments=0).brier["relevance"]
     assert own < best + 0.005
+
+
+def test_without_a_judged_document_every_grade_is_zero():
+    found = holes_of({"q": {"x": 1}}, {"q": {"a": 2.0}}, {"q": {"b": 2.0}})
+    assert isinstance(found.table, pl.DataFrame)
+    assert not found.drawn(5, 0)[0].any()

@@ -11,6 +11,7 @@ from rankgate.comparison.compare import Rules, compared
 from rankgate.comparison.inference import Test
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.stats.corrections import correct, corrected_rows
+from rankgate.stats.power import needed, power
 from rankgate.stats.sample_size import queries_for, samples
 
 
@@ -107,8 +108,8 @@ def test_the_queries_to_show_a_difference_show_it_after_the_correction(correctio
         [told.queries.filter(metric=m).sort("query_id")["delta"].to_numpy() for m in METRICS], 1
     )
     rng = np.random.default_rng(8)
-    for j, needed in enumerate(told.metrics["needed"]):
-        share = shown(delta, int(np.ceil(needed)), correction, rng)[j]
+    for j, queries in enumerate(told.metrics["needed"]):
+        share = shown(delta, int(np.ceil(queries)), correction, rng)[j]
         assert share == pytest.approx(0.8, abs=0.045), METRICS[j]
 
 
@@ -140,3 +141,10 @@ def test_a_gate_does_without_the_simulation():
     row = told.metrics.row(0, named=True)
     theirs = TTestPower().solve_power(effect_size=row["delta"] / row["sd"], alpha=0.05, power=0.8)
     assert row["needed"] == pytest.approx(theirs, rel=1e-6)
+
+
+def test_large_effects_on_few_queries_have_a_power():
+    """The noncentral t of scipy is NaN for some large shifts with one degree of freedom."""
+    for size in np.geomspace(0.5, 1e6, 60):
+        assert 0 <= power(size, 1.0, 2) <= 1
+        assert needed(size, 1.0) >= 2

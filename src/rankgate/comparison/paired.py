@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 
 
 TESTS: dict[str, str] = {
-    "t": "paired t: holds its level on ranking metrics, with the most power",
+    "t": "paired t: keeps its level where a difference is as likely as its opposite; rejects too "
+    "often for few skewed differences of mean 0",
     "randomization": "Fisher's randomization: the same, without assuming a distribution",
     "wilcoxon": "Wilcoxon's signed ranks: tests symmetry, and rejects too often as n grows",
     "sign": "sign test: counts wins and losses, blind to their size, and rejects too often",
     "bootstrap": "bootstrap shift: rejects too often for few queries",
 }
-"""What each test is, and whether it can be relied upon (Urbano, Lima and Hanjalic 2019)."""
+"""What each test is, and where it keeps its level (Urbano, Lima and Hanjalic 2019; what holds for
+means of 0 that are not symmetric: docs/validity.md)."""
 
 SECONDARY = frozenset({"wilcoxon", "sign", "bootstrap"})
-"""Tests that do not keep their level on ranking metrics; a reader is told."""
+"""Tests that do not keep their level even where signs are exchangeable; a warning says so."""
 
 
 @dataclass(frozen=True)

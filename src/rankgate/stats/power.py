@@ -25,7 +25,7 @@ def power(delta: float, sd: float, n: float, alpha: float = 0.05, sides: int = 2
         alpha: level of the test.
         sides: 1 or 2.
     """
-    from scipy.special import stdtrit  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import ndtr, stdtrit  # noqa: PLC0415 - loaded only where it is needed
     from scipy.stats import nct  # noqa: PLC0415 - as above; special.nctdtr is NaN at some places
 
     if sd <= 0:
@@ -34,6 +34,8 @@ def power(delta: float, sd: float, n: float, alpha: float = 0.05, sides: int = 2
     shift = delta * np.sqrt(n) / sd
     bound = stdtrit(df, 1 - alpha / sides)
     above = float(nct.sf(bound, df, shift))
+    if np.isnan(above):  # few degrees of freedom and a large shift
+        above = float(ndtr(shift - bound))
     below = float(nct.cdf(-bound, df, shift)) if sides == 2 else 0.0  # noqa: PLR2004
     return above + (0.0 if np.isnan(below) else below)
 

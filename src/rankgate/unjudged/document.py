@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.present import as_json
 from rankgate.present.as_csv import written
@@ -66,8 +66,10 @@ def pool(told: Hidden, count: int) -> str:
 _NOTES = (
     "worst and best: every unjudged document against the candidate, and for it. condensed: "
     "unjudged documents taken out of the lists. expected: grades drawn {draws} times (seed {seed}) "
-    "by what judged documents at such ranks and of the query have. flip: how probably judging them "
-    "all changes what the interval says."
+    "by what judged documents at such ranks and of the query have, with what is not known about "
+    "that, and with odds of relevance that may be half or twice as large. flip: how probably "
+    "judging them all changes what the interval says; in parentheses where the candidate's "
+    "unjudged documents are better than judged ones like them, and where they are worse."
 )
 
 
@@ -86,12 +88,19 @@ def _metrics(told: Hidden) -> Grid:
     rows = tuple(
         (row["metric"], signed(row["delta"]), signed(row["worst"]), signed(row["best"]),
          signed(row["condensed"]), signed(row["expected"]), interval(row["low"], row["high"]),
-         UNDEFINED if row["flip"] is None else f"{row['flip']:.0%}")
+         _flip(row))
         for row in told.metrics.iter_rows(named=True)
     )  # fmt: skip
     head = ("metric", "delta", "worst", "best", f"con{SOFT}\ndensed", "expected", "95% of draws",
-            "flip")  # fmt: skip
+            "flip (better,\nworse)")  # fmt: skip
     return Grid(head, rows)
+
+
+def _flip(row: dict[str, Any]) -> str:
+    """The chance of a flip; in parentheses, where the candidate's holes are better, and worse."""
+    shares = [row["flip"], row["flip_better"], row["flip_worse"]]
+    flip, better, worse = (UNDEFINED if x is None else f"{x:.0%}" for x in shares)
+    return flip if flip == better == worse else f"{flip} ({better}, {worse})"
 
 
 def _next(told: Hidden, count: int) -> Grid:

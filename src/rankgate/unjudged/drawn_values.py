@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.scoring.bounds import best_grade
-from rankgate.unjudged.hole_figures import corners, drawn, sets_of_grades
+from rankgate.unjudged.hole_figures import corners, sets_of_grades
 from rankgate.unjudged.hole_model import modelled
 from rankgate.unjudged.hypothetical_grades import Stage
 
@@ -61,9 +61,9 @@ def drawn_values(
     table = found.table
     if not stage.metrics or table.is_empty():
         return {}
-    few = sets_of_grades(draws, len(table))
     fixed = corners(table, best_grade(scorer.qrels))
-    grades = np.concatenate([fixed, drawn(found.grades, found.chances, few, seed)], axis=1)
+    supposed, _ = found.drawn(sets_of_grades(draws, len(table)), seed)
+    grades = np.concatenate([fixed, supposed], axis=1)
     queries = table["query_id"].unique(maintain_order=True).to_list()
     values = np.zeros((2, len(stage.metrics), len(queries), grades.shape[1]))
     for block, part in stage.values(table, grades):
@@ -71,17 +71,8 @@ def drawn_values(
     counts = dict(table["query_id"].value_counts().iter_rows())
     holes = np.array([counts[query] for query in queries], np.int64)
     width = fixed.shape[1]
-    spread = _spread(values[..., width:], draws, seed)
+    drawn = values[..., width:]
     return {
-        label: DrawnValues(queries, holes, spread[0, j], spread[1, j], values[:, j, :, :width])
+        label: DrawnValues(queries, holes, drawn[0, j], drawn[1, j], values[:, j, :, :width])
         for j, (label, _) in enumerate(stage.metrics)
     }
-
-
-def _spread(values: Floats, draws: int, seed: int) -> Floats:
-    """(2, M, H, draws) from fewer sets of grades: queries are independent, so sets are mixed."""
-    queries, few = values.shape[2:]
-    if few >= draws:
-        return values
-    place = np.random.default_rng(seed).integers(few, size=(queries, draws))
-    return np.asarray(np.take_along_axis(values, place[None, None], axis=3), np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 
 _LEVEL = 0.95
 _CORNERS = 4
-_ROWS, _FEWEST = 5_000_000, 8  # grades that are drawn; sets that each query has at least
+_ROWS, _FEWEST = 5_000_000, 40  # grades that are drawn; sets at least
 
 _METRICS = {
     "metric": pl.String, "n": pl.Int64, "delta": pl.Float64, "worst": pl.Float64,
     "best": pl.Float64, "expected": pl.Float64, "low": pl.Float64, "high": pl.Float64,
-    "flip": pl.Float64,
+    "flip": pl.Float64, "flip_worse": pl.Float64, "flip_better": pl.Float64,
 }  # fmt: skip
 
 
@@ -36,89 +37,82 @@ def figures(
 ) -> pl.DataFrame:
     """Bounds and estimates of every metric within the lists.
 
-    Where there are many holes, every query has fewer sets of grades than are asked for; since
-    queries are drawn independently, sets of all queries are put together from those.
+    Where there are many holes, fewer sets of grades are drawn than are asked for.
 
     Returns:
         the columns of `_METRICS`.
     """
     values = values_of(stage.baseline, stage.candidate, "zero")
-    measured = values.candidate - values.baseline
     place = {query: i for i, query in enumerate(values.query_ids)}
     column = {metric: j for j, metric in enumerate(values.metrics)}
-    kept = found.table["query_id"].is_in(values.query_ids)
-    mask = kept.to_numpy()
-    table, chances = found.table.filter(kept), found.chances[mask]
+    table, top = found.table, best_grade(stage.scorer.qrels)
+    grades, departure = found.drawn(sets_of_grades(draws, len(table)), seed)
+    kept = table["query_id"].is_in(values.query_ids)
+    table, grades = table.filter(kept), grades[kept.to_numpy()]
     queries = table["query_id"].unique(maintain_order=True).to_list()
     rows = np.array([place[query] for query in queries], np.int64)
-    top = best_grade(stage.scorer.qrels)
-    few = sets_of_grades(draws, len(table))
-    suppositions = np.concatenate(
-        [corners(table, top), drawn(found.grades, chances, few, seed)], axis=1
-    )
+    suppositions = np.concatenate([corners(table, top), grades], axis=1)
     deltas = np.zeros((len(stage.metrics), len(queries), suppositions.shape[1]))
     if len(queries):
         for block, part in stage.deltas(table, suppositions):
             deltas[:, :, block] = part
-    told = []
+    parts = []
     for j, (label, _) in enumerate(stage.metrics):
-        own = measured[:, column[label]]
-        told.append(
-            _row(label, own, rows, deltas[j], margin=margins[label], draws=draws, seed=seed)
-        )
-    return pl.DataFrame(told, schema=_METRICS).with_columns(pl.col(pl.Float64).fill_nan(None))
+        at = column[label]
+        gains = Gains(values.gains[:, at], rows, values.signs[at] * deltas[j], departure)
+        parts.append({"metric": label, **gains.figures(margins[label], values.signs[at])})
+    return pl.DataFrame(parts, schema=_METRICS).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _together(some: Floats, draws: int, seed: int) -> tuple[Floats, Floats]:
-    """Sums, and sums of squares, over queries of so many sets, of (T, few) differences.
+@dataclass(frozen=True)
+class Gains:
+    """What the candidate gains by each query: as measured, and under grades of its holes.
 
-    A query's few sets spread by (few − 1)/few of what they are drawn from; that is made up for.
+    Attributes:
+        measured: (T,) NaN where undefined.
+        rows: (H,) the places of the queries with holes.
+        supposed: (H, 4 + S) their gains under the corners, then under each drawn set.
+        departure: (S,) of each set: below 0 where the candidate's holes are worse than judged
+            documents like them.
     """
-    count, few = some.shape
-    if few >= draws:
-        return some.sum(axis=0), (some**2).sum(axis=0)
-    middle, reach = some.mean(axis=1), np.sqrt(few / (few - 1))
-    rng = np.random.default_rng(seed)
-    told = np.empty((2, draws))
-    for i in range(draws):
-        one = some[np.arange(count), rng.integers(few, size=count)]
-        told[:, i] = (middle + (one - middle) * reach).sum(), (one**2).sum()
-    return told[0], told[1]
+
+    measured: Floats
+    rows: NDArray[np.int64]
+    supposed: Floats
+    departure: Floats
+
+    def figures(self, margin: float, sign: float) -> dict[str, Any]:
+        """The columns of `_METRICS` but the first; differences have the metric's own sign."""
+        known = ~np.isnan(self.measured)
+        base, n = np.where(known, self.measured, 0.0), max(int(known.sum()), 1)
+        rest = base.sum() - base[self.rows].sum()
+        extremes, drawn = self.supposed[:, :_CORNERS], self.supposed[:, _CORNERS:]
+        means = (rest + drawn.sum(axis=0)) / n
+        # the spread of each drawn set, from the queries that do not change and those that do
+        squares = (base**2).sum() - (base[self.rows] ** 2).sum() + (drawn**2).sum(axis=0)
+        now = status(base.sum() / n, (base**2).sum(), n, margin)
+        flips = np.array(
+            [status(m, s, n, margin) != now for m, s in zip(means, squares, strict=True)]
+        )
+        shares = [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]
+        low, high = sorted(sign * each for each in np.quantile(means, shares))
+        worse = self.departure < 0
+        return {
+            "n": int(known.sum()),
+            "delta": float(sign * base.sum() / n),
+            "worst": float(sign * (rest + extremes.min(axis=1).sum()) / n),
+            "best": float(sign * (rest + extremes.max(axis=1).sum()) / n),
+            "expected": float(sign * means.mean()),
+            "low": float(low),
+            "high": float(high),
+            "flip": float(flips.mean()),
+            "flip_worse": _mean(flips[worse]),
+            "flip_better": _mean(flips[~worse]),
+        }
 
 
-def _row(
-    label: str,
-    measured: Floats,
-    rows: NDArray[np.int64],
-    deltas: Floats,
-    *,
-    margin: float,
-    draws: int,
-    seed: int,
-) -> dict[str, Any]:
-    extremes = deltas[:, :_CORNERS]
-    sums, squares = _together(deltas[:, _CORNERS:], draws, seed)
-    known = ~np.isnan(measured)
-    base = np.where(known, measured, 0.0)
-    n = max(int(known.sum()), 1)
-    rest = base.sum() - base[rows].sum()
-    means = (rest + sums) / n
-    # the spread of each drawn set, from the queries that do not change and those that do
-    squares = (base**2).sum() - (base[rows] ** 2).sum() + squares
-    now = status(base[known].sum() / n, (base**2).sum(), n, margin)
-    then = [status(m, s, n, margin) for m, s in zip(means, squares, strict=True)]
-    low, high = np.quantile(means, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]) if len(means) else (0, 0)
-    return {
-        "metric": label,
-        "n": int(known.sum()),
-        "delta": float(base.sum() / n),
-        "worst": float((rest + extremes.min(axis=1).sum()) / n),
-        "best": float((rest + extremes.max(axis=1).sum()) / n),
-        "expected": float(means.mean()),
-        "low": float(low),
-        "high": float(high),
-        "flip": float(np.mean([each != now for each in then])),
-    }
+def _mean(flips: NDArray[np.bool_]) -> float:
+    return float(flips.mean()) if flips.size else float("nan")
 
 
 def status(mean: float, squares: float, n: int, margin: float) -> str:
@@ -133,21 +127,8 @@ def status(mean: float, squares: float, n: int, margin: float) -> str:
 
 
 def sets_of_grades(draws: int, holes: int) -> int:
-    """How many sets of grades each query has: fewer than draws where there are many holes."""
+    """How many sets of grades are drawn: fewer than asked for where there are many holes."""
     return min(draws, max(_FEWEST, _ROWS // max(holes, 1)))
-
-
-def drawn(grades: Floats, chances: Floats, draws: int, seed: int) -> Floats:
-    """(N, draws) grades, each hole's by its own chances."""
-    rng = np.random.default_rng(seed)
-    upto = np.cumsum(chances, axis=1)
-    points = rng.random((len(chances), draws))
-    place = (
-        (points[:, :, None] > upto[:, None, :-1]).sum(axis=2)
-        if grades.size > 1
-        else (np.zeros(points.shape, np.int64))
-    )
-    return np.asarray(grades[place], np.float64)
 
 
 def corners(table: pl.DataFrame, top: float) -> Floats:

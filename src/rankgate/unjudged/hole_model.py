@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.unjudged.relevance_model import fitted
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.comparison import Side
+    from rankgate.unjudged.relevance_model import RelevanceModel
 
     Floats = NDArray[np.float64]
+    Places = NDArray[np.int64]
 
+WORSE, DEPARTURE = -0.4, 0.7
+"""Mean and standard deviation of how far the log-odds of relevance of unjudged documents depart
+from those of judged ones like them. What one list alone has, and nobody judged, is on average worse
+than what was pooled (Zobel, SIGIR 1998); what both lists have departs by 0 on average. Fitted on
+TREC-COVID and CAsT 2021, tested on other collections (docs/validity.md)."""
+
+_SIDES = ("baseline", "candidate")
 _BANDS = (1, 3, 5, 10, 20, 50)
-_PRIOR = 5.0  # judged documents that the share of all documents weighs as much as
-_WEAKEST, _STRONGEST = 1.0, 1000.0  # the same for the query's own share, by how queries differ
-_UNKNOWN = 3.0  # where they cannot be told to
+_PRIOR = 5.0  # judged documents that the grades of all weigh as much as, in a band of ranks
 
 
 @dataclass(frozen=True)
@@ -30,108 +39,152 @@ class Holes:
             list lacks it).
         grades: (G,) the grades that judged documents have.
         chances: (N, G) the probability of each grade for each of them.
+        shares: (N, G) how many judged documents of its band have each grade, the prior included.
+        features: (N, F) from which their relevance is predicted.
+        query: (N,) the place of its query among the model's; those from Q on have no judged
+            document.
+        model: of relevance; None where no document is judged.
     """
 
     table: pl.DataFrame
     grades: Floats
     chances: Floats
+    shares: Floats
+    features: Floats
+    query: Places
+    model: RelevanceModel | None
+
+    def drawn(self, draws: int, seed: int, departure: float = DEPARTURE) -> tuple[Floats, Floats]:
+        """Grades of every hole, so many times, with all that is not known about them.
+
+        Each draw has parameters of its own: coefficients and query effects from their posterior,
+        shares of grades from theirs, and a departure from what judged documents say, because what
+        was not pooled may be worse or better (missing not at random: Rubin, Biometrika 1976). The
+        log-odds of relevance of all holes of one kind (in the baseline's list alone, in the
+        candidate's alone, in both) are moved by the same normal number of mean `WORSE` or 0.
+
+        Args:
+            draws: how often.
+            seed: of the drawing.
+            departure: standard deviation of the departures; their mean is scaled with it, and 0 is
+                missing at random.
+
+        Returns:
+            (N, S) grades, and (S,) the departure of the candidate's holes: below 0 where they are
+            worse than judged documents like them.
+        """
+        rng = np.random.default_rng(seed)
+        apart = departure * rng.standard_normal((3, draws))
+        apart[:2] += WORSE * departure / DEPARTURE
+        if self.model is None or not len(self.table):
+            return np.zeros((len(self.table), draws)), apart[1]
+        odds = self.model.drawn(self.features, self.query, draws, rng) + apart[_kind(self.table)]
+        relevant = rng.random(odds.shape) < 1 / (1 + np.exp(-np.clip(odds, -30, 30)))
+        found = np.zeros(odds.shape)
+        for level in (False, True):
+            grades, shares = self.grades[(self.grades > 0) == level], self._shares(level)
+            if grades.size == 1:
+                found[relevant == level] = grades[0]
+            elif grades.size:
+                place = _placed(shares, draws, rng)
+                found = np.where(relevant == level, grades[place], found)
+        return found, apart[1]
+
+    def _shares(self, relevant: bool) -> Floats:  # noqa: FBT001 - which of the two
+        return self.shares[:, (self.grades > 0) == relevant]
 
 
 def modelled(baseline: Side, candidate: Side) -> Holes:
     """Every hole with the chances of its grade.
 
-    The chances are the grades' shares among judged documents of the same band of ranks and the
-    same number of lists, drawn towards the shares among all judged documents (as many as five of
-    those), and then towards the query's own, by as many as `prior_strength` says: queries differ in
-    how much is relevant, here more, there less.
+    Whether it is relevant: a logistic regression on the log of its best rank, whether both lists
+    have it, or which alone, and which ranks it higher, with an effect of each query (see
+    `relevance_model.fitted`). Which grade it then has: the shares among relevant judged documents
+    of the same band of ranks, drawn towards those of all by as much as five documents weigh.
     """
     pooled = _pooled(baseline, candidate)
     judged = pooled.filter(pl.col("grade").is_not_null())
     holes = pooled.filter(pl.col("grade").is_null())
     grades = np.unique(judged["grade"].to_numpy()) if len(judged) else np.zeros(1)
+    columns = ("query_id", "doc_id", "rank_baseline", "rank_candidate")
+    table, features = holes.select(columns), _features(holes)
     if not len(judged) or not len(holes):
-        return Holes(_places(holes), grades, np.full((len(holes), grades.size), 1 / grades.size))
+        even = np.full((len(holes), grades.size), 1 / grades.size)
+        return Holes(table, grades, even, even, features, np.zeros(len(holes), np.int64), None)
     place = np.searchsorted(grades, judged["grade"].to_numpy())
     whole = np.bincount(place, minlength=grades.size) / len(place)
-    cell, own = _coded(judged, holes, ["band", "lists"])
-    chances = (_counted(cell, place, own, grades.size) + _PRIOR * whole) / (
-        _counted(cell, place, own, grades.size).sum(axis=1, keepdims=True) + _PRIOR
-    )
-    query, mine = _coded(judged, holes, ["query_id"])
-    seen = _counted(query, place, mine, grades.size)
-    code = judged["query_id"].rank("dense").to_numpy() - 1
-    relevant = np.bincount(code, grades[place] > 0).astype(np.float64)
-    prior = prior_strength(np.bincount(code), relevant)
-    # the query's own shares, relative to what its documents would have on the whole
-    tilt = (seen + prior * whole) / (seen.sum(axis=1, keepdims=True) + prior) / whole
-    tilted = chances * tilt
-    return Holes(_places(holes), grades, tilted / tilted.sum(axis=1, keepdims=True))
+    cell, own = _coded(judged, holes, "band")
+    shares = _counted(cell, place, own, grades.size) + _PRIOR * whole
+    query, mine = _coded(judged, holes, "query_id")
+    model = fitted(_features(judged), query, grades[place] > 0)
+    chance = 1 / (1 + np.exp(-model.log_odds(features, mine)))
+    chances = np.zeros_like(shares)
+    for level, part in ((False, 1 - chance), (True, chance)):
+        some = (grades > 0) == level
+        if some.any():
+            inside = shares[:, some]
+            chances[:, some] = part[:, None] * inside / inside.sum(axis=1, keepdims=True)
+    chances /= chances.sum(axis=1, keepdims=True)
+    return Holes(table, grades, chances, shares, features, mine, model)
 
 
-def prior_strength(judged: NDArray[np.int64], relevant: Floats) -> float:
-    """As how many judged documents the share of all weighs against a query's own.
+def _features(pooled: pl.DataFrame) -> Floats:
+    """(N, 5) 1, log of the best rank, in both lists, in which alone (±½), in which higher.
 
-    Where y of n documents of a query are relevant by a chance of its own, which varies between
-    queries as a beta law of mean p and strength s, y varies by np(1 − p)(1 + (n − 1)ρ) with
-    ρ = 1/(s + 1). The sum D of (y − np̂)² over queries, p̂ = Σy/N of N = Σn, is then on average
-
-        p(1 − p)(N − Σn²/N + ρ(Σn(n − 1)(1 − 2n/N) + Σn²Σn(n − 1)/N²)),
-
-    which is solved for ρ: Kleinman (1973), Proportions with extraneous variance, JASA 68. The
-    result lies between 1 and 1,000 documents; queries that differ no more than by chance give
-    1,000, and where nothing can be told, as of one document each, it is 3.
-
-    Args:
-        judged: (Q,) n, the judged documents of each query.
-        relevant: (Q,) y, how many of them are relevant.
+    The last is the log of the baseline's rank over the candidate's, 0 where a list lacks it.
     """
-    n = judged.astype(np.float64)
-    total, square, pairs = n.sum(), (n**2).sum(), n * (n - 1)
-    share = relevant.sum() / total
-    apart = (pairs * (1 - 2 * n / total)).sum() + square * pairs.sum() / total**2
-    chance = share * (1 - share)
-    if chance <= 0 or apart <= 0:
-        return _UNKNOWN
-    found = ((relevant - n * share) ** 2).sum() / chance - (total - square / total)
-    rho = max(found / apart, 1 / (_STRONGEST + 1))
-    return float(np.clip(1 / rho - 1, _WEAKEST, _STRONGEST))
+    ranks = [pooled[f"rank_{side}"].cast(pl.Float64).to_numpy() for side in _SIDES]
+    one, two = (~np.isnan(rank) for rank in ranks)
+    higher = np.nan_to_num(np.log(ranks[0]) - np.log(ranks[1]))
+    best = np.log(np.fmin(*ranks))
+    return np.stack(
+        [np.ones_like(best), best, one & two, two.astype(float) / 2 - one / 2, higher], axis=1
+    )
+
+
+def _kind(table: pl.DataFrame) -> Places:
+    """(N,) 0 for what the baseline's list alone has, 1 for the candidate's alone, 2 for both."""
+    one, two = (table[f"rank_{side}"].is_not_null().to_numpy() for side in _SIDES)
+    return np.where(one & two, 2, two.astype(np.int64))
+
+
+def _placed(shares: Floats, draws: int, rng: np.random.Generator) -> Places:
+    """(N, S) places of grades; each draw has shares of its own, alike for holes of one band."""
+    kinds, back = np.unique(shares, axis=0, return_inverse=True)
+    weight = rng.standard_gamma(np.maximum(kinds, 1e-9), (draws, *kinds.shape))
+    upto = np.cumsum(weight / weight.sum(axis=2, keepdims=True), axis=2)
+    point = rng.random((len(shares), draws))
+    place = np.zeros(point.shape, np.int64)
+    for step in range(shares.shape[1] - 1):
+        place += point > upto[:, back.ravel(), step].T
+    return place
 
 
 def _pooled(baseline: Side, candidate: Side) -> pl.DataFrame:
-    """The documents of both lists, each once, with its ranks, its band and its lists."""
+    """The documents of both lists, each once, with its ranks and the band of the best."""
     one = baseline.lists.rename({"rank": "rank_baseline"})
     two = candidate.lists.rename({"rank": "rank_candidate"})
     both = one.join(two, on=["query_id", "doc_id"], how="full", coalesce=True, suffix="_two")
     best = pl.min_horizontal("rank_baseline", "rank_candidate")
-    lists = pl.col("rank_baseline").is_not_null() & pl.col("rank_candidate").is_not_null()
     return both.select(
         "query_id", "doc_id", "rank_baseline", "rank_candidate",
         pl.coalesce("grade", "grade_two").alias("grade"),
         pl.sum_horizontal(best > end for end in _BANDS).alias("band"),
-        lists.cast(pl.Int64).alias("lists"),
     ).sort("query_id", "doc_id")  # fmt: skip
 
 
-def _places(table: pl.DataFrame) -> pl.DataFrame:
-    return table.select("query_id", "doc_id", "rank_baseline", "rank_candidate")
-
-
-def _coded(
-    judged: pl.DataFrame, holes: pl.DataFrame, by: list[str]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The cell of each judged document, and of each hole."""
+def _coded(judged: pl.DataFrame, holes: pl.DataFrame, by: str) -> tuple[Places, Places]:
+    """The cell of each judged document, and of each hole; those of judged documents come first."""
     cells = pl.concat([judged.select(by), holes.select(by)]).unique(maintain_order=True)
     coded = cells.with_row_index("cell")
-    told = [
+    found = [
         table.select(by).join(coded, on=by, how="left", maintain_order="left")["cell"].to_numpy()
         for table in (judged, holes)
     ]
-    return told[0].astype(np.int64), told[1].astype(np.int64)
+    return found[0].astype(np.int64), found[1].astype(np.int64)
 
 
-def _counted(
-    cell: NDArray[np.int64], place: NDArray[np.int64], own: NDArray[np.int64], grades: int
-) -> Floats:
+def _counted(cell: Places, place: Places, own: Places, grades: int) -> Floats:
     """(N, G) how many judged documents of each hole's cell have each grade."""
     size = int(max(cell.max(initial=0), own.max(initial=0))) + 1
     counts = np.bincount(cell * grades + place, minlength=size * grades).reshape(size, grades)

@@ -41,7 +41,9 @@ class Hidden:
             documents against the candidate, and for it), ``condensed`` (unjudged documents taken
             out of the lists; null where the runs are closed), ``expected``, ``low``, ``high``
             (estimated), ``flip`` (the probability that judging the holes changes what the
-            interval says).
+            interval says), ``flip_worse`` and ``flip_better`` (the same where the candidate's
+            holes are worse, or better, than judged documents like them). worst is the worst for
+            the candidate, whichever the direction of the metric.
         judged: ``system``, ``k``, ``share``.
         judge_next: ``query_id``, ``doc_id``, ``rank_baseline``, ``rank_candidate``,
             ``relevant`` (its estimated probability), ``influence`` (on the mean difference, in
