@@ -110,8 +110,10 @@ def test_imputed_grades_leave_every_value_finite_or_undefined(queries, imputed):
     holes = [[grade is None for grade in ranking] for ranking, _ in queries]
     full = [[imputed if g is None else g for g in ranking] for ranking, _ in queries]
     judged = block(full, ideal=[pool for _, pool in queries])
+    known = judged.known.copy()
     for t, row in enumerate(holes):
-        judged.known[t, : len(row)] &= ~np.array(row, dtype=bool)
+        known[t, : len(row)] &= ~np.array(row, dtype=bool)
+    judged = replace(judged, known=known)
     for metric in METRICS:
         assert not np.isinf(metric.compute(judged)).any(), str(metric)
 

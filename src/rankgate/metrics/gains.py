@@ -55,13 +55,15 @@ def ideal_gains(
     """Gains of the best possible ranking of all judged documents, ``(T, min(I, k))``."""
     if not _pads(gain):
         return gained(judged.ideal[:, :cutoff], gain)
-    whole = levels == "truncated" and bool((judged.ideal % 1 == 0).all())
-    if whole and not isinstance(gain, str):  # trec_eval's grades are whole numbers
-        return _truncated(judged, gain)[:, :cutoff]
     gains = np.maximum(gained(judged.ideal, gain), 0)
     gains[np.arange(gains.shape[1]) >= judged.judged[:, None]] = 0
     gains.sort(axis=-1)
-    return gains[:, ::-1][:, :cutoff]
+    gains = gains[:, ::-1]
+    if levels == "truncated" and not isinstance(gain, str):
+        # trec_eval's grades are whole numbers; a query with others has no levels to truncate
+        whole = (judged.ideal % 1 == 0).all(axis=-1)
+        gains = np.where(whole[:, None], _truncated(judged, gain), gains)
+    return gains[:, :cutoff]
 
 
 def _pads(gain: Gain) -> bool:
