@@ -7,6 +7,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
+import rankgate
 from rankgate.errors import UsageError
 from rankgate.gating.bounds import held, statuses
 from rankgate.gating.evidence import Terms
@@ -92,3 +93,14 @@ def test_rare_losses_pass_a_guaranteed_bound_no_more_often_than_alpha():
     }
     assert rates["t"] > 0.2
     assert rates["guaranteed"] <= 0.05
+
+
+def test_p_of_equal_differences_is_labelled_by_its_test():
+    qrels = {f"q{i}": {"good": 1} for i in range(12)}
+    old = {query: {"bad": 2.0, "good": 1.0} for query in qrels}
+    new = {query: {"good": 2.0, "bad": 1.0} for query in qrels}
+    told = rankgate.compare(qrels, old, new, ["RR", "P@2"])
+    tests = dict(told.comparisons[0].metrics.select("metric", "test").iter_rows())
+    assert tests == {"RR": "sign", "P@2": "t"}
+    p = dict(told.comparisons[0].metrics.select("metric", "p_raw").iter_rows())
+    assert p["RR"] == pytest.approx(2 / 2**12)

@@ -263,6 +263,12 @@ def _plans(names: Sequence[str], test: Test, queries: Sequence[float]) -> pl.Dat
     return pl.DataFrame(rows, schema=PLANS).with_columns(pl.col("queries").fill_nan(None))
 
 
+def _tests(told: Figures, method: str) -> list[str]:
+    """The test behind each p: where all differences are equal, t gives that of the sign test."""
+    equal = (told.sd == 0) & (told.delta != 0) & (told.n > 1)
+    return ["sign" if method == "t" and each else method for each in equal]
+
+
 def _metrics(
     names: Sequence[str], told: Figures, p_value: np.ndarray[Any, Any], test: Test, correction: str
 ) -> pl.DataFrame:
@@ -270,7 +276,8 @@ def _metrics(
         {
             "metric": names, "n": told.n, "baseline": told.baseline, "candidate": told.candidate,
             "delta": told.delta, "gain": told.gain, "low": told.low, "high": told.high,
-            "level": test.level, "test": test.method, "p_raw": told.p_raw, "p_value": p_value,
+            "level": test.level, "test": _tests(told, test.method), "p_raw": told.p_raw,
+            "p_value": p_value,
             "correction": correction, "mc_error": told.mc_error, "effect": told.gz,
             "wins": told.wins, "ties": told.ties, "losses": told.losses, "sd": told.sd,
             "mde": told.mde, "needed": told.needed,

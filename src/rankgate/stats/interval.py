@@ -175,5 +175,8 @@ def cautions(table: Floats) -> tuple[str, ...]:
             f"differences are skewed and {n} queries are few: intervals may cover too rarely."
         )
     if (np.ptp(table, axis=0) == 0).any():
-        told.append("all differences are equal: there is no spread to make an interval of.")
+        told.append(
+            "all differences are equal: there is no spread to make an interval of; p of the t-test "
+            "is that of the sign test."
+        )
     return tuple(told)

@@ -5,6 +5,7 @@ Exact, by the noncentral t of the paired t-test (Cohen 1988; Sakai 2018).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,6 +59,12 @@ def detectable(
     spread = np.asarray(sd, dtype=np.float64)
     if n < 2:  # noqa: PLR2004 - one difference has no spread
         return np.full(spread.shape, np.nan)
+    return np.asarray(spread * _detectable_effect(n, alpha, wanted, sides), np.float64)
+
+
+@lru_cache(maxsize=1024)
+def _detectable_effect(n: int, alpha: float, wanted: float, sides: int) -> float:
+    """What `detectable` gives for a standard deviation of 1."""
     from scipy.optimize import brentq  # noqa: PLC0415 - as above
 
     def lacking(size: float) -> float:
@@ -66,7 +73,7 @@ def detectable(
     top = 1.0
     while lacking(top) < 0:
         top *= 2
-    return np.asarray(spread * float(brentq(lacking, 0.0, top, xtol=1e-12)), np.float64)
+    return float(brentq(lacking, 0.0, top, xtol=1e-12))
 
 
 def needed(

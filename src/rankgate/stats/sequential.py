@@ -5,6 +5,8 @@ Shapes: n values of one normal law; see `critical`.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 EFFECT = 0.4
@@ -41,6 +43,7 @@ def log_evidence(t: float, n: int, tau: float = EFFECT) -> float:
     return float(np.log(2 * below) - np.log1p(n * tau**2) / 2 - n / 2 * np.log(rest))
 
 
+@lru_cache(maxsize=4096)
 def critical(n: int, alpha: float, tau: float = EFFECT) -> float:
     """The t beyond which n values reject a mean of at most 0, at whatever look; inf where none do.
 
