@@ -1,0 +1,30 @@
+"""Predicted ratings: a table of the metrics, and what they are of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.metrics.ratings import RATING_METRICS
+from rankgate.present.document import Document, Rows, Table, Warnings
+from rankgate.present.document import document as made
+from rankgate.present.grid import Grid, printable
+from rankgate.present.numbers import column
+
+if TYPE_CHECKING:
+    from rankgate.recommenders.rating_accuracy import RatingAccuracy
+
+
+def document(result: RatingAccuracy) -> Document:
+    """A row a metric, with the side that is better."""
+    arrows = ["↑" if RATING_METRICS[name].higher_is_better else "↓" for name in result.values]
+    grid = Grid.of({
+        "metric": [f"{name} {arrow}" for name, arrow in zip(result.values, arrows, strict=True)],
+        "value": column(result.values.values()),
+    })  # fmt: skip
+    basis = (
+        f"{result.pairs:,} rated pairs of {result.users:,} users of {printable(result.qrels)}, "
+        f"predicted by {printable(result.run)}"
+    )
+    rows = Rows(("metric", "value"), list(result.values.items()))
+    warnings = Warnings(tuple(notice.text for notice in result.notices))
+    return made("Predicted ratings", Table("", grid), warnings, lead=(basis,), rows=rows)
