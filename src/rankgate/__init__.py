@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from rankgate.pipelines.stages import Pipeline
     from rankgate.pipelines.verb import stages
     from rankgate.recommenders.notebook.split import Split, split
+    from rankgate.recommenders.rating_accuracy import RatingAccuracy, rating_accuracy
     from rankgate.recommenders.scorecard import Scorecard, scorecard
     from rankgate.reports.notebook.plotting import plot
     from rankgate.unjudged.verb import Hidden, holes
@@ -92,6 +93,7 @@ __all__ = [
     "Prices",
     "RankgateError",
     "RaterAgreement",
+    "RatingAccuracy",
     "Reconciliation",
     "ResolvedJudgments",
     "Reusability",
@@ -119,6 +121,7 @@ __all__ = [
     "plot",
     "pool",
     "rate",
+    "rating_accuracy",
     "read_qrels",
     "read_run",
     "reconcile",
@@ -157,6 +160,7 @@ _HOMES = {
     "ModelRatings": "rankgate.judging.llm.model_ratings",
     "Prices": "rankgate.judging.llm.purse",
     "RankgateError": "rankgate.errors",
+    "RatingAccuracy": "rankgate.recommenders.rating_accuracy",
     "Reconciliation": "rankgate.explanation.reconciliation",
     "ResolvedJudgments": "rankgate.judging.resolution.resolution",
     "Reusability": "rankgate.judging.pooling.reusability",
@@ -185,6 +189,7 @@ _HOMES = {
     "pool": "rankgate.judging.pooling.pool",
     "rate": "rankgate.judging.llm.rate",
     "read_qrels": "rankgate.data",
+    "rating_accuracy": "rankgate.recommenders.rating_accuracy",
     "read_run": "rankgate.data",
     "reconcile": "rankgate.explanation.verb",
     "resolve": "rankgate.judging.resolution.resolve",

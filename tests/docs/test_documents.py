@@ -51,12 +51,22 @@ def test_the_public_names_are_these():
     results += ["Evaluation", "Explanation", "Finding", "Hidden", "InputError", "Judge"]
     results += ["JudgeAdmission"]
     results += ["Lists", "Matrix", "ModelRatings"]
-    results += ["Pipeline", "Pool", "Prices", "RankgateError", "RaterAgreement"]
+    results += ["Pipeline", "Pool", "Prices", "RankgateError", "RaterAgreement", "RatingAccuracy"]
     results += ["Reconciliation", "ResolvedJudgments", "Reusability", "Scorecard", "Split"]
     results += ["UsageError", "Validation", "Verdict"]
     verbs = ["admit", "advise", "agree", "blindspots", "collect", "compare", "convention"]
     verbs += ["conventions", "convert", "describe", "evaluate", "explain", "from_arrays", "gate"]
-    verbs += ["holes", "metric", "plot", "pool", "rate", "read_qrels", "read_run", "reconcile"]
+    verbs += [
+        "holes",
+        "metric",
+        "plot",
+        "pool",
+        "rate",
+        "rating_accuracy",
+        "read_qrels",
+        "read_run",
+        "reconcile",
+    ]
     verbs += ["resolve", "reusability", "scorecard", "sheets", "split", "stages", "validate"]
     assert rankgate.__all__ == [*results, *verbs]
     assert all(getattr(rankgate, name) for name in rankgate.__all__)

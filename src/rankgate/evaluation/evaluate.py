@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.data import read_run
 from rankgate.data.columns import renamed
+from rankgate.data.memory.libraries import is_pair
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluation import Evaluation
 from rankgate.evaluation.rankings import by_ids, rankings_of, score_run
@@ -206,7 +207,7 @@ def named_rankings(runs: Any) -> list[Rankings]:  # noqa: ANN401
     """As `named_runs`, but what is a matrix stays so."""
     if isinstance(runs, Mapping) and not _is_ranking(runs):
         return [replace(rankings_of(run, name), name=name) for name, run in runs.items()]
-    several = list(runs) if isinstance(runs, list | tuple) else [runs]
+    several = list(runs) if isinstance(runs, list | tuple) and not is_pair(runs) else [runs]
     named = [rankings_of(run, f"run{i}") for i, run in enumerate(several, 1)]
     names = apart([run.name for run in named], several)
     return [replace(run, name=name) for run, name in zip(named, names, strict=True)]

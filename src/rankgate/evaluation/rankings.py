@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.data import Run, read_run
+from rankgate.data.memory.libraries import from_library
 from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, source_of
 from rankgate.errors import DuplicateError, InputError
 from rankgate.scoring.score import score_source
@@ -92,6 +93,7 @@ def rankings_of(run: Any, name: str) -> Rankings:  # noqa: ANN401 - a path, a fr
         InputError: what is wrong, with file and line; an array of whole numbers, which could be
             scores or items.
     """
+    run = from_library(run)
     if not is_source(run):
         return read_run(run, name)
     dtype = str(getattr(run, "dtype", "")).rpartition(".")[2]  # of torch: torch.int64

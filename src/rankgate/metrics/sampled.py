@@ -76,8 +76,8 @@ def estimator(values: Floats, items: int, negatives: int, variance: float) -> Fl
     """
     chances = rank_chances(items, negatives)
     normal = (1 - variance) * chances.T @ chances + variance * np.diag(chances.sum(axis=0))
-    found: Floats = np.linalg.lstsq(normal, chances.T @ values, rcond=None)[0]
-    return found
+    solved = np.linalg.lstsq(normal, chances.T @ values, rcond=None)[0]
+    return np.asarray(solved, np.float64)
 
 
 def corrected(

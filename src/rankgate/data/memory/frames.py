@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.data.columns import named, shaped
 from rankgate.data.memory import arrays
+from rankgate.data.memory.libraries import from_library
 from rankgate.data.memory.matrices import is_source
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, refuse_holes, without_empty
@@ -38,6 +39,7 @@ def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels
     Raises:
         InputError: not such a table, ids that are not strings, grades that are no numbers.
     """
+    table = from_library(table, judged=True)
     if is_source(table):
         return arrays.qrels_of(table, name)
     if _is_listed(table):
@@ -57,6 +59,7 @@ def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:  # n
     Raises:
         InputError: not such a table, ids that are not strings, scores that are no numbers.
     """
+    table = from_library(table)
     if is_source(table):
         return arrays.run_of(table, name)
     rankings, label = None, label or name

@@ -1,0 +1,91 @@
+"""What recommender libraries return is read as it is: implicit, RecBole, LensKit."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import rankgate
+from rankgate.data import read_qrels, read_run
+from rankgate.errors import InputError
+
+ITEMS = np.array([[3, 1, 0], [2, 0, 1]], np.int32)  # implicit takes the last one out
+SCORES = np.array([[0.9, 0.5, 0.1], [0.7, 0.2, np.finfo(np.float32).min]], np.float32)
+TEST = {0: {1}, 1: {0}}
+
+
+class Key(NamedTuple):
+    user_id: int
+
+
+class ItemList:
+    """As LensKit's, as far as it is read."""
+
+    def __init__(
+        self, ids: list[str], scores: list[float] | None = None, *,
+        ordered: bool = False, rating: list[float] | None = None,
+    ) -> None:  # fmt: skip
+        self._ids, self._scores, self.ordered, self._rating = ids, scores, ordered, rating
+
+    def ids(self) -> np.ndarray:
+        return np.array(self._ids)
+
+    def scores(self) -> np.ndarray | None:
+        return None if self._scores is None else np.array(self._scores)
+
+    def field(self, name: str) -> np.ndarray | None:
+        return None if self._rating is None or name != "rating" else np.array(self._rating)
+
+
+class ItemListCollection:
+    """As LensKit's, as far as it is read."""
+
+    def __init__(self, lists: dict[int, ItemList], key_fields: tuple[str, ...] = ("user_id",)):
+        self._lists, self.key_fields = lists, key_fields
+
+    def items(self) -> Any:
+        return ((Key(user), items) for user, items in self._lists.items())
+
+    def lists(self) -> Any:
+        return self._lists.values()
+
+
+@pytest.mark.parametrize("pair", [(ITEMS, SCORES), (SCORES, ITEMS)])
+def test_items_and_scores_are_one_run(pair: tuple[np.ndarray, np.ndarray]) -> None:
+    result = rankgate.evaluate(TEST, pair, ["RR", "Coverage@2"], catalogue=4)
+    assert result.means.rows() == [("run1", 0.5, 1.0)]
+    assert rankgate.scorecard({"0": {"1": 1}}, pair, ["RR"], resamples=2).users == 1
+    assert read_run(pair).table.height == 5
+
+
+def test_minus_infinity_is_not_ranked() -> None:
+    scores = np.where(np.isclose(SCORES, 0.2), -np.inf, SCORES)
+    assert rankgate.evaluate(TEST, (scores, ITEMS), ["RR"]).means["RR"][0] == 0.25
+
+
+def test_two_matrices_are_two_runs() -> None:
+    result = rankgate.evaluate(TEST, (np.eye(2), np.eye(2)[::-1]), ["RR"])
+    assert len(result.runs) == 2
+
+
+def test_an_item_list_collection_is_a_run() -> None:
+    lists = ItemListCollection({
+        1: ItemList(["a", "b", "c"], [0.1, 0.9, float("nan")]),
+        2: ItemList(["c", "a"], ordered=True),
+    })  # fmt: skip
+    result = rankgate.evaluate({"1": {"a"}, "2": {"c"}}, lists, ["RR"], convention="lenskit")
+    assert result.values["value"].to_list() == [0.5, 1.0]
+
+
+def test_an_item_list_collection_is_judgments() -> None:
+    rated = ItemListCollection({1: ItemList(["a", "b"], rating=[4.0, 2.0]), 2: ItemList(["c"])})
+    assert read_qrels(rated).table.rows() == [("1", "a", 4.0), ("1", "b", 2.0), ("2", "c", 1.0)]
+
+
+def test_what_cannot_be_read_is_refused() -> None:
+    with pytest.raises(InputError, match="no order and no scores"):
+        read_run(ItemListCollection({1: ItemList(["a"])}))
+    with pytest.raises(InputError, match="by user_id, seq"):
+        read_run(ItemListCollection({1: ItemList(["a"], [1.0])}, ("user_id", "seq")))
