@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import click
 
+from rankgate.cli.limited import MESSAGE
 from rankgate.errors import RankgateError
 
 SECTIONS = {
@@ -207,7 +208,9 @@ def _passed_over(words: sys.UnraisableHookArgs) -> None:
 
 
 def _withheld(error: Exception) -> str | None:
-    """What the machine withheld, room or a right; None where the fault is another."""
+    """What the machine withheld, memory, room or a right; None where the fault is another."""
+    if isinstance(error, MemoryError) or "can't start new thread" in str(error):
+        return f"{MESSAGE}; allow more of it (ulimit -v), or split the files."
     if not isinstance(error, OSError):
         return None
     if error.errno in _NO_ROOM:

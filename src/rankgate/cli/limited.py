@@ -1,0 +1,68 @@
+"""Run under a limit of memory: one sentence where a library would abort with a dump.
+
+Polars and NumPy end the process when the system refuses them memory or threads, so that nobody
+inside it can say why. Where a limit is set (``ulimit -v``), a second process runs the command and
+the first one watches it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+
+MESSAGE = "out of memory"
+"""How a sentence begins that says that memory or threads were refused."""
+
+_WATCHED = "RANKGATE_WATCHED"
+_SIGNS = (
+    b"memory allocation",
+    b"MemoryError",
+    b"start new thread",
+    b"Resource temporarily",
+    b"PanicException",
+)
+_END = 1 << 16  # bytes of what the command said last
+
+
+def watched() -> int | None:
+    """Run this command in a watched process; None where no limit is set, or this is that process.
+
+    Returns:
+        Its exit code; 2 where it ended for lack of memory.
+    """
+    limit = _limit()
+    if limit is None or os.environ.get(_WATCHED):
+        return None
+    command = [sys.executable, "-m", "rankgate", *sys.argv[1:]]
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(command, stderr=errors, env=os.environ | {_WATCHED: "1"})
+        while True:
+            try:
+                status = process.wait()
+                break
+            except KeyboardInterrupt:  # the command has it too, and ends
+                continue
+        errors.seek(0, os.SEEK_END)
+        errors.seek(max(errors.tell() - _END, 0))
+        words = errors.read()
+    lacking = any(sign in words for sign in _SIGNS)
+    if status == 0 or (status > 0 and not lacking):
+        sys.stderr.buffer.write(words)
+        return status
+    sys.stderr.write(
+        f"rankgate: {MESSAGE}: {limit >> 20:,} MB are allowed (ulimit -v); allow more, or split "
+        "the files.\n"
+    )
+    return 2
+
+
+def _limit() -> int | None:
+    """The bytes that this process may address, if that is limited."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if soft == resource.RLIM_INFINITY else soft
