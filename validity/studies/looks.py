@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 MARGIN, ALPHA, GAINS = 0.02, 0.05, (-1.0, 1.0)
-BATCH, LOOKS, REPLICATIONS = 25, 8, 2000
-START, ADDITIONS, MOST, FOLLOWED = 50, 3, 1600, 300
+BATCH, LOOKS, REPLICATIONS = 25, 8, 1000
+START, ADDITIONS, MOST, FOLLOWED = 50, 3, 1600, 200
 ADVISED = ("normal", "skewed", "adhoc6_ap")  # every sample is put through the gate one by one
 BETTER = 0.02  # how much above the bound a good candidate lies: as good as the baseline
 _FEW = ("t", "anytime")
