@@ -76,3 +76,17 @@ def test_wrong_input_is_2_and_no_verdict(data):
 
 def test_inputs_are_never_pasted_into_the_shell():
     assert "${{" not in script("gate") + script("install")
+
+
+def test_the_log_of_looks_is_restored_before_the_gate_and_kept_after_a_fail_too():
+    text = ACTION.read_text()
+    restore, gate, keep = (text.index(words) for words in (
+        "actions/cache/restore@", "- id: gate", "actions/cache/save@",
+    ))  # fmt: skip
+    assert restore < gate < keep
+    assert text.count("path: rankgate/baselines/*.looks.jsonl") == 2
+    assert "key: ${{ steps.looks.outputs.cache-primary-key }}" in text[keep:]
+    assert "if: always() && steps.looks.outcome == 'success'" in text[gate:keep]
+    # every run writes a key of its own, and reads the last one there is
+    assert "${{ github.run_id }}-${{ github.run_attempt }}" in text[restore:gate]
+    assert "restore-keys: rankgate-looks-" in text[restore:gate]
