@@ -126,3 +126,14 @@ def test_options_of_a_test_come_from_one_declaration(name):
         assert _function(name)[each.name].default == each.default
         if each.choices:
             assert tuple(shared.type.choices) == each.choices
+
+
+def test_a_test_can_be_given_as_one_value():
+    qrels = {f"q{i}": {"a": i % 2, "b": 1} for i in range(20)}
+    old = {query: {"b": 1.0, "a": 2.0} for query in qrels}
+    new = {query: {"b": 2.0, "a": 1.0} for query in qrels}
+    one = rankgate.compare(qrels, old, new, ["RR"], test=Test("randomization", level=0.9))
+    other = rankgate.compare(qrels, old, new, ["RR"], test="randomization", level=0.9)
+    assert one.to_dict() == other.to_dict()
+    with pytest.raises(rankgate.UsageError, match=r"level: part of the test"):
+        rankgate.compare(qrels, old, new, ["RR"], test=Test(), level=0.9)

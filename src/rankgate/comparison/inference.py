@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from rankgate.declare import Range, fields_of
 from rankgate.errors import UsageError
@@ -66,6 +66,23 @@ class Test:
                 "maxt corrects a randomization test; say --test randomization too.",
                 code="conflicting-options",
             )
+
+    @classmethod
+    def of(cls, test: Method | Test, **options: Any) -> Test:  # noqa: ANN401 - of each field
+        """Return a test as it is, or make one of a method and options.
+
+        Raises:
+            UsageError: Options beside a test that has its own.
+        """
+        if not isinstance(test, Test):
+            return cls(test, **options)
+        given = [name for name, value in options.items() if value != getattr(cls, name)]
+        if given:
+            raise UsageError(
+                f"{', '.join(given)}: part of the test that is given; say Test({given[0]}=...).",
+                code="conflicting-options",
+            )
+        return test
 
     @property
     def drawn(self) -> int:

@@ -27,7 +27,7 @@ def compare(
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     convention: str | Convention = "trec",
     *,
-    test: Method = Test.method,
+    test: Method | Test = Test.method,
     interval: Interval = Test.interval,
     level: float = Test.level,
     correction: Correction = Test.correction,
@@ -51,7 +51,8 @@ def compare(
         candidates: a run, a list of runs, or ``{name: run}``.
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``.
         convention: whose rules the numbers follow.
-        test: t, randomization, wilcoxon, sign or bootstrap.
+        test: t, randomization, wilcoxon, sign or bootstrap; or a `Test`, which has the options
+            from `interval` to `power` in itself.
         interval: t, bca, percentile or basic.
         level: of the intervals.
         correction: holm, bonferroni, bh, maxt or none, over metrics and candidates.
@@ -78,7 +79,10 @@ def compare(
     >>> result.metrics.select("n", "baseline", "candidate", "delta").row(0)
     (20, 0.5, 1.0, 0.5)
     """
-    how = Test(test, interval, level, correction, resamples, seed, band, wanted, power)
+    how = Test.of(
+        test, interval=interval, level=level, correction=correction, resamples=resamples,
+        seed=seed, band=band, wanted=wanted, power=power,
+    )  # fmt: skip
     rules = service.Rules(how, unequal, tuple(slices))
     return service.compare(
         qrels, baseline, candidates, metrics, convention,
