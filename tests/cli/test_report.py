@@ -95,7 +95,7 @@ def test_it_tells_verdict_metrics_worst_queries_and_how_to_make_it_again(run, da
     text = " ".join("".join(page.words).split())
     assert "inconclusive new against old" in text
     assert "3 of 4 that lost RR@10, most first" in text
-    assert "What metrics do not see" in text
+    assert "What the metrics do not see" in text
     assert "What unjudged documents could hide" in text
     assert "rankgate report qrels.txt old.run new.run -m RR@10 --gate --worst 3" in text
     assert len([each for each in page.ids if each.startswith("q0-")]) == 3 + 4  # and gained

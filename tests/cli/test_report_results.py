@@ -36,16 +36,16 @@ MADE = {
     "eval": (["eval", *TWO, "--per-query"], "Values of old, new"),
     "compare": (["compare", *TWO], "new against old"),
     "gate": (["gate", *TWO], "Rules: new against old"),
-    "blindspots": (["blindspots", *TWO, "-m", "RR@10"], "What metrics do not see"),
+    "blindspots": (["blindspots", *TWO, "-m", "RR@10"], "What the metrics do not see"),
     "holes": (["holes", *TWO, "-m", "nDCG@10"], "What unjudged documents could hide"),
     "reconcile": (["reconcile", *TWO[:2], "-m", "nDCG@10"], "nDCG@10 of old under all conventions"),
     "bridge": (
         ["reconcile", *TWO[:2], "-m", "nDCG@10", "--from", "trec", "--to", "esci"],
-        "nDCG@10 of old: the way between two conventions",
+        "nDCG@10 of old: trec to esci",
     ),
     "value": (
         ["reconcile", *TWO[:2], "-m", "nDCG@10", "--value", "0.5"],
-        "Who gives nDCG@10 = 0.5 for old",
+        "What gives nDCG@10 = 0.5 for old",
     ),
     "explain": (
         ["explain", *TWO[:2], "--query", "q1", "-m", "nDCG@10"],
@@ -58,7 +58,7 @@ MADE = {
     "pool": (["pool", *TWO[1:]], "What to judge next"),
     "describe": (["describe", *TWO], "What files are"),
     "validate": (["validate", *TWO], "What is wrong with files"),
-    "admit": (["admit", "qrels.txt", "qrels.txt"], "May qrels stand beside people?"),
+    "admit": (["admit", "qrels.txt", "qrels.txt"], "Does the judge agree with people?"),
 }  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def test_every_result_is_a_report(run, name):
     assert told.code == 0, told.err
     said = words(told.out)
     assert title in said
-    assert "What it rests on" in said
+    assert "Inputs and how to reproduce" in said
     assert f"rankgate report {name}.json" in said
     assert not re.search(r"\b(None|True|False|nan)\b(?! of)", said)  # no value of Python
     assert run("report", f"{name}.json").out == told.out
@@ -90,7 +90,7 @@ def test_agreement_is_a_report(run, data):
     (data / "ratings.csv").write_text("query,document,rater,grade\n" + "".join(rows))
     assert run("agree", "ratings.csv", "--format", "json", "-o", "agree.json").code == 0
     said = words(run("report", "agree.json").out)
-    assert "Agreement of raters in ratings" in said
+    assert "Agreement of raters" in said
     figures = json.loads((data / "agree.json").read_text())["coefficients"]
     name, first = next(iter(figures.items()))
     assert re.search(rf"{re.escape(name)} {first['value']:.4f}", said)
@@ -106,7 +106,7 @@ def test_a_folder_tells_the_verdict_first_and_each_convention_once(run, data):
     heads = re.findall(r"<h2>(.*?)</h2>", told.out)
     assert heads[0] == "Rules: new against old"
     assert heads[1] == "new against old"
-    assert heads[-1] == "What it rests on"
+    assert heads[-1] == "Inputs and how to reproduce"
     said = words(told.out)
     assert "Results in results" in said
     assert "Not looked at, as they are no results: notes.txt, other.json." in said

@@ -80,6 +80,11 @@ class Advice(Result):
         """The choices of one role."""
         return tuple(each for each in self.choices if each.role == role)
 
+    @property
+    def heading(self) -> str:
+        """What the advice is about."""
+        return "Which metrics to decide by"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {

@@ -93,6 +93,11 @@ class Pipeline(Result):
     seed: int
     resamples: int
 
+    @property
+    def heading(self) -> str:
+        """The stages by name."""
+        return f"Stages: {', '.join(self.stages)}"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         stages = zip(self.stages, self.kinds, self.run_sha256, strict=True)

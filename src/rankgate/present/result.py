@@ -2,6 +2,7 @@
 
 A result class is a frozen dataclass that inherits `Result` and declares:
 
+- ``label``: the title of its part in a report, where `heading` does not make one;
 - ``kind``: its name in JSON, which is also the name of its module, so that the kind alone finds
   the class (`rankgate.reports.kinds_of_results`); ``schema_version``;
 - ``document_from``: ``module:function`` that makes its `Document`;
@@ -59,11 +60,13 @@ class ReportOptions:
         worst: how many of the queries that lost most are shown with both lists.
         queries: texts of queries, by id.
         documents: ``query_id`` (null: for every query), ``doc_id``, ``text``; None without texts.
+        place: of the result among several, for anchors that no other result has.
     """
 
     worst: int = 20
     queries: Mapping[str, str] = field(default_factory=dict)
     documents: pl.DataFrame | None = None
+    place: str = "0"
 
 
 class Result:
@@ -71,6 +74,7 @@ class Result:
 
     kind: ClassVar[str]
     schema_version: ClassVar[int] = 1
+    label: ClassVar[str] = ""
     document_from: ClassVar[str]
     report_from: ClassVar[str] = ""
     charts: ClassVar[Mapping[str, str]] = {}
@@ -118,8 +122,8 @@ class Result:
 
     @property
     def heading(self) -> str:
-        """The title of its part in a report, where its document has none."""
-        return self.kind.replace("_", " ").capitalize()
+        """The title of its part in a report."""
+        return self.label or self.kind.replace("_", " ").capitalize()
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:

@@ -62,6 +62,7 @@ def compose(
     title: str = "",
     command: str = "",
     left_out: Sequence[str] = (),
+    remarks: Sequence[str] = (),
 ) -> Document:
     """One document of several results.
 
@@ -71,40 +72,53 @@ def compose(
         title: of the report; without it that of the first result.
         command: the command line that makes the report again.
         left_out: files of a folder that are not results.
+        remarks: what was not computed, and why.
     """
     chosen = options or ReportOptions()
     ordered = sorted(parts, key=lambda part: (part.result.order, part.name))
-    documents = [part.result.report_document(chosen) for part in ordered]
+    documents = [
+        part.result.report_document(replace(chosen, place=str(place)))
+        for place, part in enumerate(ordered)
+    ]
     sections = [
         section
         for place, (part, document) in enumerate(zip(ordered, documents, strict=True))
         for section in _sections(part.result, document, place if len(ordered) > 1 else None)
     ]
-    first = documents[0]
-    single = len(ordered) == 1
     return Document(
-        title=title or first.title or ordered[0].result.heading,
+        title=title or _title(ordered[0].result, documents[0]),
         status=next((document.status for document in documents if document.status), ""),
-        lead=first.lead if single or first.status else _lead(documents),
-        sections=(*_with_own_anchors(sections), _inputs(ordered, command, left_out)),
+        lead=_lead(documents),
+        sections=(*_with_own_anchors(sections), _inputs(ordered, command, left_out, remarks)),
     )
 
 
+def _parted(document: Document) -> bool:
+    return any(section.title for section in document.sections)
+
+
+def _title(result: Result, document: Document) -> str:
+    """Of a document with sections its own; else the short heading of the result."""
+    return document.title if _parted(document) and document.title else result.heading
+
+
 def _lead(documents: Sequence[Document]) -> tuple[str, ...]:
-    """The most important sentence of each result that has one."""
+    """Of one result its lead and what it is about; of several their most important sentences."""
+    first, *others = documents
+    if not others:
+        return first.lead if _parted(first) else (*first.lead, first.title)
     return tuple(document.lead[0] for document in documents if document.lead and document.lead[0])
 
 
 def _sections(result: Result, document: Document, place: int | None) -> Iterator[Section]:
     """The sections of a result; one that has no headings is a section of its own."""
-    if any(section.title for section in document.sections):
+    if _parted(document):
         yield from document.sections
         return
-    title = document.title or result.heading
-    lead = () if place is None else document.lead
+    lead = () if place is None else (*document.lead, document.title)
     blocks = tuple(block for section in document.sections for block in section.blocks)
     name = result.kind.replace("_", " ").capitalize()
-    yield Section(result.kind, title, (*solid(lead), *blocks), name)
+    yield Section(result.kind, result.heading, (*solid(lead), *blocks), name)
 
 
 def _with_own_anchors(sections: Sequence[Section]) -> list[Section]:
@@ -120,7 +134,9 @@ def _with_own_anchors(sections: Sequence[Section]) -> list[Section]:
     return found
 
 
-def _inputs(parts: Sequence[Part], command: str, left_out: Sequence[str]) -> Section:
+def _inputs(
+    parts: Sequence[Part], command: str, left_out: Sequence[str], remarks: Sequence[str]
+) -> Section:
     """Files and inputs with their hashes, each convention once, and the command."""
     blocks: list[Block] = []
     if rows := _hashes(parts):
@@ -131,6 +147,7 @@ def _inputs(parts: Sequence[Part], command: str, left_out: Sequence[str]) -> Sec
         if how and "axes" in how:
             conventions.setdefault(how["hash"], how)
     blocks += [_axes(how) for how in conventions.values()]
+    blocks += remarks
     if left_out:
         blocks.append(f"Files that are not results: {', '.join(left_out)}.")
     if command:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.blind_spots.verb import blindspots
@@ -42,7 +43,7 @@ def gather(
     depth: int = DEPTH,
     extra: Sequence[Metric] = (),
     on_progress: Callable[[str], None] | None = None,
-) -> list[Part]:
+) -> tuple[list[Part], tuple[str, ...]]:
     """The results that say what a change does: verdict, comparison, blind spots, holes.
 
     Args:
@@ -74,13 +75,25 @@ def gather(
     if demanded is not None:
         say("deciding")
         verdict = gate(qrels, baseline, runs[0], demanded, record=False, extra=extra)
-    parts: list[Result] = [verdict] if verdict is not None else []
+    # the comparison is a part of its own: a verdict's page without it
+    parts: list[Result] = [replace(verdict, comparison=None)] if verdict is not None else []
     parts.append(compared)
     for run in runs if len(runs) <= FEW else ():
         say("looking for blind spots and holes")
         parts.append(blindspots(qrels, baseline, run, asked, how, extra=extra, depth=depth))
         parts += _holes(qrels, baseline, run, asked, how, extra, depth)
-    return [Part(each) for each in parts]
+    remarks = () if _has_holes(parts) or len(runs) > FEW else (_NO_HOLES.format(depth=depth),)
+    return [Part(each) for each in parts], remarks
+
+
+def _has_holes(parts: Sequence[Result]) -> bool:
+    return any(part.kind == "holes" for part in parts)
+
+
+_NO_HOLES = (
+    "What unjudged documents could change was not computed: no metric here looks only at the "
+    "first {depth} documents; ask for one such as nDCG@{depth}."
+)
 
 
 def _holes(  # noqa: PLR0917 - as `holes` takes them
@@ -94,9 +107,9 @@ def _holes(  # noqa: PLR0917 - as `holes` takes them
 ) -> list[Result]:
     """The holes; nothing where no metric keeps to the lists."""
     try:
-        found = holes(qrels, baseline, run, metrics, how, extra=extra, depth=depth)
+        made = holes(qrels, baseline, run, metrics, how, extra=extra, depth=depth)
     except UsageError as error:
         if "looks only at the first" in str(error):
             return []
         raise
-    return [found if isinstance(found, Result) else PlainResult(found.to_dict())]
+    return [made if isinstance(made, Result) else PlainResult(made.to_dict())]

@@ -31,6 +31,11 @@ class PlainResult(Result):
 
     values: Mapping[str, Any]
 
+    @property
+    def heading(self) -> str:
+        """The title of its kind."""
+        return self.document().title
+
     def to_dict(self) -> dict[str, Any]:
         """The values as they are."""
         return dict(self.values)

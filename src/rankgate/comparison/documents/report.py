@@ -31,7 +31,12 @@ def document(result: Comparisons, options: ReportOptions) -> Document:
         section
         for place, each in enumerate(result.comparisons)
         for section in changes.sections(
-            each, place, options.worst, options.queries, options.documents, led=not several
+            each,
+            f"{options.place}-{place}",
+            options.worst,
+            options.queries,
+            options.documents,
+            led=not several,
         )
     ]
     others = len(result.comparisons) - 1

@@ -73,7 +73,7 @@ def page_document(result: Verdict, options: ReportOptions) -> Document:
     if comparison is not None:
         lead = (changes.sentence(comparison), changes.ground(comparison))
         others = changes.sections(
-            comparison, 0, options.worst, options.queries, options.documents, led=True
+            comparison, options.place, options.worst, options.queries, options.documents, led=True
         )
     elif result.queries:
         heading = f"{_some(result)}"

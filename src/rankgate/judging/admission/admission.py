@@ -41,6 +41,7 @@ class JudgeAdmission(Result):
     """
 
     kind: ClassVar[str] = "admission"
+    label: ClassVar[str] = "Does the judge agree with people?"
     document_from: ClassVar[str] = "rankgate.judging.admission.document:document"
     charts: ClassVar[Mapping[str, str]] = {"admission": "rankgate.judging.admission.chart:draw"}
 

@@ -48,6 +48,7 @@ class RaterAgreement(Result):
     """
 
     kind: ClassVar[str] = "agreement"
+    label: ClassVar[str] = "Agreement of raters"
     document_from: ClassVar[str] = "rankgate.judging.agreement.document:document"
     charts: ClassVar[Mapping[str, str]] = {"agreement": "rankgate.judging.agreement.chart:draw"}
 

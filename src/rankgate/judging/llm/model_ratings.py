@@ -33,6 +33,7 @@ class ModelRatings(Result):
     """
 
     kind: ClassVar[str] = "model_ratings"
+    label: ClassVar[str] = "Ratings of a language model"
     document_from: ClassVar[str] = "rankgate.judging.llm.document:document"
 
     rater: str

@@ -51,6 +51,7 @@ class Pool(Result):
     """
 
     kind: ClassVar[str] = "pool"
+    label: ClassVar[str] = "What to judge next"
     document_from: ClassVar[str] = "rankgate.judging.pooling.document:document"
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
         "table": {

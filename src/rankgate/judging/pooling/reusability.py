@@ -48,6 +48,7 @@ class Reusability(Result):
     """
 
     kind: ClassVar[str] = "reusability"
+    label: ClassVar[str] = "What runs lose outside the pool"
     document_from: ClassVar[str] = "rankgate.judging.pooling.reusability_document:document"
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
         "table": {

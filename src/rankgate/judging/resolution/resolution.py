@@ -36,6 +36,7 @@ class ResolvedJudgments(Result):
     """
 
     kind: ClassVar[str] = "resolution"
+    label: ClassVar[str] = "Judgments made of ratings"
     document_from: ClassVar[str] = "rankgate.judging.resolution.document:document"
 
     name: str

@@ -33,6 +33,7 @@ class CollectedRatings(Result):
     """
 
     kind: ClassVar[str] = "collected"
+    label: ClassVar[str] = "Ratings in sheets"
     document_from: ClassVar[str] = "rankgate.judging.sheets.document:document"
 
     ratings: Ratings

@@ -41,6 +41,9 @@ _WORDS = "rankgate.report.words"
 _OF_ALL = {"sources", "queries", "documents", "worst", "form", "browser", "output"}
 
 
+_Gathered = tuple[list[Part], tuple[str, ...]]
+
+
 class _Remembered(click.Command):
     """A command that remembers how it was called, for the page to say."""
 
@@ -123,6 +126,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     files = tuple(each for each in (policy, queries, documents, metrics_from) if each)
     again = shlex.join(["rankgate", "report", *ctx.meta[_WORDS]])
     left_out: list[str] = []
+    remarks: tuple[str, ...] = ()
     title = ""
     if are_results(sources):
         _refuse_options(ctx)
@@ -133,7 +137,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     else:
         refuse_clashes((*sources, *files), output)
         with Progress(2 + len(sources)) as progress:
-            parts = _gathered(
+            parts, remarks = _gathered(
                 sources, metrics, convention, gated=gated, policy=policy, depth=depth,
                 rules=Rules(Test(resamples=resamples, seed=seed), unequal=unequal),
                 extra=from_file(metrics_from), on_progress=progress,
@@ -145,11 +149,11 @@ def command(  # noqa: PLR0917 - click passes them by name
         for each in part.result.comparisons
     ]
     options = ReportOptions(worst, texts_of_queries(queries), texts_of_documents(documents, lists))
-    report = compose(parts, options, title=title, command=again, left_out=left_out)
+    report = compose(parts, options, title=title, command=again, left_out=left_out, remarks=remarks)
     _deliver(report, form, browser, output)
 
 
-def _gathered(sources: tuple[str, ...], *given: Any, **options: Any) -> list[Part]:  # noqa: ANN401
+def _gathered(sources: tuple[str, ...], *given: Any, **options: Any) -> _Gathered:  # noqa: ANN401
     """The results of QRELS RUN, or of QRELS BASELINE CANDIDATE..."""
     qrels, *runs = sources
     if not runs:
@@ -159,7 +163,7 @@ def _gathered(sources: tuple[str, ...], *given: Any, **options: Any) -> list[Par
         metrics, convention = given
         chosen = metrics or DEFAULT_METRICS
         result = evaluate(qrels, runs, chosen, convention, extra=options["extra"])
-        return [Part(result)]
+        return [Part(result)], ()
     return gather(qrels, runs[0], runs[1:], *given, **options)
 
 
