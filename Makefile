@@ -20,7 +20,7 @@ check: .venv/.dev      ## format, lint, types, floors, and the quick tests
 	$(BIN)/ruff check src tests bench validity fuzz docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q $(CORES) -m "not slow and not large" tests/laws tests/metrics tests/data tests/scoring tests/stats tests/judging src
+	$(BIN)/python -m pytest -q $(CORES) -m "not slow and not large" tests/laws tests/metrics tests/data tests/scoring tests/stats tests/judging src --ignore tests/judging/llm
 
 tensors:               ## tests of matrices with torch and JAX, in an environment of their own
 	$(PYTHON) -m venv build/tensors
