@@ -54,7 +54,7 @@ def test_nothing_wrong(run, tmp_path):
     place = tmp_path / "q.qrels"
     place.write_text("1 0 a 1\n1 0 b 0\n")
     assert run("validate", place).out == (
-        f"{place}: read as trec, 2 judgments\n  nothing to tell\n\n"
+        f"{place}: read as trec, 2 judgments\n  no problems found\n\n"
         "no errors, no warnings, nothing to note\n"
     )
 

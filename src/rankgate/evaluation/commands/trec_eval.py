@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import getopt
+import re
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from rankgate.errors import UsageError
+from rankgate.errors import DuplicateError, UsageError
 from rankgate.evaluation.documents import metric_details as passports
 from rankgate.evaluation.documents.trec_eval import render
 from rankgate.evaluation.metric_details import passport
@@ -61,6 +62,9 @@ _LONG = {
 _NUMBERS = {"l": "level", "M": "depth", "N": "documents"}
 _SWITCHES = {"c": "complete", "J": "judged_only", "te9": "te9"}
 _FORMATS = {"R": "qrels", "T": "trec_results"}
+_CANNOT_CALCULATE = 4  # trec_eval's exit code
+_WITHOUT_RANKING = frozenset({"runid", "num_q"})  # it calculates these before it sees documents
+_DOCUMENT = re.compile(r"^document '(.*?)' is (?:ranked|judged) twice")
 
 
 @dataclass
@@ -98,9 +102,23 @@ def command(words: Sequence[str]) -> None:
         _explain(said)
     else:
         qrels, run = _files(said)
-        result = trec_eval(qrels, run, said.metrics or ["official"], **said.options)
+        try:
+            result = trec_eval(qrels, run, said.metrics or ["official"], **said.options)
+        except DuplicateError as error:
+            _end_as_trec_eval(error, said)
         for piece in render(result, per_query="q" in said.flags, summary="n" not in said.flags):
             sys.stdout.write(piece)
+
+
+def _end_as_trec_eval(error: DuplicateError, said: _Words) -> NoReturn:
+    """End with trec_eval's lines and exit code where a document stands twice for a query."""
+    asked = columns(said.metrics or ["official"], te9="te9" in said.options)
+    first = next((each.name for each in asked if each.name not in _WITHOUT_RANKING), "")
+    if found := _DOCUMENT.search(error.problem):
+        click.echo(f"trec_eval.form_res_rels: duplicate docs {found[1]}", err=True)
+    click.echo(f"trec_eval: Can't calculate measure '{first}'", err=True)
+    click.echo(f"rankgate: {error}", err=True)
+    raise click.exceptions.Exit(_CANNOT_CALCULATE)
 
 
 def _read(words: Sequence[str]) -> _Words:

@@ -46,7 +46,7 @@ def render(told: Validation, form: str, width: int = WIDTH) -> str:
         found = [each for each in told.problems if each.file == label]
         looked = next((each for each in told.files if each.file == label), None)
         lines = "".join(_lines(each, width) for each in found)
-        blocks.append(f"{_head(label, looked)}\n{lines or '  nothing to tell' + chr(10)}")
+        blocks.append(f"{_head(label, looked)}\n{lines or '  no problems found' + chr(10)}")
     return "\n".join([*blocks, f"{verdict(told)}\n"])
 
 
