@@ -5,7 +5,7 @@ CORES := -n auto --dist worksteal
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test setup check tensors explore wording format docs bench oracle validity fuzz clean
+.PHONY: demo test setup check tensors explore mutate wording format docs bench oracle validity fuzz clean
 
 demo: setup            ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
@@ -30,6 +30,9 @@ tensors:               ## tests of matrices with torch and JAX, in an environmen
 
 explore: .venv/.dev    ## tests of properties, on other inputs every time; an hour
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q $(CORES) -m "hypothesis or explore" tests
+
+mutate: .venv/.dev     ## small faults in scoring and metrics: how many the tests notice; an hour
+	$(BIN)/python tests/mutations.py
 
 wording: .venv/.dev    ## write the messages of errors that tests saw into tests/wording.json
 	-RANKGATE_WORDING=write $(BIN)/python -m pytest -q -m wording tests
