@@ -1,0 +1,152 @@
+"""The declaration kit: parameters, registries with plug-ins, TOML with lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Annotated, Literal
+
+import pytest
+
+from rankgate.declare import Declared, Parameter, Range, Registry, fields_of, parameters_of
+from rankgate.declare.toml import Toml
+from rankgate.errors import InputError, UsageError
+
+READ = [
+    (Parameter("k", "int", range=Range(1)), 3, 3),
+    (Parameter("k", "int", optional=True), None, None),
+    (Parameter("level", "float"), 1, 1.0),
+    (Parameter("level", "number"), 1, 1),
+    (Parameter("rel", "float", default=1), 2.0, 2),
+    (Parameter("tier", "text", choices=("block", "warn")), "warn", "warn"),
+    (Parameter("gain", "gain", choices=("exp",)), {1: 2}, ((1, 2),)),
+    (Parameter("forced", "map", choices=("zero",)), {"zero": "none"}, {"zero": None}),
+]
+REFUSED = [
+    (Parameter("k", "int", range=Range(1)), 0, "a whole number of at least 1."),
+    (Parameter("k", "int"), True, "a whole number."),
+    (Parameter("p", "float", range=Range(0, 1)), float("nan"), "a number between 0 and 1."),
+    (Parameter("p", "float", range=Range(0, 1, exclusive=True)), 1, "0 and 1, without these."),
+    (Parameter("p", "float", range=Range(0, exclusive=True)), 0, "a number above 0."),
+    (Parameter("tier", "text", choices=("block",)), "blok", r"\('block',\); did you mean block\?"),
+    (Parameter("flag", "bool"), 1, "True or False."),
+    (Parameter("names", "list"), "a", "a list in brackets."),
+]
+
+
+@pytest.mark.parametrize(("declared", "value", "stored"), READ)
+def test_a_value_is_stored_as_it_is_declared(declared, value, stored):
+    found = declared.read(value)
+    assert (found, type(found)) == (stored, type(stored))
+
+
+@pytest.mark.parametrize(("declared", "value", "needed"), REFUSED)
+def test_a_value_that_does_not_fit_is_refused(declared, value, needed):
+    with pytest.raises(ValueError, match=f"^must be .*{needed}$"):
+        declared.read(value)
+
+
+def test_words_of_the_command_line_are_read_by_kind():
+    assert Parameter("flag", "bool").parse("yes") is True
+    assert Parameter("k", "int").parse("10") == 10
+    assert Parameter("rater", "text").parse("10") == "10"
+    assert Parameter("above", "float", optional=True).parse("none") is None
+
+
+def test_parameters_of_a_function_have_the_help_of_its_docstring():
+    def rule(table, *, plus: Annotated[float, Range(0)] = 1.0, way: Literal["a", "b"] = "a"):
+        """Do it.
+
+        Args:
+            table: the ratings.
+            plus: what is
+                added.
+            way: the way.
+
+        Returns:
+            nothing.
+        """
+        return table, plus, way
+
+    rule.__annotations__ = {"plus": Annotated[float, Range(0)], "way": Literal["a", "b"]}
+    plus, way = parameters_of(rule).values()
+    assert (plus.name, plus.help, plus.default, plus.range) == (
+        "plus",
+        "what is added.",
+        1,
+        Range(0),
+    )
+    assert (way.kind, way.choices) == ("choice", ("a", "b"))
+
+
+def test_fields_of_a_dataclass_can_have_another_name():
+    Options = dataclass(type("Options", (), {
+        "__doc__": "It.\n\n    Attributes:\n        method: how.\n",
+        "__annotations__": {"method": str},
+        "method": field(default="t", metadata={"name": "test"}),
+    }))  # fmt: skip
+    (found,) = fields_of(Options).values()
+    assert (found.name, found.help, found.default, found.kind) == ("test", "how.", "t", "text")
+
+
+class Point:
+    """An entry point."""
+
+    value, dist = "theirs", None
+
+    def __init__(self, loaded):
+        self.loaded = loaded
+
+    def load(self):
+        if isinstance(self.loaded, BaseException):
+            raise self.loaded
+        return self.loaded
+
+
+@pytest.fixture
+def plugged(monkeypatch):
+    """Install what is given as a plug-in; entry points are looked at for an unknown name only."""
+
+    def install(loaded):
+        points = [Point(loaded)]
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points * bool(group))
+        return Registry(Declared, "rule", [Declared("ours")], group="rankgate.rules")
+
+    return install
+
+
+def test_a_registry_finds_its_own_then_those_of_plug_ins(plugged):
+    module = ModuleType("theirs")
+    module.RULE = Declared("theirs")
+    rules = plugged(module)
+    assert list(rules) == ["ours"]
+    assert rules.named("theirs") is module.RULE
+    with pytest.raises(UsageError, match="no rule is called 'our'; did you mean ours") as refused:
+        rules.named("our")
+    assert refused.value.code == "unknown-rule"
+
+
+@pytest.mark.parametrize("failure", [SystemExit(3), ImportError("no")])
+def test_a_plug_in_that_fails_is_one_clear_error(plugged, failure):
+    rules = plugged(failure)
+    assert rules.named("ours").name == "ours"  # plug-ins are not even looked at
+    with pytest.raises(UsageError, match="the plug-in theirs cannot be loaded"):
+        rules.named("theirs")
+
+
+def test_a_plug_in_cannot_take_a_name(plugged):
+    with pytest.raises(UsageError, match="has a name that rankgate uses"):
+        plugged(Declared("ours")).named("theirs")
+
+
+def test_errors_of_toml_name_the_line():
+    file = Toml.parse("[gate]\nalpha = 2\nbeta = 1\n", "p.toml", code="invalid-policy")
+    alpha = Parameter("alpha", "number", range=Range(0, 1))
+    with pytest.raises(InputError, match=r"p\.toml:3: unknown key 'beta'; there are alpha"):
+        file.read_values(file.values["gate"], [alpha], "gate")
+    with pytest.raises(InputError, match=r"p\.toml:2: alpha = 2 must be a number") as refused:
+        file.read_values({"alpha": 2}, [alpha], "gate")
+    assert refused.value.code == "invalid-policy"
+    needed = Parameter("metric", "text", "what is measured", required=True)
+    with pytest.raises(InputError, match=r"p\.toml:1: metric is missing: what is measured\."):
+        file.read_values({}, [needed], "gate")
