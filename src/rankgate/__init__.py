@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from rankgate.recommenders.rating_accuracy import RatingAccuracy, rating_accuracy
     from rankgate.recommenders.scorecard import Scorecard, scorecard
     from rankgate.reports.notebook.plotting import plot
-    from rankgate.unjudged.verb import Hidden, holes
+    from rankgate.unjudged.holes import HoleAnalysis, holes
 
 __all__ = [
     "Accumulator",
@@ -81,7 +81,7 @@ __all__ = [
     "Evaluation",
     "Explanation",
     "Finding",
-    "Hidden",
+    "HoleAnalysis",
     "InputError",
     "Judge",
     "JudgeAdmission",
@@ -149,7 +149,7 @@ _HOMES = {
     "Evaluation": "rankgate.evaluation.evaluation",
     "Explanation": "rankgate.explanation.explanation",
     "Finding": "rankgate.explanation.finding",
-    "Hidden": "rankgate.unjudged.verb",
+    "HoleAnalysis": "rankgate.unjudged.holes",
     "InputError": "rankgate.errors",
     "Judge": "rankgate.judging.llm.judge",
     "JudgeAdmission": "rankgate.judging.admission.admission",
@@ -183,7 +183,7 @@ _HOMES = {
     "explain": "rankgate.explanation.explain",
     "from_arrays": "rankgate.data.memory.arrays",
     "gate": "rankgate.gating.verb",
-    "holes": "rankgate.unjudged.verb",
+    "holes": "rankgate.unjudged.holes",
     "metric": "rankgate.metrics.custom",
     "plot": "rankgate.reports.notebook.plotting",
     "pool": "rankgate.judging.pooling.pool",

@@ -48,7 +48,7 @@ def test_the_public_names_are_these():
     results = ["Accumulator", "Advice", "BlindSpots", "Bridge"]
     results += ["CollectedRatings"]
     results += ["Comparisons", "Convention", "Conventions", "Conversion", "Descriptions"]
-    results += ["Evaluation", "Explanation", "Finding", "Hidden", "InputError", "Judge"]
+    results += ["Evaluation", "Explanation", "Finding", "HoleAnalysis", "InputError", "Judge"]
     results += ["JudgeAdmission"]
     results += ["Lists", "Matrix", "ModelRatings"]
     results += ["Pipeline", "Pool", "Prices", "RankgateError", "RaterAgreement", "RatingAccuracy"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-ALPHA, SIZES, REPLICATIONS, RESAMPLES = 0.05, (15, 25, 50, 100), 2000, 1000
+ALPHA, SIZES, REPLICATIONS, RESAMPLES = 0.05, (15, 25, 50, 100), 1000, 500
 RARE = (0.05, 0.7)  # how many queries lose how much; the others gain as much together
 
 

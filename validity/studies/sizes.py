@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 METRICS = ("ndcg_cut_10", "map", "P_5", "recip_rank")
-PAIRS, PILOT, FRESH, POWER, ALPHA = 60, 30, 1000, 0.8, 0.05
+PAIRS, PILOT, FRESH, POWER, ALPHA = 24, 30, 1000, 0.8, 0.05
 DECISIONS = ("1 metric", "4 metrics, Holm", "1 rule", "2 rules", "4 rules")
 MARGIN = 0.5  # of a standard deviation: how far the means of a gate lie above their bounds
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Runs = dict[str, pl.DataFrame]
 
 METRIC, DEPTH, KEYS = "nDCG@10", 10, ["query_id", "doc_id"]
-TRIALS, DRAWS, MOST = 160, 200, 50  # MOST queries of a trial
+TRIALS, DRAWS, MOST = 96, 200, 50  # MOST queries of a trial
 FITTED = {"TREC-COVID": "trec-covid-r1", "CAsT 2021": "cast2021"}
 FRESH = {"TREC DL 2020": "dl20-doc", "Cranfield": "cranfield", "CACM": "cacm"}
 WAYS = (

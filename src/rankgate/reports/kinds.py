@@ -5,14 +5,15 @@ from __future__ import annotations
 from rankgate.blind_spots import charts as blind
 from rankgate.comparison.charts import deltas, forest, power, scatter
 from rankgate.errors import UsageError
-from rankgate.evaluation.charts import bounds, cutoffs, distributions, precision_recall
+from rankgate.evaluation.charts import cutoffs, distributions, precision_recall
 from rankgate.explanation.charts import gains, reconciled
 from rankgate.judging.admission import chart as admitted
 from rankgate.judging.agreement import chart as raters
 from rankgate.pipelines.charts import ranked, staged
 from rankgate.present.charts.kind import Kind
 from rankgate.recommenders import charts as scorecard
-from rankgate.unjudged import charts as calibrated
+from rankgate.unjudged.charts import calibration as calibrated
+from rankgate.unjudged.charts import holes as bounds
 
 KINDS = (
     Kind("deltas", "differences query by query", "comparison", deltas.draw, deltas.text),

@@ -20,7 +20,7 @@ from rankgate.pipelines.ranks import Ranks, ranks
 from rankgate.pipelines.verb import DEPTH, METRICS, stages
 from rankgate.recommenders.tradeoff import Tradeoff, tradeoff
 from rankgate.unjudged.calibration import Calibration, calibration
-from rankgate.unjudged.holes import Hidden, holes
+from rankgate.unjudged.holes import HoleAnalysis, holes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -204,7 +204,7 @@ def _tradeoff(asked: Asked) -> Tradeoff:
     return tradeoff(_evaluation(asked, asked.metrics or DEFAULT_METRICS), asked.extra)
 
 
-def _hidden(asked: Asked) -> Hidden:
+def _hidden(asked: Asked) -> HoleAnalysis:
     asked.need(2, 2, "is of two runs: a baseline and a candidate")
     one, two = asked.runs
     return holes(

@@ -86,7 +86,7 @@ def calibration(
     baseline: Any,  # noqa: ANN401 - as above
     candidate: Any,  # noqa: ANN401 - as above
     metric: str = "nDCG@10",
-    how: str | Convention = "trec",
+    convention: str | Convention = "trec",
     *,
     experiments: int = EXPERIMENTS,
     seed: int = 0,
@@ -104,7 +104,7 @@ def calibration(
         UsageError: a metric without a cutoff; no judged document in either list.
     """
     say = on_progress or (lambda _: None)
-    scorer = Scorer.of(qrels, metric, how)
+    scorer = Scorer.of(qrels, metric, convention)
     depth = cutoff_of(scorer.metrics[0][1])
     if depth is None:
         raise UsageError(

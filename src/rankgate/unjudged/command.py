@@ -6,11 +6,12 @@ import click
 
 from rankgate.comparison.commands import options as comparing
 from rankgate.console import options
+from rankgate.console.output import print_result
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.console.terminal import styled, width
+from rankgate.present.write import FORMS
 from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
-from rankgate.unjudged.document import FORMS, render
+from rankgate.unjudged.document import pool
 from rankgate.unjudged.holes import DRAWS, holes
 
 
@@ -45,7 +46,7 @@ from rankgate.unjudged.holes import DRAWS, holes
     metavar="N",
     help="How many documents to judge next are shown.",
 )
-@options.form(*FORMS)
+@options.form(*FORMS, "pool")
 @options.output
 def command(  # noqa: PLR0917 - click passes them by name
     qrels: str,
@@ -69,8 +70,13 @@ def command(  # noqa: PLR0917 - click passes them by name
     """  # noqa: D301 - click needs the character that \b makes
     refuse_clashes((qrels, baseline, candidate), output)
     with Progress(2) as progress:
-        told = holes(
+        analysis = holes(
             qrels, baseline, candidate, metrics, convention, depth=depth, margin=margin,
             draws=draws, seed=seed, on_progress=progress,
         )  # fmt: skip
-    deliver(styled(render(told, form, width(output), count), form, output), output)
+    if form == "pool":
+        deliver(pool(analysis, count), output)
+    elif form == "json":
+        print_result(analysis, form, output)
+    else:
+        print_result(analysis, form, output, count=count)

@@ -4,61 +4,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present import as_json
 from rankgate.present.as_csv import written
-from rankgate.present.as_text import WIDTH, fitted
+from rankgate.present.document import Chart, Document, Table
+from rankgate.present.document import document as made
 from rankgate.present.figures import interval, number, signed
 from rankgate.present.grid import SOFT, Grid, printable
 from rankgate.present.numbers import UNDEFINED, decimal
-from rankgate.present.paragraphs import wrapped
 
 if TYPE_CHECKING:
-    from rankgate.unjudged.holes import Hidden
-
-FORMS = ("text", "json", "pool")
-"""The forms of holes, by the name that ``--format`` takes; a pool is a CSV to be judged."""
+    from rankgate.unjudged.holes import HoleAnalysis
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def render(told: Hidden, form: str, width: int = WIDTH, count: int = 10) -> str:
-    """The result in one of `FORMS`; so many documents to judge next."""
-    if form == "json":
-        return as_json.dumped(told.to_dict())
-    if form == "pool":
-        return pool(told, count)
-    title = (
-        f"what unjudged documents could make of {printable(told.candidate)} against "
-        f"{printable(told.baseline)}, first {told.depth} documents, {len(told.judge_next)} of them "
-        f"unjudged, convention {told.convention['name']} ({told.convention['hash']})"
-    )
-    parts = ["\n".join(wrapped(title, min(width, 100))), fitted(_judged(told), width),
-             fitted(_metrics(told), width)]  # fmt: skip
-    if len(told.judge_next) and count:
-        shown = min(count, len(told.judge_next))
-        parts.append(f"judge next (the first {shown} of {len(told.judge_next)})\n"
-                     + fitted(_next(told, count), width))  # fmt: skip
-    if told.skipped:
-        parts.append(f"{', '.join(told.skipped)}: looks deeper than the lists, left out")
-    parts.append("\n".join(wrapped(notes(told), min(width, 100))))
-    return "\n\n".join(parts) + "\n"
-
-
-def grids(told: Hidden, count: int = 10) -> tuple[Grid, ...]:
+def document(result: HoleAnalysis, count: int = 10) -> Document:
     """Shares judged, figures of each metric, and so many documents to judge next."""
-    return (_judged(told), _metrics(told), _next(told, count))
+    title = (
+        f"what unjudged documents could make of {printable(result.candidate)} against "
+        f"{printable(result.baseline)}, first {result.depth} documents, {len(result.judge_next)} "
+        f"of them unjudged, convention {result.convention['name']} ({result.convention['hash']})"
+    )
+    shown = min(count, len(result.judge_next))
+    skipped = f"{', '.join(result.skipped)}: looks deeper than the lists, left out"
+    return made(
+        title,
+        Chart("rankgate.unjudged.charts.holes:draw", result),
+        Table("", _judged(result)),
+        Table("", _metrics(result)),
+        Table(f"judge next (the first {shown} of {len(result.judge_next)})", _next(result, count)),
+        skipped if result.skipped else "",
+        _NOTES.format(draws=result.draws, seed=result.seed),
+    )
 
 
-def notes(told: Hidden) -> str:
-    """What the figures are of."""
-    return _NOTES.format(draws=told.draws, seed=told.seed)
-
-
-def pool(told: Hidden, count: int) -> str:
+def pool(result: HoleAnalysis, count: int) -> str:
     """The documents to judge next as CSV; no cell is taken for a formula."""
     rows = [
         (_cell(row["query_id"]), _cell(row["doc_id"]), _cell(row["why"]))
-        for row in told.judge_next.head(count).iter_rows(named=True)
+        for row in result.judge_next.head(count).iter_rows(named=True)
     ]
     return written(("query", "document", "why"), rows)
 
@@ -73,23 +56,23 @@ _NOTES = (
 )
 
 
-def _judged(told: Hidden) -> Grid:
+def _judged(result: HoleAnalysis) -> Grid:
     shares: dict[int, dict[str, float | None]] = {}
-    for row in told.judged.iter_rows(named=True):
+    for row in result.judged.iter_rows(named=True):
         shares.setdefault(row["k"], {})[row["system"]] = row["share"]
     rows = tuple(
         (printable(name), *(decimal(each.get(side)) for each in shares.values()))
-        for side, name in (("baseline", told.baseline), ("candidate", told.candidate))
+        for side, name in (("baseline", result.baseline), ("candidate", result.candidate))
     )
     return Grid(("system", *(f"judged@{k}" for k in shares)), rows)
 
 
-def _metrics(told: Hidden) -> Grid:
+def _metrics(result: HoleAnalysis) -> Grid:
     rows = tuple(
         (row["metric"], signed(row["delta"]), signed(row["worst"]), signed(row["best"]),
          signed(row["condensed"]), signed(row["expected"]), interval(row["low"], row["high"]),
          _flip(row))
-        for row in told.metrics.iter_rows(named=True)
+        for row in result.metrics.iter_rows(named=True)
     )  # fmt: skip
     head = ("metric", "delta", "worst", "best", f"con{SOFT}\ndensed", "expected", "95% of draws",
             "flip (better,\nworse)")  # fmt: skip
@@ -103,14 +86,14 @@ def _flip(row: dict[str, Any]) -> str:
     return flip if flip == better == worse else f"{flip} ({better}, {worse})"
 
 
-def _next(told: Hidden, count: int) -> Grid:
+def _next(result: HoleAnalysis, count: int) -> Grid:
     rows = tuple(
         (row["query_id"], row["doc_id"], _rank(row["rank_baseline"]), _rank(row["rank_candidate"]),
          number(row["relevant"], 2), f"{row['influence']:.5f}")
-        for row in told.judge_next.head(count).iter_rows(named=True)
+        for row in result.judge_next.head(count).iter_rows(named=True)
     )  # fmt: skip
-    head = ("query", "document", f"rank in\n{printable(told.baseline)}",
-            f"rank in\n{printable(told.candidate)}", "relevant?", "influence")  # fmt: skip
+    head = ("query", "document", f"rank in\n{printable(result.baseline)}",
+            f"rank in\n{printable(result.candidate)}", "relevant?", "influence")  # fmt: skip
     return Grid(head, rows, frozenset({0, 1}), keys=2)
 
 

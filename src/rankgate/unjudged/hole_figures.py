@@ -25,7 +25,7 @@ _LEVEL = 0.95
 _CORNERS = 4
 _ROWS, _FEWEST = 5_000_000, 40  # grades that are drawn; sets at least
 
-_METRICS = {
+FIGURES = {
     "metric": pl.String, "n": pl.Int64, "delta": pl.Float64, "worst": pl.Float64,
     "best": pl.Float64, "expected": pl.Float64, "low": pl.Float64, "high": pl.Float64,
     "flip": pl.Float64, "flip_worse": pl.Float64, "flip_better": pl.Float64,
@@ -40,7 +40,7 @@ def figures(
     Where there are many holes, fewer sets of grades are drawn than are asked for.
 
     Returns:
-        the columns of `_METRICS`.
+        the columns of `FIGURES`.
     """
     values = values_of(stage.baseline, stage.candidate, "zero")
     place = {query: i for i, query in enumerate(values.query_ids)}
@@ -61,7 +61,7 @@ def figures(
         at = column[label]
         gains = Gains(values.gains[:, at], rows, values.signs[at] * deltas[j], departure)
         parts.append({"metric": label, **gains.figures(margins[label], values.signs[at])})
-    return pl.DataFrame(parts, schema=_METRICS).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return pl.DataFrame(parts, schema=FIGURES).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Gains:
     departure: Floats
 
     def figures(self, margin: float, sign: float) -> dict[str, Any]:
-        """The columns of `_METRICS` but the first; differences have the metric's own sign."""
+        """The columns of `FIGURES` but the first; differences have the metric's own sign."""
         known = ~np.isnan(self.measured)
         base, n = np.where(known, self.measured, 0.0), max(int(known.sum()), 1)
         rest = base.sum() - base[self.rows].sum()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -13,8 +13,9 @@ from rankgate.comparison.values import values_of
 from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import DEPTH, Scorer
 from rankgate.metrics.names import DEFAULT_METRICS
+from rankgate.present.result import Result
 from rankgate.scoring.run_names import sides_apart
-from rankgate.unjudged.hole_figures import figures, judge_next
+from rankgate.unjudged.hole_figures import FIGURES, figures, judge_next
 from rankgate.unjudged.hole_model import modelled
 from rankgate.unjudged.hypothetical_grades import Stage
 
@@ -25,12 +26,19 @@ if TYPE_CHECKING:
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
 
+METRICS = {**FIGURES, "condensed": pl.Float64}
+JUDGED = {"system": pl.String, "k": pl.Int64, "share": pl.Float64}
+JUDGE_NEXT = {
+    "query_id": pl.String, "doc_id": pl.String, "rank_baseline": pl.Int64,
+    "rank_candidate": pl.Int64, "relevant": pl.Float64, "influence": pl.Float64, "why": pl.String,
+}  # fmt: skip
+
 DRAWS = 200
 """Sets of grades that are drawn for an estimate."""
 
 
 @dataclass(frozen=True)
-class Hidden:
+class HoleAnalysis(Result):
     """What the unjudged documents could make of the difference of two systems.
 
     Attributes:
@@ -64,22 +72,18 @@ class Hidden:
     draws: int
     seed: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "schema_version": 1,
-            "baseline": self.baseline,
-            "candidate": self.candidate,
-            "qrels": self.qrels,
-            "convention": dict(self.convention),
-            "depth": self.depth,
-            "metrics": self.metrics.to_dicts(),
-            "judged": self.judged.to_dicts(),
-            "judge_next": self.judge_next.to_dicts(),
-            "skipped": list(self.skipped),
-            "draws": self.draws,
-            "seed": self.seed,
-        }
+    kind: ClassVar = "holes"
+    document_from: ClassVar = "rankgate.unjudged.document:document"
+    charts: ClassVar = {"holes": "rankgate.unjudged.charts.holes:draw"}
+    SCHEMAS: ClassVar = {"metrics": METRICS, "judged": JUDGED, "judge_next": JUDGE_NEXT}
+
+    @property
+    def heading(self) -> str:
+        """The title of its part in a report."""
+        return "What unjudged documents could hide"
+
+    def _table(self) -> pl.DataFrame:
+        return self.metrics
 
 
 def holes(
@@ -87,7 +91,7 @@ def holes(
     baseline: Any,  # noqa: ANN401 - as above
     candidate: Any,  # noqa: ANN401 - as above
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
-    how: str | Convention = "trec",
+    convention: str | Convention = "trec",
     *,
     overrides: Overrides | Sequence[str] = (),
     extra: Sequence[Metric] = (),
@@ -96,7 +100,7 @@ def holes(
     draws: int = DRAWS,
     seed: int = 0,
     on_progress: Callable[[str], None] | None = None,
-) -> Hidden:
+) -> HoleAnalysis:
     """Ask what the unjudged documents among the first of either list could hide.
 
     Args:
@@ -104,21 +108,26 @@ def holes(
         baseline: a run.
         candidate: a run.
         metrics: names or metrics; those that look deeper than the lists are skipped and named.
-        how: the convention.
+        convention: whose rules the numbers follow.
         overrides: axes that are chosen otherwise.
         extra: metrics that can be named beside those of the house.
         depth: how far lists are looked at.
         margin: the loss that the decision allows; what flips is whether it is exceeded.
         draws: sets of grades that are drawn.
         seed: of the drawing.
-        on_progress: told what is being done.
+        on_progress: called with the name of each step.
 
     Raises:
         InputError: data that cannot be read, with file and line.
         UsageError: unknown names; no metric with a cutoff within the depth.
+
+    >>> qrels = {"q": {"a": 1}}
+    >>> analysis = holes(qrels, {"q": {"a": 2.0}}, {"q": {"b": 2.0, "a": 1.0}}, ["RR@10"])
+    >>> analysis.metrics.select("delta", "worst", "best").row(0)
+    (-0.5, -0.5, 0.0)
     """
     say = on_progress or (lambda _: None)
-    scorer = Scorer.of(qrels, metrics, how, overrides=overrides, extra=extra, depth=depth)
+    scorer = Scorer.of(qrels, metrics, convention, overrides=overrides, extra=extra, depth=depth)
     say("scoring both systems")
     sides = [scorer.side(baseline), scorer.side(candidate)]
     base, other = sides_apart(sides, [baseline, candidate])
@@ -129,14 +138,14 @@ def holes(
             "or say --depth.",
             code="missing-cutoff",
         )
-    say("supposing grades")
+    say("drawing grades")
     found = modelled(base, other)
     told = figures(stage, found, dict.fromkeys((label for label, _ in stage.metrics), margin),
                  draws, seed)  # fmt: skip
     condensed = _condensed(scorer, baseline, candidate, [label for label, _ in stage.metrics])
     told = told.with_columns(pl.Series("condensed", condensed, dtype=pl.Float64))
     labels = {label for label, _ in stage.metrics}
-    return Hidden(
+    return HoleAnalysis(
         base.name, other.name, base.qrels, base.convention, depth, told, judged_of(base, other),
         judge_next(stage, found),
         tuple(label for label, _ in scorer.metrics if label not in labels), draws, seed,

@@ -13,13 +13,13 @@ from rankgate.present.charts.words import queries, short
 from rankgate.present.figures import signed
 
 if TYPE_CHECKING:
-    from rankgate.unjudged.holes import Hidden
+    from rankgate.unjudged.holes import HoleAnalysis
 
 _ROW, _WIDTH = 34, 420
 _FIGURES = ("metric", "n", "delta", "worst", "best", "expected", "low", "high", "flip")
 
 
-def draw(told: Hidden) -> Picture:
+def draw(result: HoleAnalysis) -> Picture:
     """A line for each metric: as measured, as estimated, and the two ends.
 
     Raises:
@@ -27,7 +27,7 @@ def draw(told: Hidden) -> Picture:
     """
     rows = [
         {name: row[name] for name in _FIGURES}
-        for row in told.metrics.iter_rows(named=True)
+        for row in result.metrics.iter_rows(named=True)
         if row["n"]
     ]
     if not rows:
@@ -37,14 +37,14 @@ def draw(told: Hidden) -> Picture:
         )
     return Picture(
         "holes",
-        f"What unjudged documents could hide: {short(told.candidate)} against "
-        f"{short(told.baseline)}",
-        f"Mean differences. Thin: from all unjudged of the first {told.depth} documents against "
+        f"What unjudged documents could hide: {short(result.candidate)} against "
+        f"{short(result.baseline)}",
+        f"Mean differences. Thin: from all unjudged of the first {result.depth} documents against "
         "the candidate to all for it. Thick: where the estimate has it 95 times of 100, the ring "
         "its middle. Mark: as measured. Flip: the chance that judging them changes what the "
         "interval says.",
         queries(*(row["n"] for row in rows)),
-        told.convention,
+        result.convention,
         tuple(rows),
         _chart(rows),
     )

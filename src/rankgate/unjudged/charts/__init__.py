@@ -1,0 +1,1 @@
+"""The pictures of what unjudged documents could change."""
