@@ -73,7 +73,7 @@ def test_the_advised_number_of_queries_has_the_power_asked_for():
     rng = np.random.default_rng(4)
     values = rng.normal(0, 0.05, 60)
     values += 0.004 - values.mean()
-    for terms in (Terms(anytime=True), Terms(interval="guaranteed")):
+    for terms in (Terms(), Terms(anytime=True), Terms(interval="guaranteed")):
         told = held(values, -0.01, terms, GAINS)
         table = rng.choice(values, (60 + told.more, 400))
         passed = (statuses(table, np.full(400, -0.01), terms, GAINS) == "pass").mean()
