@@ -9,8 +9,9 @@ import pytest
 
 import rankgate
 from rankgate.errors import UsageError
-from rankgate.gating.bounds import held, statuses
+from rankgate.gating.bounds import check_bound
 from rankgate.gating.evidence import Terms
+from rankgate.gating.intervals import statuses
 from support.wording import raises
 
 GAINS = (-1.0, 1.0)
@@ -18,41 +19,41 @@ GAINS = (-1.0, 1.0)
 
 @pytest.mark.parametrize("interval", ["t", "bca", "percentile"])
 def test_without_spread_nothing_passes_by_an_interval_of_no_width(interval):
-    told = held(np.full(30, 0.0144), -0.02, Terms(interval=interval))
+    told = check_bound(np.full(30, 0.0144), -0.02, Terms(interval=interval))
     assert (told.status, told.low, told.high) == ("inconclusive", None, None)
     assert "all 30 values are equal" in told.why
-    told = held(np.full(30, 0.0144), -0.02, Terms(interval=interval), GAINS)
+    told = check_bound(np.full(30, 0.0144), -0.02, Terms(interval=interval), GAINS)
     assert told.status == "inconclusive"
     assert told.low < -0.02 < 0.0144 < told.high
 
 
 def test_without_spread_many_queries_pass_as_far_as_unseen_ones_may_matter():
     # rule of three: 30 equal values leave room for 1 − 0.05^(1/30) = 9.5 % of others, 300 for 1 %
-    few, many = (held(np.full(n, 0.0144), -0.02, Terms(), GAINS) for n in (30, 300))
+    few, many = (check_bound(np.full(n, 0.0144), -0.02, Terms(), GAINS) for n in (30, 300))
     assert (few.status, many.status) == ("inconclusive", "pass")
 
 
 def test_rounding_is_no_spread():
     values = 0.1 * 3 - np.full(30, 0.3) + np.linspace(0, 1e-16, 30)
-    assert held(values, -0.02, Terms()).low is None
+    assert check_bound(values, -0.02, Terms()).low is None
 
 
 def test_a_pass_says_which_unseen_losses_would_turn_it():
     values = np.random.default_rng(0).normal(0, 0.05, 40)
-    told = held(values, -0.05, Terms(), GAINS)
+    told = check_bound(values, -0.05, Terms(), GAINS)
     share = 1 - 0.05 ** (1 / 40)
     assert told.unseen.share == pytest.approx(share)
     mixed = (1 - share) * values.mean() + share * told.unseen.value
     assert mixed == pytest.approx(-0.05)
     # where even a loss of everything would not turn it, nothing is said
-    assert held(values, -0.2, Terms(), GAINS).unseen is None
+    assert check_bound(values, -0.2, Terms(), GAINS).unseen is None
 
 
 def test_no_values_lie_outside_of_a_guaranteed_range():
     with raises("out-of-range", UsageError):
-        held(np.linspace(0, 2, 30), 0.1, Terms(interval="guaranteed"), GAINS)
+        check_bound(np.linspace(0, 2, 30), 0.1, Terms(interval="guaranteed"), GAINS)
     with raises("unbounded-metric", UsageError):
-        held(np.linspace(0, 2, 30), 0.1, Terms(interval="guaranteed"))
+        check_bound(np.linspace(0, 2, 30), 0.1, Terms(interval="guaranteed"))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_many_samples_are_decided_as_each_is(interval, anytime):
     terms = Terms(alpha=0.2, tests=2, interval=interval, anytime=anytime)
     bound = np.linspace(-0.1, 0.1, 30)
     told = statuses(table, bound, terms, GAINS)
-    each = [held(table[:, i], bound[i], terms, GAINS).status for i in range(30)]
+    each = [check_bound(table[:, i], bound[i], terms, GAINS).status for i in range(30)]
     assert list(told) == each
     assert len(set(each)) == 3
 
@@ -74,7 +75,7 @@ def test_the_advised_number_of_queries_has_the_power_asked_for():
     values = rng.normal(0, 0.05, 60)
     values += 0.004 - values.mean()
     for terms in (Terms(), Terms(anytime=True), Terms(interval="guaranteed")):
-        told = held(values, -0.01, terms, GAINS)
+        told = check_bound(values, -0.01, terms, GAINS)
         table = rng.choice(values, (60 + told.more, 400))
         passed = (statuses(table, np.full(400, -0.01), terms, GAINS) == "pass").mean()
         assert passed > 0.8 - 3 * sqrt(0.8 * 0.2 / 400) - 0.04

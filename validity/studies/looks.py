@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.gating.bounds import held, statuses
+from rankgate.gating.bounds import check_bound
 from rankgate.gating.evidence import Terms
+from rankgate.gating.intervals import statuses
 from studies.gate import FOLDER, populations
 from tables import marked, percent, table
 
@@ -116,7 +117,7 @@ def _followed(values: Floats, terms: Callable[[int], Terms]) -> tuple[float, flo
     for sample in values.T:
         n = START
         for look in range(1, ADDITIONS + 2):
-            told = held(sample[:n], -MARGIN, terms(look), GAINS)
+            told = check_bound(sample[:n], -MARGIN, terms(look), GAINS)
             if told.status != "inconclusive" or look > ADDITIONS or not told.more:
                 break
             n = min(MOST, n + told.more)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rankgate.gating.bounds import statuses
 from rankgate.gating.evidence import Terms
+from rankgate.gating.intervals import statuses
 from rankgate.stats.bounded import empirical_bernstein_low, unseen_share
 from rankgate.stats.interval import SKEWED, skewness
 from studies.populations import matrices

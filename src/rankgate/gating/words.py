@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.gating.bounds import SLACK
+from rankgate.gating.intervals import SLACK
 from rankgate.gating.rule import Outcome
 from rankgate.gating.whole import Drawn
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rankgate.gating.bounds import Held
+    from rankgate.gating.bounds import BoundCheck
     from rankgate.gating.evidence import Evidence
     from rankgate.gating.rule import Rule
 
@@ -118,7 +118,9 @@ def _moved(gains: NDArray[np.float64] | Drawn) -> bool:
     return not gains.size or bool(gains.any())
 
 
-def settled(rule: Rule, evidence: Evidence, told: Held, margin: float, *, loss: bool) -> Outcome:
+def settled(
+    rule: Rule, evidence: Evidence, told: BoundCheck, margin: float, *, loss: bool
+) -> Outcome:
     """The outcome of a gain that was compared with a bound, as a difference.
 
     With ``loss`` the bound is the largest loss, else the gain that must be exceeded.
@@ -159,7 +161,7 @@ def _claim(margin: float, *, loss: bool) -> str:
     return f"better by more than {number(margin)}" if margin else "better"
 
 
-def _next(told: Held, margin: float, *, loss: bool, whole: bool) -> str:
+def _next(told: BoundCheck, margin: float, *, loss: bool, whole: bool) -> str:
     steps, these = [], "users" if whole else "queries"
     if told.mde is not None and loss and margin and told.mde > margin:
         steps.append(
@@ -175,7 +177,9 @@ def _next(told: Held, margin: float, *, loss: bool, whole: bool) -> str:
     return "; ".join(steps) or f"add {these}, or ask for less"
 
 
-def unseen_value(rule: Rule, told: Held, *, lower: bool = False, ceiling: bool = False) -> str:
+def unseen_value(
+    rule: Rule, told: BoundCheck, *, lower: bool = False, ceiling: bool = False
+) -> str:
     """What a pass cannot exclude: a share of queries that the sample may show none of.
 
     Args:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.declare import Parameter
-from rankgate.gating.bounds import SLACK, held, statuses
+from rankgate.gating.bounds import check_bound
+from rankgate.gating.intervals import SLACK, statuses
 from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.whole import Drawn
 from rankgate.gating.words import measured, number, unseen_value
@@ -15,7 +16,7 @@ from rankgate.gating.words import measured, number, unseen_value
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.gating.bounds import Held
+    from rankgate.gating.bounds import BoundCheck
     from rankgate.gating.evidence import Evidence, HypotheticalValues
     from rankgate.gating.rule import Rule
 
@@ -30,7 +31,7 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     if not isinstance(values, Drawn) and not len(values):
         return Outcome("inconclusive", f"no query{where} has a value of {metric}",
                        "judge some queries", n=0)  # fmt: skip
-    told = _held(metric, values, bound, evidence, ceiling=ceiling)
+    told = _checked(metric, values, bound, evidence, ceiling=ceiling)
     figures: dict[str, Any] = {"n": told.n, "low": told.low, "high": told.high, "mde": told.mde}
     mend = "lower it" if ceiling else "raise it"
     good, bad = ("below", "above") if ceiling else ("above", "below")
@@ -60,19 +61,19 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
                    caution=unseen_value(rule, told, ceiling=ceiling), **figures)  # fmt: skip
 
 
-def _held(
+def _checked(
     metric: str,
     values: NDArray[np.float64] | Drawn,
     bound: float,
     evidence: Evidence,
     *,
     ceiling: bool,
-) -> Held:
+) -> BoundCheck:
     """Compared with a floor, or turned and compared with a ceiling."""
     limits = evidence.inputs.ranges.get(metric)
     if not ceiling:
-        return held(values, bound, evidence.terms, limits)
-    return held(-values, -bound, evidence.terms, limits and (-limits[1], -limits[0])).turned
+        return check_bound(values, bound, evidence.terms, limits)
+    return check_bound(-values, -bound, evidence.terms, limits and (-limits[1], -limits[0])).turned
 
 
 def _statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:

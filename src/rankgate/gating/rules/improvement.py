@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.declare import Parameter, Range
-from rankgate.gating.bounds import held, statuses
+from rankgate.gating.bounds import check_bound
+from rankgate.gating.intervals import statuses
 from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import settled, unmoved
 
@@ -25,7 +26,9 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         return blind
     metric = rule["metric"]
     gains, limits = evidence.gains(metric, rule.slice), evidence.gain_range(metric)
-    return settled(rule, evidence, held(gains, gain, evidence.terms, limits), gain, loss=False)
+    return settled(
+        rule, evidence, check_bound(gains, gain, evidence.terms, limits), gain, loss=False
+    )
 
 
 def _statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:

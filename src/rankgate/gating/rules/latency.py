@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.declare import Parameter, Range
-from rankgate.gating.bounds import SLACK
+from rankgate.gating.intervals import SLACK
 from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import decimals
 

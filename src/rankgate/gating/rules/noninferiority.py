@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.declare import Parameter, Range
-from rankgate.gating.bounds import held, statuses
+from rankgate.gating.bounds import check_bound
+from rankgate.gating.intervals import statuses
 from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.whole import Drawn
 from rankgate.gating.words import settled, unmoved
@@ -30,10 +31,10 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         return blind
     gains = evidence.gains(metric, rule.slice)
     if share is None or isinstance(gains, Drawn):
-        told = held(gains, -margin, evidence.terms, evidence.gain_range(metric))
+        told = check_bound(gains, -margin, evidence.terms, evidence.gain_range(metric))
     else:
         values = _beyond(gains, evidence.queries(metric, rule.slice)["baseline"].to_numpy(), share)
-        told = held(values, 0.0, evidence.terms, _range(rule, evidence)).shifted(-margin)
+        told = check_bound(values, 0.0, evidence.terms, _range(rule, evidence)).shifted(-margin)
     return settled(rule, evidence, told, margin, loss=True)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.declare import Parameter, Range
-from rankgate.gating.bounds import SLACK
+from rankgate.gating.intervals import SLACK
 from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import number
 

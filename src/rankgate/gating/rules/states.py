@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.declare import Parameter, Range
-from rankgate.gating.bounds import SLACK
+from rankgate.gating.intervals import SLACK
 from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import limit, percent
 
