@@ -57,6 +57,11 @@ What does not hold, in short:
   [repeated looks](#repeated-looks). With `looks = "anytime"` it does as far as one look does.
 - `interval = "guaranteed"` holds for every distribution of values within a range, at every look; it
   asks for several times as many queries, and passes no margin m with fewer than about 4/m.
+- The t-test and the randomization test keep 5 % where signs are exchangeable, not for every pair of
+  systems with a mean difference of 0 and few queries: [mean of 0](#where-only-the-mean-is-0).
+- What unjudged documents could change is an estimate under a stated departure from missing at
+  random; chances between 5 and 60 % come true less exactly:
+  [unjudged documents](#what-unjudged-documents-could-hide).
 - All of it takes queries as drawn independently from those that matter. A set that was chosen by
   hand, or to which hard queries are added, is no such sample.
 """
