@@ -10,7 +10,7 @@ from lists_clock import timed
 
 from rankgate.data.memory.matrices import Lists
 from rankgate.evaluation.evaluate import evaluate
-from rankgate.evaluation.list_inputs import Beside
+from rankgate.evaluation.list_inputs import Context
 
 ITEMS = 50_000
 ACCURACY = ["P@10", "R@100", "nDCG@10", "AP", "RR", "Success@10", "F1@10", "Rprec"]
@@ -30,7 +30,7 @@ if kind == "frames":
     truth, lists = frame(relevant, grade=np.ones(relevant.size)), frame(shown, score=falling)
 else:
     truth, lists = Lists(relevant), Lists(shown)
-beside = Beside(train=frame(before) if kind == "frames" else Lists(before))
+beside = Context(train=frame(before) if kind == "frames" else Lists(before))
 
 
 def evaluated(*metrics: str) -> dict[str, float]:

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import rankgate
 from rankgate.errors import UsageError
-from rankgate.evaluation.list_inputs import Beside
+from rankgate.evaluation.list_inputs import Context
 from rankgate.explanation.commands.reconcile import command
 from rankgate.explanation.reconcile import bridge, reconcile
 from rankgate.explanation.reported import reported
@@ -18,7 +18,7 @@ from support.wording import raises
 RUN = {f"u{n}": {str(item): -float(place) for place, item in enumerate(row)}
        for n, row in enumerate(([1, 2, 3], [1, 2, 4], [1, 5, 6]))}  # fmt: skip
 QRELS = {user: {"1": 1} for user in RUN}
-ITEMS = Beside(items=pl.DataFrame({"item_id": [str(n) for n in range(1, 11)]}))
+ITEMS = Context(items=pl.DataFrame({"item_id": [str(n) for n in range(1, 11)]}))
 
 
 def test_who_gives_which_gini():
@@ -55,7 +55,7 @@ def test_what_cannot_be_had_is_a_refusal():
 
 def test_values_of_single_lists_move():
     train = pl.DataFrame({"user": ["u0", "u1"], "item": ["1", "2"]})
-    told = bridge(QRELS, RUN, "Popularity@3", "evidently", "recbole", beside=Beside(train=train))
+    told = bridge(QRELS, RUN, "Popularity@3", "evidently", "recbole", beside=Context(train=train))
     (step,) = [each for each in told.steps if each.moves]
     assert (step.axes, step.moved) == (("Popularity.unknown",), 3)
     # of three items two were seen once each, then one, one

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rankgate.evaluation.evaluate import evaluate
-from rankgate.evaluation.list_inputs import Beside
+from rankgate.evaluation.list_inputs import Context
 from rankgate.recommenders.scorecard import scorecard
 
 ITEMS = pl.DataFrame(
@@ -16,7 +16,7 @@ ITEMS = pl.DataFrame(
 )
 QRELS = {"u": {"a": 1, "b": 1, "c": 1, "d": 0}, "v": {"d": 1}}
 RUN = {"u": {"b": 3.0, "e": 2.0, "a": 1.0}, "v": {"d": 1.0}}
-BESIDE = Beside(items=ITEMS, category="genre")
+BESIDE = Context(items=ITEMS, category="genre")
 METRICS = ["StRecall@3", "alpha_DCG(norm='none')@3", "ERR_IA(norm='none')@3", "P@3"]
 
 

@@ -15,7 +15,7 @@ from rankgate.data.scores import Counts
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.evaluate import is_of_lists, known_metrics, with_subtopics
 from rankgate.evaluation.list_builder import ListBuilder, everyone
-from rankgate.evaluation.list_inputs import Beside
+from rankgate.evaluation.list_inputs import Context
 from rankgate.evaluation.rankings import rankings_of, score_run
 from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.facets import FACET_METRICS
@@ -89,7 +89,7 @@ class Accumulator:
         *,
         overrides: Overrides | Sequence[str] = (),
         extra: Sequence[Metric] = (),
-        beside: Beside | None = None,
+        beside: Context | None = None,
         catalogue: int | Iterable[object] | None = None,
         columns: Mapping[str, str] | None = None,
     ) -> None:
@@ -97,7 +97,7 @@ class Accumulator:
         self._metrics = known_metrics(metrics, self._how, (*extra, *FACET_METRICS))
         self._columns = columns
         whole = {label: each for label, each in self._metrics if is_of_lists(each)}
-        self._listing = ListBuilder.of(whole, self._how, beside or Beside(), catalogue, columns)
+        self._listing = ListBuilder.of(whole, self._how, beside or Context(), catalogue, columns)
         self._world = self._listing.base() if whole else None
         if self._world is not None and not len(self._world.items):
             told = "metrics of lists need all items beforehand; give catalogue, train or items."

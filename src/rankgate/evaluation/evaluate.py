@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rankgate.data import Qrels, Run
     from rankgate.evaluation.list_builder import ListBuilder
-    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.evaluation.list_inputs import Context
     from rankgate.evaluation.rankings import Rankings
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -43,7 +43,7 @@ def evaluate(
     overrides: Overrides | Sequence[str] = (),
     bounds: bool = False,
     extra: Sequence[Metric] = (),
-    beside: Beside | None = None,
+    beside: Context | None = None,
     catalogue: int | Iterable[object] | None = None,
     columns: Mapping[str, str] | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -107,7 +107,7 @@ def evaluate(
 def _lists(
     together: Sequence[tuple[str, Metric]],
     how: Convention,
-    beside: Beside | None,
+    beside: Context | None,
     catalogue: int | Iterable[object] | None,
     columns: Mapping[str, str] | None,
 ) -> ListBuilder | None:
@@ -115,12 +115,12 @@ def _lists(
     if not together and not (beside and beside.drop_seen):
         return None
     from rankgate.evaluation.list_builder import ListBuilder  # noqa: PLC0415 - as above
-    from rankgate.evaluation.list_inputs import Beside  # noqa: PLC0415 - of metrics of lists only
+    from rankgate.evaluation.list_inputs import Context  # noqa: PLC0415 - of metrics of lists only
 
-    return ListBuilder.of(dict(together), how, beside or Beside(), catalogue, columns)
+    return ListBuilder.of(dict(together), how, beside or Context(), catalogue, columns)
 
 
-def with_subtopics(judgments: JudgmentIndex, beside: Beside | None = None) -> JudgmentIndex:
+def with_subtopics(judgments: JudgmentIndex, beside: Context | None = None) -> JudgmentIndex:
     """The same judgments with the subtopics of each: as judged, or the categories of items."""
     from rankgate.scoring.subtopics import with_subtopics as laid_out  # noqa: PLC0415 - few need it
 

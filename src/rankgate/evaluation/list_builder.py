@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rankgate.data import Scores
-    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.evaluation.list_inputs import Context
     from rankgate.evaluation.rankings import Rankings
     from rankgate.metrics.lists.declare import ListMetric
     from rankgate.metrics.lists.listed import Codes, Listed
@@ -96,7 +96,7 @@ class ListBuilder:
 
     metrics: Mapping[str, ListMetric]
     how: Convention
-    beside: Beside
+    beside: Context
     tables: Tables
     catalogue: pl.Series
 
@@ -105,7 +105,7 @@ class ListBuilder:
         cls,
         metrics: Mapping[str, Any],
         how: Convention,
-        beside: Beside,
+        beside: Context,
         catalogue: int | Iterable[object] | None,
         columns: Mapping[str, str] | None = None,
     ) -> ListBuilder:

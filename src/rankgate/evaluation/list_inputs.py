@@ -41,8 +41,8 @@ EVERY = "every system"
 
 
 @dataclass(frozen=True)
-class Beside:
-    """What is given beside judgments and runs; paths, frames, or nothing.
+class Context:
+    """Inputs in addition to judgments and runs; paths, frames, or nothing.
 
     Attributes:
         train: the log that systems learned from.
@@ -94,7 +94,7 @@ class Beside:
                     code="unknown-choice",
                 )
 
-    def filled(self, said: Mapping[str, Any], folder: Path) -> Beside:
+    def filled(self, said: Mapping[str, Any], folder: Path) -> Context:
         """The same, with what a policy says where nothing is given; its files lie in a folder."""
         places = {
             name: folder / said[key]
@@ -102,11 +102,11 @@ class Beside:
             if said[key]
         }
         earlier = {EVERY: folder / said["earlier"]} if said["earlier"] else None
-        told = Beside(
+        told = Context(
             **places, features=tuple(said["features"]), category=said["category"],
             group=said["group"], earlier=earlier,
         )  # fmt: skip
-        nothing = vars(Beside())
+        nothing = vars(Context())
         own = {name: each for name, each in vars(self).items() if each is not nothing[name]}
         return replace(told, **own)
 
@@ -130,7 +130,7 @@ class Tables:
     mark: str
 
     @classmethod
-    def of(cls, beside: Beside, *, train: bool = True) -> Tables:
+    def of(cls, beside: Context, *, train: bool = True) -> Tables:
         """Read what was given.
 
         Args:
@@ -160,7 +160,7 @@ class Tables:
 def world_of(
     qrels: Qrels,
     tables: Tables,
-    beside: Beside,
+    beside: Context,
     lists: Sequence[pl.DataFrame],
     top: Callable[[Any], pl.DataFrame],
 ) -> Catalogue:
@@ -228,7 +228,7 @@ def kept(run: Run, pairs: pl.DataFrame | Meetings | None, *, inside: bool) -> Ru
     return replace(run, pieces=pieces, rankings=None)
 
 
-def _described(world: Catalogue, items: Described | None, beside: Beside) -> Catalogue:
+def _described(world: Catalogue, items: Described | None, beside: Context) -> Catalogue:
     asked = (*beside.features, beside.category, beside.group)
     if items is None:
         if any(asked):

@@ -20,7 +20,7 @@ from rankgate.scoring.sources import RunSource
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.evaluation.list_inputs import Context
     from rankgate.explanation.cached_lists import CachedLists
     from rankgate.metrics.declare import Metric
 
@@ -34,7 +34,7 @@ def reconcile(
     metric: str | Metric,
     conventions: Sequence[str | Convention] | None = None,
     *,
-    beside: Beside | None = None,
+    beside: Context | None = None,
 ) -> Reconciliation:
     """Score one metric under all conventions and tell what separates their numbers.
 
@@ -74,7 +74,7 @@ def bridge(
     begin: str | Convention,
     end: str | Convention,
     *,
-    beside: Beside | None = None,
+    beside: Context | None = None,
 ) -> Bridge:
     """Go from one convention to another, one axis at a time, what moves the mean most first.
 
@@ -125,7 +125,7 @@ def hold(
     qrels: Any,  # noqa: ANN401 - as `reconcile` takes them
     run: Any,  # noqa: ANN401 - as above
     metric: Metric,
-    beside: Beside | None = None,
+    beside: Context | None = None,
 ) -> tuple[CachedSource | CachedLists, str]:
     """A run ready to be scored again and again, and the name of the judgments."""
     judgments = read_qrels(qrels)
@@ -133,7 +133,7 @@ def hold(
         return CachedSource(RunSource(read_run(run), JudgmentIndex.of(judgments))), judgments.name
     # what metrics on lists need is loaded where one is asked for
     from rankgate.evaluation.list_builder import ListBuilder  # noqa: PLC0415
-    from rankgate.evaluation.list_inputs import Beside as Given  # noqa: PLC0415
+    from rankgate.evaluation.list_inputs import Context as Given  # noqa: PLC0415
     from rankgate.explanation.cached_lists import CachedLists as Lists  # noqa: PLC0415
 
     listing = ListBuilder.of({}, CONVENTIONS["trec"], beside or Given(), None)

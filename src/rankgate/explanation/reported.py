@@ -16,7 +16,7 @@ from rankgate.scoring import Convention, convention
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.evaluation.list_inputs import Context
     from rankgate.metrics.declare import Metric
 
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100, 1000)
@@ -33,7 +33,7 @@ def reported(
     value: str | float,
     conventions: Sequence[str | Convention] | None = None,
     *,
-    beside: Beside | None = None,
+    beside: Context | None = None,
 ) -> Finding:
     """Find the conventions and cutoffs under which a metric has a reported value on these data.
 

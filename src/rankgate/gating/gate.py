@@ -16,7 +16,7 @@ from rankgate.comparison.inference import Test
 from rankgate.data import read_run
 from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
-from rankgate.evaluation.list_inputs import Beside, Tables
+from rankgate.evaluation.list_inputs import Context, Tables
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.gating import baselines
 from rankgate.gating.admissions import admissions
@@ -55,7 +55,7 @@ def gate(
     *,
     tags: str | Path | pl.DataFrame | None = None,
     noise: Sequence[Any] = (),
-    beside: Beside | None = None,
+    beside: Context | None = None,
     record: bool = True,
     extra: Sequence[Metric] = (),
     folder: Path = Path(),
@@ -97,7 +97,7 @@ def gate(
         tags=_tags(tags, rules),
     )  # fmt: skip
     refuse_impossible(rules.rules, (*scorer.metrics, *lists.items()))
-    given = (beside or Beside()).filled(rules.lists, rules.folder)
+    given = (beside or Context()).filled(rules.lists, rules.folder)
     tables = Tables.of(given) if lists or ACTIVITY in rules.slices else None
     scorer = _with_activity(scorer, rules, tables)
     run = read_run(candidate)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rankgate.comparison.comparison import Comparison
     from rankgate.data.comparison import Side
-    from rankgate.evaluation.list_inputs import Beside, Tables
+    from rankgate.evaluation.list_inputs import Context, Tables
     from rankgate.evaluation.scored_system import Scorer
     from rankgate.gating.policy import Policy
     from rankgate.metrics.declare import Metric
@@ -80,7 +80,7 @@ class Beyond:
         metrics: Mapping[str, ListMetric],
         scorer: Scorer,
         sides: Sequence[Side],
-        beside: Beside,
+        beside: Context,
         tables: Tables | None,
     ) -> Beyond:
         """From sides, whose lists are deep enough.

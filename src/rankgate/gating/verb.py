@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.evaluation.list_inputs import EVERY, Beside
+from rankgate.evaluation.list_inputs import EVERY, Context
 from rankgate.gating.gate import gate as gated
 
 if TYPE_CHECKING:
@@ -71,6 +71,6 @@ def gate(
     'pass'
     """
     shown = None if earlier is None else {EVERY: earlier}
-    beside = Beside(train, items, tuple(features), category, group, obvious, shown)
+    beside = Context(train, items, tuple(features), category, group, obvious, shown)
     return gated(qrels, baseline, candidate, policy, tags=tags, noise=noise, beside=beside,
                  record=record, extra=extra, folder=Path(folder))  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
-from rankgate.evaluation.list_inputs import DEPTH, GIVEN, Beside
+from rankgate.evaluation.list_inputs import DEPTH, GIVEN, Context
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS, NEEDS
 from rankgate.metrics.lists.declare import ListMetric
@@ -198,7 +198,7 @@ def scorecard(
     >>> told.dominated
     (('same', 'own'),)
     """
-    beside = Beside(
+    beside = Context(
         train, items, tuple(features), category, group, obvious, earlier, candidates, drop_seen,
         users, drawn, judged_users_only, catalogue,
     )  # fmt: skip

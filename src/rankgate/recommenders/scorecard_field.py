@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data import Qrels, Run
-    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.evaluation.list_inputs import Context
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring import Convention
@@ -70,7 +70,7 @@ class Field:
         qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
         runs: Any,  # noqa: ANN401 - one of those, or several
         how: Convention,
-        beside: Beside,
+        beside: Context,
         depth: int,
     ) -> Field:
         """Read everything.
@@ -202,12 +202,12 @@ def _unjudged(run: Run, judgments: Qrels) -> pl.Series:
     return users.filter(~users.is_in(judged.implode()))
 
 
-def _filtered(run: Run, tables: Tables, beside: Beside) -> Run:
+def _filtered(run: Run, tables: Tables, beside: Context) -> Run:
     run = kept(run, tables.candidates, inside=True)
     return kept(run, tables.train, inside=False) if beside.drop_seen else run
 
 
-def _earlier(name: str, beside: Beside, top: Callable[[Any], pl.DataFrame]) -> pl.DataFrame | None:
+def _earlier(name: str, beside: Context, top: Callable[[Any], pl.DataFrame]) -> pl.DataFrame | None:
     """The lists of the same system at an earlier time."""
     if beside.earlier is None:
         return None

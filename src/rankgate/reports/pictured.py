@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rankgate.blind_spots.blindspots import BlindSpots
     from rankgate.comparison.comparison import Comparison, Comparisons
     from rankgate.evaluation.evaluation import Evaluation
-    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.evaluation.list_inputs import Context
     from rankgate.explanation.explanation import Explanation
     from rankgate.explanation.reconciliation import Reconciliation
     from rankgate.judging.admission.admission import JudgeAdmission
@@ -79,7 +79,7 @@ class Asked:
     extra: Sequence[Metric] = ()
     labels: Mapping[float, str] = field(default_factory=dict)
     on_progress: Callable[[str], None] | None = None
-    beside: Beside | None = None
+    beside: Context | None = None
 
     @property
     def one(self) -> str:

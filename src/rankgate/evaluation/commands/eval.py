@@ -18,7 +18,7 @@ from rankgate.metrics.plugins import from_file
 from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.evaluation.list_inputs import Context
     from rankgate.scoring import Convention
 
 FROM_RATINGS = ("searchtweak", "quepid")
@@ -53,7 +53,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     per_query: bool,  # noqa: FBT001 - a flag of the command line
     bounds: bool,  # noqa: FBT001 - as above
     scale: str | None,
-    beside: Beside,
+    beside: Context,
     drop_seen: bool,  # noqa: FBT001 - as above
     judged_users_only: bool,  # noqa: FBT001 - as above
     form: str,

@@ -10,11 +10,11 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.evaluation.list_inputs import Context
 
 
 def beside(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--train``, ``--items`` and what says how items are described, as one `Beside`."""
+    """``--train``, ``--items`` and what says how items are described, as one `Context`."""
 
     @functools.wraps(function)
     def told(
@@ -27,9 +27,9 @@ def beside(function: Callable[..., Any]) -> Callable[..., Any]:
         obvious: str | None,
         **rest: Any,  # noqa: ANN401 - as given
     ) -> Any:  # noqa: ANN401 - of the command
-        from rankgate.evaluation.list_inputs import Beside  # noqa: PLC0415 - keeps start-up light
+        from rankgate.evaluation.list_inputs import Context  # noqa: PLC0415 - keeps start-up light
 
-        given = Beside(train, items, features, category, group, obvious)
+        given = Context(train, items, features, category, group, obvious)
         return function(*args, beside=given, **rest)
 
     for option in reversed(_OPTIONS):
@@ -65,6 +65,6 @@ drop_seen = click.option(
 )
 
 
-def paths(given: Beside) -> tuple[str, ...]:
+def paths(given: Context) -> tuple[str, ...]:
     """The files that were named."""
     return tuple(each for each in (given.train, given.items, given.baseline) if each)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.evaluation import accumulate
-from rankgate.evaluation.list_inputs import Beside
+from rankgate.evaluation.list_inputs import Context
 from rankgate.metrics.names import DEFAULT_METRICS
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Accumulator(accumulate.Accumulator):
             InputError: a table that cannot be read.
             UsageError: an unknown metric or convention; metrics of lists without their items.
         """
-        beside = Beside(
+        beside = Context(
             train=train, items=items, features=tuple(features), category=category, group=group,
             baseline=obvious, drop_seen=drop_seen,
         )  # fmt: skip

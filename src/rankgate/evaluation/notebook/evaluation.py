@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.evaluation.evaluate import evaluate as service_evaluate
-from rankgate.evaluation.list_inputs import Beside
+from rankgate.evaluation.list_inputs import Context
 from rankgate.metrics.names import DEFAULT_METRICS
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def evaluate(
     >>> result.bounds.row(0)
     ('run1', 'RR', 0.5, 0.5, 1.0)
     """
-    beside = Beside(
+    beside = Context(
         train=train, items=items, features=tuple(features), category=category, group=group,
         baseline=obvious, earlier=earlier, drop_seen=drop_seen, drawn=drawn,
         judged_users_only=judged_users_only,

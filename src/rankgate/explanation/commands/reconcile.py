@@ -16,7 +16,7 @@ from rankgate.explanation.reported import reported
 from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.evaluation.list_inputs import Context
     from rankgate.present.result import Result
 
 
@@ -41,7 +41,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     begin: str | None,
     end: str | None,
     value: str | None,
-    beside: Beside,
+    beside: Context,
     form: str,
     output: str | None,
 ) -> None:

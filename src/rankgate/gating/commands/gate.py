@@ -20,7 +20,7 @@ from rankgate.gating.gate import gate
 from rankgate.metrics.plugins import from_file
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.evaluation.list_inputs import Context
 
 
 @click.command("gate")
@@ -79,7 +79,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     policy: str | None,
     tags: str | None,
     noise: tuple[str, ...],
-    beside: Beside,
+    beside: Context,
     earlier: str | None,
     record: bool,  # noqa: FBT001 - a flag of the command line
     metrics_from: str | None,

@@ -17,7 +17,7 @@ from rankgate.recommenders.documents.scorecard import FORMS, render
 from rankgate.recommenders.scorecard import ACCURACY, LISTS, scorecard
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.evaluation.list_inputs import Context
     from rankgate.scoring import Convention
 
 
@@ -71,7 +71,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
     convention: Convention,
-    beside: Beside,
+    beside: Context,
     earlier: tuple[str, ...],
     drawn: tuple[str, ...],
     candidates: str | None,

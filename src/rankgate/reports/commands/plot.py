@@ -22,7 +22,7 @@ from rankgate.reports.kinds import KINDS, kind
 from rankgate.reports.pictured import CUTOFFS, Asked, result_for
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.list_inputs import Beside
+    from rankgate.evaluation.list_inputs import Context
     from rankgate.scoring import Convention
 
 
@@ -112,7 +112,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     cutoffs: tuple[int, ...],
     depth: int | None,
     labels: tuple[str, ...],
-    beside: Beside,
+    beside: Context,
     drop_seen: bool,  # noqa: FBT001 - a flag of the command line
     judged_users_only: bool,  # noqa: FBT001 - as above
     unequal: str,
