@@ -98,7 +98,7 @@ def test_it_tells_verdict_metrics_worst_queries_and_how_to_make_it_again(run, da
     assert "What the metrics do not see" in text
     assert "What unjudged documents could hide" in text
     assert "rankgate report qrels.txt old.run new.run -m RR@10 --gate --worst 3" in text
-    assert len([each for each in page.ids if each.startswith("q0-")]) == 3 + 4  # and gained
+    assert len([each for each in page.ids if each.startswith("q1-0-")]) == 3 + 4  # and gained
     assert "0.5" in text  # a grade keeps its decimals
 
 
@@ -135,7 +135,7 @@ def test_several_candidates(run, data):
     told = run("report", *data, "other.run", "-m", "RR@10")
     page = read(told.out)
     text = "".join(page.words)
-    assert {"change-0", "change-1", "systems", "blind-1", "holes-1"} <= set(page.ids)
+    assert {"change-0-0", "change-0-1", "systems", "blindspots-1", "holes-1"} <= set(page.ids)
     assert "other against old" in text
     assert len(page.ids) == len(set(page.ids))
 
@@ -152,7 +152,7 @@ def test_the_policy_names_the_metrics(run, data, tmp_path):
     assert told.code == 0
     text = (tmp_path / "page.html").read_text()
     assert "P@1" in text
-    assert "nDCG@10" not in text.split('id="blind-0"')[0]
+    assert "nDCG@10" not in text.split('id="blindspots"')[0]
 
 
 @pytest.mark.parametrize("option", ["--documents", "--queries"])
@@ -163,7 +163,7 @@ def test_a_file_without_texts_is_told(run, data, option):
 
 
 def test_holes_that_cannot_be_asked_for_are_told(run, data):
-    assert "No metric here looks only at the first 10" in run("report", *data, "-m", "RR").out
+    assert "no metric here looks only at the first 10" in run("report", *data, "-m", "RR").out
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])

@@ -180,13 +180,19 @@ def test_hostile_words_in_any_result_stay_words(run, data, name):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"schema_version": 1, "comparisons": [', "no whole JSON"),
-        ('{"schema_version": 2, "comparisons": []}', "version 2, where 1 is read"),
-        ('{"schema_version": 1, "comparisons": []}', "damaged"),
-        ('{"schema_version": 1, "comparisons": [{"baseline": 3}]}', "damaged"),
-        ('{"schema_version": 1, "verdict": "pass", "rules": [{}], "looks": 0}', "damaged"),
-        ('{"schema_version": 1, "runs": [], "convention": {}}', "damaged"),
-        ('{"schema_version": 1, "runs": 7, "convention": 3}', "damaged"),
+        ('{"schema_version": 1, "comparisons": [', "not a whole JSON document"),
+        ('{"schema_version": 2, "kind": "comparison", "comparisons": []}', "version 2"),
+        ('{"schema_version": 1, "kind": "comparison", "comparisons": []}', "damaged"),
+        (
+            '{"schema_version": 1, "kind": "comparison", "comparisons": [{"baseline": 3}]}',
+            "damaged",
+        ),
+        (
+            '{"schema_version": 1, "kind": "verdict", "verdict": "pass", "rules": [{}], "looks": 0}',
+            "damaged",
+        ),
+        ('{"schema_version": 1, "kind": "evaluation", "runs": [], "convention": {}}', "damaged"),
+        ('{"schema_version": 1, "kind": "evaluation", "runs": 7, "convention": 3}', "damaged"),
     ],
 )
 def test_damage_is_told(run, data, text, said):
@@ -201,7 +207,7 @@ def test_what_is_no_result_is_told(run, data):
     told = run("report", "results")
     assert (told.code, "no result in it" in told.err) == (2, True)
     told = run("report", "qrels.txt")
-    assert (told.code, "no result" in told.err) == (2, True)
+    assert (told.code, "not a result" in told.err) == (2, True)
     run("eval", *TWO, "--format", "json", "-o", "e.json")
     told = run("report", "e.json", "-m", "RR")
     assert (told.code, "--metric: results were made before" in told.err) == (2, True)

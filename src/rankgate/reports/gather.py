@@ -82,8 +82,11 @@ def gather(
         say("looking for blind spots and holes")
         parts.append(blindspots(qrels, baseline, run, asked, how, extra=extra, depth=depth))
         parts += _holes(qrels, baseline, run, asked, how, extra, depth)
-    remarks = () if _has_holes(parts) or len(runs) > FEW else (_NO_HOLES.format(depth=depth),)
-    return [Part(each) for each in parts], remarks
+    remarks = [] if _has_holes(parts) or len(runs) > FEW else [_NO_HOLES.format(depth=depth)]
+    if verdict is not None and len(runs) > 1:
+        others = ", ".join(run.name for run in runs[1:])
+        remarks.append(f"Compared too, without a verdict: {others}.")
+    return [Part(each) for each in parts], tuple(remarks)
 
 
 def _has_holes(parts: Sequence[Result]) -> bool:
