@@ -53,7 +53,7 @@ MADE = {
     ),
     "stages": (["stages", *TWO], "Stages: old, new"),
     "advise": (["advise", *TWO], "Which metrics to decide by"),
-    "scorecard": (["scorecard", *TWO, "-m", "nDCG@10"], "Scorecard of old, new"),
+    "scorecard": (["scorecard", *TWO, "-m", "nDCG@10"], "Scorecard"),
     "reusability": (["reusability", *TWO], "What runs lose outside the pool"),
     "pool": (["pool", *TWO[1:]], "What to judge next"),
     "describe": (["describe", *TWO], "What files are"),
@@ -93,7 +93,7 @@ def test_agreement_is_a_report(run, data):
     assert "Agreement of raters" in said
     figures = json.loads((data / "agree.json").read_text())["coefficients"]
     name, first = next(iter(figures.items()))
-    assert re.search(rf"{re.escape(name)} {first['value']:.4f}", said)
+    assert re.search(rf"{re.escape(name)} {first['value']:.3f}", said)
 
 
 def test_a_folder_tells_the_verdict_first_and_each_convention_once(run, data):
@@ -105,11 +105,11 @@ def test_a_folder_tells_the_verdict_first_and_each_convention_once(run, data):
     assert told.code == 0, told.err
     heads = re.findall(r"<h2>(.*?)</h2>", told.out)
     assert heads[0] == "Rules: new against old"
-    assert heads[1] == "new against old"
+    assert "new against old" in heads
     assert heads[-1] == "Inputs and how to reproduce"
     said = words(told.out)
     assert "Results in results" in said
-    assert "Not looked at, as they are no results: notes.txt, other.json." in said
+    assert "Files that are not results: notes.txt, other.json." in said
     assert said.count("every choice of the convention trec (") == 1
     ids = re.findall(r' id="([^"]*)"', told.out)
     assert len(ids) == len(set(ids))

@@ -1,25 +1,16 @@
-"""Results that are known by their JSON alone, as their kind has no class yet."""
+"""Results of other programs and later versions: their JSON as tables."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from rankgate.present.document import Document
+from rankgate.present.document import Document, Section
 from rankgate.present.result import Result
-from rankgate.reports.documents.result_parts import section
+from rankgate.reports.documents.result_parts import tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-KINDS: Mapping[str, frozenset[str]] = {
-    "holes": frozenset({"judge_next"}),
-    "split": frozenset({"folds"}),
-    "validation": frozenset({"problems", "valid"}),
-    "description": frozenset({"files", "overlaps"}),
-    "baseline": frozenset({"run", "noise", "queries"}),
-}
-"""Kinds of results by what only their JSON has."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +31,14 @@ class PlainResult(Result):
         """The values as they are."""
         return dict(self.values)
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From any values."""
+        return cls(values)
+
 
 def document(result: PlainResult) -> Document:
     """Every table and every figure of it."""
-    found = next((kind for kind, keys in KINDS.items() if keys <= result.values.keys()), "")
-    part = section(found, found, result.values, found or "result")
-    return Document(part.title, sections=(part,))
+    kind = str(result.values.get("kind", ""))
+    title = kind.replace("_", " ").capitalize() or "Result"
+    return Document(title, sections=(Section("result", title, tables(result.values)),))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.errors import InputError, UsageError
 from rankgate.reports.compose import Part
 from rankgate.reports.kinds_of_results import result_class
-from rankgate.reports.plain import KINDS, PlainResult
+from rankgate.reports.plain import PlainResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,19 +88,13 @@ def read_result(values: Mapping[str, Any], label: str) -> Result:
         label: what errors call the file.
 
     Raises:
-        InputError: another version, an unknown kind, or something is missing.
+        InputError: another version, or something is missing.
     """
-    kind = values.get("kind")
-    if not isinstance(kind, str) and any(keys <= values.keys() for keys in KINDS.values()):
-        return PlainResult(values)
-    if not isinstance(kind, str):
-        problem = "a result without its kind; write it again."
-        raise InputError(problem, source=label, code="damaged-result")
+    kind = values.get("kind", "")
     try:
-        cls = result_class(kind)
-    except UsageError as error:
-        problem = f"{error} Write it again, or update rankgate."
-        raise InputError(problem, source=label, code="unknown-kind") from None
+        cls: type[Result] = result_class(kind)
+    except UsageError:  # of a later version, or of another program
+        cls = PlainResult
     version = values.get("schema_version")
     if version != cls.schema_version:
         problem = f"a result of version {version!r}; this rankgate reads {cls.schema_version}."

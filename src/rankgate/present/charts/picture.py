@@ -82,7 +82,7 @@ class Picture:
     def svg(self, theme: str = "auto") -> str:
         """An SVG; ``auto`` is light or dark as its reader prefers."""
         spec = self.spec("light" if theme == "auto" else theme)
-        drawn: str = converter().vegalite_to_svg(spec)
+        drawn: str = _visible(converter().vegalite_to_svg(spec))
         places: dict[str, str] = {}
         drawn = _OWN_IDS.sub(
             lambda found: found[1] + places.setdefault(found[3], f"rg{self.hash}-{len(places)}"),
@@ -154,6 +154,11 @@ def form_of(path: str | PurePath) -> str:
         known = ", .".join(FORMS)
         raise UsageError(f"{path}: a picture's name ends in .{known}.", code="unknown-format")
     return form
+
+
+def _visible(svg: str) -> str:
+    """An SVG whose text holds no control or direction characters, whatever is in the data."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in svg)
 
 
 def _escaped(text: str) -> str:
