@@ -94,8 +94,8 @@ def test_no_cell_of_csv_is_a_formula(run, data, dangerous):
 def test_markdown_says_what_the_page_says(run, data):
     told = run("report", *data[:3], "-m", "RR", "--gate", "--format", "markdown").out
     assert re.match(r"# (✔ PASS|✘ FAIL|\? INCONCLUSIVE): =1\+1 against base\\_line\n", told)
-    for heading in ("Rules", "What the metrics do not see", "Inputs and how to reproduce"):
-        assert f"\n## {heading}\n" in told
+    for heading in ("Rules: ", "What the metrics do not see", "Inputs and how to reproduce"):
+        assert f"\n## {heading}" in told
     tables = re.findall(r"(?:^\|.*\n)+", told, re.MULTILINE)
     assert len(tables) > 8
     for table in tables:

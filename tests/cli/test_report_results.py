@@ -188,7 +188,7 @@ def test_hostile_words_in_any_result_stay_words(run, data, name):
             "damaged",
         ),
         (
-            '{"schema_version": 1, "kind": "verdict", "verdict": "pass", "rules": [{}], "looks": 0}',
+            '{"schema_version": 1, "kind": "verdict", "verdict": "pass", "rules": [{}]}',
             "damaged",
         ),
         ('{"schema_version": 1, "kind": "evaluation", "runs": [], "convention": {}}', "damaged"),
