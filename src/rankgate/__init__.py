@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from rankgate.explanation.verb import reconcile
     from rankgate.files.notebook.conversion import Conversion, convert
     from rankgate.files.notebook.description import Descriptions, describe
-    from rankgate.files.notebook.validation import Validation, validate
+    from rankgate.files.validate import validate
+    from rankgate.files.validation import Validation
     from rankgate.gating.verb import gate
     from rankgate.gating.verdict import Verdict
     from rankgate.judging.admission.admission import JudgeAdmission
@@ -167,7 +168,7 @@ _HOMES = {
     "Scorecard": "rankgate.recommenders.scorecard",
     "Split": "rankgate.recommenders.notebook.split",
     "UsageError": "rankgate.errors",
-    "Validation": "rankgate.files.notebook.validation",
+    "Validation": "rankgate.files.validation",
     "Verdict": "rankgate.gating.verdict",
     "admit": "rankgate.judging.admission.admit",
     "advise": "rankgate.advice.advise",
@@ -198,7 +199,7 @@ _HOMES = {
     "sheets": "rankgate.judging.sheets.sheets",
     "split": "rankgate.recommenders.notebook.split",
     "stages": "rankgate.pipelines.verb",
-    "validate": "rankgate.files.notebook.validation",
+    "validate": "rankgate.files.validate",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from rankgate.errors import InputError, UsageError
 from rankgate.files.checks import CHECKS, SEVERITIES
 from rankgate.files.checks.opening import part_of, subject
 from rankgate.files.checks.subject import Asked, Both
+from rankgate.files.validation import Looked, Problem, Validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,86 +21,6 @@ if TYPE_CHECKING:
     from rankgate.data.rows import Part
     from rankgate.files.checks import Check, Found, Needs, Severity
     from rankgate.files.checks.subject import Judged, Outline, Subject
-
-SCHEMA_VERSION = 1
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One thing that was found.
-
-    Attributes:
-        check: the name of the check; `checks` has them all.
-        severity: ``error``, ``warning`` or ``note``.
-        file: where.
-        line: of the first place; None where there is no such line.
-        what: what it is, in a sentence with the figures.
-        count: how many rows, queries or ids it is about.
-        example: one of them.
-        mend: what to do about it.
-    """
-
-    check: str
-    severity: Severity
-    file: str
-    line: int | None
-    what: str
-    count: int
-    example: str
-    mend: str
-
-
-@dataclass(frozen=True)
-class Looked:
-    """A file that was looked at.
-
-    Attributes:
-        file: its name.
-        format: what it was read as; ``?`` if that is unknown.
-        reason: why.
-        judgments: how many rows of judgments it has.
-        ranked: how many rows of runs.
-    """
-
-    file: str
-    format: str
-    reason: str
-    judgments: int
-    ranked: int
-
-
-@dataclass(frozen=True)
-class Validation:
-    """What was found in some files.
-
-    Attributes:
-        files: those that were looked at, the judgments that they were held against last.
-        problems: what was found, file by file, errors first.
-    """
-
-    files: tuple[Looked, ...]
-    problems: tuple[Problem, ...]
-
-    @property
-    def valid(self) -> bool:
-        """Whether there is no error."""
-        return not self.counts["error"]
-
-    @property
-    def counts(self) -> dict[Severity, int]:
-        """How many problems of each severity."""
-        found = [each.severity for each in self.problems]
-        return {severity: found.count(severity) for severity in SEVERITIES}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "valid": self.valid,
-            "counts": dict(self.counts),
-            "files": [asdict(each) for each in self.files],
-            "problems": [asdict(each) for each in self.problems],
-        }
 
 
 @dataclass(frozen=True)
@@ -138,7 +59,12 @@ def validate(
         on_progress: told the name of each file before it is looked at.
 
     Raises:
-        UsageError: no file, no such format, part or scale.
+        UsageError: no file, no such format, part or scale; what is wrong with a file is a problem
+            in the result.
+
+    >>> found = validate({"7": {"a": 1.0, "b": 1.0}}, {"7": {"a": 100, "b": 0}}, as_="run")
+    >>> [(each.severity, each.check) for each in found.problems], found.valid
+    ([('warning', 'all-tied'), ('note', 'ties'), ('warning', 'huge-grade')], True)
     """
     several = list(files) if isinstance(files, list | tuple) else [files]
     if not several:

@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING
 
 from rankgate.present import as_json, as_markdown
 from rankgate.present.as_text import WIDTH
+from rankgate.present.document import Rows, Table
+from rankgate.present.document import document as made
 from rankgate.present.grid import Grid, printable
 from rankgate.present.paragraphs import beside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.files.validate import CheckFacts, Looked, Problem, Validation
+    from rankgate.files.validate import CheckFacts
+    from rankgate.files.validation import Looked, Problem, Validation
+    from rankgate.present.document import Document
 
 FORMS = ("table", "json", "markdown")
 """The forms of what was found, by the name that ``--format`` takes."""
@@ -32,6 +36,12 @@ what its reader saw; `qrels`, `ratings` and `run`, its rows as they stand; `runs
 were given; `both`, a run with the judgments that it is held against; `queries`, a file of queries
 with these.
 """
+
+
+def document(result: Validation) -> Document:
+    """How many problems of each severity, and a row for each."""
+    grid = problems(result)
+    return made(verdict(result), Table("", grid), rows=Rows(grid.head, grid.rows))
 
 
 def render(told: Validation, form: str, width: int = WIDTH) -> str:
