@@ -13,7 +13,8 @@ from forms import FORMS
 from rankgate.data import read_qrels, read_run
 from rankgate.errors import RankgateError, UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
-from rankgate.scoring import CONVENTIONS, Convention, score
+from rankgate.scoring import CONVENTIONS, Convention
+from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
     from pathlib import Path

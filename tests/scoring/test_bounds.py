@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.evaluation.evaluate import evaluate
+from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.scoring import CONVENTIONS
 
 # a is best, b and c are judged, u is not; b and u are tied, and u goes first
@@ -21,9 +22,9 @@ RUN = {"1": {"a": 9.0, "b": 8.0, "u": 8.0, "c": 7.0}}
 def ends(metric, how="trec", qrels=QRELS, run=RUN, row=0):
     scores = evaluate(qrels, run, [metric], how, bounds=True).runs[0]
     return (
-        scores.low.values[metric][row],
+        scores.all_irrelevant.values[metric][row],
         scores.values[metric][row],
-        scores.high.values[metric][row],
+        scores.all_best.values[metric][row],
     )
 
 
@@ -149,7 +150,7 @@ def test_bounds_are_the_values_by_completed_judgments(way, name, collection):
     scores = evaluate(qrels, run, [name], how, bounds=True).runs[0]
     cutoff = int(name.split("@")[1]) if "@" in name else None
     best = max(grade for grades in qrels.values() for grade in grades.values())
-    for side, grade in ((scores.low, 0), (scores.high, best)):
+    for side, grade in ((scores.all_irrelevant, 0), (scores.all_best, best)):
         by = completed(qrels, run, how, cutoff, grade)
         expected = evaluate(by, run, [name], how).runs[0]
         np.testing.assert_array_equal(side.values[name], expected.values[name])
@@ -172,3 +173,58 @@ def test_many_queries_in_any_order_of_lines(tmp_path):
         assert other.low.means == found[0].low.means
         assert other.high.means == found[0].high.means
     assert found[0].low.means != found[0].high.means
+
+
+def _at(metric):
+    """A metric at a cutoff and without one, as far as it takes them."""
+    if metric.at == "cutoff":
+        return [metric @ 3] + ([] if metric.missing else [metric])
+    return [metric @ 0.3] if metric.missing else [metric]
+
+
+BOUNDED = [metric for metric in CATALOGUE if metric.bounds]
+EVERY = [each for m in BOUNDED for each in _at(m)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", ["trec", "ir_measures", "beir"])
+def test_no_completion_leaves_the_bounds(name, seed):
+    """Exact bounds are attained; safe ones enclose."""
+    rng = np.random.default_rng(seed)
+    docs = [f"d{i}" for i in range(9)]
+    for _ in range(6):
+        judged = zip(rng.permutation(docs)[:5], rng.integers(-1, 4, 5), strict=True)
+        qrels = {"q": {doc: int(grade) for doc, grade in judged} | {"y": int(rng.integers(4))}}
+        ranked = rng.permutation(docs)[:6].tolist()  # no ties, which tools order as they like
+        run = {"q": {doc: 9.0 - i for i, doc in enumerate(ranked)}}
+        scores = evaluate(qrels, run, EVERY, name, bounds=True).runs[0]
+        best = max(1, *qrels["q"].values())
+        for cutoff in (3, None):
+            some = [m for m in EVERY if dict(m.given).get("cutoff") == cutoff]
+            known = [m for m in some if str(m) in scores.low.values]
+            found = {str(metric): [] for metric in known}
+            for fill in (0, best, *rng.integers(0, best + 1, (8, len(docs)))):
+                grades = np.broadcast_to(fill, len(docs))
+                holes = {
+                    doc: int(grades[i])
+                    for i, doc in enumerate(ranked[:cutoff])
+                    if qrels["q"].get(doc, -1) < 0
+                }
+                full = {"q": qrels["q"] | holes}
+                for label, value in evaluate(full, run, known, name).runs[0].values.items():
+                    found[label].append(value[0])
+            for metric in known:
+                values = np.array(found[str(metric)])
+                low, high = (e.values[str(metric)][0] for e in (scores.low, scores.high))
+                assert np.nanmin(values, initial=np.inf) >= low - 1e-12 or np.isnan(low), metric
+                assert np.nanmax(values, initial=-np.inf) <= high + 1e-12 or np.isnan(high), metric
+                if metric.bounds == "exact" and not np.isnan(values).any():
+                    ends = values.min(), values.max()
+                    assert ends == pytest.approx((low, high), abs=1e-12), metric
+
+
+def test_values_of_now_lie_within():
+    scores = evaluate(QRELS, RUN, ["nDCG@3", "AP", "Accuracy"], bounds=True).runs[0]
+    assert "Accuracy" not in scores.low.values  # not known how to bound it
+    for label, low in scores.low.means.items():
+        assert low <= scores.means[label] <= scores.high.means[label]

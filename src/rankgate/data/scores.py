@@ -90,9 +90,11 @@ class Scores:
         means: by metric; NaN where there is nothing to take a mean of.
         counts: what stands behind the means.
         convention: name, axes and hash.
-        low: the same with all unjudged documents irrelevant, for the metrics that admit bounds;
-            None where bounds were not asked for.
-        high: the same with all of them of the best grade.
+        low: no grades of the unjudged documents give lower values, for the metrics that admit
+            bounds; None where bounds were not asked for.
+        high: no grades of them give higher values.
+        all_irrelevant: the same with all unjudged documents irrelevant.
+        all_best: the same with all of them of the best grade.
         parts: what the means are made of; empty where nobody made them of parts.
     """
 
@@ -106,6 +108,8 @@ class Scores:
     convention: Mapping[str, Any]
     low: Scores | None = None
     high: Scores | None = None
+    all_irrelevant: Scores | None = None
+    all_best: Scores | None = None
     parts: Parts = field(default_factory=Parts)
 
     @cached_property

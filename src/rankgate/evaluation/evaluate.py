@@ -60,8 +60,8 @@ def evaluate(
         how: a convention, its name, or a TOML file that says one.
         overrides: axes that are chosen otherwise: ``{"ties": "doc_id_asc", "nDCG.gain": "exp"}``,
             or as words, ``["nDCG.gain=exp"]``.
-        bounds: also what each value would be if the unjudged documents were all irrelevant, and
-            if they were all best.
+        bounds: also the least and greatest value that any grades of the unjudged documents give
+            (``low``, ``high``), and the values if they were all irrelevant, and all best.
         extra: metrics that can be named beside those of the house.
         beside: what metrics of lists need: training, items, an obvious system, earlier lists;
             and whether items of training leave the lists.

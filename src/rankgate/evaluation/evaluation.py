@@ -94,7 +94,8 @@ class Evaluation(Result):
         }
         if per_query:
             values["per_query"] = {label: scores.per_query(label) for label in self.metrics}
-        for name, ends in (("low", scores.low), ("high", scores.high)):
+        for name in _ENDS:
+            ends: Scores | None = getattr(scores, name)
             if ends is not None:
                 means = ends.means
                 values[name] = {each: _plain(means.get(each, math.nan)) for each in self.metrics}
@@ -154,7 +155,7 @@ class Evaluation(Result):
     def bounds(self) -> pl.DataFrame:
         """Means with their bounds: ``run``, ``metric``, ``value``, ``low``, ``high``.
 
-        ``low`` is with all unjudged documents irrelevant, ``high`` with all of the best grade;
+        no grades of the unjudged documents give a mean below ``low`` or above ``high``;
         both are null where a metric admits none, or where they were not asked for.
         """
         rows = [
@@ -210,7 +211,7 @@ def _scores(run: Mapping[str, Any], convention: Mapping[str, Any]) -> Scores:
     """The scores of one run from its JSON."""
     ends: dict[str, Any] = {
         name: _side(run, run[name], run.get(f"per_query_{name}", {}), convention)
-        for name in ("low", "high")
+        for name in _ENDS
         if name in run
     }
     return replace(_side(run, run["mean"], run.get("per_query", {}), convention), **ends)
@@ -235,6 +236,10 @@ def _side(
         counts=Counts(**counts),
         convention=convention,
     )
+
+
+_ENDS = ("low", "high", "all_irrelevant", "all_best")
+"""What scores have beside values where bounds were asked for."""
 
 
 def _floats(values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: ANN401 - a view

@@ -126,6 +126,7 @@ AP = Metric(
     prefix_only=True,
     whole_list_when=(("denominator", "retrieved"),),
     ideal_order_optimal=True,
+    bounds="safe",
 )
 GMAP = Metric(
     "GMAP",
@@ -140,4 +141,5 @@ GMAP = Metric(
     blind_to="grades above rel; queries at 0 all weigh as 0.00001, a floor chosen by hand",
     prefix_only=True,
     whole_list_when=(("denominator", "retrieved"),),
+    bounds="safe",
 )

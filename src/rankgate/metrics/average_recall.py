@@ -57,4 +57,5 @@ AR = Metric(
     "where more than one document is relevant",
     prefix_only=True,
     whole_list_when=(("over", "relevant"),),
+    bounds="safe",
 )

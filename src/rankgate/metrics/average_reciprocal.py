@@ -52,4 +52,5 @@ ARR = Metric(
     blind_to="grades above rel; a perfect ranking stays below 1 where more than one document "
     "is relevant, and the lower the more there are",
     prefix_only=True,
+    bounds="safe",
 )

@@ -80,4 +80,5 @@ Q = Metric(
     sees="the rank of every relevant document as AP does, and the grades",
     blind_to="unjudged documents, which count as not relevant",
     prefix_only=True,
+    bounds="safe",
 )

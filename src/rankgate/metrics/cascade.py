@@ -178,6 +178,7 @@ ERR = Metric(
     "find; a perfect ranking stays below 1",
     prefix_only=True,
     ideal_order_optimal=True,
+    bounds="exact",
 )
 nERR = Metric(  # noqa: N816 the field's own name
     "nERR",
@@ -190,4 +191,5 @@ nERR = Metric(  # noqa: N816 the field's own name
     blind_to="nearly all that follows the first very good document",
     prefix_only=True,
     ideal_order_optimal=True,
+    bounds="safe",
 )

@@ -110,6 +110,7 @@ NumRelRet = Metric(
     source="trec_eval",
     sees="how many relevant documents are in the lists",
     blind_to="their ranks, and how many there were to find",
+    bounds="exact",
 )
 NumNonrelJudgedRet = Metric(
     "NumNonrelJudgedRet",

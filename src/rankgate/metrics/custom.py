@@ -50,6 +50,7 @@ class Words(TypedDict, total=False):
     whole_list_when: tuple[tuple[str, Any], ...]
     ideal_order_optimal: bool
     scenarios: bool
+    bounds: Literal["exact", "safe"] | None
     residual: Callable[..., Floats]
 
 

@@ -266,6 +266,7 @@ CG = Metric(
     blind_to="their order, and how much there was to find",
     prefix_only=True,
     ideal_order_optimal=True,
+    bounds="exact",
 )
 DCG = Metric(
     "DCG",
@@ -281,6 +282,7 @@ DCG = Metric(
     "a mean of it",
     prefix_only=True,
     ideal_order_optimal=True,
+    bounds="exact",
 )
 nDCG = Metric(  # noqa: N816 the field's own name
     "nDCG",
@@ -297,4 +299,5 @@ nDCG = Metric(  # noqa: N816 the field's own name
     prefix_only=True,
     whole_list_when=(("ideal", "retrieved"),),
     ideal_order_optimal=True,
+    bounds="safe",
 )

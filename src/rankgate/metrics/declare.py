@@ -57,6 +57,9 @@ class Metric(Declared):
         ideal_order_optimal: whether no order of some documents has a greater value than that of
             falling grades.
         scenarios: whether its value says something where unjudged documents are given grades.
+        bounds: how its values over all grades of unjudged documents are enclosed: ``exact`` where
+            it rises with each grade in the ranking and knows no pool; ``safe`` where it also
+            falls with the grades of the pool; None where that is not known.
         residual: for a metric of endless lists: with the parameters of the kernel and ``best``,
             what documents behind the end could add if all had the grade ``best``, ``(T,)``.
     """
@@ -79,6 +82,7 @@ class Metric(Declared):
     whole_list_when: tuple[tuple[str, Any], ...] = ()
     ideal_order_optimal: bool = False
     scenarios: bool = True
+    bounds: Literal["exact", "safe"] | None = None
     residual: Callable[..., Floats] | None = None
 
     def __call__(self, **values: object) -> Metric:

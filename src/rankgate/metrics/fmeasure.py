@@ -59,4 +59,5 @@ F = Metric(
     blind_to="the order within the first k and the grades above rel",
     prefix_only=True,
     ideal_order_optimal=True,
+    bounds="safe",
 )

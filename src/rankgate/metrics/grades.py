@@ -163,6 +163,7 @@ AvgGrade = Metric(
     "unless denominator='judged'",
     prefix_only=True,
     whole_list_when=(("denominator", "retrieved"),),
+    bounds="exact",
 )
 Hits = Metric(
     "Hits",
@@ -176,6 +177,7 @@ Hits = Metric(
     blind_to="their order, grades above rel, and how many there were to find; its mean is over "
     "queries, where NumRelRet is a sum",
     prefix_only=True,
+    bounds="exact",
 )
 NCG = Metric(
     "NCG",
@@ -190,4 +192,5 @@ NCG = Metric(
     prefix_only=True,
     whole_list_when=(("ideal", "retrieved"),),
     ideal_order_optimal=True,
+    bounds="safe",
 )

@@ -101,6 +101,7 @@ IPrec = Metric(
     sees="what precision a reader gets who insists on a share r of the relevant documents",
     blind_to="grades above rel, and for few relevant documents the level itself: with R = 1 "
     "every level above 0 asks for the same document",
+    bounds="safe",
 )
 IPrec11 = Metric(
     "IPrec11",

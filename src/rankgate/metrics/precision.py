@@ -164,6 +164,7 @@ P = Metric(
     prefix_only=True,
     whole_list_when=(("denominator", "retrieved"),),
     ideal_order_optimal=True,
+    bounds="exact",
 )
 RelP = Metric(
     "RelP",
@@ -178,6 +179,7 @@ RelP = Metric(
     "places can hold is the same number",
     blind_to="the order within the first k and the grades above rel",
     prefix_only=True,
+    bounds="safe",
 )
 Rprec = Metric(
     "Rprec",

@@ -192,6 +192,7 @@ RBP = Metric(
     "and what the unjudged could add, which RBPResid says",
     prefix_only=True,
     ideal_order_optimal=True,
+    bounds="safe",
 )
 RBPResid = Metric(
     "RBPResid",

@@ -97,6 +97,7 @@ R = Metric(
     prefix_only=True,
     whole_list_when=(("denominator", "retrieved"),),
     ideal_order_optimal=True,
+    bounds="safe",
 )
 Success = Metric(
     "Success",
@@ -112,4 +113,5 @@ Success = Metric(
     blind_to="where in the first k it is, and whether there is more than one",
     prefix_only=True,
     ideal_order_optimal=True,
+    bounds="exact",
 )

@@ -97,4 +97,5 @@ RR = Metric(
     "from rank 1 to 2 costs as much as from 2 to never",
     prefix_only=True,
     ideal_order_optimal=True,
+    bounds="exact",
 )

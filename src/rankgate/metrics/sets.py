@@ -100,6 +100,7 @@ SetP = Metric(
     sees="how clean the whole result set is",
     blind_to=_ORDER + "; it falls with the length of the list, so that lists of a fixed depth "
     "are compared on R alone",
+    bounds="exact",
 )
 SetR = Metric(
     "SetR",
@@ -111,6 +112,7 @@ SetR = Metric(
     source=_CLEVERDON,
     sees="how complete the whole result set is",
     blind_to=_ORDER + "; retrieving everything scores 1",
+    bounds="safe",
 )
 SetF = Metric(
     "SetF",
@@ -122,6 +124,7 @@ SetF = Metric(
     source="van Rijsbergen, Information Retrieval, 2nd ed., Butterworths 1979, ch. 7; trec_eval",
     sees="cleanness and completeness of the result set together",
     blind_to=_ORDER,
+    bounds="safe",
 )
 SetRelP = Metric(
     "SetRelP",
@@ -133,6 +136,7 @@ SetRelP = Metric(
     source="trec_eval",
     sees="how near the result set is to the best of its length",
     blind_to=_ORDER,
+    bounds="safe",
 )
 SetAP = Metric(
     "SetAP",
@@ -144,4 +148,5 @@ SetAP = Metric(
     source="trec_eval",
     sees="cleanness and completeness of the result set together",
     blind_to=_ORDER,
+    bounds="safe",
 )

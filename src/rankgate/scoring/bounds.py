@@ -1,15 +1,23 @@
-"""What the unjudged could hide: values with all of them irrelevant, and with all of them best.
+"""What the unjudged could hide: bounds of values, and values in two scenarios.
 
-The judgments are completed, and everything is computed again. Each retrieved document without a
-grade of 0 or more, down to the metric's cutoff (through the whole list where there is none), gets
-the grade 0, or the best grade of the scale: the highest possible where the judgments say it, else
-the highest given to any document, at least 1.
+Judgments are completed: each retrieved document without a grade of 0 or more, down to the
+metric's cutoff (through the whole list where there is none), gets a grade from 0 to the best of
+the scale: the highest possible where the judgments say it, else the highest given to any
+document, at least 1. Documents that were not retrieved stay as they are.
 
-A completed judgment is a judgment like any other. It raises R and the ideal as well: a metric
-that is normalised by them (nDCG, AP, R) can even lose, where an ideal list was found in full. To
-RBP the upper value adds the weight of what lies behind the end of the list, p^n, so that it is
-RBP and its residual (Moffat & Zobel, ACM TOIS 27(1), 2008, doi:10.1145/1416950.1416952). A query
-that the run lacks, or that returned nothing, has nothing to complete.
+``low`` and ``high`` enclose the values by all completions, for metrics that declare bounds and
+under conventions whose parameters keep them. A metric that rises with the grades in the ranking
+and falls with those of the pool is least where what is shown is irrelevant and what is judged is
+best, and greatest the other way round. A metric that knows no pool attains both (``exact``);
+else they may lie further out than any completion (``safe``).
+
+``all_irrelevant`` and ``all_best`` are the values by two completions. A completed judgment is a
+judgment like any other. It raises R and the ideal as well: a metric that is normalised by them
+(nDCG, AP, R) can even lose, where an ideal list was found in full.
+
+To RBP the upper values add the weight of what lies behind the end of the list, p^n, so that it
+is RBP and its residual (Moffat & Zobel, ACM TOIS 27(1), 2008, doi:10.1145/1416950.1416952). A
+query that the run lacks, or that returned nothing, has nothing to complete.
 """
 
 from __future__ import annotations
@@ -27,7 +35,9 @@ from rankgate.scoring.plan import Measurement, Plan
 from rankgate.scoring.sources import with_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Duplicates
@@ -49,20 +59,22 @@ class _Group:
         plan: the metrics, and what documents behind the ends of lists could add.
         own: how the rankings are formed in which unjudged documents are looked for.
         cutoff: how deep; None is through the whole list.
-        grade: what the unjudged get.
+        grade: what the unjudged get where they stand in the ranking.
+        pool: what they get among all judgments, of which ideals and recall bases are made.
     """
 
     plan: Plan
     own: Alignment
     cutoff: int | None
     grade: float
+    pool: float
 
     @classmethod
     def of(
         cls,
         group: tuple[Convention, int | None, list[_Named]],
         how: Convention,
-        grade: float,
+        grades: tuple[float, float],
         most: float | None = None,
     ) -> _Group:
         """A group; ``most`` is the grade of what lies behind the ends of lists, if it counts."""
@@ -70,7 +82,7 @@ class _Group:
         jobs = tuple(Job.of(label, metric, how) for label, metric in metrics)
         tails = () if most is None else tuple(job.tail(most) for job in jobs)
         plan = Plan((how,), (jobs + tuple(tail for tail in tails if tail is not None),))
-        return cls(plan, own.alignment, cutoff, grade)
+        return cls(plan, own.alignment, cutoff, *grades)
 
     def measure(self, met: Met, source: RunSource, rule: Duplicates, found: _Found) -> Measurement:
         """The values of a batch; what is completed alike is completed once."""
@@ -81,7 +93,7 @@ class _Group:
             key = (self.own, way.alignment, self.cutoff)
             if key not in found:
                 found[key] = Completed.of(met, *key)
-            judgments = found[key].index(source.judgments, self.grade)
+            judgments = found[key].index(source.judgments, self.pool)
             block = Block(way, found[key].graded(self.grade), judgments)
             total = total.merge(self.plan.measure(block))
         return total
@@ -102,7 +114,7 @@ class _Group:
 def bounded(
     source: RunSource, metrics: Sequence[_Named], how: Convention, scores: Scores
 ) -> Scores:
-    """The scores with ``low`` and ``high``, for all metrics that admit bounds.
+    """The scores with ``low`` and ``high``, and with the unjudged all irrelevant and all best.
 
     Args:
         source: the run; it is read once more, and again for every other way to treat duplicates.
@@ -116,23 +128,98 @@ def bounded(
     best = best_grade(source.judgments.qrels)
     most = max(best, float(source.judgments.grades.max(initial=0)))
     groups = _groups(metrics, how)
-    lows = [_Group.of(group, how, 0.0) for group in groups]
-    highs = [_Group.of(group, how, best, most) for group in groups]
-    totals = [Measurement(group.plan) for group in (*lows, *highs)]
+    open_to = [group for group in groups if any(_has_bounds(each, how) for _, each in group[2])]
+    ends = {"low": (0.0, best), "high": (best, 0.0)}
+    every = {
+        "all_irrelevant": [_Group.of(group, how, (0.0, 0.0)) for group in groups],
+        "all_best": [_Group.of(group, how, (best, best), most) for group in groups],
+        **{
+            name: [_Group.of(group, how, pair, most if pair[0] else None) for group in open_to]
+            for name, pair in ends.items()
+        },
+    }
+    found = _measured(source, [group for some in every.values() for group in some])
+    sides = {name: _joined(scores, [found.pop(0) for _ in some]) for name, some in every.items()}
+    plain = {label for label, metric in metrics if Job.of(label, metric, how).level <= 0}
+    sides["all_irrelevant"] = _as_now(sides["all_irrelevant"], scores, plain)
+    some = [(label, metric) for label, metric in metrics if _has_bounds(metric, how)]
+    low, high = envelope(some, how, scores, sides)
+    return replace(
+        scores, low=low, high=high,
+        all_irrelevant=sides["all_irrelevant"], all_best=sides["all_best"],
+    )  # fmt: skip
+
+
+def _measured(source: RunSource, groups: Sequence[_Group]) -> list[Scores]:
+    """The scores of each group."""
+    totals = [Measurement(group.plan) for group in groups]
     rules = [rule for total in totals for rule, _ in total.plan.by_rule()]
     for rule in dict.fromkeys(rules):
         found = source.run.over_queries(
             lambda batches, rule=rule: _over(  # type: ignore[misc]
-                replace(source, batches=batches), rule, (*lows, *highs)
+                replace(source, batches=batches), rule, groups
             )
         )
         totals = [total.merge(more) for total, more in zip(totals, found, strict=True)]
-    scored = [
-        group.scored(total, source) for group, total in zip((*lows, *highs), totals, strict=True)
-    ]
-    low, high = (_joined(scores, some) for some in (scored[: len(lows)], scored[len(lows) :]))
-    plain = {label for label, metric in metrics if Job.of(label, metric, how).level <= 0}
-    return replace(scores, low=_as_now(low, scores, plain), high=high)
+    return [group.scored(total, source) for group, total in zip(groups, totals, strict=True)]
+
+
+_HARMLESS = frozenset({"cutoff", "rel", "p", "base", "max_grade", "beta", "levels", "recall"})
+_GAINS = ("binary", "linear", "exp", "scaled")
+
+
+def _has_bounds(metric: Metric, how: Convention) -> bool:
+    """Whether bounds are known for a metric with the parameters that hold."""
+    if metric.bounds is None:
+        return False
+    own = how.for_metric(metric)
+    declared = metric.parameters
+    for name, value in metric.bound(own.defaults(metric)).items():
+        usual = name in _HARMLESS or value == declared[name].default
+        if not usual and not (name == "gain" and value in _GAINS):
+            return False
+    return not own.forced and own.digits is None and not own.judged_only
+
+
+def envelope(
+    metrics: Sequence[_Named], how: Convention, scores: Scores, sides: Mapping[str, Scores]
+) -> tuple[Scores, Scores]:
+    """The least and the greatest value over all completions of the judgments.
+
+    A metric with bounds rises with the grades in the ranking and falls with those of the pool.
+    So it is least where what is shown is irrelevant and what could be shown is best, which no
+    completion exceeds; where it does not depend on the pool, a completion attains it.
+
+    Args:
+        metrics: those that have bounds.
+        how: the convention.
+        scores: the values as judged.
+        sides: values with the unjudged all irrelevant and all best, and for the ends.
+    """
+    ends: dict[str, dict[str, NDArray[np.float64]]] = {"low": {}, "high": {}}
+    means: dict[str, dict[str, float]] = {"low": {}, "high": {}}
+    for label, metric in metrics:
+        known = [scores.values[label], *(each.values[label] for each in sides.values())]
+        why = [scores.why[label], *(each.why[label] for each in sides.values())]
+        high = np.fmax.reduce(known)
+        unknown = (sides["high"].why[label] != 0) & (sides["all_best"].why[label] == 0)
+        top = np.inf if metric.high is None else metric.high
+        high = np.where(unknown, top, np.minimum(high, max(top, np.nanmax(known[-2], initial=0))))
+        job = Job.of(label, metric, how)
+        same = all(np.array_equal(np.isnan(each), np.isnan(known[0])) for each in known[:3])
+        for name, values in (("low", np.fmin.reduce(known)), ("high", high)):
+            ends[name][label] = np.where(np.isnan(known[0]) & ~unknown, known[0], values)
+            unknown_queries = scores.counts.unknown_queries
+            own = mean(ends[name][label], why[0], job, unknown=unknown_queries)
+            means[name][label] = own if same and np.isfinite(own) else float("nan")
+    low, high_scores = (
+        replace(
+            scores, values=ends[name], means=means[name],
+            why={label: scores.why[label] for label, _ in metrics}, low=None, high=None,
+        )
+        for name in ("low", "high")
+    )  # fmt: skip
+    return low, high_scores
 
 
 def _over(source: RunSource, rule: Duplicates, groups: Sequence[_Group]) -> list[Measurement]:

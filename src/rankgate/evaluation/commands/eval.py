@@ -35,8 +35,8 @@ FROM_RATINGS = ("searchtweak", "quepid")
 @click.option(
     "--bounds",
     is_flag=True,
-    help="Beside each value what it would be if all unjudged documents were irrelevant, and if "
-    "all were best.",
+    help="Beside each value the least and the greatest that any grades of the unjudged "
+    "documents give.",
 )
 @options.scale
 @beside

@@ -53,8 +53,8 @@ def evaluate(
             ``rankgate.convention`` gives.
         overrides: axes that are chosen otherwise: ``{"ties": "doc_id_asc", "nDCG.gain": "exp"}``,
             or as words, ``["nDCG.gain=exp"]``.
-        bounds: also what each value would be if the unjudged documents were all irrelevant, and
-            if they were all best.
+        bounds: also the least and greatest value that any grades of the unjudged documents give
+            (``low``, ``high``), and the values if they were all irrelevant, and all best.
         extra: metrics that can be named beside those of the house.
         columns: our column (``query_id``, ``doc_id``, ``grade``, ``score``) -> that of a frame,
             where it has no usual name.
