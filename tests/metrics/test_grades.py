@@ -70,4 +70,4 @@ def test_capped_recall_is_beir_s():
 def test_bounds(name, low, high):
     qrels, run = {"q": {"a": 3, "b": 1}}, {"q": {"u": 2.0, "a": 1.0}}
     told = evaluate(qrels, run, [name], bounds=True).runs[0]
-    assert (told.low.values[name][0], told.high.values[name][0]) == (low, high)
+    assert (told.all_irrelevant.values[name][0], told.all_best.values[name][0]) == (low, high)

@@ -103,5 +103,7 @@ def test_bounds(metric):
     qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"u": 3.0, "a": 2.0, "b": 1.0}}
     told = evaluate(qrels, run, [metric], bounds=True).runs[0]
     name = str(metric)
-    assert told.values[name][0] == told.low.values[name][0] == 1 / 2  # u before a before b
-    assert told.high.values[name][0] == told.high.means[name] == 1
+    assert (
+        told.values[name][0] == told.all_irrelevant.values[name][0] == 1 / 2
+    )  # u before a before b
+    assert told.all_best.values[name][0] == told.all_best.means[name] == 1
