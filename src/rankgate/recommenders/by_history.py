@@ -1,0 +1,70 @@
+"""Repeat and new items scored apart: what users had in training, and what they had not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.data import read_qrels
+from rankgate.data.logs.user_items import read_meetings
+from rankgate.errors import InputError
+from rankgate.evaluation.evaluate import evaluate, named_runs
+from rankgate.evaluation.list_inputs import kept
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rankgate.evaluation.evaluation import Evaluation
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring import Convention
+
+_PAIR = ["query_id", "doc_id"]
+
+
+def by_history(
+    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    runs: Any,  # noqa: ANN401 - one run, several, or {name: run}
+    train: Any,  # noqa: ANN401 - a path or a frame
+    metrics: Sequence[str | Metric],
+    convention: str | Convention = "trec",
+) -> Mapping[str, Evaluation]:
+    """Score repeat items and new items apart.
+
+    Of both judgments and rankings, ``repeat`` has the pairs of user and item that training has,
+    ``new`` all others; a ranking is closed up before metrics cut it. Users without a judgment
+    left in a part are left out of it. A system that only repeats is good at one and bad at the
+    other, which one mean over both hides.
+
+    Args:
+        qrels: judgments.
+        runs: as of `rankgate.evaluate`; their lists must hold repeat items too.
+        train: the log that systems learned from.
+        metrics: of rankings.
+        convention: whose rules the numbers follow.
+
+    Returns:
+        ``repeat`` and ``new``, without a part that has no judgments.
+
+    Raises:
+        InputError: data that cannot be read; no judgments in either part.
+        UsageError: an unknown metric or convention.
+    """
+    judged, had, systems = read_qrels(qrels), read_meetings(train), named_runs(runs)
+    found: dict[str, Evaluation] = {}
+    for part, way in (("repeat", "semi"), ("new", "anti")):
+        table = judged.table.join(had.frame, on=_PAIR, how=way)  # type: ignore[arg-type]
+        if table.is_empty():
+            continue
+        own = replace(judged, table=table, unjudged=(), name=f"{judged.name}.{part}")
+        users = table["query_id"].unique()
+        served = pl.DataFrame({"query_id": users, "state": ["zero"] * len(users)})
+        lists = {
+            run.name: replace(kept(run, had, inside=part == "repeat"), queries=served)
+            for run in systems
+        }
+        found[part] = evaluate(own, lists, list(metrics), convention)
+    if not found:
+        raise InputError("there are no judgments in it.", source=judged.name, code="no-judgments")
+    return found
