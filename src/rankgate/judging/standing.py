@@ -1,4 +1,4 @@
-"""The ratings that stand: of each rater the last word on a document."""
+"""The ratings that count: the last one of each rater on each document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 PAIR = ("query_id", "doc_id")
 
 WITHDRAWN = "withdrawn"
-"""The reason of a row without a grade that takes the rater's last word back."""
+"""The reason of a row without a grade that withdraws the rater's last rating."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class Redrawn:
 
     @classmethod
     def of(cls, ratings: Ratings) -> Redrawn:
-        """From ratings of single raters; the last word of each on a pair counts.
+        """From ratings of single raters; the last rating of each on a pair counts.
 
         Raises:
             InputError: no pair has two grades, so that nothing is known of other raters.

@@ -65,7 +65,7 @@ _OPTIONS = (
         "parameters",
         multiple=True,
         metavar="NAME=JSON",
-        help=f"A parameter of requests; null takes it away. Unasked: {_SAID}.",
+        help=f"A parameter of requests; null takes it away. Default: {_SAID}.",
     ),
     click.option(
         "--concurrency",

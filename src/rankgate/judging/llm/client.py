@@ -163,7 +163,7 @@ class Client:
 
     def _failed(self, status: int, headers: Mapping[str, str], data: bytes) -> Reply:
         if status in _DENIED:  # what such an answer quotes may be a part of the key
-            problem = f"HTTP {status}: the endpoint lets nobody in; look at the key and the account"
+            problem = f"HTTP {status}: the endpoint refuses access; check the key and the account"
             return Reply("fatal", problem=problem)
         if status in _MOVED:
             problem = f"HTTP {status}: the endpoint is elsewhere, and redirections are not followed"
@@ -192,7 +192,7 @@ def _pool(url: str, threads: int) -> urllib3.PoolManager:
         headers = urllib3.make_headers(proxy_basic_auth=login) if who.username else None
         return urllib3.ProxyManager(proxy, maxsize=threads, retries=False, proxy_headers=headers)
     except (ValueError, urllib3.exceptions.HTTPError):
-        problem = f"the proxy that {base.scheme}_proxy names is none; it begins with http://."
+        problem = f"the proxy that {base.scheme}_proxy names is not a URL; it begins with http://."
         raise UsageError(problem, code="invalid-url") from None
 
 
@@ -205,7 +205,7 @@ def _refuse_strange(url: str) -> None:
         good = False
     if not good:
         raise UsageError(
-            "the URL of the endpoint is none; it begins with http:// or https://.",
+            "the URL of the endpoint is not valid; it begins with http:// or https://.",
             code="invalid-url",
         )
     if base.username or base.password or base.query or base.fragment:

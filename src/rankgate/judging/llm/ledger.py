@@ -81,7 +81,7 @@ class Ledger:
         })  # fmt: skip
 
     def last(self) -> dict[tuple[str, str], Row]:
-        """The rater's last word on each pair."""
+        """The rater's last rating of each pair."""
         rows = (row for row in self.journal.rows if row.get("rater") == self.rater)
         return {(str(row.get("query_id")), str(row.get("doc_id"))): row for row in rows}
 

@@ -103,7 +103,7 @@ class Template:
                 parts[current].append(line)
                 continue
             if head in begun or (head == _SYSTEM and "".join(parts[_USER]).strip()):
-                problem = f"{head} stands twice or too late; [system] comes first, then [user]."
+                problem = f"{head} is repeated or too late; [system] comes first, then [user]."
                 raise InputError(problem, source=name, line=number, code="invalid-template")
             begun.add(head)
             current = head

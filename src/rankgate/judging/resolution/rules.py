@@ -104,7 +104,7 @@ def _unanimous(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _latest(table: pl.DataFrame, *, order: Literal["time", "file"] = "time") -> pl.DataFrame:
-    """The grade that was given last, whoever gave it.
+    """The grade with the latest time, from any rater.
 
     Args:
         table: the ratings.
@@ -229,7 +229,7 @@ RULES = Registry(
         Rule(
             "latest",
             _latest,
-            title="the grade that was given last, whoever gave it",
+            title="the grade with the latest time, from any rater",
             source="usual practice",
         ),
         Rule(
