@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
 
 import rankgate
 from rankgate.evaluation.scored_system import Scorer
+from rankgate.present.write import FORMS, rendered
 from rankgate.unjudged.calibration import calibration
 from rankgate.unjudged.hole_model import DEPARTURE, WORSE, modelled
 from rankgate.unjudged.relevance_model import fitted
@@ -148,3 +151,17 @@ def test_without_a_judged_document_every_grade_is_zero():
     found = holes_of({"q": {"x": 1}}, {"q": {"a": 2.0}}, {"q": {"b": 2.0}})
     assert isinstance(found.table, pl.DataFrame)
     assert not found.drawn(5, 0)[0].any()
+
+
+@pytest.mark.parametrize("kind", ["holes", "calibration"])
+def test_results_make_the_round_trip_in_every_form(kind):
+    whole, left, one, two = partly_judged(3)
+    if kind == "holes":
+        made = rankgate.holes(left, one, two, ["nDCG@10"])
+    else:
+        made = calibration(whole, one, two, experiments=2)
+    again = type(made).from_dict(json.loads(json.dumps(made.to_dict())))
+    assert again.to_dict() == made.to_dict()
+    assert made.to_dict()["kind"] == kind
+    for form in FORMS:
+        assert rendered(again, form) == rendered(made, form)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ from rankgate.data import read_run
 from rankgate.errors import UsageError
 from rankgate.evaluation.ceilings import cutoff_of
 from rankgate.evaluation.scored_system import Scorer
+from rankgate.present.result import Result
 from rankgate.unjudged.flip_trials import KEYS, shown, trials
 from rankgate.unjudged.hole_model import modelled
 
@@ -37,7 +38,7 @@ share that came true with its Wilson interval."""
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Result):
     """Predictions about hidden judgments against what they were.
 
     Attributes:
@@ -67,18 +68,18 @@ class Calibration:
     brier: Mapping[str, tuple[float, float]]
     seed: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        names = ("baseline", "candidate", "qrels", "metric", "queries", "documents",
-                 "experiments", "seed")  # fmt: skip
-        return {
-            "schema_version": 1,
-            **{name: getattr(self, name) for name in names},
-            "convention": dict(self.convention),
-            "relevance": self.relevance.to_dicts(),
-            "flips": self.flips.to_dicts(),
-            "brier": {name: list(pair) for name, pair in self.brier.items()},
-        }
+    kind: ClassVar = "calibration"
+    document_from: ClassVar = "rankgate.unjudged.document:calibration_document"
+    charts: ClassVar = {"calibration": "rankgate.unjudged.charts.calibration:draw"}
+    SCHEMAS: ClassVar = {"relevance": BINS, "flips": BINS}
+
+    @property
+    def heading(self) -> str:
+        """The title of its part in a report."""
+        return "Whether estimates about unjudged documents come true"
+
+    def _table(self) -> pl.DataFrame:
+        return self.relevance
 
 
 def calibration(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.present.as_csv import written
 from rankgate.present.document import Chart, Document, Table
@@ -12,6 +12,9 @@ from rankgate.present.grid import SOFT, Grid, printable
 from rankgate.present.numbers import UNDEFINED, decimal
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.unjudged.calibration import Calibration
     from rankgate.unjudged.holes import HoleAnalysis
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -31,10 +34,45 @@ def document(result: HoleAnalysis, count: int = 10) -> Document:
         Chart("rankgate.unjudged.charts.holes:draw", result),
         Table("", _judged(result)),
         Table("", _metrics(result)),
+        Table(
+            "where the candidate's unjudged documents are better, or worse, than judged ones "
+            "like them",
+            _flips(result),
+        ),
         Table(f"judge next (the first {shown} of {len(result.judge_next)})", _next(result, count)),
         skipped if result.skipped else "",
         _NOTES.format(draws=result.draws, seed=result.seed),
     )
+
+
+def calibration_document(result: Calibration) -> Document:
+    """Predictions by tenths, with the share of each that came true."""
+    title = (
+        f"hidden judgments guessed: {printable(result.candidate)} against "
+        f"{printable(result.baseline)}, {result.metric}, {result.queries:,} queries"
+    )
+    tables = [
+        Table(
+            f"{what}: Brier score {decimal(result.brier[name][0])}, of the mean alone "
+            f"{decimal(result.brier[name][1])}",
+            _bins(table),
+        )
+        for name, what, table in (
+            ("relevance", f"relevant, {result.documents:,} documents", result.relevance),
+            ("flips", f"flips, {result.experiments} trials", result.flips),
+        )
+    ]
+    return made(title, Chart("rankgate.unjudged.charts.calibration:draw", result), *tables)
+
+
+def _bins(table: pl.DataFrame) -> Grid:
+    rows = [
+        (f"{row['low']:.0%} to {row['high']:.0%}", f"{row['n']:,}", decimal(row["predicted"]),
+         decimal(row["measured"]), interval(row["measured_low"], row["measured_high"]))
+        for row in table.iter_rows(named=True)
+    ]  # fmt: skip
+    head = ("predicted", "n", "mean prediction", "came true", "95% interval")
+    return Grid(head, tuple(rows))
 
 
 def pool(result: HoleAnalysis, count: int) -> str:
@@ -51,8 +89,7 @@ _NOTES = (
     "unjudged documents taken out of the lists. expected: grades drawn {draws} times (seed {seed}) "
     "by what judged documents at such ranks and of the query have, with what is not known about "
     "that, and with odds of relevance that may be half or twice as large. flip: how probably "
-    "judging them all changes what the interval says; in parentheses where the candidate's "
-    "unjudged documents are better than judged ones like them, and where they are worse."
+    "judging them all changes what the interval says."
 )
 
 
@@ -71,19 +108,26 @@ def _metrics(result: HoleAnalysis) -> Grid:
     rows = tuple(
         (row["metric"], signed(row["delta"]), signed(row["worst"]), signed(row["best"]),
          signed(row["condensed"]), signed(row["expected"]), interval(row["low"], row["high"]),
-         _flip(row))
+         _percent(row["flip"]))
         for row in result.metrics.iter_rows(named=True)
     )  # fmt: skip
     head = ("metric", "delta", "worst", "best", f"con{SOFT}\ndensed", "expected", "95% of draws",
-            "flip (better,\nworse)")  # fmt: skip
+            "flip")  # fmt: skip
     return Grid(head, rows)
 
 
-def _flip(row: dict[str, Any]) -> str:
-    """The chance of a flip; in parentheses, where the candidate's holes are better, and worse."""
-    shares = [row["flip"], row["flip_better"], row["flip_worse"]]
-    flip, better, worse = (UNDEFINED if x is None else f"{x:.0%}" for x in shares)
-    return flip if flip == better == worse else f"{flip} ({better}, {worse})"
+def _flips(result: HoleAnalysis) -> Grid:
+    """The chance of a flip if the candidate's unjudged documents are better, and if worse."""
+    rows = tuple(
+        (row["metric"], *(_percent(row[name]) for name in ("flip", "flip_better", "flip_worse")))
+        for row in result.metrics.iter_rows(named=True)
+        if row["flip"]
+    )
+    return Grid(("metric", "flip", "if better", "if worse"), rows)
+
+
+def _percent(share: float | None) -> str:
+    return UNDEFINED if share is None else f"{share:.0%}"
 
 
 def _next(result: HoleAnalysis, count: int) -> Grid:
