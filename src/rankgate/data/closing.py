@@ -1,4 +1,4 @@
-"""What holds something open, and lets go of it at the end of a ``with``."""
+"""Context managers that close what they hold open."""
 
 from __future__ import annotations
 

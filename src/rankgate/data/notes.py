@@ -1,4 +1,4 @@
-"""What readers and writers tell beside what they read and write."""
+"""Notes of readers and losses of writers."""
 
 from __future__ import annotations
 

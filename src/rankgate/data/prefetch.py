@@ -1,4 +1,4 @@
-"""Working ahead in threads; the parser and NumPy let others run meanwhile."""
+"""Read and write in threads ahead of use, while the parser and NumPy let others run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read a file in one format and write it in another; tell what could not be carried."""
+"""Read a file in one format and write it in another; report what could not be kept."""
 
 from __future__ import annotations
 

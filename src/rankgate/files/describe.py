@@ -1,4 +1,4 @@
-"""Tell what files are: their format, what they hold, how they overlap, what is judged."""
+"""Describe files: their format, contents, overlap and judged share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tell what the formats are: how each is known, what it reads, writes and cannot hold."""
+"""Facts about formats: how each is recognised, what it reads, writes and cannot hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find everything that is wrong, or strange, with files of judgments and runs."""
+"""Find problems in files of judgments and runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgments that stand twice in a product's file: said again, or said otherwise."""
+"""Judgments that stand twice in a file of a product, with the same grade or another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are of no format here, and that people have all the same: what each of them is."""
+"""Recognise unsupported files (archives, Git LFS pointers, UTF-16) and name them in the error."""
 
 from __future__ import annotations
 

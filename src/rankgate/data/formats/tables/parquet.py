@@ -1,4 +1,4 @@
-"""Parquet files: the columns of Arrow in another dress."""
+"""Parquet files: the same columns as Arrow."""
 
 from __future__ import annotations
 

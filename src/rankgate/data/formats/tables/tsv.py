@@ -1,4 +1,4 @@
-"""TSV: CSV with tabs. What reads the one reads the other."""
+"""TSV: CSV with tabs as separators."""
 
 from __future__ import annotations
 
