@@ -127,8 +127,10 @@ def test_ordered_pairs_are_counted_one_by_one(seed):
 def test_the_parts_of_a_tied_list_add_up_to_its_value(seed):
     lists = [examples(50 * seed + i) for i in range(20)]
     judged = block([[grade for grade, _ in each] for each in lists])
-    judged.first[:, 1:3] = judged.first[:, 1:2]  # the second and the third judged are equal
-    judged.last[:, 1:3] = judged.last[:, 2:3]
+    first, last = judged.first.copy(), judged.last.copy()
+    first[:, 1:3] = first[:, 1:2]  # the second and the third judged are equal
+    last[:, 1:3] = last[:, 2:3]
+    judged = replace(judged, first=first, last=last)
     for metric in (*(by_name[name] for name in TIED), nDCG(gain="signed", ideal="known")):
         bound = metric(ties="averaged") if "ties" in metric.parameters else metric
         steps = bound.decompose(judged)

@@ -344,8 +344,7 @@ def test_an_empty_list_leaves_all_of_rbp_open():
 
 
 def test_imputed_grades_gain_but_are_no_judgments():
-    judged = block([[1, 1]])
-    judged.known[0, 1] = False
+    judged = replace(block([[1, 1]]), known=np.array([[True, False]]))
     values = {name: parse(name).compute(judged)[0] for name in ("P@2", "Judged@2", "Bpref")}
     assert values == {"P@2": 1, "Judged@2": 1 / 2, "Bpref": 1 / 2}
     assert parse("RBPResid(p=0.5)").compute(judged)[0] == 1 / 2
