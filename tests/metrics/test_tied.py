@@ -1,5 +1,6 @@
 """Equal scores, pairs and negative grades, against what every order of a small list gives."""
 
+from dataclasses import replace
 from itertools import permutations
 from math import log2
 
