@@ -89,14 +89,10 @@ def assert_wording(message: str) -> None:
 
 
 def save() -> None:
-    """Write the messages of the tests that ran; those of other files stay."""
+    """Write the messages of the tests that ran; those of others stay."""
     if not (WRITE and _seen):
         return
-    files = {test.partition("::")[0] for test in _seen}
-    kept = {
-        test: words for test, words in _messages.items() if test.partition("::")[0] not in files
-    }
-    found = {"python": PYTHON, "messages": dict(sorted((kept | _seen).items()))}
+    found = {"python": PYTHON, "messages": dict(sorted((_messages | _seen).items()))}
     FILE.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
