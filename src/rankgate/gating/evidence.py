@@ -60,7 +60,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class Admission:
-    """How a judge ended that was held against people (``rankgate admit``).
+    """The admission of a judge that was compared with people (``rankgate admit``).
 
     Attributes:
         verdict: pass, fail or inconclusive.

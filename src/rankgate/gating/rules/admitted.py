@@ -1,4 +1,4 @@
-"""The judge that made the judgments was held against people, and admitted."""
+"""The judge that made the judgments was compared with people, and admitted."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         )
         return Outcome("inconclusive", reason, after)
     if told.verdict == "pass":
-        return Outcome("pass", f"{told.judge} was held against people and admitted")
+        return Outcome("pass", f"{told.judge} was compared with people and admitted")
     if told.verdict == "fail":
-        return Outcome("fail", f"{told.judge} was held against people and refused",
+        return Outcome("fail", f"{told.judge} was compared with people and refused",
                        "gate on judgments by people, or mend the judge")  # fmt: skip
-    return Outcome("inconclusive", f"{told.judge} was held against people, who could not tell",
+    return Outcome("inconclusive", f"{told.judge} was compared with people, undecided",
                    "let people judge more of the same pairs")  # fmt: skip
 
 
@@ -44,6 +44,6 @@ KIND = RuleKind(
         ),
     ),
     decide,
-    title="the judge behind the judgments was held against people and admitted",
+    title="the judge behind the judgments was compared with people and admitted",
     needs=frozenset({"admission"}),
 )
