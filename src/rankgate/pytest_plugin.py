@@ -78,11 +78,11 @@ def rankgate_gate(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
         raise pytest.UsageError(f"@pytest.mark.{_MARK} takes names: qrels=, baseline=, candidate=.")
 
     def decide(*args: Any, **said: Any) -> Verdict:  # noqa: ANN401 - what gate takes
-        told = known | dict(zip(_PLACES[:4], args, strict=False)) | said
-        ends = told.pop("inconclusive", request.config.getini("rankgate_inconclusive"))
+        result = known | dict(zip(_PLACES[:4], args, strict=False)) | said
+        ends = result.pop("inconclusive", request.config.getini("rankgate_inconclusive"))
         if ends not in _ENDS:
             raise pytest.UsageError(f"rankgate_inconclusive is {', '.join(_ENDS)}, not {ends!r}.")
-        verdict = _decided(request.config.rootpath, told)
+        verdict = _decided(request.config.rootpath, result)
         request.config.stash[_TOLD].append(f"{verdict.headline} ({request.node.nodeid})")
         request.node.add_report_section("call", "rankgate", str(verdict))
         _end(verdict, ends)
@@ -91,15 +91,15 @@ def rankgate_gate(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
     return decide
 
 
-def _decided(root: Path, told: dict[str, Any]) -> Verdict:
+def _decided(root: Path, result: dict[str, Any]) -> Verdict:
     """The verdict; a wrong input is a failure in a sentence, without a traceback."""
     from rankgate.errors import RankgateError  # noqa: PLC0415 - loaded where a gate is asked
     from rankgate.gating.verb import gate  # noqa: PLC0415 - as above
 
-    lacking = [name for name in _PLACES[:3] if name not in told]
+    lacking = [name for name in _PLACES[:3] if name not in result]
     if lacking:
         raise pytest.UsageError(f"{_MARK}: say {', '.join(lacking)}, in the call or in the marker.")
-    placed = {name: _placed(root, value) for name, value in told.items()}
+    placed = {name: _placed(root, value) for name, value in result.items()}
     try:
         return gate(**placed, folder=root)
     except RankgateError as error:

@@ -24,7 +24,7 @@ _HEAVY = 0.01
 that, which by Edgeworth's expansion moves no p above 0.001 by more than a tenth."""
 
 
-def cautions(told: Figures, values: Values, test: Test) -> tuple[str, ...]:
+def cautions(result: Figures, values: Values, test: Test) -> tuple[str, ...]:
     """One sentence each: a secondary test, blind metrics, skew, one query that makes it all."""
     found: list[str] = []
     if test.method in SECONDARY:
@@ -41,9 +41,9 @@ def cautions(told: Figures, values: Values, test: Test) -> tuple[str, ...]:
                 f"{metric}: no query moved; it may be blind to what changed (see blindspots)."
             )
             continue
-        found += [f"{metric}: {words}" for words in told.warnings[j]]
+        found += [f"{metric}: {words}" for words in result.warnings[j]]
         found += _influence(metric, own, known, values)
-        found += _disagreement(metric, own, told.p_raw[j], test)
+        found += _disagreement(metric, own, result.p_raw[j], test)
     return tuple(dict.fromkeys(found))
 
 

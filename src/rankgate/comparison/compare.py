@@ -184,8 +184,8 @@ def _corrected(pairs: list[_Pair], rules: Rules) -> list[np.ndarray[Any, Any]]:
         return max_t([pair.values for pair in pairs], rules.test)
     from rankgate.stats.corrections import correct  # noqa: PLC0415 - statistics where needed
 
-    told = correct(raw, rules.test.correction)
-    return np.split(told, len(pairs))
+    result = correct(raw, rules.test.correction)
+    return np.split(result, len(pairs))
 
 
 def _planned(pairs: list[_Pair], rules: Rules) -> tuple[list[_Pair], list[pl.DataFrame]]:
@@ -263,24 +263,28 @@ def _plans(names: Sequence[str], test: Test, queries: Sequence[float]) -> pl.Dat
     return pl.DataFrame(rows, schema=PLANS).with_columns(pl.col("queries").fill_nan(None))
 
 
-def _tests(told: Figures, method: str) -> list[str]:
+def _tests(result: Figures, method: str) -> list[str]:
     """The test behind each p: where all differences are equal, t gives that of the sign test."""
-    equal = (told.sd == 0) & (told.delta != 0) & (told.n > 1)
+    equal = (result.sd == 0) & (result.delta != 0) & (result.n > 1)
     return ["sign" if method == "t" and each else method for each in equal]
 
 
 def _metrics(
-    names: Sequence[str], told: Figures, p_value: np.ndarray[Any, Any], test: Test, correction: str
+    names: Sequence[str],
+    result: Figures,
+    p_value: np.ndarray[Any, Any],
+    test: Test,
+    correction: str,
 ) -> pl.DataFrame:
     table = pl.DataFrame(
         {
-            "metric": names, "n": told.n, "baseline": told.baseline, "candidate": told.candidate,
-            "delta": told.delta, "gain": told.gain, "low": told.low, "high": told.high,
-            "level": test.level, "test": _tests(told, test.method), "p_raw": told.p_raw,
+            "metric": names, "n": result.n, "baseline": result.baseline,
+            "candidate": result.candidate, "delta": result.delta, "gain": result.gain, "low": result.low, "high": result.high,
+            "level": test.level, "test": _tests(result, test.method), "p_raw": result.p_raw,
             "p_value": p_value,
-            "correction": correction, "mc_error": told.mc_error, "effect": told.gz,
-            "wins": told.wins, "ties": told.ties, "losses": told.losses, "sd": told.sd,
-            "mde": told.mde, "needed": told.needed,
+            "correction": correction, "mc_error": result.mc_error, "effect": result.gz,
+            "wins": result.wins, "ties": result.ties, "losses": result.losses, "sd": result.sd,
+            "mde": result.mde, "needed": result.needed,
         },
         schema=METRICS,
     )  # fmt: skip

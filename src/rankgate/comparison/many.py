@@ -101,8 +101,8 @@ def _means(
 def _anova(metric: str, table: NDArray[np.float64]) -> dict[str, Any]:
     from rankgate.stats.systems import anova  # noqa: PLC0415 - statistics where needed
 
-    told = asdict(anova(table))
-    return {"metric": metric, **{name: told[name] for name in _ANOVA if name != "metric"}}
+    result = asdict(anova(table))
+    return {"metric": metric, **{name: result[name] for name in _ANOVA if name != "metric"}}
 
 
 def _pairs(
@@ -110,13 +110,13 @@ def _pairs(
 ) -> list[dict[str, Any]]:
     from rankgate.stats.systems import randomised_tukey, tukey  # noqa: PLC0415 - as above
 
-    told = tukey(table, test.level)
+    result = tukey(table, test.level)
     drawn = randomised_tukey(table, samples=resamples, seed=test.seed)
     return [
         {
             "metric": metric, "first": names[i], "second": names[j],
-            "delta": told.delta[i, j], "low": told.low[i, j], "high": told.high[i, j],
-            "p_tukey": told.p_value[i, j], "p_randomised": drawn.p_value[i, j],
+            "delta": result.delta[i, j], "low": result.low[i, j], "high": result.high[i, j],
+            "p_tukey": result.p_value[i, j], "p_randomised": drawn.p_value[i, j],
         }
         for i, j in combinations(range(len(names)), 2)
     ]  # fmt: skip
@@ -143,11 +143,11 @@ def _orderings(names: Sequence[str], worth: dict[str, NDArray[np.float64]]) -> l
 def _reliable(metric: str, table: NDArray[np.float64], level: float) -> dict[str, Any]:
     from rankgate.stats.reliability import reliability  # noqa: PLC0415 - as above
 
-    told: Reliability = reliability(table, level)
-    known = {name: getattr(told, name) for name in _RELIABLE if hasattr(told, name)}
+    result: Reliability = reliability(table, level)
+    known = {name: getattr(result, name) for name in _RELIABLE if hasattr(result, name)}
     return {
-        **known, "metric": metric, "needed": told.needed(_TARGET),
-        "needed_absolute": told.needed(_TARGET, absolute=True),
+        **known, "metric": metric, "needed": result.needed(_TARGET),
+        "needed_absolute": result.needed(_TARGET, absolute=True),
     }  # fmt: skip
 
 

@@ -82,15 +82,15 @@ def figures(values: Values, test: Test) -> Figures:
     known = ~np.isnan(delta)
     n = known.sum(axis=0).astype(np.int64)
     p, p_max, error = _tested(np.where(known, delta, 0.0), delta, known, test)
-    told = [_column(baseline[k, j], candidate[k, j], test) for j, k in enumerate(known.T)]
+    items = [_column(baseline[k, j], candidate[k, j], test) for j, k in enumerate(known.T)]
     bare = np.where(known, values.gains, 0.0)
     wins = (bare > test.band).sum(axis=0).astype(np.int64)
     losses = (bare < -test.band).sum(axis=0).astype(np.int64)
-    figure = {name: np.array([each[name] for each, _ in told]) for name in _NUMBERS}
+    figure = {name: np.array([each[name] for each, _ in items]) for name in _NUMBERS}
     return Figures(
         n=n, gain=values.signs * figure["delta"], p_raw=p, p_max=p_max, mc_error=error,
         wins=wins, ties=n - wins - losses, losses=losses,
-        warnings=tuple(words for _, words in told), **figure,
+        warnings=tuple(words for _, words in items), **figure,
     )  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def _column(before: Floats, after: Floats, test: Test) -> tuple[dict[str, float]
     nan = float("nan")
     if not n:
         return dict.fromkeys(_NUMBERS, nan), ("no query has a value on both sides.",)
-    told = _interval(delta, test)
+    result = _interval(delta, test)
     sd = float(delta.std(ddof=1)) if n > 1 and np.ptp(delta) > 0 else 0.0 if n > 1 else nan
     mean = float(delta.mean())
     alpha = 1 - test.level
@@ -114,14 +114,14 @@ def _column(before: Floats, after: Floats, test: Test) -> tuple[dict[str, float]
         "baseline": float(before.mean()),
         "candidate": float(after.mean()),
         "delta": mean,
-        "low": float(told.low[0]),
-        "high": float(told.high[0]),
+        "low": float(result.low[0]),
+        "high": float(result.high[0]),
         "gz": float(effect(before, after).gz[0]),
         "sd": sd,
         "mde": float(detectable(sd, n, alpha, test.power)) if n > 1 and sd else nan,
         "needed": needed(mean, sd, alpha, test.power) if n > 1 and mean and sd else nan,
     }
-    return figure, told.warnings
+    return figure, result.warnings
 
 
 def _interval(delta: Floats, test: Test) -> Intervals:

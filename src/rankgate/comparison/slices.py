@@ -46,7 +46,7 @@ def sliced(
         own = dict(baseline.queries.select("query_id", tag).iter_rows())
         belongs = np.array([own.get(query) or "" for query in values.query_ids], dtype=object)
         groups = sorted(set(belongs))
-        told = [
+        items = [
             figures(
                 replace(
                     values,
@@ -57,8 +57,8 @@ def sliced(
             )
             for each in groups
         ]
-        p = correct(np.stack([each.p_raw for each in told]), "bh")
-        for name, each, corrected in zip(groups, told, p, strict=True):
+        p = correct(np.stack([each.p_raw for each in items]), "bh")
+        for name, each, corrected in zip(groups, items, p, strict=True):
             table = table_of(values.metrics, each, corrected, test, "bh")
             parts.append(
                 table.select(pl.lit(tag).alias("tag"), pl.lit(name or "(none)").alias("value"), "*")
@@ -97,5 +97,5 @@ def max_t(pairs: Sequence[Values], test: Test) -> list[Floats]:
         rows = [place[query] for query in pair.query_ids]
         table[rows, begin : begin + len(pair.metrics)] = np.where(np.isnan(delta), 0.0, delta)
         begin += len(pair.metrics)
-    told = randomization(table, samples=test.resamples, seed=test.seed)
-    return np.split(told.p_max, len(pairs))
+    result = randomization(table, samples=test.resamples, seed=test.seed)
+    return np.split(result.p_max, len(pairs))

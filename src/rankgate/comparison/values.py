@@ -103,15 +103,15 @@ def _lacking(side: Side) -> set[str]:
 
 
 def _unequal(first: str, only_second: set[str], second: str, only_first: set[str]) -> str:
-    told = [
+    items = [
         f"{name} lacks {len(some)} quer{'y' if len(some) == 1 else 'ies'} that the other ran "
         f"({', '.join(sorted(some)[:_SHOWN])}{', …' if len(some) > _SHOWN else ''})"
         for name, some in ((first, only_second), (second, only_first))
         if some
     ]
     return (
-        f"{' and '.join(told)}; say unequal = zero if they returned nothing, so that they count as "
-        "the convention has it, or unequal = drop to leave them out of both."
+        f"{' and '.join(items)}; say unequal = zero if they returned nothing, so that they count "
+        "as the convention has it, or unequal = drop to leave them out of both."
     )
 
 

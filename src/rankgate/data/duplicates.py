@@ -79,9 +79,9 @@ def refuse_duplicates(
         return
     query, document, rows = suspects.row(0)
     first, second = (place.line(first_row + row) for row in rows[:2])
-    told = f" (first on line {first})" if first else ""
+    words = f" (first on line {first})" if first else ""
     problem = (
-        f"document '{document}' is {word} twice for query '{query}'{told}; "
+        f"document '{document}' is {word} twice for query '{query}'{words}; "
         "remove one of the two lines."
     )
     raise DuplicateError(problem, source=place.label, line=second)

@@ -59,8 +59,8 @@ class Counts:
     def to_dict(self) -> dict[str, Any]:
         """As plain values; the cutoffs of ``judged_at`` become strings, as JSON needs."""
         shares = {str(k): share for k, share in self.judged_at.items()}
-        told = {**asdict(self), "judged_at": shares}
-        return {name: value for name, value in told.items() if value or name not in _IF_ANY}
+        values = {**asdict(self), "judged_at": shares}
+        return {name: value for name, value in values.items() if value or name not in _IF_ANY}
 
 
 @dataclass(frozen=True)

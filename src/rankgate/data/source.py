@@ -205,8 +205,8 @@ def _state(raw: io.BufferedReader) -> tuple[int, int] | None:
     """How large a file is, and when it was written; None of what is no file on a disk."""
     if not isinstance(raw.raw, io.FileIO):
         return None
-    told = os.fstat(raw.fileno())
-    return (told.st_size, told.st_mtime_ns) if stat.S_ISREG(told.st_mode) else None
+    result = os.fstat(raw.fileno())
+    return (result.st_size, result.st_mtime_ns) if stat.S_ISREG(result.st_mode) else None
 
 
 def source(place: str | Path) -> InputFile:
@@ -219,15 +219,15 @@ def source(place: str | Path) -> InputFile:
 
 def _expansion() -> float:
     """How many times its size a compressed file may unpack to; 0 is without a limit."""
-    told = os.environ.get("RANKGATE_MAX_EXPANSION", "")
+    result = os.environ.get("RANKGATE_MAX_EXPANSION", "")
     try:
-        limit = float(told or EXPANSION)
+        limit = float(result or EXPANSION)
     except ValueError:
         limit = -1.0
     if not limit >= 0:
         raise UsageError(
-            f"RANKGATE_MAX_EXPANSION is {told!r}; set it to a number such as {EXPANSION}, or to 0 "
-            "for no limit.",
+            f"RANKGATE_MAX_EXPANSION is {result!r}; set it to a number such as {EXPANSION}, or to "
+            "0 for no limit.",
             code="not-a-number",
         )
     return limit

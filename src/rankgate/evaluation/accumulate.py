@@ -100,8 +100,8 @@ class Accumulator:
         self._listing = ListBuilder.of(whole, self._how, beside or Context(), catalogue, columns)
         self._world = self._listing.base() if whole else None
         if self._world is not None and not len(self._world.items):
-            told = "metrics of lists need all items beforehand; give catalogue, train or items."
-            raise UsageError(told, code="missing-input")
+            words = "metrics of lists need all items beforehand; give catalogue, train or items."
+            raise UsageError(words, code="missing-input")
         read = self._listing.tables
         self._listing.tables = replace(read, items=None, users=None)  # all of it is in the world
         self._seen = Seen()
@@ -150,21 +150,21 @@ class Accumulator:
         Raises:
             UsageError: it has others.
         """
-        told = other.state() if isinstance(other, Accumulator) else other
+        found = other.state() if isinstance(other, Accumulator) else other
         mine = self._kind()
         for name, what in mine.items():
-            if told.get(name) != what:
+            if found.get(name) != what:
                 word = name.replace("_", " ")
                 raise UsageError(
                     f"an accumulator with another {word}; merge those of one kind.",
                     code="accumulators-differ",
                 )
-        lists = told["lists"]
+        lists = found["lists"]
         if lists is not None:
             lists = [_part(part) for part in lists]
-        means = {label: (ExactMean(*part[:3]), part[3]) for label, part in told["means"].items()}
-        judged_at = {k: ExactMean(*part) for k, part in told["judged_at"].items()}
-        fresh = Seen(dict(told["counts"]), means, judged_at, lists)
+        means = {label: (ExactMean(*part[:3]), part[3]) for label, part in found["means"].items()}
+        judged_at = {k: ExactMean(*part) for k, part in found["judged_at"].items()}
+        fresh = Seen(dict(found["counts"]), means, judged_at, lists)
         self._seen = self._seen.added(fresh)
 
     def state(self) -> dict[str, Any]:
@@ -220,10 +220,10 @@ class Accumulator:
             item = top.names[int(top.codes[outside][0])]
             problem = f"item '{item}' is not in the catalogue; give all items there are."
             raise InputError(problem, source=run.name, code="unknown-item")
-        told = OfLists(tuple(self._listing.metrics.values()))
-        told.update(listed)
-        assert told.parts is not None  # noqa: S101 - as just made
-        return list(told.parts)
+        found = OfLists(tuple(self._listing.metrics.values()))
+        found.update(listed)
+        assert found.parts is not None  # noqa: S101 - as just made
+        return list(found.parts)
 
 
 def _seen(scores: Scores) -> Seen:

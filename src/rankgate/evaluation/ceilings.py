@@ -107,8 +107,8 @@ def ceiling(scorer: Scorer, target: tuple[str, Metric], candidates: pl.DataFrame
         )
     # a query that has no candidates has an empty list, even where tools want every query
     how = replace(scorer.how, missing="zero") if scorer.how.missing == "error" else scorer.how
-    told = score(scorer.index, read_run(ordered), [target], how)
-    return told.table.select("query_id", "value")
+    result = score(scorer.index, read_run(ordered), [target], how)
+    return result.table.select("query_id", "value")
 
 
 _VALUE = {"query_id": pl.String, "value": pl.Float64}

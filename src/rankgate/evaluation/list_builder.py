@@ -120,10 +120,10 @@ class ListBuilder:
         drawn = {name: renamed([*each], columns) for name, each in (beside.drawn or {}).items()}
         beside = replace(beside, drawn=drawn)
         items = named(beside.catalogue if catalogue is None else catalogue)
-        told = cls(metrics, how, beside, Tables.of(beside, train=False), items)
-        if told.train is not None:
-            told.train.read()
-        return told
+        result = cls(metrics, how, beside, Tables.of(beside, train=False), items)
+        if result.train is not None:
+            result.train.read()
+        return result
 
     @property
     def uses_catalogue(self) -> bool:
@@ -189,10 +189,10 @@ class ListBuilder:
         if isinstance(run, MatrixInput):
             if self.depth is None and isinstance(run, Dense):
                 label = next(name for name, each in self.metrics.items() if each.cutoff is None)
-                told = (
+                result = (
                     f"{label} is of whole lists, and {run.name} ranks every item; say {label}@10."
                 )
-                raise UsageError(told, code="missing-cutoff")
+                raise UsageError(result, code="missing-cutoff")
             seen = self.leaving.seen(run) if self.leaving else None
             codes, others = tops_by_number(
                 run, judged, self.how.alignment, self.depth, seen, everyone=every
@@ -216,8 +216,8 @@ class ListBuilder:
             name = run.name if run.name in self.beside.earlier else EVERY
             if name not in self.beside.earlier:
                 known = ", ".join(self.beside.earlier)
-                told = f"earlier lists of {run.name} are missing; there are those of {known}."
-                raise UsageError(told, code="missing-input")
+                words = f"earlier lists of {run.name} are missing; there are those of {known}."
+                raise UsageError(words, code="missing-input")
             earlier = self.frame(judged, self.beside.earlier[name])
         drawn = [self.frame(judged, each) for each in self.beside.drawn_of(run.name)]
         items = top.of_users(world.queries).among(world.items)
@@ -244,7 +244,7 @@ class ListBuilder:
         found = [self.top(judged, run) for run in runs]
         world = self.world(judged, found)
         facts = catalogue_facts(world.items, self.stated(judged, found))
-        told = []
+        items = []
         for run, own in zip(runs, scores, strict=True):
             listed = self.listed(world, judged, run, found.pop(0))  # nobody holds it any more
             scored = with_lists(own, listed, self.metrics, world.queries)
@@ -253,8 +253,8 @@ class ListBuilder:
                 served_unjudged=len(world.queries) - len(judged.query_ids),
                 catalogue=facts if self.uses_catalogue else None,
             )
-            told.append(replace(scored, counts=counts))
-        return told
+            items.append(replace(scored, counts=counts))
+        return items
 
     def stated(self, judged: JudgmentIndex, tops: Sequence[Top]) -> list[pl.Series]:
         """The items that the user states: a catalogue, a table, the columns of a matrix."""

@@ -102,13 +102,13 @@ class Context:
             if said[key]
         }
         earlier = {EVERY: folder / said["earlier"]} if said["earlier"] else None
-        told = Context(
+        result = Context(
             **places, features=tuple(said["features"]), category=said["category"],
             group=said["group"], earlier=earlier,
         )  # fmt: skip
         nothing = vars(Context())
         own = {name: each for name, each in vars(self).items() if each is not nothing[name]}
-        return replace(told, **own)
+        return replace(result, **own)
 
 
 @dataclass(frozen=True)

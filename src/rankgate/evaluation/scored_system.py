@@ -126,9 +126,9 @@ def _queries(
     table = pl.DataFrame({"query_id": scores.query_ids, "missing": missing}).join(
         seen, on="query_id", how="left", maintain_order="left"
     )
-    told = run.queries
-    if told is not None:
-        table = table.join(told, on="query_id", how="left", maintain_order="left")
+    result = run.queries
+    if result is not None:
+        table = table.join(result, on="query_id", how="left", maintain_order="left")
     for name, dtype in QUERIES.items():
         if name not in table.columns:
             table = table.with_columns(pl.lit(None, dtype=dtype).alias(name))

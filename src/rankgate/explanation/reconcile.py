@@ -62,9 +62,9 @@ def reconcile(
     if not scores:
         raise next(each for each in found.values() if isinstance(each, RankgateError))
     groups = _grouped(label, scores)
-    told = [groups[0], *(_separated(each, groups[0], one, hows, held) for each in groups[1:])]
+    items = [groups[0], *(_separated(each, groups[0], one, hows, held) for each in groups[1:])]
     refused = tuple(Refusal(each, reason) for each, reason in refusals.items())
-    return Reconciliation(name, held.name, label, tuple(told), refused)
+    return Reconciliation(name, held.name, label, tuple(items), refused)
 
 
 def bridge(

@@ -140,8 +140,8 @@ def _writer(target: str | Path | BinaryIO, to: str | None) -> Format:
         raise UsageError(
             f"several formats end in {suffix}: choose with --to: {names}.", code="ambiguous-input"
         )
-    told = f"nothing is known to end in '{suffix}'" if suffix else "the target has no suffix"
-    raise UsageError(f"{told}; choose a format with --to: {names}.", code="unknown-format")
+    words = f"nothing is known to end in '{suffix}'" if suffix else "the target has no suffix"
+    raise UsageError(f"{words}; choose a format with --to: {names}.", code="unknown-format")
 
 
 def _read(
@@ -211,10 +211,10 @@ def _flattened(contents: Contents, writer: Format) -> tuple[Contents, tuple[Loss
     if qrels is None or not qrels.by_subtopic or {"subtopic"} <= {*writer.columns}:
         return contents, ()
     flat = qrels.by_document()
-    told = "judgments by subtopic; each document is written with its highest grade"
+    words = "judgments by subtopic; each document is written with its highest grade"
     examples = tuple(" ".join(map(str, row)) for row in qrels.table.head(3).rows())
     gone = [name for name in qrels.table.columns if name not in {*flat.table.columns, "subtopic"}]
-    lost = (Loss(told, len(qrels.table), examples), *Loss.of("columns of judgments", gone))
+    lost = (Loss(words, len(qrels.table), examples), *Loss.of("columns of judgments", gone))
     return replace(contents, qrels=flat), lost
 
 
@@ -257,8 +257,8 @@ def _beside(
     queries = contents.runs[0].queries
     if queries is not None and STATES in {loss.what for loss in lost}:
         run_meta.write(queries, place)
-        told = Note(f"{STATES}, written into {place.name} beside it", len(queries))
-        return tuple(loss for loss in lost if loss.what != STATES), (told,)
+        result = Note(f"{STATES}, written into {place.name} beside it", len(queries))
+        return tuple(loss for loss in lost if loss.what != STATES), (result,)
     if not place.is_file():
         return lost, ()
     what = "file that stood beside it before and is read with it; remove it if it is of another run"

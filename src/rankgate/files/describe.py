@@ -141,9 +141,9 @@ def describe(
         say(str(each) if isinstance(each, str | Path) else "a table")
         read.append(_read(each, from_, part))
     held = [contents for _, contents in read]
-    labels = [told.file for told, _ in read]
+    labels = [result.file for result, _ in read]
     return Descriptions(
-        tuple(told for told, _ in read), _overlaps(labels, held), _holes(held, cutoff)
+        tuple(result for result, _ in read), _overlaps(labels, held), _holes(held, cutoff)
     )
 
 
@@ -157,8 +157,8 @@ def _read(given: Any, from_: str | None, as_: Part | None) -> tuple[Description,
     if found is None:
         found, reason = registry.detected(place)
     contents = read.contents_of(place, found.name, as_)
-    told = _described(place.label, (found.name, reason), _stored(place), contents)
-    return told, contents
+    result = _described(place.label, (found.name, reason), _stored(place), contents)
+    return result, contents
 
 
 def _in_memory(given: Any, as_: Part | None) -> Contents:  # noqa: ANN401 - as of describe
@@ -243,7 +243,7 @@ def _holes(held: list[Contents], cutoff: int) -> tuple[Holes, ...]:
     sets = [contents.qrels for contents in held if contents.qrels]
     runs = [run for contents in held for run in contents.runs]
     label = f"Judged@{cutoff}"
-    told = []
+    items = []
     for qrels in sets:
         known = set(qrels.table["query_id"].unique())
         for run in runs:
@@ -252,5 +252,5 @@ def _holes(held: list[Contents], cutoff: int) -> tuple[Holes, ...]:
             if both:
                 values = evaluate(qrels, run, label).runs[0].per_query(label)
                 share = fmean(values[query] or 0.0 for query in sorted(both))
-            told.append(Holes(qrels.name, run.name, cutoff, share, len(both)))
-    return tuple(told)
+            items.append(Holes(qrels.name, run.name, cutoff, share, len(both)))
+    return tuple(items)

@@ -103,8 +103,8 @@ def _held_against(given: Any, scale: Scale | None, say: Callable[[str], None]) -
     lack = InputError(
         "no judgments in it to hold the others against; give judgments.", code="no-judgments"
     )
-    told = _tried("failure", lack, seen.looked.file, None)
-    return replace(seen, problems=(*told, *seen.problems))
+    result = _tried("failure", lack, seen.looked.file, None)
+    return replace(seen, problems=(*result, *seen.problems))
 
 
 def _seen(

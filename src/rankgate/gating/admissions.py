@@ -27,14 +27,14 @@ def admissions(policy: Policy) -> dict[str, Admission]:
 
 def _read(path: Path) -> Admission:
     try:
-        told = parsed(path.read_bytes(), str(path))
+        result = parsed(path.read_bytes(), str(path))
     except OSError as error:
         raise InputError(
             f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read"
         ) from None
     try:
-        return Admission(str(told["verdict"]), str(told["judge"]["name"]),
-                         str(told["judge"]["sha256"]))  # fmt: skip
+        return Admission(str(result["verdict"]), str(result["judge"]["name"]),
+                         str(result["judge"]["sha256"]))  # fmt: skip
     except (KeyError, TypeError):
         problem = "no admission; write one: rankgate admit PEOPLE JUDGE --format json -o FILE."
         raise InputError(problem, source=str(path), code="wrong-document") from None

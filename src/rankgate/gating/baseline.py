@@ -61,16 +61,16 @@ def loaded(path: Path) -> Baseline:
     """
     label = str(path)
     try:
-        told = parsed(path.read_bytes(), label)
+        result = parsed(path.read_bytes(), label)
     except OSError as error:
         raise InputError(
             f"cannot be read: {error.strerror}.", source=label, code="cannot-read"
         ) from None
-    if not isinstance(told, dict) or told.get("schema_version") != SCHEMA_VERSION:
+    if not isinstance(result, dict) or result.get("schema_version") != SCHEMA_VERSION:
         problem = f"not a saved baseline of version {SCHEMA_VERSION}; save it anew."
         raise InputError(problem, source=label, code="wrong-document")
     try:
-        return Baseline(told["name"], _side(told), told["noise"])
+        return Baseline(result["name"], _side(result), result["noise"])
     except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
         problem = f"a saved baseline that was damaged ({type(error).__name__}: {error}); save anew."
         raise InputError(problem, source=label, code="damaged-file") from None
@@ -88,21 +88,21 @@ def _line(value: Any) -> str:  # noqa: ANN401 - plain values
 
 def _by_query(side: Side) -> dict[str, dict[str, Any]]:
     """Each query's state, values and first documents."""
-    told: dict[str, dict[str, Any]] = {}
+    values: dict[str, dict[str, Any]] = {}
     for row in side.queries.sort("query_id").iter_rows(named=True):
         known = {name: value for name, value in row.items() if value is not None}
-        told[known.pop("query_id")] = {**known, "values": {}, "top": []}
+        values[known.pop("query_id")] = {**known, "values": {}, "top": []}
     for query, metric, value, why in side.scores.select(*SCORES).iter_rows():
-        told[query]["values"][metric] = value if why is None else [value, why]
+        values[query]["values"][metric] = value if why is None else [value, why]
     for query, _, doc, grade in side.lists.sort("query_id", "rank").select(*LISTS).iter_rows():
-        told[query]["top"].append([doc, grade])
-    return told
+        values[query]["top"].append([doc, grade])
+    return values
 
 
-def _side(told: dict[str, Any]) -> Side:
+def _side(result: dict[str, Any]) -> Side:
     scores, lists, queries = [], [], []
-    tags = told["tags"]
-    for query, own in told["queries"].items():
+    tags = result["tags"]
+    for query, own in result["queries"].items():
         for metric, value in own["values"].items():
             number, why = value if isinstance(value, list) else (value, None)
             scores.append((query, metric, number, why))
@@ -111,14 +111,14 @@ def _side(told: dict[str, Any]) -> Side:
         queries.append({"query_id": query, **known})
     schema = {**QUERIES, **dict.fromkeys(tags, pl.String)}
     return Side(
-        name=told["run"]["name"],
-        tag=told["run"]["tag"],
-        sha256=told["run"]["sha256"],
-        qrels=told["qrels"]["name"],
-        qrels_sha256=told["qrels"]["sha256"],
-        convention=told["convention"],
-        metrics=tuple(told["metrics"]),
-        depth=told["depth"],
+        name=result["run"]["name"],
+        tag=result["run"]["tag"],
+        sha256=result["run"]["sha256"],
+        qrels=result["qrels"]["name"],
+        qrels_sha256=result["qrels"]["sha256"],
+        convention=result["convention"],
+        metrics=tuple(result["metrics"]),
+        depth=result["depth"],
         scores=pl.DataFrame(scores, schema=SCORES, orient="row"),
         lists=pl.DataFrame(lists, schema=LISTS, orient="row"),
         queries=pl.DataFrame(queries, schema=schema),

@@ -49,25 +49,25 @@ class Saved:
 
     def to_dict(self) -> dict[str, Any]:
         """What a reader wants to know of it, without its queries."""
-        told = self.baseline
+        result = self.baseline
         means = {
             metric: float(mean)
-            for metric, mean in told.side.scores.group_by("metric")
+            for metric, mean in result.side.scores.group_by("metric")
             .agg(pl.col("value").mean())
             .iter_rows()
             if mean is not None
         }
         return {
             "schema_version": 1,
-            "name": told.name,
+            "name": result.name,
             "file": str(self.path),
-            "run": {"name": told.side.name, "sha256": told.side.sha256},
-            "qrels": {"name": told.side.qrels, "sha256": told.side.qrels_sha256},
-            "convention": {name: told.side.convention[name] for name in ("name", "hash")},
-            "queries": len(told.side.queries),
-            "depth": told.side.depth,
-            "means": {metric: means.get(metric) for metric in told.side.metrics},
-            "noise": dict(told.noise),
+            "run": {"name": result.side.name, "sha256": result.side.sha256},
+            "qrels": {"name": result.side.qrels, "sha256": result.side.qrels_sha256},
+            "convention": {name: result.side.convention[name] for name in ("name", "hash")},
+            "queries": len(result.side.queries),
+            "depth": result.side.depth,
+            "means": {metric: means.get(metric) for metric in result.side.metrics},
+            "noise": dict(result.noise),
             "looks": [{name: look[name] for name in looks.NAMES} for look in self.looks],
         }
 
@@ -128,8 +128,8 @@ def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> 
         )
     refuse_mixed({f"the baseline {name}": base.convention, sides[-1].name: sides[-1].convention})
     floor = {metric: spread(metric, sides) for metric in base.metrics}
-    told = Baseline(saved.baseline.name, base, floor)
-    return write(told, saved.path, before)
+    result = Baseline(saved.baseline.name, base, floor)
+    return write(result, saved.path, before)
 
 
 def show(name: str, folder: Path = FOLDER) -> Saved:

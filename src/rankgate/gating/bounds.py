@@ -117,52 +117,52 @@ def check_bound(
         )
         return BoundCheck("inconclusive", n, mean, None, None, None, None, why)
     status = str(statuses(table, np.array([bound]), terms, limits)[0])
-    told = BoundCheck(
+    result = BoundCheck(
         cast("Status", status), n, mean, low, high, _detectable(sd, n, terms, mean - low),
         more_queries(values, bound, terms, limits),
     )  # fmt: skip
     if too_few(table, terms)[0]:
         why = f"{n} queries with skewed differences decide nothing: intervals cover too rarely"
-        return replace(told, why=why)
-    return replace(told, unseen=_unseen(told, bound, terms, limits))
+        return replace(result, why=why)
+    return replace(result, unseen=_unseen(result, bound, terms, limits))
 
 
-def _unseen(told: BoundCheck, bound: float, terms: Terms, limits: Range | None) -> Unseen | None:
+def _unseen(result: BoundCheck, bound: float, terms: Terms, limits: Range | None) -> Unseen | None:
     """The rule of three for a pass; None where even the lowest value would not turn it."""
-    if told.status != "pass" or terms.interval == "guaranteed" or told.mean is None:
+    if result.status != "pass" or terms.interval == "guaranteed" or result.mean is None:
         return None
-    share = unseen_share(told.n, terms.alpha)
-    value = (bound - (1 - share) * told.mean) / share
+    share = unseen_share(result.n, terms.alpha)
+    value = (bound - (1 - share) * result.mean) / share
     return Unseen(share, value) if limits is None or value > limits[0] else None
 
 
-def _drawn(told: Drawn, bound: float, terms: Terms) -> BoundCheck:
+def _drawn(result: Drawn, bound: float, terms: Terms) -> BoundCheck:
     """The same for a number about all lists together."""
-    n, error = told.users, told.redrawn.error
-    if n < LEAST or np.isnan(error) or np.isnan(told.value):
+    n, error = result.users, result.redrawn.error
+    if n < LEAST or np.isnan(error) or np.isnan(result.value):
         few = f"{n} users have lists; fewer than {LEAST} decide nothing"
         why = few if n < LEAST else "some of the users alone give no number"
-        mean = None if np.isnan(told.value) else told.value
+        mean = None if np.isnan(result.value) else result.value
         return BoundCheck("inconclusive", n, mean, None, None, None, None, why)
-    low = _outer(told, terms.alpha, terms)[0]
-    high = _outer(told, terms.alpha / terms.tests, terms)[1]
+    low = _outer(result, terms.alpha, terms)[0]
+    high = _outer(result, terms.alpha / terms.tests, terms)[1]
     if not np.isfinite([low, high]).all():
         why = f"{n} users are too few to decide anything at this look"
-        return BoundCheck("inconclusive", n, told.value, None, None, None, None, why)
+        return BoundCheck("inconclusive", n, result.value, None, None, None, None, why)
     alpha = at_look(n, terms.alpha, terms)
     mde = float(detectable(error * n**0.5, n, alpha, terms.power, sides=1))
     status: Status = "pass" if low > bound else "fail" if high < bound else "inconclusive"
-    return BoundCheck(status, n, told.value, low, high, mde, None)
+    return BoundCheck(status, n, result.value, low, high, mde, None)
 
 
-def _outer(told: Drawn, alpha: float, terms: Terms) -> tuple[float, float]:
+def _outer(result: Drawn, alpha: float, terms: Terms) -> tuple[float, float]:
     """One-sided bounds, the outer ones of the bootstrap's and of Student's with its error."""
-    alpha = at_look(told.users, alpha, terms)
+    alpha = at_look(result.users, alpha, terms)
     if not alpha:
         return -np.inf, np.inf
-    reach = student_quantile(told.users - 1, 1 - alpha) * told.redrawn.error
-    low, high = told.redrawn.ends(told.value, 1 - 2 * alpha)
-    return min(low, told.value - reach), max(high, told.value + reach)
+    reach = student_quantile(result.users - 1, 1 - alpha) * result.redrawn.error
+    low, high = result.redrawn.ends(result.value, 1 - 2 * alpha)
+    return min(low, result.value - reach), max(high, result.value + reach)
 
 
 def _detectable(sd: float, n: int, terms: Terms, below: float) -> float:

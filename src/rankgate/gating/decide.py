@@ -130,24 +130,24 @@ def _share(policy: Policy, looks: Place | None) -> float:
 
 
 def _notes(policy: Policy, evidence: Evidence, looks: Place | None) -> list[str]:
-    told = [*_control(policy, evidence), *_skewed(policy, evidence)]
+    items = [*_control(policy, evidence), *_skewed(policy, evidence)]
     if looks is None:
-        return told
+        return items
     if policy["looks"] != "warn":
         this = f"look {looks.look}"
         if policy["looks"] == "anytime":
             this = f"candidate {looks.candidate}, look {looks.look}"
-        told.append(
+        items.append(
             f"{this} at these queries: alpha is {evidence.terms.alpha:.2g} instead of "
             f"{policy['alpha']:g}, so that all of them together keep it"
         )
     elif looks.look > 1:
-        told.append(
+        items.append(
             f"look {looks.look} at these queries: the rates are those of a single look; with "
             'more looks false passes add up; say looks = "anytime" in the policy, or draw fresh '
             "queries"
         )
-    return told
+    return items
 
 
 def _control(policy: Policy, evidence: Evidence) -> list[str]:
@@ -180,7 +180,7 @@ def _control(policy: Policy, evidence: Evidence) -> list[str]:
 
 def _skewed(policy: Policy, evidence: Evidence) -> list[str]:
     """Where the promise of alpha does not hold: a few great losses that a sample may miss."""
-    told = []
+    items = []
     for metric in dict.fromkeys(rule.get("metric") for rule in policy.rules):
         if metric is None:
             continue
@@ -188,12 +188,12 @@ def _skewed(policy: Policy, evidence: Evidence) -> list[str]:
         if isinstance(delta, Drawn):
             continue
         if len(delta) > 1 and float(skewness(delta)[0]) < -SKEWED:
-            told.append(
+            items.append(
                 f"{metric}: a few queries lose much more than the others gain (skewness "
                 f"{float(skewness(delta)[0]):.1f}); where such losses are rare a sample may miss "
                 "them, and a false pass is more frequent than said; add a per_query rule"
             )
-    return told
+    return items
 
 
 def stale(  # noqa: PLR0917 - a verdict of so much

@@ -54,8 +54,8 @@ class Drift:
             if self.regraded
             else "",
         ]
-        told = [part for part in parts if part] or ["judgments of documents not shown changed"]
-        return ", ".join(told)
+        items = [part for part in parts if part] or ["judgments of documents not shown changed"]
+        return ", ".join(items)
 
 
 @dataclass(frozen=True)
@@ -212,8 +212,8 @@ class Evidence:
         """The queries of one metric, worst first, of a slice; of every metric for None."""
         import polars as pl  # noqa: PLC0415 - for the type only elsewhere
 
-        told = self.comparison
-        table = told.queries if metric is None else told.deltas(metric)
+        result = self.comparison
+        table = result.queries if metric is None else result.deltas(metric)
         if slice_ is None:
             return table
         tag, _, value = slice_.partition("=")

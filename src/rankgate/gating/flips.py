@@ -21,34 +21,34 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def checked(rule: Rule, evidence: Evidence, told: Outcome) -> Outcome:
+def checked(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
     """The outcome, inconclusive where judging the unjudged documents probably changes it.
 
     The rule itself is evaluated on every set of drawn grades, with its own bound, slice, alpha and
     corrections; the probability is the share of sets with another status.
     """
     kind, drawn = RULES[rule.kind], evidence.inputs.holes.get(rule.get("metric") or "")
-    nothing_moved = told.low == told.high == 0
-    if kind.statuses is None or drawn is None or told.status == "inconclusive" or nothing_moved:
-        return told
+    nothing_moved = result.low == result.high == 0
+    if kind.statuses is None or drawn is None or result.status == "inconclusive" or nothing_moved:
+        return result
     table = evidence.queries(rule["metric"], rule.slice)
     place = {query: i for i, query in enumerate(drawn.query_ids)}
     rows = np.array([place.get(query, -1) for query in table["query_id"].to_list()], np.int64)
     if not (rows >= 0).any():
-        return told
+        return result
     sign = -1.0 if evidence.lower(rule["metric"]) else 1.0
     values = _values(table, rows, (drawn.baseline, drawn.candidate), sign)
-    flip = float((kind.statuses(rule, evidence, values) != told.status).mean())
+    flip = float((kind.statuses(rule, evidence, values) != result.status).mean())
     if flip <= evidence.terms.flip:
-        return told
+        return result
     extreme = _values(table, rows, (drawn.extremes[0], drawn.extremes[1]), 1.0)
     what, own = ("difference", extreme.gain) if kind.limits else ("value", extreme.candidate)
     low, high = float(own.min(axis=1).mean()), float(own.max(axis=1).mean())
     count = int(drawn.holes[rows[rows >= 0]].sum())
     return replace(
-        told,
+        result,
         status="inconclusive",
-        reason=f"{told.reason}, but judging the unjudged documents would change that with a "
+        reason=f"{result.reason}, but judging the unjudged documents would change that with a "
         f"probability of {flip:.0%} (the {what} could be from {signed(low)} to {signed(high)})",
         next=f"judge the {count:,} unjudged documents, those that matter first (rankgate holes "
         f"--judge-next {count})",

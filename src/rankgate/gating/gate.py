@@ -111,9 +111,9 @@ def gate(
               seed=rules["seed"])  # fmt: skip
     again = [scorer.side(run) for run in noise]
     beyond = Beyond.of(lists, scorer, [base, other, *again], given, tables)
-    (told,) = compared(beyond.scored(0, base), beyond.scored(1, other),
+    (result,) = compared(beyond.scored(0, base), beyond.scored(1, other),
                        Rules(test, unequal=rules["unequal"], slices=(), sizes=False))  # fmt: skip
-    wholes = beyond.wholes(told, rules, rules.lists["resamples"])
+    wholes = beyond.wholes(result, rules, rules.lists["resamples"])
     looks = place(saved.looks, other) if saved else None
     inputs = Inputs(
         noise=_noise(saved, [base, *again], rankings) | beyond.noise(len(again)),
@@ -126,8 +126,8 @@ def gate(
         slices=_slices(rules, base, other),
     )
     today = today or datetime.now(UTC).strftime("%Y-%m-%d")
-    told = with_wholes(told, wholes, beyond.warnings)
-    verdict = decide(told, rules, inputs, looks=looks, today=today)
+    result = with_wholes(result, wholes, beyond.warnings)
+    verdict = decide(result, rules, inputs, looks=looks, today=today)
     return _logged(verdict, saved, other, record=record) if saved else verdict
 
 
@@ -166,12 +166,12 @@ def _with_activity(scorer: Scorer, rules: Policy, tables: Tables | None) -> Scor
     if ACTIVITY not in rules.slices or tables is None or tables.train is None:
         return scorer
     users = scorer.qrels.table["query_id"].unique().sort()
-    told = pl.DataFrame({"query_id": users, ACTIVITY: active(users, tables.train)})
+    result = pl.DataFrame({"query_id": users, ACTIVITY: active(users, tables.train)})
     if scorer.tags is not None and ACTIVITY not in scorer.tags.columns:
-        told = scorer.tags.join(told, on="query_id", how="full", coalesce=True)
+        result = scorer.tags.join(result, on="query_id", how="full", coalesce=True)
     elif scorer.tags is not None:
-        told = scorer.tags
-    return replace(scorer, tags=told)
+        result = scorer.tags
+    return replace(scorer, tags=result)
 
 
 def _interval(rules: Policy) -> Interval:
@@ -254,11 +254,11 @@ def _unjudged_lists(rules: Policy, scorer: Scorer, run: Run) -> pl.DataFrame | N
 def _slices(rules: Policy, base: Side, other: Side) -> dict[str, Counted]:
     """States and latencies of the slices that rules count them of."""
     named = {rule.slice for rule in rules.rules if "counts" in RULES[rule.kind].needs}
-    told = {}
+    values = {}
     for slice_ in sorted(named - {None}, key=str):
         sides = of_slice(base, other, str(slice_))
-        told[str(slice_)] = Counted(states_of(*sides), latency_of(*sides))
-    return told
+        values[str(slice_)] = Counted(states_of(*sides), latency_of(*sides))
+    return values
 
 
 def _ranges(metrics: Iterable[tuple[str, Metric]]) -> dict[str, tuple[float, float]]:

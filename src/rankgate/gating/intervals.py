@@ -45,8 +45,8 @@ def statuses(
     else:
         passing, failing = ends(table, terms, limits)
         above, below = passing > bound, failing < bound
-    told = np.where(above, "pass", np.where(below, "fail", "inconclusive"))
-    return np.where(too_few(table, terms), "inconclusive", told)
+    result = np.where(above, "pass", np.where(below, "fail", "inconclusive"))
+    return np.where(too_few(table, terms), "inconclusive", result)
 
 
 def ends(table: Floats, terms: Terms, limits: Range | None = None) -> tuple[Floats, Floats]:
@@ -117,11 +117,11 @@ def _interval(table: Floats, alpha: float, terms: Terms) -> tuple[Floats, Floats
         nowhere = np.full(table.shape[1], np.inf)
         return -nowhere, nowhere
     if terms.interval == "t":
-        told = guarded_interval(table, 1 - 2 * alpha)
+        result = guarded_interval(table, 1 - 2 * alpha)
     else:
         method: Literal["bca", "percentile"] = "bca" if terms.interval == "bca" else "percentile"
-        told = bootstrap_interval(table, 1 - 2 * alpha, method, seed=terms.seed)
-    return told.low, told.high
+        result = bootstrap_interval(table, 1 - 2 * alpha, method, seed=terms.seed)
+    return result.low, result.high
 
 
 def at_look(n: int, alpha: float, terms: Terms) -> float:

@@ -110,12 +110,12 @@ class Beyond:
                     f"{label} needs {lacks}; name it under [lists] of the policy or as an option.",
                     code="missing-input",
                 )
-        told = [
+        items = [
             f"{side.name}: {words}"
             for side, own in zip(sides[:2], lists, strict=False)
             for words in of_lists(world, own)
         ]
-        return cls(metrics, world.queries, lists, tuple(told))
+        return cls(metrics, world.queries, lists, tuple(items))
 
     def scored(self, at: int, side: Side) -> Side:
         """A side with the values of its lists beside those of its rankings."""
@@ -154,7 +154,7 @@ class Beyond:
         }
 
     def wholes(
-        self, told: Comparison, rules: Policy, resamples: int
+        self, result: Comparison, rules: Policy, resamples: int
     ) -> dict[tuple[str, str | None], Whole]:
         """The numbers about all lists together, of all users and of every slice that rules name."""
         together = {label: each for label, each in self.metrics.items() if each.merge != "mean"}
@@ -162,7 +162,7 @@ class Beyond:
             return {}
         found = {}
         for slice_ in dict.fromkeys([None, *(rule.slice for rule in rules.rules)]):
-            rows = self._rows(told, slice_)
+            rows = self._rows(result, slice_)
             pair = [each.rows(rows) for each in self.lists[:2]]
             drawn, _ = redrawn(pair, together, resamples, rules["seed"])
             for label, metric in together.items():
@@ -170,35 +170,35 @@ class Beyond:
                 found[label, slice_] = Whole(len(pair[0].items), one, two, drawn[label])
         return found
 
-    def _rows(self, told: Comparison, slice_: str | None) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def _rows(self, result: Comparison, slice_: str | None) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The places of the users that count: those both sides ran, if others are to be dropped."""
-        gone = told.excluded.filter(pl.col("metric").is_null())["query_id"]
+        gone = result.excluded.filter(pl.col("metric").is_null())["query_id"]
         users = self.users.filter(~self.users.is_in(gone.implode()))
         if slice_ is not None:
             tag, _, value = slice_.partition("=")
-            own = told.queries.filter(pl.col(tag).fill_null("") == value)["query_id"].unique()
+            own = result.queries.filter(pl.col(tag).fill_null("") == value)["query_id"].unique()
             users = users.filter(users.is_in(own.implode()))
         return places(users, self.users)
 
 
 def with_wholes(
-    told: Comparison, wholes: Mapping[tuple[str, str | None], Whole], warnings: Sequence[str]
+    result: Comparison, wholes: Mapping[tuple[str, str | None], Whole], warnings: Sequence[str]
 ) -> Comparison:
     """A comparison with a row for each number about all lists together, and what to know."""
     rows = []
     for (label, slice_), whole in wholes.items():
         if slice_ is None:
             delta = whole.candidate - whole.baseline
-            low, high = (whole.redrawn[1] - whole.redrawn[0]).ends(delta, told.level)
+            low, high = (whole.redrawn[1] - whole.redrawn[0]).ends(delta, result.level)
             rows.append({
                 "metric": label, "n": whole.users, "baseline": whole.baseline,
                 "candidate": whole.candidate, "delta": delta,
-                "gain": delta * signs_of([label], told.lower)[0], "low": low, "high": high,
-                "level": told.level, "test": "none", "correction": "none",
+                "gain": delta * signs_of([label], result.lower)[0], "low": low, "high": high,
+                "level": result.level, "test": "none", "correction": "none",
             })  # fmt: skip
     more = pl.DataFrame(rows, schema=METRICS).with_columns(pl.col(pl.Float64).fill_nan(None))
     return replace(
-        told, metrics=pl.concat([told.metrics, more]), warnings=(*told.warnings, *warnings)
+        result, metrics=pl.concat([result.metrics, more]), warnings=(*result.warnings, *warnings)
     )
 
 

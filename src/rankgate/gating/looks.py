@@ -75,14 +75,14 @@ def logged(path: Path) -> tuple[Mapping[str, Any], ...]:
         raise InputError(
             f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read"
         ) from None
-    told = []
+    items = []
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         found = parsed(line, str(path), number)
         if not _is_look(found):
             problem = f"no look at a baseline; a look has {', '.join(NAMES)}."
             raise InputError(problem, source=str(path), line=number, code="wrong-document")
-        told.append(found)
-    return tuple(told)
+        items.append(found)
+    return tuple(items)
 
 
 def add(path: Path, look: Mapping[str, Any]) -> None:

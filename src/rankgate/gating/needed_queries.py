@@ -58,8 +58,8 @@ def _simulated_size(values: Floats, bound: float, terms: Terms) -> float:
         return np.asarray(low > bound if distance > 0 else high < bound, np.bool_)
 
     start = max(guess, LEAST)
-    told = queries_for(values, decided, terms.power, start=start, draws=_SAMPLES, seed=terms.seed)
-    return float(told[0])
+    result = queries_for(values, decided, terms.power, start=start, draws=_SAMPLES, seed=terms.seed)
+    return float(result[0])
 
 
 def _guaranteed_size(values: Floats, bound: float, terms: Terms, limits: Range) -> float:

@@ -85,8 +85,8 @@ tier = "warn"
 
 def default() -> Policy:
     """The policy where there is none: nDCG@10 may lose no more than 0.02."""
-    told = parsed(DEFAULT, "the default policy")
-    return replace(told, source="the default policy, as there is no rankgate.toml")
+    result = parsed(DEFAULT, "the default policy")
+    return replace(result, source="the default policy, as there is no rankgate.toml")
 
 
 def found(folder: Path) -> Path | None:

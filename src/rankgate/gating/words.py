@@ -49,8 +49,8 @@ def signed(value: float | None, *bounds: float) -> str:
     """
     if value is None:
         return "unknown"
-    told = f"{value:+.{decimals(value, bounds)}f}"
-    return told if float(told) else told[1:]
+    words = f"{value:+.{decimals(value, bounds)}f}"
+    return words if float(words) else words[1:]
 
 
 def limit(share: float) -> str:
@@ -119,7 +119,7 @@ def _moved(gains: NDArray[np.float64] | Drawn) -> bool:
 
 
 def settled(
-    rule: Rule, evidence: Evidence, told: BoundCheck, margin: float, *, loss: bool
+    rule: Rule, evidence: Evidence, result: BoundCheck, margin: float, *, loss: bool
 ) -> Outcome:
     """The outcome of a gain that was compared with a bound, as a difference.
 
@@ -127,31 +127,34 @@ def settled(
     """
     metric = rule["metric"]
     lower, whole = evidence.lower(metric), (metric, rule.slice) in evidence.inputs.wholes
-    shown = told.turned if lower else told
+    shown = result.turned if lower else result
     worst = tuple(evidence.losses(metric, rule.slice)["query_id"].to_list())
     figures: dict[str, Any] = {
-        "n": told.n, "delta": shown.mean, "low": shown.low, "high": shown.high, "margin": margin,
-        "mde": told.mde, "queries": worst,
+        "n": result.n, "delta": shown.mean, "low": shown.low, "high": shown.high, "margin": margin,
+        "mde": result.mde, "queries": worst,
     }  # fmt: skip
     where = f" for {rule.slice}" if rule.slice else ""
-    if told.why:
+    if result.why:
         more = "add users" if whole else "add queries"
         return Outcome(
-            "inconclusive", f"{rule.slice}: {told.why}" if rule.slice else told.why, more, **figures
+            "inconclusive",
+            f"{rule.slice}: {result.why}" if rule.slice else result.why,
+            more,
+            **figures,
         )
     bound = -margin if loss != lower else margin
     ends = f"[{signed(shown.low, bound)}, {signed(shown.high, bound)}]"
     less = " (less is better)" if lower else ""
     interval = f"{metric} {signed(shown.mean)} {ends}{less}{where}"
     claim = _claim(margin, loss=loss)
-    if told.status == "inconclusive":
+    if result.status == "inconclusive":
         reason = f"{interval} does not tell whether it is {claim}"
-        return Outcome("inconclusive", reason, _next(told, margin, loss=loss, whole=whole),
+        return Outcome("inconclusive", reason, _next(result, margin, loss=loss, whole=whole),
                        **figures)  # fmt: skip
-    reason = f"{interval}: {'not ' * ((told.status == 'pass') == loss)}{claim}"
+    reason = f"{interval}: {'not ' * ((result.status == 'pass') == loss)}{claim}"
     look = "look at what the lists show" if whole else "look at the worst queries"
-    return Outcome(told.status, reason, "" if told.status == "pass" else look,
-                   caution=unseen_value(rule, told, lower=lower), **figures)  # fmt: skip
+    return Outcome(result.status, reason, "" if result.status == "pass" else look,
+                   caution=unseen_value(rule, result, lower=lower), **figures)  # fmt: skip
 
 
 def _claim(margin: float, *, loss: bool) -> str:
@@ -161,38 +164,38 @@ def _claim(margin: float, *, loss: bool) -> str:
     return f"better by more than {number(margin)}" if margin else "better"
 
 
-def _next(told: BoundCheck, margin: float, *, loss: bool, whole: bool) -> str:
+def _next(result: BoundCheck, margin: float, *, loss: bool, whole: bool) -> str:
     steps, these = [], "users" if whole else "queries"
-    if told.mde is not None and loss and margin and told.mde > margin:
+    if result.mde is not None and loss and margin and result.mde > margin:
         steps.append(
             f"the margin {number(margin)} is smaller than these {these} can detect "
-            f"({measured(told.mde)})"
+            f"({measured(result.mde)})"
         )
-    elif told.mde is not None and not loss:
+    elif result.mde is not None and not loss:
         steps.append(
-            f"these {these} can show a gain of about {measured(margin + told.mde)} or more"
+            f"these {these} can show a gain of about {measured(margin + result.mde)} or more"
         )
-    if told.more:
-        steps.append(f"add about {told.more:,} {these} like these, if the difference stays")
+    if result.more:
+        steps.append(f"add about {result.more:,} {these} like these, if the difference stays")
     return "; ".join(steps) or f"add {these}, or ask for less"
 
 
 def unseen_value(
-    rule: Rule, told: BoundCheck, *, lower: bool = False, ceiling: bool = False
+    rule: Rule, result: BoundCheck, *, lower: bool = False, ceiling: bool = False
 ) -> str:
     """What a pass cannot exclude: a share of queries that the sample may show none of.
 
     Args:
         rule: the rule that passed.
-        told: its sample; of gains for a rule on a difference, else of the candidate's values.
+        result: its sample; of gains for a rule on a difference, else of the candidate's values.
         lower: whether less of the metric is better.
         ceiling: whether the values are limited from above.
     """
-    if told.unseen is None or told.status != "pass":
+    if result.unseen is None or result.status != "pass":
         return ""
-    share, value, metric = percent(told.unseen.share), told.unseen.value, rule["metric"]
+    share, value, metric = percent(result.unseen.share), result.unseen.value, rule["metric"]
     head = (
-        f"{told.n} queries cannot exclude that up to {share} of all queries are unlike any of "
+        f"{result.n} queries cannot exclude that up to {share} of all queries are unlike any of "
         f"these; if such queries on average "
     )
     if rule.kind == "floor":

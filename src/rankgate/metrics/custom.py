@@ -135,11 +135,11 @@ def _declared(
 def _sees_grades(function: Function, name: str) -> bool:
     """Whether the first argument is one query's grades, as its annotation says."""
     first = next(iter(inspect.signature(function).parameters.values()), None)
-    told = "" if first is None else first.annotation
-    text = told if isinstance(told, str) else getattr(told, "__qualname__", "") or str(told)
+    words = "" if first is None else first.annotation
+    text = words if isinstance(words, str) else getattr(words, "__qualname__", "") or str(words)
     if _BY_BLOCK.fullmatch(text):
         return False
-    if _BY_QUERY.match(str(told)):
+    if _BY_QUERY.match(str(words)):
         return True
     raise UsageError(
         f"{name}: say what the function sees: annotate its first argument as "
@@ -218,11 +218,11 @@ def _number(name: str, row: int, grades: list[float | None], call: Callable[[], 
     except RankgateError:
         raise
     except (Exception, SystemExit) as error:
-        told = f"{name} failed on a list of {documents}: {type(error).__name__}: {error}"
-        raise FunctionError(told, row) from error
+        words = f"{name} failed on a list of {documents}: {type(error).__name__}: {error}"
+        raise FunctionError(words, row) from error
     if not isinstance(value, Real | np.bool_) or not _fits(value):
-        told = f"{name} gave {_shown(value)}, which is no number, for a list of {documents}"
-        raise FunctionError(told, row, code="function-value")
+        words = f"{name} gave {_shown(value)}, which is no number, for a list of {documents}"
+        raise FunctionError(words, row, code="function-value")
     return float(value)
 
 
@@ -245,14 +245,14 @@ def _shown(value: object) -> str:
 def _whole(name: str, judged: Any, call: Callable[[], Any]) -> Floats:  # noqa: ANN401 - of any view
     T = len(getattr(judged, "rank", judged))  # a view of the user's own has a length
     try:
-        told = call()
-        values = np.asarray(told)
+        result = call()
+        values = np.asarray(result)
     except RankgateError:
         raise
     except (Exception, SystemExit) as error:
         raise FunctionError(f"{name} failed: {type(error).__name__}: {error}") from error
     if values.shape != (T,) or values.dtype.kind not in "fiub":
-        found = f"{type(told).__name__} of shape {values.shape} and type {values.dtype}"
+        found = f"{type(result).__name__} of shape {values.shape} and type {values.dtype}"
         raise FunctionError(
             f"{name} must give one number for each of {T} queries, not a {found}",
             code="function-value",

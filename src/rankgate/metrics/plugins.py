@@ -39,9 +39,9 @@ def from_file(path: str | Path | None) -> tuple[Metric, ...]:
         raise UsageError(f"{path}: cannot be read: {error.strerror}.", code="cannot-read") from None
     except (SyntaxError, ValueError) as error:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        told = error.msg if isinstance(error, SyntaxError) else error
+        result = error.msg if isinstance(error, SyntaxError) else error
         raise UsageError(
-            f"{path}{line}: this is no Python: {told}.", code="invalid-plugin"
+            f"{path}{line}: this is no Python: {result}.", code="invalid-plugin"
         ) from None
     module = ModuleType(f"rankgate_metrics_of_{place.stem}")
     module.__file__ = str(place)
@@ -50,8 +50,8 @@ def from_file(path: str | Path | None) -> tuple[Metric, ...]:
         exec(code, module.__dict__)  # noqa: S102 - what the user asked for, as the help says
     except (Exception, SystemExit) as error:
         known = isinstance(error, RankgateError)
-        told = str(error).rstrip(".") if known else f"{type(error).__name__}: {error}"
-        raise UsageError(f"{_where(error, place)}: {told}.", code="invalid-plugin") from error
+        result = str(error).rstrip(".") if known else f"{type(error).__name__}: {error}"
+        raise UsageError(f"{_where(error, place)}: {result}.", code="invalid-plugin") from error
     finally:
         del sys.modules[module.__name__]
     found = _declared(vars(module).values(), str(path))

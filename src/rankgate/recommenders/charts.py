@@ -22,49 +22,49 @@ _STEP, _LEAST, _HEIGHT, _SIDE, _NAME = 110, 330, 300, 400, 120
 _ROOM = 0.06  # of the axes, around the points
 
 
-def scorecard(told: Tradeoff) -> Picture:
+def scorecard(result: Tradeoff) -> Picture:
     """A line a system across an axis for each metric, the best on top."""
-    names = dict(zip(told.means, shorts(list(told.means)), strict=True))
-    ordered = sorted(told.means, key=lambda name: name not in told.front)  # these get colours
+    names = dict(zip(result.means, shorts(list(result.means)), strict=True))
+    ordered = sorted(result.means, key=lambda name: name not in result.front)  # these get colours
     rows = [
         {"series": names[system], "metric": metric, "place": place,
-         "value": told.means[system][metric], "share": _share(told, system, metric)}
+         "value": result.means[system][metric], "share": _share(result, system, metric)}
         for system in ordered
-        for place, metric in enumerate(told.higher)
+        for place, metric in enumerate(result.higher)
     ]  # fmt: skip
-    width = max(_STEP * (len(told.higher) - 1), _LEAST)
-    x = Axis("place", "", (0, len(told.higher) - 1), bare=True)
+    width = max(_STEP * (len(result.higher) - 1), _LEAST)
+    x = Axis("place", "", (0, len(result.higher) - 1), bare=True)
     lines = labelled_lines(
         rows, x, Axis("share", "", (0, 1), bare=True), size=(width, _HEIGHT)
     )  # fmt: skip
     height = lines.height
-    falls = "" if all(told.higher.values()) else " ↓: lower is better."
+    falls = "" if all(result.higher.values()) else " ↓: lower is better."
     return Picture(
         "scorecard",
-        f"{len(told.means)} systems by {len(told.higher)} metrics",
+        f"{len(result.means)} systems by {len(result.higher)} metrics",
         "Each axis goes from the worst of these systems to the best, which is on top, with both "
         "means; lines that do not cross agree on the order. The front (no other system is as good "
-        f"at everything and better at something): {', '.join(map(short, told.front))}.{falls}",
-        queries(*told.counts),
-        told.convention,
+        f"at everything and better at something): {', '.join(map(short, result.front))}.{falls}",
+        queries(*result.counts),
+        result.convention,
         tuple(rows),
-        altair().layer(_axes(told, height), lines).properties(width=width, height=height),
+        altair().layer(_axes(result, height), lines).properties(width=width, height=height),
     )
 
 
-def _share(told: Tradeoff, system: str, metric: str) -> float:
+def _share(result: Tradeoff, system: str, metric: str) -> float:
     """Where a value stands between the worst and the best; in the middle if all are equal."""
-    values = [own[metric] for own in told.means.values()]
+    values = [own[metric] for own in result.means.values()]
     low, high = min(values), max(values)
-    share = (told.means[system][metric] - low) / (high - low) if high > low else 0.5
-    return share if told.higher[metric] else 1 - share
+    share = (result.means[system][metric] - low) / (high - low) if high > low else 0.5
+    return share if result.higher[metric] else 1 - share
 
 
-def _axes(told: Tradeoff, height: float) -> Any:  # noqa: ANN401 - Altair's
+def _axes(result: Tradeoff, height: float) -> Any:  # noqa: ANN401 - Altair's
     alt = altair()
     rows = []
-    for place, (metric, higher) in enumerate(told.higher.items()):
-        values = sorted((own[metric] for own in told.means.values()), reverse=higher)
+    for place, (metric, higher) in enumerate(result.higher.items()):
+        values = sorted((own[metric] for own in result.means.values()), reverse=higher)
         rows.append({
             "place": place, "metric": f"{short(metric, 20)}{'' if higher else ' ↓'}",
             "best": decimal(values[0]), "worst": decimal(values[-1]),
@@ -80,23 +80,23 @@ def _axes(told: Tradeoff, height: float) -> Any:  # noqa: ANN401 - Altair's
     return alt.layer(base.mark_rule(color=GREY, opacity=0.5), *texts)
 
 
-def pareto(told: Tradeoff) -> Picture:
+def pareto(result: Tradeoff) -> Picture:
     """The first metric against the second, a point a system; blue: on the front."""
-    one, two = list(told.higher)[:2]
-    names = dict(zip(told.means, shorts(list(told.means)), strict=True))
+    one, two = list(result.higher)[:2]
+    names = dict(zip(result.means, shorts(list(result.means)), strict=True))
     rows = [
-        {"system": names[system], "x": own[one], "y": own[two], "front": system in told.front}
-        for system, own in told.means.items()
+        {"system": names[system], "x": own[one], "y": own[two], "front": system in result.front}
+        for system, own in result.means.items()
     ]
-    more = f" The front is by {len(told.higher)} metrics." if len(told.higher) > 2 else ""  # noqa: PLR2004
-    lower = [metric for metric in (one, two) if not told.higher[metric]]
+    more = f" The front is by {len(result.higher)} metrics." if len(result.higher) > 2 else ""  # noqa: PLR2004
+    lower = [metric for metric in (one, two) if not result.higher[metric]]
     better = f" Lower is better: {', '.join(lower)}." if lower else ""
     return Picture(
         "pareto",
         f"{short(one)} against {short(two)}: {len(rows)} systems",
         f"Blue: no other system is as good at everything and better at something.{more}{better}",
-        queries(*told.counts),
-        told.convention,
+        queries(*result.counts),
+        result.convention,
         tuple(rows),
         _points(rows, (one, two)),
     )

@@ -88,8 +88,8 @@ class PartCount:
     def part(self, name: str, unit: Unit) -> Part:
         """The figures so far, times as people read them."""
         ends = (self.first, self.last)
-        told = ["" if at is None or unit == "place" else shown(at, unit) for at in ends]
-        return Part(name, self.rows, self.users, len(self.items), *told)
+        items = ["" if at is None or unit == "place" else shown(at, unit) for at in ends]
+        return Part(name, self.rows, self.users, len(self.items), *items)
 
 
 @dataclass(eq=False)

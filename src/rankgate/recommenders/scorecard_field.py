@@ -135,12 +135,12 @@ class Field:
         on_progress: Callable[[str], None] | None = None,
     ) -> list[Card]:
         """The values of every system."""
-        told = []
+        items = []
         for run, listed in zip(self.runs, self.lists, strict=True):
             if on_progress:
                 on_progress(run.name)
-            told.append(self._card(run, listed, metrics, self.judgments))
-        return told
+            items.append(self._card(run, listed, metrics, self.judgments))
+        return items
 
     def about(self, items: NDArray[np.bool_], metrics: Mapping[str, Metric]) -> list[Card]:
         """The accuracy of every system where only some items are relevant.

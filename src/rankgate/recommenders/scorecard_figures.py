@@ -118,8 +118,8 @@ def _of_mean(values: Floats, level: float) -> tuple[float, float, float]:
     known = values[~np.isnan(values)]
     if len(known) < 2:  # noqa: PLR2004 - one value has no spread
         return np.nan, np.nan, np.nan
-    told = t_interval(known[:, None], level)
-    return float(told.low[0]), float(told.high[0]), float(student(known[:, None]).p_value[0])
+    result = t_interval(known[:, None], level)
+    return float(result.low[0]), float(result.high[0]), float(student(known[:, None]).p_value[0])
 
 
 def _corrected(rows: list[tuple[object, ...]]) -> pl.DataFrame:
@@ -131,8 +131,8 @@ def _corrected(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     p = np.full(len(raw), np.nan)
     if known.any():
         p[known] = correct(raw[known], "holm")
-    told = [(*row[:6], float(each), row[6]) for row, each in zip(rows, p, strict=True)]
-    return _frame(told, DIFFERENCES)
+    items = [(*row[:6], float(each), row[6]) for row, each in zip(rows, p, strict=True)]
+    return _frame(items, DIFFERENCES)
 
 
 def _frame(rows: list[tuple[object, ...]], schema: Mapping[str, object]) -> pl.DataFrame:

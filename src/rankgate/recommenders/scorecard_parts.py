@@ -59,8 +59,8 @@ class Sliced:
 
         p is corrected over a slice: all its parts, systems and metrics (Benjamini-Hochberg).
         """
-        told = [self._part(part) for part in parts]
-        whole = pl.concat([pl.DataFrame(schema=SLICES), *told])
+        items = [self._part(part) for part in parts]
+        whole = pl.concat([pl.DataFrame(schema=SLICES), *items])
         slices = whole.partition_by("slice", maintain_order=True)
         return pl.concat([pl.DataFrame(schema=SLICES), *map(_corrected, slices)])
 
@@ -76,9 +76,11 @@ class Sliced:
             for card in self.cards if part.of == "users" else ():
                 for label, values in card.values.items():
                     known = ~np.isnan(values)
-                    told = apart(values[known & part.mask], values[known & ~part.mask], self.level)
-                    better = (told[0] > 0) == self.metrics[label].higher_is_better
-                    rows.append((part.slice, part.value, card.name, label, *told, None, better))
+                    result = apart(
+                        values[known & part.mask], values[known & ~part.mask], self.level
+                    )
+                    better = (result[0] > 0) == self.metrics[label].higher_is_better
+                    rows.append((part.slice, part.value, card.name, label, *result, None, better))
         whole = pl.DataFrame(rows, schema=GAPS, orient="row").fill_nan(None)
         slices = whole.partition_by("slice", maintain_order=True)
         return pl.concat([pl.DataFrame(schema=GAPS), *map(_corrected, slices)])

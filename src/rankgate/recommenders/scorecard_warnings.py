@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 def warnings_of(field: Field, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
     """A sentence each, with its count."""
-    told = [WARNING] if field.tables.mark else []
-    told += _of_judgments(field)
-    told += _of_items(field, metrics)
+    items = [WARNING] if field.tables.mark else []
+    items += _of_judgments(field)
+    items += _of_items(field, metrics)
     for run, listed, unjudged in zip(field.runs, field.lists, field.unjudged, strict=True):
         if len(unjudged):
-            told.append(f"{run.name}: {_are(len(unjudged), 'user')} {_unjudged(field)}")
-        told += [f"{run.name}: {words}" for words in of_lists(field.world, listed)]
-    return tuple(told)
+            items.append(f"{run.name}: {_are(len(unjudged), 'user')} {_unjudged(field)}")
+        items += [f"{run.name}: {words}" for words in of_lists(field.world, listed)]
+    return tuple(items)
 
 
 def _of_judgments(field: Field) -> Iterator[str]:

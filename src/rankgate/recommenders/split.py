@@ -101,8 +101,8 @@ def split(
         _fold(rows, each, plan, rule, unseen=unseen, negatives=number) for each in masks(rows, plan)
     )
     mark = marked(candidates, number)
-    told = warnings_of(plan, candidates, folds)
-    return Split(rows.name, rows.unit, rows.repeated, plan, rule, mark, folds, told)
+    result = warnings_of(plan, candidates, folds)
+    return Split(rows.name, rows.unit, rows.repeated, plan, rule, mark, folds, result)
 
 
 def negatives_of(candidates: str, negatives: int) -> int | None:

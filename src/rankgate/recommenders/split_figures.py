@@ -114,25 +114,25 @@ class FoldCount:
 
     def figures(self) -> FoldFigures:
         """What was counted so far."""
-        told = tuple(count.part(name, self._unit) for name, count in self._parts.items())
-        return FoldFigures(told, self._leaks.leaks(), self._judged, self._relevant, self._short)
+        result = tuple(count.part(name, self._unit) for name, count in self._parts.items())
+        return FoldFigures(result, self._leaks.leaks(), self._judged, self._relevant, self._short)
 
 
 def warnings_of(plan: Plan, candidates: str, folds: Sequence[FoldFigures]) -> tuple[str, ...]:
     """What to know before trusting a figure on these folds."""
-    told = []
+    items = []
     ahead = sum(fold.leaks.ahead for fold in folds)
     if ahead:
-        told.append(
+        items.append(
             f"{_AHEAD} ({ahead:,}): systems learn from what they could not have known "
             "(Meng et al. 2020; Ji et al. 2023); global is the way without."
         )
     if candidates == "sampled":
-        told.append(WARNING)
+        items.append(WARNING)
     if plan.way == "random":
-        told.append("a random split is good for teaching, not for a claim.")
+        items.append("a random split is good for teaching, not for a claim.")
     unknown = sum(fold.leaks.items_only_test for fold in folds)
     if unknown and not plan.way.startswith("cold"):
         what = "1 item is" if unknown == 1 else f"{unknown:,} items are"
-        told.append(f"{what} in the test only: a system that learns ids cannot find new items.")
-    return tuple(told)
+        items.append(f"{what} in the test only: a system that learns ids cannot find new items.")
+    return tuple(items)

@@ -49,14 +49,14 @@ class FoldTables:
         )
 
 
-def written(told: Split, folder: str | Path, to: str = "csv") -> tuple[str, ...]:
+def written(result: Split, folder: str | Path, to: str = "csv") -> tuple[str, ...]:
     """Write every part: interactions, judgments (as CSV), candidates where they were drawn.
 
     A split of several folds gets a folder for each, from 1 on; ``split.json`` says how it was
     made.
 
     Args:
-        told: the split.
+        result: the split.
         folder: where to; it is made if it is not there.
         to: ``csv`` or ``parquet``, of the interactions and candidates.
 
@@ -67,7 +67,7 @@ def written(told: Split, folder: str | Path, to: str = "csv") -> tuple[str, ...]
         UsageError: no such format, or a folder that cannot be made.
     """
     top = folder_for(folder, to)
-    return saved(told, [FoldTables.of(fold) for fold in told.folds], top, to)
+    return saved(result, [FoldTables.of(fold) for fold in result.folds], top, to)
 
 
 def folder_for(folder: str | Path, to: str) -> Path:
@@ -83,13 +83,13 @@ def folder_for(folder: str | Path, to: str) -> Path:
     return _made(Path(folder))
 
 
-def saved(told: SplitFigures, folds: list[FoldTables], top: Path, to: str) -> tuple[str, ...]:
+def saved(result: SplitFigures, folds: list[FoldTables], top: Path, to: str) -> tuple[str, ...]:
     """Write the tables of every fold, and the figures; the names of the files come back."""
     names = []
     for number, tables in enumerate(folds, 1):
         place = _made(top / str(number)) if len(folds) > 1 else top
         found = [
-            *(_table(_public(table, told.unit), place, name, to)
+            *(_table(_public(table, result.unit), place, name, to)
               for name, table in tables.logs.items()),
             *(_table(_judged(table), place, f"{name}.qrels", "csv")
               for name, table in tables.qrels.items()),
@@ -97,7 +97,7 @@ def saved(told: SplitFigures, folds: list[FoldTables], top: Path, to: str) -> tu
         ]  # fmt: skip
         names += [str((place / name).relative_to(top)) for name in found]
     with replacing(top / "split.json") as out:
-        out.write(json.dumps(told.to_dict(), ensure_ascii=False, indent=2).encode() + b"\n")
+        out.write(json.dumps(result.to_dict(), ensure_ascii=False, indent=2).encode() + b"\n")
     return (*names, "split.json")
 
 

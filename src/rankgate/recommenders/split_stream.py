@@ -76,14 +76,15 @@ def split_into(
     raw = opened(log, columns, from_=from_, unit=unit)
     top = None if folder is None else folder_for(folder, to)
     with TemporaryDirectory(prefix=".split-", dir=top) as work:
-        told = stretched(raw, Path(work), same, rows)
+        result = stretched(raw, Path(work), same, rows)
         if cut is not None:
-            plan = replace(plan, cut=instant(cut, told.unit))
+            plan = replace(plan, cut=instant(cut, result.unit))
         asked = _Asked(plan, rule, candidates != "all", number)
-        folds = _folds(told, asked, None if top is None else Path(work))
+        folds = _folds(result, asked, None if top is None else Path(work))
         found = tuple(fold.count.figures() for fold in folds)
         figures = SplitFigures(
-            told.name, told.unit, told.repeated, plan, rule, marked(candidates, number), found,
+            result.name, result.unit, result.repeated, plan, rule,
+            marked(candidates, number), found,
             warnings_of(plan, candidates, found),
         )  # fmt: skip
         if top is None:
@@ -101,24 +102,24 @@ class _Asked:
     negatives: int | None
 
 
-def _folds(told: Stretches, asked: _Asked, folder: Path | None) -> list[_Fold]:
+def _folds(result: Stretches, asked: _Asked, folder: Path | None) -> list[_Fold]:
     """Every fold, filled; its tables are kept in a folder of their own where one is given."""
-    refuse_unknown_kinds(asked.rule, told.kinds)
+    refuse_unknown_kinds(asked.rule, result.kinds)
     folds = []
     for number, chosen in enumerate(
-        masks(told.narrow(items=asked.plan.way == "cold-items"), asked.plan)
+        masks(result.narrow(items=asked.plan.way == "cold-items"), asked.plan)
     ):
         place = None if folder is None else folder / str(number)
         if place is not None:
             place.mkdir()
-        folds.append(_Fold(chosen, told, asked, place))
+        folds.append(_Fold(chosen, result, asked, place))
     begin = 0
-    for log in told:
+    for log in result:
         for fold in folds:
             fold.add(log, begin)
         begin += len(log.table)
     if any(fold.lacking for fold in folds):
-        raise nothing_judged(asked.rule, told.place.label)
+        raise nothing_judged(asked.rule, result.place.label)
     return folds
 
 
@@ -130,10 +131,12 @@ class _Fold:
         lacking: the parts of which nothing is judged yet.
     """
 
-    def __init__(self, chosen: Masks, told: Stretches, asked: _Asked, folder: Path | None) -> None:
-        self.count = FoldCount(asked.plan, told.unit)
+    def __init__(
+        self, chosen: Masks, result: Stretches, asked: _Asked, folder: Path | None
+    ) -> None:
+        self.count = FoldCount(asked.plan, result.unit)
         self.lacking = {"test"} if chosen.validation is None else {"test", "validation"}
-        self._chosen, self._asked, self._items = chosen, asked, told.items
+        self._chosen, self._asked, self._items = chosen, asked, result.items
         self._random = np.random.default_rng(asked.plan.seed)
         self._files: dict[str, dict[str, list[Path]]] = {
             "logs": {}, "qrels": {"validation": []}, "candidates": {},

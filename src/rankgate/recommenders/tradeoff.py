@@ -58,31 +58,31 @@ class Tradeoff:
         }
 
 
-def tradeoff(told: Evaluation, extra: Sequence[Metric] = ()) -> Tradeoff:
+def tradeoff(result: Evaluation, extra: Sequence[Metric] = ()) -> Tradeoff:
     """Ask who of the systems of an evaluation is beaten by another at everything.
 
     Args:
-        told: the evaluation of two runs or more by two metrics or more.
+        result: the evaluation of two runs or more by two metrics or more.
         extra: metrics that can be named beside those of the house.
 
     Raises:
         UsageError: fewer than two systems with all means, or fewer than two metrics.
     """
-    higher = {label: _higher(label, extra) for label in told.metrics}
+    higher = {label: _higher(label, extra) for label in result.metrics}
     means = {
-        run.run: {label: float(run.means[label]) for label in told.metrics}
-        for run in told.runs
-        if not any(math.isnan(run.means[label]) for label in told.metrics)
+        run.run: {label: float(run.means[label]) for label in result.metrics}
+        for run in result.runs
+        if not any(math.isnan(run.means[label]) for label in result.metrics)
     }
-    if len(means) < _LEAST or len(told.metrics) < _LEAST:
+    if len(means) < _LEAST or len(result.metrics) < _LEAST:
         raise UsageError(_TOO_LITTLE, code="too-few-values")
     found = dominators(
         {name: list(own.values()) for name, own in means.items()}, list(higher.values())
     )
     front = tuple(name for name, by in found.items() if by is None)
-    left = tuple(run.run for run in told.runs if run.run not in means)
-    counts = tuple(run.counts.queries for run in told.runs)
-    return Tradeoff(told.convention, counts, means, higher, front, left)
+    left = tuple(run.run for run in result.runs if run.run not in means)
+    counts = tuple(run.counts.queries for run in result.runs)
+    return Tradeoff(result.convention, counts, means, higher, front, left)
 
 
 def tradeoff_of(card: Scorecard) -> Tradeoff:

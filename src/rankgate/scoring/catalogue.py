@@ -76,14 +76,14 @@ class Catalogue:
         code = places(train.items, self.items)[train.item]
         known = code != NONE
         seen = np.bincount(code[known], minlength=len(self.items)).astype(np.int64)
-        told = replace(self, seen=seen, people=train.people)
+        result = replace(self, seen=seen, people=train.people)
         if not history:
-            return told
+            return result
         row = places(train.users, self.queries)[train.owner]
         known &= row != NONE
         row, code = row[known], code[known]
         by = np.argsort(row, kind="stable")
-        return replace(told, history=by_row(row[by], code[by], len(self.queries)))
+        return replace(result, history=by_row(row[by], code[by], len(self.queries)))
 
     def listed(
         self,

@@ -36,12 +36,12 @@ def systems_of(runs: Sequence[Any]) -> list[Run]:
     """
     if not runs:
         raise UsageError("no run; give at least one.", code="missing-input")
-    told = [
+    items = [
         read_run(each, None if isinstance(each, str | Path) else f"run{i}")
         for i, each in enumerate(runs, 1)
     ]
-    names = apart([run.name for run in told], runs)
-    return [replace(run, name=name) for run, name in zip(told, names, strict=True)]
+    names = apart([run.name for run in items], runs)
+    return [replace(run, name=name) for run, name in zip(items, names, strict=True)]
 
 
 def ranked(
@@ -61,8 +61,8 @@ def ranked(
             on_progress(run.name)
         queries = run.table["query_id"].unique()
         if len(queries):
-            told = ranked_of(run, queries, depth, how)
-            parts.append(told.select(pl.lit(run.name).alias("system"), pl.all()))
+            result = ranked_of(run, queries, depth, how)
+            parts.append(result.select(pl.lit(run.name).alias("system"), pl.all()))
     return pl.concat(parts)
 
 

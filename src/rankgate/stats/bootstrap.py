@@ -72,13 +72,13 @@ def bootstrap_interval(
     """
     table = columns(delta)
     mean, _ = weighted(table, weights)
-    told = cautions(table)
+    result = cautions(table)
     if FEW <= len(table) < _SMALL:
         words = "bootstrap intervals of fewer than {} queries cover less often than they say"
-        told += (f"{words.format(_SMALL)}; those of t do not.",)
+        result += (f"{words.format(_SMALL)}; those of t do not.",)
     if len(table) < 2:  # noqa: PLR2004 - one difference has no spread
         empty = np.full(table.shape[1], np.nan)
-        return Intervals(mean, empty, empty, level, method, told)
+        return Intervals(mean, empty, empty, level, method, result)
     drawn = np.concatenate(list(_means(table, weights, samples, seed)))
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     ends = np.empty((2, table.shape[1]))
@@ -93,7 +93,7 @@ def bootstrap_interval(
             ends[:, column] = np.quantile(means, tails)
         else:
             ends[:, column] = 2 * mean[column] - np.quantile(means, tails[::-1])
-    return Intervals(mean, ends[0], ends[1], level, method, told)
+    return Intervals(mean, ends[0], ends[1], level, method, result)
 
 
 def _moved(

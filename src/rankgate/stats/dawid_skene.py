@@ -102,8 +102,8 @@ def _maximise(said: _Said, belief: Floats, smoothing: float) -> tuple[Floats, Fl
 
 def _expect(said: _Said, share: Floats, errors: Floats) -> tuple[Floats, float]:
     """In logarithms, as the product over many raters leaves the range of floats."""
-    told = np.log(np.maximum(errors, _TINY))[said.rater, :, said.grade]  # (N, K)
-    sums = [np.bincount(said.item, told[:, j], minlength=said.items) for j in range(said.grades)]
+    result = np.log(np.maximum(errors, _TINY))[said.rater, :, said.grade]  # (N, K)
+    sums = [np.bincount(said.item, result[:, j], minlength=said.items) for j in range(said.grades)]
     logs = np.stack(sums, axis=1) + np.log(np.maximum(share, _TINY))
     top = logs.max(axis=1, keepdims=True)
     likely = np.exp(logs - top)

@@ -167,16 +167,18 @@ def cautions(table: Floats) -> tuple[str, ...]:
     n = len(table)
     if n < 2:  # noqa: PLR2004 - as above
         return (f"{n} query: no interval can be made of it.",)
-    told = []
+    items = []
     if n < FEW:
-        told.append(f"{n} queries are too few: intervals of so few cover less often than they say.")
+        items.append(
+            f"{n} queries are too few: intervals of so few cover less often than they say."
+        )
     elif n < _MANY and np.abs(skewness(table)).max() > SKEWED:
-        told.append(
+        items.append(
             f"differences are skewed and {n} queries are few: intervals may cover too rarely."
         )
     if (np.ptp(table, axis=0) == 0).any():
-        told.append(
+        items.append(
             "all differences are equal: there is no spread to make an interval of; p of the t-test "
             "is that of the sign test."
         )
-    return tuple(told)
+    return tuple(items)

@@ -80,7 +80,7 @@ def wilcoxon(delta: Floats) -> Test:
     from scipy import stats  # noqa: PLC0415 - loaded only where it is needed
 
     table = columns(delta)
-    told = [
+    items = [
         stats.wilcoxon(column, method="approx", correction=True)
         if np.count_nonzero(column)
         else (0.0, 1.0)
@@ -88,8 +88,8 @@ def wilcoxon(delta: Floats) -> Test:
     ]
     used = np.count_nonzero(table, axis=0)
     return Test(
-        np.array([float(each[0]) for each in told]),
-        np.array([float(each[1]) for each in told]),
+        np.array([float(each[0]) for each in items]),
+        np.array([float(each[1]) for each in items]),
         used.astype(np.int64),
     )
 

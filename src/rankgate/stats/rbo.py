@@ -110,16 +110,16 @@ def _known(
     groups: Sequence[Sequence[str]], place: Mapping[str, int], n: int, *, whole: bool
 ) -> Floats:
     """(items, n): how far each item is known to be among the first d."""
-    told = np.zeros((len(place), n))
+    result = np.zeros((len(place), n))
     top = 0
     for group in groups:
         bottom = top + len(group)
         climb = np.ones(len(group)) if whole else np.arange(1, len(group) + 1) / len(group)
         for item in group:
-            told[place[item], top:bottom] = climb
-            told[place[item], bottom:] = 1
+            result[place[item], top:bottom] = climb
+            result[place[item], bottom:] = 1
         top = bottom
-    return told
+    return result
 
 
 def _norm(one: Floats, two: Floats, s: int, ties: Ties) -> Floats:

@@ -70,16 +70,16 @@ def reliability(matrix: Floats, level: float = 0.95) -> Reliability:
     if n < 2 or systems < 2:  # noqa: PLR2004 - nothing can vary
         return Reliability(n, systems, nan, nan, nan, nan, nan, nan, nan, nan, nan, level,
                            nan, nan, nan)  # fmt: skip
-    told = anova(matrix)
-    var_system = max(0.0, (told.ms_system - told.ms_residual) / n)
-    var_query = max(0.0, (told.ms_query - told.ms_residual) / systems)
-    e_rho2 = _share(var_system, told.ms_residual / n)
-    phi = _share(var_system, (var_query + told.ms_residual) / n)
-    relative = _relative(told.f, told.df_system, told.df_residual, level)
-    absolute = _absolute(told, n, systems, level)
+    result = anova(matrix)
+    var_system = max(0.0, (result.ms_system - result.ms_residual) / n)
+    var_query = max(0.0, (result.ms_query - result.ms_residual) / systems)
+    e_rho2 = _share(var_system, result.ms_residual / n)
+    phi = _share(var_system, (var_query + result.ms_residual) / n)
+    relative = _relative(result.f, result.df_system, result.df_residual, level)
+    absolute = _absolute(result, n, systems, level)
     expected = [e_rho2**power for power in (TAU, TAU_AP, POWER)]
     return Reliability(
-        n, systems, var_system, var_query, told.ms_residual, e_rho2, *relative, phi, *absolute,
+        n, systems, var_system, var_query, result.ms_residual, e_rho2, *relative, phi, *absolute,
         level, *expected,
     )  # fmt: skip
 
@@ -98,21 +98,21 @@ def _relative(f: float, df_system: int, df_residual: int, level: float) -> tuple
     return max(0.0, float(ends[1])), max(0.0, float(ends[0]))
 
 
-def _absolute(told: TwoWay, n: int, systems: int, level: float) -> tuple[float, float]:
+def _absolute(result: TwoWay, n: int, systems: int, level: float) -> tuple[float, float]:
     """By the F of systems against both other mean squares, for one query and then for n."""
     from scipy.special import chdtri, fdtri  # noqa: PLC0415 - as above
 
-    if not told.f > 0:
+    if not result.f > 0:
         return float("nan"), float("nan")
     ends = []
     for tail in _tails(level):
-        wide = float(chdtri(told.df_system, 1 - tail)) / told.df_system  # F with infinite df
-        residual = float(fdtri(told.df_system, told.df_residual, tail))
-        query = float(fdtri(told.df_system, told.df_query, tail))
-        above = told.ms_system**2 - wide * told.ms_system * told.ms_residual
-        above += (wide - residual) * residual * told.ms_residual**2
-        below = (systems - 1) * wide * told.ms_system * told.ms_residual
-        below += query * told.ms_system * told.ms_query
+        wide = float(chdtri(result.df_system, 1 - tail)) / result.df_system  # F with infinite df
+        residual = float(fdtri(result.df_system, result.df_residual, tail))
+        query = float(fdtri(result.df_system, result.df_query, tail))
+        above = result.ms_system**2 - wide * result.ms_system * result.ms_residual
+        above += (wide - residual) * residual * result.ms_residual**2
+        below = (systems - 1) * wide * result.ms_system * result.ms_residual
+        below += query * result.ms_system * result.ms_query
         one = max(0.0, systems * above / below)  # a ratio of variances, estimated below 0
         single = one / (one + n)
         ends.append(n * single / (1 + (n - 1) * single))

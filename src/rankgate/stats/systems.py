@@ -88,16 +88,16 @@ def tukey(matrix: Floats, level: float = 0.95) -> Pairwise:
     """
     from scipy.stats import studentized_range  # noqa: PLC0415 - loaded only where it is needed
 
-    told, (n, systems) = anova(matrix), matrix.shape
+    result, (n, systems) = anova(matrix), matrix.shape
     mean = matrix.mean(axis=0)
     delta = mean[:, None] - mean[None, :]
-    error = np.sqrt(told.ms_residual / n)
-    if np.isnan(told.f):
+    error = np.sqrt(result.ms_residual / n)
+    if np.isnan(result.f):
         p = np.where(delta == 0, 1.0, np.nan)
         return Pairwise(delta, p, np.full_like(delta, np.nan), np.full_like(delta, np.nan), "tukey")
-    p = _tail(np.abs(delta) / error, systems, told.df_residual)
+    p = _tail(np.abs(delta) / error, systems, result.df_residual)
     np.fill_diagonal(p, 1.0)
-    reach = float(studentized_range.ppf(level, systems, told.df_residual)) * error
+    reach = float(studentized_range.ppf(level, systems, result.df_residual)) * error
     return Pairwise(delta, p, delta - reach, delta + reach, "tukey")
 
 

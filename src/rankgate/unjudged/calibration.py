@@ -144,9 +144,9 @@ def binned(predicted: Floats, true: Floats) -> pl.DataFrame:
     n = count[kept].astype(np.float64)
     came = np.asarray(np.bincount(place, true, _BINS)[kept], np.float64)
     low, high = wilson(came, n)
-    told = (kept / _BINS, (kept + 1) / _BINS, count[kept],
+    result = (kept / _BINS, (kept + 1) / _BINS, count[kept],
             np.bincount(place, predicted, _BINS)[kept] / n, came / n, low, high)  # fmt: skip
-    return pl.DataFrame(dict(zip(BINS, told, strict=True)), schema=BINS)
+    return pl.DataFrame(dict(zip(BINS, result, strict=True)), schema=BINS)
 
 
 def brier(predicted: Floats, true: Floats) -> tuple[float, float]:
@@ -164,13 +164,13 @@ def _guessed(
 ) -> tuple[Floats, Floats]:
     """The probability of relevance of each known document while it is hidden, and its relevance."""
     fold = rng.permutation(len(known)) % FOLDS
-    told = []
+    items = []
     for i in range(FOLDS):
         hidden = known.filter(pl.Series(fold == i)).select(*KEYS, pl.lit(1).alias("hidden"))
         found = modelled(*(_without(side, hidden) for side in sides))
         chance = found.chances[:, found.grades > 0].sum(axis=1)
-        told.append(found.table.select(*KEYS, pl.Series("chance", chance)))
-    table = known.join(pl.concat(told), on=KEYS, maintain_order="left")
+        items.append(found.table.select(*KEYS, pl.Series("chance", chance)))
+    table = known.join(pl.concat(items), on=KEYS, maintain_order="left")
     return table["chance"].to_numpy(), (table["grade"] > 0).cast(pl.Float64).to_numpy()
 
 

@@ -57,15 +57,15 @@ def trials(
     lists = [run.table.join(judged, on=KEYS, how="semi", maintain_order="left") for run in runs]
     common = sorted(set(lists[0]["query_id"].unique()) & set(lists[1]["query_id"].unique()))
     size = min(_QUERIES, (len(common) + 1) // 2)
-    told = []
+    items = []
     for i in range(count if common else 0):
         say(f"trial {i + 1} of {count}")
         drawn = [common[j] for j in sorted(rng.permutation(len(common))[:size])]
         some = [table.filter(pl.col("query_id").is_in(drawn)) for table in (judged, *lists)]
         found = _trial(scorer, some, _WAYS[i % len(_WAYS)], rng)
         if found is not None:
-            told.append(found)
-    pairs = np.array(told, np.float64).reshape(-1, 2)
+            items.append(found)
+    pairs = np.array(items, np.float64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
 
 
@@ -93,9 +93,9 @@ def _trial(
     partly = _judging(scorer, left)
     sides = _sides(partly, runs)
     label = scorer.metrics[0][0]
-    told = figures(Stage.of(partly, *sides), modelled(*sides), {label: 0.0}, _DRAWS,
+    result = figures(Stage.of(partly, *sides), modelled(*sides), {label: 0.0}, _DRAWS,
                    int(rng.integers(2**31)))  # fmt: skip
-    return float(told["flip"][0]), _said(*sides) != _said(*whole)
+    return float(result["flip"][0]), _said(*sides) != _said(*whole)
 
 
 def _judging(scorer: Scorer, judged: pl.DataFrame) -> Scorer:

@@ -142,8 +142,8 @@ def corners(table: pl.DataFrame, top: float) -> Floats:
     both = mine & theirs
     against = np.where(theirs, top, 0.0)
     favour = np.where(mine, top, 0.0)
-    told = [np.where(both, shared, side) for side in (against, favour) for shared in (0.0, top)]
-    return np.stack(told, axis=1) if len(table) else np.zeros((0, 4))
+    items = [np.where(both, shared, side) for side in (against, favour) for shared in (0.0, top)]
+    return np.stack(items, axis=1) if len(table) else np.zeros((0, 4))
 
 
 def judge_next(stage: Stage, found: Holes) -> pl.DataFrame:
@@ -156,7 +156,7 @@ def judge_next(stage: Stage, found: Holes) -> pl.DataFrame:
     relevant = found.chances[:, found.grades > 0].sum(axis=1)
     effect = np.zeros(0) if table.is_empty() else _effects(stage, found)
     spread = np.sqrt(relevant * (1 - relevant))
-    told = table.with_columns(
+    result = table.with_columns(
         pl.Series("relevant", relevant), pl.Series("influence", np.abs(effect) * spread)
     )
     ranks = [
@@ -164,7 +164,7 @@ def judge_next(stage: Stage, found: Holes) -> pl.DataFrame:
         for side in ("baseline", "candidate")
     ]
     where = pl.format("{} of the baseline, {} of the candidate", *ranks)
-    return told.with_columns(where.alias("why")).sort(
+    return result.with_columns(where.alias("why")).sort(
         "influence", "query_id", "doc_id", descending=[True, False, False]
     )
 

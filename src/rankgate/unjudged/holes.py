@@ -140,13 +140,13 @@ def holes(
         )
     say("drawing grades")
     found = modelled(base, other)
-    told = figures(stage, found, dict.fromkeys((label for label, _ in stage.metrics), margin),
+    result = figures(stage, found, dict.fromkeys((label for label, _ in stage.metrics), margin),
                  draws, seed)  # fmt: skip
     condensed = _condensed(scorer, baseline, candidate, [label for label, _ in stage.metrics])
-    told = told.with_columns(pl.Series("condensed", condensed, dtype=pl.Float64))
+    result = result.with_columns(pl.Series("condensed", condensed, dtype=pl.Float64))
     labels = {label for label, _ in stage.metrics}
     return HoleAnalysis(
-        base.name, other.name, base.qrels, base.convention, depth, told, judged_of(base, other),
+        base.name, other.name, base.qrels, base.convention, depth, result, judged_of(base, other),
         judge_next(stage, found),
         tuple(label for label, _ in scorer.metrics if label not in labels), draws, seed,
     )  # fmt: skip
@@ -165,9 +165,9 @@ def _condensed(
     values = values_of(sides[0], sides[1], "zero")
     delta = values.candidate - values.baseline
     column = {metric: j for j, metric in enumerate(values.metrics)}
-    told: list[float | None] = []
+    items: list[float | None] = []
     for label in labels:
         own = delta[:, column[label]]
         own = own[~np.isnan(own)]
-        told.append(float(own.mean()) if len(own) else None)
-    return told
+        items.append(float(own.mean()) if len(own) else None)
+    return items

@@ -69,9 +69,9 @@ def read(source: InputFile) -> Contents:
         query, doc, asked, shown = _pair(data, where, source.label)
         queries.setdefault(query, asked)
         documents.setdefault((query, doc), shown)
-        told = list(_annotations(task, where, source.label, seen))
-        unrated += [] if told else [f"{query} {doc}"]
-        rows += [{"query_id": query, "doc_id": doc, **row} for row in told]
+        result = list(_annotations(task, where, source.label, seen))
+        unrated += [] if result else [f"{query} {doc}"]
+        rows += [{"query_id": query, "doc_id": doc, **row} for row in result]
     if not documents:
         raise InputError("there are no tasks in it.", source=source.label, code="no-judgments")
     own_ = {"control": seen.control, "models": [*seen.models]}
@@ -214,12 +214,12 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     control, models = {**_CONTROL, **(kept.get("control") or {})}, {*(kept.get("models") or ())}
     if contents.ratings:
         for row in contents.ratings.table.iter_rows(named=True):
-            task, told = tasks[row["query_id"], row["doc_id"]], _annotation(row, control)
+            task, result = tasks[row["query_id"], row["doc_id"]], _annotation(row, control)
             if row["rater"] in models:
-                said = {"model_version": row["rater"], "result": told["result"]}
+                said = {"model_version": row["rater"], "result": result["result"]}
                 task.setdefault("predictions", []).append(said)
             else:
-                task["annotations"].append(told)
+                task["annotations"].append(result)
     out.write(dumped(list(tasks.values())).encode() + b"\n")
     return _losses(contents)
 
@@ -237,13 +237,13 @@ def _tasks(contents: Contents) -> dict[tuple[str, str], dict[str, Any]]:
     if contents.ratings:
         pairs |= dict.fromkeys(contents.ratings.table.select("query_id", "doc_id").rows())
     alone = {} if by_pair else known(documents, "doc_id")
-    told = {}
+    values = {}
     for query, doc in pairs:
         shown = fields.get((query, doc), {}) if by_pair else alone.get(doc, {})
         text = {"query": asked[query]} if asked.get(query) else {}
         data = {"query_id": query, "doc_id": doc, **text, **shown}
-        told[query, doc] = {"data": data, "annotations": list[Any]()}
-    return told
+        values[query, doc] = {"data": data, "annotations": list[Any]()}
+    return values
 
 
 def _annotation(row: dict[str, Any], control: dict[str, Any]) -> dict[str, Any]:
@@ -257,13 +257,13 @@ def _annotation(row: dict[str, Any], control: dict[str, Any]) -> dict[str, Any]:
             value = {"text": [row[name]]}
             result.append({"from_name": name, "to_name": control["to_name"], "type": "textarea",
                            "value": value})  # fmt: skip
-    told: dict[str, Any] = {"completed_by": {"email": row["rater"]}, "result": result,
+    values: dict[str, Any] = {"completed_by": {"email": row["rater"]}, "result": result,
                             "was_cancelled": grade is None}  # fmt: skip
     if row["at"] is not None:
-        told["created_at"] = stamp(row["at"])
+        values["created_at"] = stamp(row["at"])
     if row["seconds"] is not None:
-        told["lead_time"] = row["seconds"]
-    return told
+        values["lead_time"] = row["seconds"]
+    return values
 
 
 def _losses(contents: Contents) -> tuple[Loss, ...]:

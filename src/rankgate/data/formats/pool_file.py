@@ -50,7 +50,7 @@ def read_pool(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a path or a frame
         if theirs is None:
             problem = f"no column {_NAMES[ours][1]} among {', '.join(sheet.names)[:200]}."
             raise InputError(problem, source=sheet.label, line=1, code="missing-column")
-    told, seen = [], dict[tuple[str, str], int]()
+    result, seen = [], dict[tuple[str, str], int]()
     for row in sheet.rows:
         pair = tuple(_text(row, str(theirs), sheet.label) for theirs in found.values())
         query, document = pair
@@ -58,8 +58,10 @@ def read_pool(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a path or a frame
             problem = f"{document} stands twice for query {query} (line {line}); keep one row."
             raise DuplicateError(problem, source=sheet.label, line=row.line)
         stratum = str(row.cells.get("stratum") or "") or None
-        told.append((query, document, _batch(row, sheet.label), stratum, _chance(row, sheet.label)))
-    return pl.DataFrame(told, schema=SCHEMA, orient="row")
+        result.append(
+            (query, document, _batch(row, sheet.label), stratum, _chance(row, sheet.label))
+        )
+    return pl.DataFrame(result, schema=SCHEMA, orient="row")
 
 
 def _text(row: Row, name: str, label: str) -> str:

@@ -61,9 +61,9 @@ def _tell_apart(single: pl.DataFrame, other: pl.DataFrame, place: Place) -> None
         .row(0)
     )
     where = place.line(first)
-    told = f" on line {where}" if where else ""
+    words = f" on line {where}" if where else ""
     problem = (
-        f"document '{document}' has grade {before:g}{told} and grade {grade:g} here for query "
+        f"document '{document}' has grade {before:g}{words} and grade {grade:g} here for query "
         f"'{query}'; remove one of the two lines."
     )
     raise DuplicateError(problem, source=place.label, line=place.line(row))

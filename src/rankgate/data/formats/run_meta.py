@@ -52,8 +52,8 @@ def write(queries: pl.DataFrame, path: Path) -> None:
     """
     with replacing(path) as stream:
         for row in queries.iter_rows(named=True):
-            told = {key: value for key, value in row.items() if value is not None}
-            stream.write(dumped(told).encode() + b"\n")
+            values = {key: value for key, value in row.items() if value is not None}
+            stream.write(dumped(values).encode() + b"\n")
 
 
 def read(path: str | Path) -> pl.DataFrame:

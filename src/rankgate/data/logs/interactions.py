@@ -79,9 +79,9 @@ def interactions_of(
         raise InputError(
             "there are no interactions in it.", source=place.label, code="no-interactions"
         )
-    rows, told = checked(raw, place, unit)
-    table = ordered(rows, told, same)
-    return Interactions(completed(table), told, name, len(rows) - len(table), place)
+    rows, result = checked(raw, place, unit)
+    table = ordered(rows, result, same)
+    return Interactions(completed(table), result, name, len(rows) - len(table), place)
 
 
 def checked(raw: pl.DataFrame, place: Place, unit: Unit | None = None) -> tuple[pl.DataFrame, Unit]:
@@ -96,15 +96,15 @@ def checked(raw: pl.DataFrame, place: Place, unit: Unit | None = None) -> tuple[
     value = pl.col("value").cast(pl.Float64) if "value" in raw.columns else pl.lit(1.0)
     frame = raw.with_columns(*ids, value.alias("value"))
     refuse_holes(frame, "value", place)
-    told: Unit = "none"
+    words: Unit = "none"
     if "at" in raw.columns:
         if raw["at"].null_count():
             row = int(raw["at"].is_null().arg_max() or 0)
             problem = "the time is empty, where other rows have one."
             raise InputError(problem, source=place.label, line=place.line(row), code="empty-value")
-        at, told = instants(raw["at"], place, unit)
+        at, words = instants(raw["at"], place, unit)
         frame = frame.with_columns(at.alias("at"))
-    return frame.select(name for name in SCHEMA if name in raw.columns), told
+    return frame.select(name for name in SCHEMA if name in raw.columns), words
 
 
 def ordered(rows: pl.DataFrame, unit: Unit, same: str) -> pl.DataFrame:

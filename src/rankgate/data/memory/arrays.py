@@ -71,8 +71,8 @@ def from_arrays(
         there = _dense(mask, "mask").astype(np.bool_)
     for other, what in ((score, names[1]), (there, "mask")):
         if other.shape != label.shape:
-            told = f"shape {other.shape}, where {names[0]} has {label.shape}; give both alike."
-            raise InputError(told, source=what, code="wrong-shape")
+            words = f"shape {other.shape}, where {names[0]} has {label.shape}; give both alike."
+            raise InputError(words, source=what, code="wrong-shape")
     if padding is not None:
         there &= label != padding
     rows, columns = np.nonzero(there)

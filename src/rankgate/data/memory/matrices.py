@@ -245,8 +245,8 @@ def _padded(table: Lists, name: str) -> Padded:
     values = None if table.values is None else _numbers(home(table.values, name), name)
     values = values[None, :] if values is not None and values.ndim == 1 else values
     if values is not None and values.shape != codes.shape:
-        told = f"values of shape {values.shape}, where items have {codes.shape}; give both alike."
-        raise InputError(told, source=name, code="wrong-shape")
+        words = f"values of shape {values.shape}, where items have {codes.shape}; give both alike."
+        raise InputError(words, source=name, code="wrong-shape")
     least, greatest = _ends(codes, table.padding)
     if least < 0:
         problem = f"item {least} is below 0, and the padding is {table.padding}; say padding."

@@ -94,15 +94,15 @@ def _of_csv(data: bytes, place: InputFile) -> list[tuple[int, Sequence[Cell]]]:
     first = text.split("\n", 1)[0]
     separator = max(_SEPARATORS, key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    told, begin = list[tuple[int, "Sequence[Cell]"]](), 1
+    result, begin = list[tuple[int, "Sequence[Cell]"]](), 1
     try:
         for cells in reader:
-            told.append((begin, cells))
+            result.append((begin, cells))
             begin = reader.line_num + 1
     except csv.Error as error:
         problem = f"it cannot be read as CSV ({error}); look for a stray quote."
         raise InputError(problem, source=place.label, line=begin, code="invalid-syntax") from None
-    return told
+    return result
 
 
 def _of_xlsx(data: bytes, place: InputFile) -> list[tuple[int, Sequence[Cell]]]:

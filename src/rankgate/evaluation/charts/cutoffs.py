@@ -21,32 +21,32 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 _LOG = 8  # a cutoff so many times the first is too far for even steps
 
 
-def draw(told: Evaluation) -> Picture:
+def draw(result: Evaluation) -> Picture:
     """One panel with a line a metric for one run; for several a panel a metric, a line a run.
 
     Raises:
         UsageError: no metric has two cutoffs or more.
     """
-    rows = _rows(told)
+    rows = _rows(result)
     stems = list(dict.fromkeys(row["metric"] for row in rows))
     x = _axis(sorted({row["k"] for row in rows}))
-    if len(told.runs) == 1:
-        title = f"{short(told.runs[0].run)}: metrics at k"
+    if len(result.runs) == 1:
+        title = f"{short(result.runs[0].run)}: metrics at k"
         chart = labelled_lines([row | {"series": row["metric"]} for row in rows], x, _MEAN)
     else:
-        title = f"Metrics at k of {len(told.runs)} runs"
+        title = f"Metrics at k of {len(result.runs)} runs"
         chart = in_columns([_panel(rows, stem, x) for stem in stems])
     about = "Means over queries at each cutoff k."
-    return Picture("cutoffs", title, about, counted(told), told.convention, tuple(rows), chart)
+    return Picture("cutoffs", title, about, counted(result), result.convention, tuple(rows), chart)
 
 
-def _rows(told: Evaluation) -> list[dict[str, Any]]:
+def _rows(result: Evaluation) -> list[dict[str, Any]]:
     """The means of metrics that have several cutoffs.
 
     Raises:
         UsageError: none has.
     """
-    rows = [row for row in rows_at(told) if float(row["at"]).is_integer() and row["at"] >= 1]
+    rows = [row for row in rows_at(result) if float(row["at"]).is_integer() and row["at"] >= 1]
     stems = [
         stem
         for stem in dict.fromkeys(row["metric"] for row in rows)
@@ -74,11 +74,11 @@ def _axis(cutoffs: list[int]) -> Axis:
     return Axis("k", "cutoff k", (cutoffs[0], cutoffs[-1]), tuple(cutoffs), log=log)
 
 
-def text(told: Evaluation, width: int) -> str:
+def text(result: Evaluation, width: int) -> str:
     """A line for each metric of one run, or for each run by each metric: means, and their shape."""
-    rows = _rows(told)
-    one = len(told.runs) == 1
-    heads = [told.runs[0].run] if one else list(dict.fromkeys(row["metric"] for row in rows))
+    rows = _rows(result)
+    one = len(result.runs) == 1
+    heads = [result.runs[0].run] if one else list(dict.fromkeys(row["metric"] for row in rows))
     parts = []
     for head in heads:
         own = rows if one else [row for row in rows if row["metric"] == head]
@@ -86,20 +86,20 @@ def text(told: Evaluation, width: int) -> str:
         for row in own:
             lines.setdefault(row["metric" if one else "run"], {})[row["k"]] = row["value"]
         what = f"{short(head)}: metrics at k" if one else f"{head} at k of {len(lines)} runs"
-        title = f"{what}, means over {counted(told)}"
+        title = f"{what}, means over {counted(result)}"
         parts.append("\n".join([title, "", *_lines(lines, width)]) + "\n")
     return "\n".join(parts)
 
 
-def _lines(told: Mapping[str, Mapping[int, float]], width: int) -> list[str]:
-    cutoffs = sorted({k for line in told.values() for k in line})
-    names = max(map(len, told))
-    top = max(value for line in told.values() for value in line.values())
+def _lines(result: Mapping[str, Mapping[int, float]], width: int) -> list[str]:
+    cutoffs = sorted({k for line in result.values() for k in line})
+    names = max(map(len, result))
+    top = max(value for line in result.values() for value in line.values())
     cells = max((width - names - len(cutoffs) - 4) // len(cutoffs) - 1, 5)
     form = 4 if cells > 5 else 2  # noqa: PLR2004 - a mean with four decimals takes six
     size = form + 3
     lines = [f"{'':<{names}}  " + "".join(f"{f'@{k}':>{size}}" for k in cutoffs)]
-    for name, line in told.items():
+    for name, line in result.items():
         means = "".join(f"{_number(line.get(k), form):>{size}}" for k in cutoffs)
         lines.append(f"{name:<{names}}  {means}  {shape([line.get(k) for k in cutoffs], top)}")
     return [line.rstrip() for line in lines]

@@ -22,40 +22,40 @@ _STROKES = 400
 _CLEAR, _FAINT, _FEW = 0.8, 0.15, 50  # how dense strokes are, of so many or of all
 
 
-def draw(told: Evaluation) -> Picture:
+def draw(result: Evaluation) -> Picture:
     """A panel for each metric: a line a run, a stroke a query, quartiles, and the mean."""
-    rows = _rows(told)
-    many = max(len(run.query_ids) for run in told.runs) > _STROKES
+    rows = _rows(result)
+    many = max(len(run.query_ids) for run in result.runs) > _STROKES
     stroke = f"Strokes are {_STROKES} of the queries" if many else "Each stroke is a query"
-    panels = [_panel(told, [row for row in rows if row["metric"] == label], label)
-              for label in told.metrics]  # fmt: skip
+    panels = [_panel(result, [row for row in rows if row["metric"] == label], label)
+              for label in result.metrics]  # fmt: skip
     return Picture(
         "distributions",
-        f"Values of {short(told.runs[0].run)}, query by query" if len(told.runs) == 1
-        else f"Values of {len(told.runs)} runs, query by query",
+        f"Values of {short(result.runs[0].run)}, query by query" if len(result.runs) == 1
+        else f"Values of {len(result.runs)} runs, query by query",
         f"{stroke}; the box spans the middle half, the line in it is the median; "
         "the orange diamond is the mean.",
-        counted(told), told.convention, tuple(rows), in_columns(panels, 1),
+        counted(result), result.convention, tuple(rows), in_columns(panels, 1),
     )  # fmt: skip
 
 
-def _rows(told: Evaluation) -> list[dict[str, Any]]:
-    names = shorts([run.run for run in told.runs])
+def _rows(result: Evaluation) -> list[dict[str, Any]]:
+    names = shorts([run.run for run in result.runs])
     return [
         {"metric": label, "run": name, "query": query, "value": value}
-        for label in told.metrics
-        for name, run in zip(names, told.runs, strict=True)
+        for label in result.metrics
+        for name, run in zip(names, result.runs, strict=True)
         for query, value in run.per_query(label).items()
         if value is not None
     ]
 
 
-def _panel(told: Evaluation, rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401
+def _panel(result: Evaluation, rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401
     alt = altair()
-    names = shorts([run.run for run in told.runs])
+    names = shorts([run.run for run in result.runs])
     means = [
         {"run": name, "value": run.means[metric], "words": f"mean {decimal(run.means[metric])}"}
-        for name, run in zip(names, told.runs, strict=True)
+        for name, run in zip(names, result.runs, strict=True)
         if not math.isnan(run.means[metric])
     ]
     y = alt.Y("run:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False))
@@ -93,13 +93,13 @@ def _thinned(rows: list[dict[str, Any]], names: list[str]) -> list[dict[str, Any
     return kept
 
 
-def text(told: Evaluation, width: int) -> str:
+def text(result: Evaluation, width: int) -> str:
     """Histograms of characters, ten steps from the least value to the greatest of a metric."""
-    rows = _rows(told)
+    rows = _rows(result)
     parts = []
-    for metric in told.metrics:
+    for metric in result.metrics:
         own = [row for row in rows if row["metric"] == metric]
-        for name, run in zip(shorts([run.run for run in told.runs]), told.runs, strict=True):
+        for name, run in zip(shorts([run.run for run in result.runs]), result.runs, strict=True):
             values = [row["value"] for row in own if row["run"] == name]
             head = (
                 f"{metric} of {name}: mean {decimal(run.means[metric])} over {len(values)} queries"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NAMES = ("IPrec", "iprec_at_recall")
 
 
-def draw(told: Evaluation) -> Picture:
+def draw(result: Evaluation) -> Picture:
     """A line for each run.
 
     Raises:
@@ -24,7 +24,7 @@ def draw(told: Evaluation) -> Picture:
     """
     rows = [
         {"series": row["run"], "recall": row["at"], "precision": row["value"]}
-        for row in rows_at(told)
+        for row in rows_at(result)
         if row["metric"].partition("(")[0] in _NAMES
     ]
     if not rows:
@@ -35,16 +35,16 @@ def draw(told: Evaluation) -> Picture:
     x = Axis("recall", "recall", (0, 1), (0, 0.2, 0.4, 0.6, 0.8, 1), form=".1f")
     y = Axis("precision", "interpolated precision", (0, 1), form=".1f")
     title = (
-        f"Precision and recall of {short(told.runs[0].run)}"
-        if len(told.runs) == 1
-        else f"Precision and recall of {len(told.runs)} runs"
+        f"Precision and recall of {short(result.runs[0].run)}"
+        if len(result.runs) == 1
+        else f"Precision and recall of {len(result.runs)} runs"
     )
     return Picture(
         "precision-recall",
         title,
         "At each level of recall the greatest precision from there on, mean over queries.",
-        counted(told),
-        told.convention,
+        counted(result),
+        result.convention,
         tuple(rows),
         labelled_lines(rows, x, y, size=(420, 380)),
     )

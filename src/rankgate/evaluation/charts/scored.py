@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     from rankgate.evaluation.evaluation import Evaluation
 
 
-def counted(told: Evaluation) -> str:
+def counted(result: Evaluation) -> str:
     """How many queries the means are over."""
-    return queries(*(run.counts.queries for run in told.runs))
+    return queries(*(run.counts.queries for run in result.runs))
 
 
-def rows_at(told: Evaluation) -> list[dict[str, Any]]:
+def rows_at(result: Evaluation) -> list[dict[str, Any]]:
     """The means of metrics with a number behind @, by run, metric and that number."""
-    names = shorts([run.run for run in told.runs])
+    names = shorts([run.run for run in result.runs])
     rows: list[dict[str, Any]] = []
-    for name, run in zip(names, told.runs, strict=True):
+    for name, run in zip(names, result.runs, strict=True):
         found = [
             (float(at), stem_of(label), float(run.means[label]))
-            for label in told.metrics
+            for label in result.metrics
             if (at := number(label)) is not None and not math.isnan(run.means[label])
         ]
         rows += [

@@ -74,9 +74,11 @@ def command(  # noqa: PLR0917 - click passes them by name
     extra = from_file(metrics_from)
     beside = replace(beside, drop_seen=drop_seen, judged_users_only=judged_users_only)
     if convention.name in FROM_RATINGS and not bounds:
-        told = _from_ratings(qrels, runs, metrics, metrics_from, convention, scale, form, per_query)
-        if told is not None:
-            deliver(told, output)
+        found = _from_ratings(
+            qrels, runs, metrics, metrics_from, convention, scale, form, per_query
+        )
+        if found is not None:
+            deliver(found, output)
             return
     if scale is not None:
         raise UsageError(

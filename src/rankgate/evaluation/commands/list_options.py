@@ -17,7 +17,7 @@ def beside(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--train``, ``--items`` and what says how items are described, as one `Context`."""
 
     @functools.wraps(function)
-    def told(
+    def result(
         *args: Any,  # noqa: ANN401 - as given
         train: str | None,
         items: str | None,
@@ -33,8 +33,8 @@ def beside(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, beside=given, **rest)
 
     for option in reversed(_OPTIONS):
-        told = option(told)
-    return told
+        result = option(result)
+    return result
 
 
 _OPTIONS = (

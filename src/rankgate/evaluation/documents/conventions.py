@@ -38,12 +38,12 @@ def render(facts: ConventionFacts, form: str, width: int = WIDTH) -> str:
         "source": [facts.source] if facts.source else [],
         "defects": [*facts.defects],
     }
-    told = [(label, lines) for label, lines in words.items() if lines]
-    room = [max((len(label) for label, _ in told), default=0)]
+    items = [(label, lines) for label, lines in words.items() if lines]
+    room = [max((len(label) for label, _ in items), default=0)]
     parts = [
         f"{printable(facts.name)} ({facts.hash})\n"
         + beside([""], [facts.title], [0], width).lstrip(),
-        "".join(beside([label], map(printable, lines), room, width) for label, lines in told),
+        "".join(beside([label], map(printable, lines), room, width) for label, lines in items),
         _choices("axes", facts.choices, width),
         _choices("parameters of metrics", facts.parameters, width),
         _choices("single metrics", facts.special, width),
@@ -74,7 +74,7 @@ def grids(facts: ConventionFacts) -> list[Grid]:
         "parameter": facts.parameters,
         "for a single metric": facts.special,
     }
-    told = [
+    items = [
         Grid(
             (head, "choice", "what it decides"),
             tuple((_starred(each), each.value, each.about) for each in choices),
@@ -85,8 +85,8 @@ def grids(facts: ConventionFacts) -> list[Grid]:
     ]
     if facts.spellings:
         rows = tuple(facts.spellings.items())
-        told.append(Grid(("its own name", "here"), rows, frozenset({0, 1})))
-    return told
+        items.append(Grid(("its own name", "here"), rows, frozenset({0, 1})))
+    return items
 
 
 def _starred(choice: Choice) -> str:
@@ -96,21 +96,21 @@ def _starred(choice: Choice) -> str:
 def _axis(facts: AxisFacts, width: int) -> str:
     default = facts.default if facts.default == "required" else f"{facts.default} by default"
     where = "for all metrics or for one" if facts.each and "." not in facts.name else ""
-    told = "; ".join(part for part in (facts.takes, default, where) if part)
+    words = "; ".join(part for part in (facts.takes, default, where) if part)
     widths = [min(max(map(len, facts.chosen)), 24)]
     rows = (beside([value], [names], widths, width - 2) for value, names in _named(facts).items())
-    about = beside([""], [facts.about, told], [0], width)
+    about = beside([""], [facts.about, words], [0], width)
     return f"{facts.name}\n{about}{indented(''.join(rows))}"
 
 
 def _named(facts: AxisFacts) -> dict[str, str]:
     """Who chooses what; the first and most usual choice of many is that of all others."""
-    told = {value: ", ".join(names) for value, names in facts.chosen.items()}
+    values = {value: ", ".join(names) for value, names in facts.chosen.items()}
     first, *others = facts.chosen
     if not others:
         return {first: "all"}
     many = sum(map(len, facts.chosen.values())) // 2
-    return told | ({first: "all others"} if len(facts.chosen[first]) > many else {})
+    return values | ({first: "all others"} if len(facts.chosen[first]) > many else {})
 
 
 def _choices(title: str, choices: Sequence[Choice], width: int) -> str:

@@ -51,10 +51,10 @@ def render(passport: Passport, form: str, width: int = WIDTH) -> str:
     }
     widths = [max(map(len, facts))]
     known = ((label, line) for label, line in facts.items() if line)
-    told = "".join(beside([label], [line], widths, width) for label, line in known)
+    words = "".join(beside([label], [line], widths, width) for label, line in known)
     parts = [
         "\n".join([spelled(passport), *wrapped(passport.title, width), ""]),
-        told,
+        words,
         _parameters(passport, width),
         _conventions(passport.conventions, width),
     ]
@@ -72,10 +72,10 @@ def spelled(passport: Passport) -> str:
 def _entry(passport: Passport) -> list[str]:
     names = dict.fromkeys((*passport.aliases, *passport.trec))
     inside = ", ".join(each.name for each in passport.parameters if each.name != passport.at)
-    told = [f"parameters {inside}"] if inside else []
+    items = [f"parameters {inside}"] if inside else []
     others = ", ".join(name for name in names if name != passport.name)
-    told += [f"also {others}"] if others else []
-    return [passport.title, f"({'; '.join(told)})"] if told else [passport.title]
+    items += [f"also {others}"] if others else []
+    return [passport.title, f"({'; '.join(items)})"] if items else [passport.title]
 
 
 def _parameters(passport: Passport, width: int) -> str:
@@ -133,12 +133,12 @@ def alike(conventions: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, ...],
 
     That is the parameters they bind, and the values where nothing is relevant or retrieved.
     """
-    told: dict[tuple[str, ...], list[str]] = {}
+    fields: dict[tuple[str, ...], list[str]] = {}
     for name, how in conventions.items():
         bound = ", ".join(_bound(key, value) for key, value in how["parameters"].items())
         empty = (_empty(how[kind]) for kind in ("without_relevant", "nothing_retrieved"))
-        told.setdefault((bound or USUAL, *empty), []).append(name)
-    return told
+        fields.setdefault((bound or USUAL, *empty), []).append(name)
+    return fields
 
 
 def _conventions(conventions: Mapping[str, Mapping[str, Any]], width: int) -> str:
@@ -147,12 +147,12 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]], width: int) -> st
         return ""
     if any("called" in how for how in conventions.values()):
         return _tools(conventions, width)
-    told = alike(conventions)
+    result = alike(conventions)
     most = _MOST_BOUND * width // WIDTH
-    widths = [max((len(key[0]) for key in told if len(key[0]) <= most), default=0)]
-    widths += [max(len(key[i]) for key in (*_HEAD, *told)) for i in (1, 2)]
+    widths = [max((len(key[0]) for key in result if len(key[0]) <= most), default=0)]
+    widths += [max(len(key[i]) for key in (*_HEAD, *result)) for i in (1, 2)]
     rows = [beside(line, [""], widths, width - 2) for line in _HEAD]
-    for (bound, *empty), names in told.items():
+    for (bound, *empty), names in result.items():
         fits = len(bound) <= widths[0]
         rows += [] if fits else [f"{bound}\n"]
         rows.append(beside([bound if fits else "", *empty], [", ".join(names)], widths, width - 2))
@@ -174,8 +174,8 @@ def tools(conventions: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, 
 def _tools(conventions: Mapping[str, Mapping[str, Any]], width: int) -> str:
     rows = tools(conventions)
     widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
-    told = (beside(row[:2], [row[2]], widths, width - 2) for row in rows)
-    return f"conventions, and what their tools call it\n{indented(''.join(told))}"
+    result = (beside(row[:2], [row[2]], widths, width - 2) for row in rows)
+    return f"conventions, and what their tools call it\n{indented(''.join(result))}"
 
 
 def _bound(key: str, value: object) -> str:

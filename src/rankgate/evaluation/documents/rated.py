@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def render_parts(parts: Sequence[Part], form: str, *, per_query: bool = False) -> str:
     """Every part in one of the evaluation's forms."""
     if form == "json":
-        told = [part.to_dict(per_query=per_query) for part in parts]
-        return as_json.dumped({"schema_version": 1, "parts": told})
+        items = [part.to_dict(per_query=per_query) for part in parts]
+        return as_json.dumped({"schema_version": 1, "parts": items})
     shown = [rendered(part.evaluation, form, per_query=per_query) for part in parts]
     if form == "csv":
         heads = [each.split("\n", 1)[0] for each in shown]
@@ -27,19 +27,19 @@ def render_parts(parts: Sequence[Part], form: str, *, per_query: bool = False) -
         return f"{heads[0]}\n{''.join(rest)}" if len(set(heads)) == 1 else "\n".join(shown)
     sign = "% " if form == "latex" else ""
     heads = ["\n".join(f"{sign}{line}" for line in (way(part), *changes(part))) for part in parts]
-    return "\n".join(f"{head}\n\n{told}" for head, told in zip(heads, shown, strict=True))
+    return "\n".join(f"{head}\n\n{items}" for head, items in zip(heads, shown, strict=True))
 
 
 def changes(part: Part) -> list[str]:
     """How far each further run is from the first, in whole per cent, a line a run."""
-    told: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for each in part.changes:
         shown = UNDEFINED if each["per_cent"] is None else f"{each['per_cent']:+d} %"
-        told.setdefault(each["run"], []).append(f"{each['metric']} {shown}")
+        values.setdefault(each["run"], []).append(f"{each['metric']} {shown}")
     first = part.evaluation.runs[0].run
     return [
         f"{printable(run)} against {printable(first)}: {', '.join(words)}"
-        for run, words in told.items()
+        for run, words in values.items()
     ]
 
 

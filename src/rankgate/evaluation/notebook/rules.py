@@ -106,5 +106,5 @@ def convention(name: str | BaseConvention, overrides: Overrides | Sequence[str] 
     >>> mine.name, mine.ties, mine.hash == convention("trec").hash
     ('trec+', 'doc_id_asc', False)
     """
-    told = chosen_convention(name, overrides)
-    return Convention(**{each.name: getattr(told, each.name) for each in fields(told)})
+    result = chosen_convention(name, overrides)
+    return Convention(**{each.name: getattr(result, each.name) for each in fields(result)})

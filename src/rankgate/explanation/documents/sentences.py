@@ -23,34 +23,34 @@ _BY_RANK = (
 )
 
 
-def together(told: Explanation) -> list[str]:
+def together(result: Explanation) -> list[str]:
     """How the value comes from gains, weights and norm, or from the list read rank by rank."""
-    value = column([told.value])[0]
-    if told.why:
-        under = f"under {told.convention['name']} it"
-        if told.value is not None:
-            return [_WHY[told.why], f"{under} counts as {value}"]
-        left = "is left out of the mean" if told.why == "missing" else "stays undefined"
-        return [_WHY[told.why], f"{under} {left}"]
-    if told.summed is None or told.norm is None:
-        start = "" if not told.start else f", from {decimal(told.start)} for an empty list"
-        return [f"{told.metric} = {value}", f"{_BY_RANK}{start}"]
-    if not told.norm.name:
-        return [f"{told.metric} = {_equation(told.summed, value)}"]
-    parts, whole = plain([told.summed.value])[0], plain([told.norm.value])[0]
+    value = column([result.value])[0]
+    if result.why:
+        under = f"under {result.convention['name']} it"
+        if result.value is not None:
+            return [_WHY[result.why], f"{under} counts as {value}"]
+        left = "is left out of the mean" if result.why == "missing" else "stays undefined"
+        return [_WHY[result.why], f"{under} {left}"]
+    if result.summed is None or result.norm is None:
+        start = "" if not result.start else f", from {decimal(result.start)} for an empty list"
+        return [f"{result.metric} = {value}", f"{_BY_RANK}{start}"]
+    if not result.norm.name:
+        return [f"{result.metric} = {_equation(result.summed, value)}"]
+    parts, whole = plain([result.summed.value])[0], plain([result.norm.value])[0]
     return [
-        f"{told.summed.name} = {_equation(told.summed, parts)}",
-        f"{told.norm.name} = {_equation(told.norm, whole)}",
-        f"{told.metric} = {parts} / {whole} = {value}",
+        f"{result.summed.name} = {_equation(result.summed, parts)}",
+        f"{result.norm.name} = {_equation(result.norm, whole)}",
+        f"{result.metric} = {parts} / {whole} = {value}",
     ]
 
 
-def _equation(told: Sum, value: str) -> str:
+def _equation(result: Sum, value: str) -> str:
     """The terms and what they come to; the value alone where there are not two terms.
 
     A long sum keeps its first and its last terms.
     """
-    terms = plain(told.terms)
+    terms = plain(result.terms)
     if len(terms) > _TERMS:
         terms = [*terms[: _TERMS - 2], "…", terms[-1]]
     return f"{' + '.join(terms)} = {value}" if len(terms) > 1 else value

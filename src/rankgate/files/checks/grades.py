@@ -104,9 +104,9 @@ def _uneven(found: Judged) -> Iterator[Found]:
         return
     if float(steps.max()) < _APART * float(steps.min()):  # type: ignore[arg-type]
         return
-    told = " (ESCI's: exact, substitute, complement, irrelevant)" if {*grades} <= _ESCI else ""
+    words = " (ESCI's: exact, substitute, complement, irrelevant)" if {*grades} <= _ESCI else ""
     yield Found(
-        f"the grades {_told(grades)} stand unevenly apart{told}: they look like gains, not like "
+        f"the grades {_told(grades)} stand unevenly apart{words}: they look like gains, not like "
         "steps of a scale",
         int(found.grades["len"].sum()),
         "score with nDCG.gain=linear, which takes them as gains, or map them to 0, 1, 2, 3",

@@ -52,7 +52,7 @@ def _near(what: str, judged: pl.Series, ranked: pl.Series) -> Iterator[Found]:
     spare = ranked.filter(~ranked.is_in(judged.implode())).drop_nulls()
     if missing.is_empty() or spare.is_empty():
         return
-    for told, spelling in _SPELLINGS.items():
+    for result, spelling in _SPELLINGS.items():
         ours = _spelled(missing, spelling)
         theirs = _spelled(spare, spelling)
         met = ours.join(theirs, on="key").filter(pl.col("id") != pl.col("id_right"))
@@ -61,7 +61,7 @@ def _near(what: str, judged: pl.Series, ranked: pl.Series) -> Iterator[Found]:
             mine, other = met.select("id", "id_right").row(0)
             yield Found(
                 f"{len(met):,} of the judgments' {len(judged):,} {what} match the run's only "
-                f"{told}",
+                f"{result}",
                 len(met),
                 "write the ids alike in both files; until then these are strangers to each other",
                 f"{mine!r} in the judgments, {other!r} in the run",
@@ -124,8 +124,8 @@ def _strangers(found: Both) -> Iterator[Found]:
 
 def _twins(found: Judged) -> Iterator[Found]:
     """Queries whose ids differ in blanks, case or form of Unicode only."""
-    told = pl.col("id").str.strip_chars().str.to_lowercase().str.normalize("NFKC")
-    table = pl.DataFrame({"id": found.query_ids}).with_columns(told.alias("key"))
+    result = pl.col("id").str.strip_chars().str.to_lowercase().str.normalize("NFKC")
+    table = pl.DataFrame({"id": found.query_ids}).with_columns(result.alias("key"))
     twins = table.filter(pl.col("key").is_duplicated())
     if len(twins):
         first = twins.filter(pl.col("key") == twins["key"][0])["id"]

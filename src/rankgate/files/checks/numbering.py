@@ -32,10 +32,10 @@ def _numbered(found: Both) -> Iterator[Found]:
     hits = _hits(found)
     as_is = _met(hits, pl.DataFrame({"ours": judged, "theirs": judged}))
     best, how, table = as_is, "", pl.DataFrame()
-    for told, rule in _rules(judged, ranked):
+    for result, rule in _rules(judged, ranked):
         count = _met(hits, rule)
         if count > best:
-            best, how, table = count, told, rule
+            best, how, table = count, result, rule
     if not how or best < _ENOUGH or best <= _MORE * as_is:
         return
     moved = table.filter(pl.col("ours") != pl.col("theirs"))
@@ -70,9 +70,9 @@ def _rules(judged: pl.Series, ranked: pl.Series) -> Iterator[tuple[str, pl.DataF
         if ours is not None and theirs is not None:
             yield "in the order of their numbers", pl.DataFrame({"ours": ours, "theirs": theirs})
     if ours is not None and theirs is not None:
-        for step, told in ((1, "one higher"), (-1, "one lower")):
+        for step, result in ((1, "one higher"), (-1, "one lower")):
             other = (ours.cast(pl.Int64) + step).cast(pl.String)
-            yield f"with the run's number {told}", pl.DataFrame({"ours": ours, "theirs": other})
+            yield f"with the run's number {result}", pl.DataFrame({"ours": ours, "theirs": other})
 
 
 def _by_number(ids: pl.Series) -> pl.Series | None:
@@ -124,7 +124,7 @@ def _against(found: Both) -> Iterator[Found]:
     """
     met = found.met.filter(pl.col("grade") >= 0)
     each = met.group_by("query_id").agg(
-        told=pl.corr(pl.col("grade"), -pl.col("position").cast(pl.Float64))
+        result=pl.corr(pl.col("grade"), -pl.col("position").cast(pl.Float64))
     )["told"]
     values = each.filter(each.is_finite()).to_numpy()
     if len(values) < _QUERIES:

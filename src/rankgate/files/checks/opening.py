@@ -62,20 +62,20 @@ def subject(
     """
     if not isinstance(given, str | Path):
         return _in_memory(given, as_, scale), None
-    told = Subject(str(given), "?", "", _NOTHING)
+    result = Subject(str(given), "?", "", _NOTHING)
     try:
         place, found = registry.opened(given, from_)
-        told = replace(told, label=place.label, bytes=_text(place))
+        result = replace(result, label=place.label, bytes=_text(place))
         reason = "it was named"
         if found is None:
             found, reason = registry.detected(place)
         begins = replace(
-            told.bytes, separator=_separator(told.bytes.head), guarded=found.rows is None
+            result.bytes, separator=_separator(result.bytes.head), guarded=found.rows is None
         )
-        told = replace(told, format=found.name, reason=reason, bytes=begins)
-        return _read(told, place, found, as_, scale)
+        result = replace(result, format=found.name, reason=reason, bytes=begins)
+        return _read(result, place, found, as_, scale)
     except InputError as problem:
-        return told, problem
+        return result, problem
 
 
 def _text(place: InputFile) -> Bytes:
@@ -93,37 +93,37 @@ def _separator(head: bytes) -> str | None:
 
 
 def _read(
-    told: Subject, place: InputFile, found: Format, as_: Part | None, scale: Scale | None
+    result: Subject, place: InputFile, found: Format, as_: Part | None, scale: Scale | None
 ) -> tuple[Subject, InputError | None]:
     """With the rows as they stand where the format has such, else as its reader reads it."""
     plain = found.rows(place) if found.rows and as_ is None else None
     if plain:
-        return _of_rows(told, place, plain, scale), None
+        return _of_rows(result, place, plain, scale), None
     try:
-        return _holding(told, read.contents_of(place, found.name, as_), scale), None
+        return _holding(result, read.contents_of(place, found.name, as_), scale), None
     except InputError as problem:
-        rows = found.rows or (delimited.rows if told.bytes.separator else None)
+        rows = found.rows or (delimited.rows if result.bytes.separator else None)
         plain = rows(place) if rows else None
         if plain is None or (as_ and plain.part != as_):
             raise
-        return _of_rows(told, place, plain, scale), problem
+        return _of_rows(result, place, plain, scale), problem
 
 
-def _holding(told: Subject, contents: Contents, scale: Scale | None) -> Subject:
+def _holding(result: Subject, contents: Contents, scale: Scale | None) -> Subject:
     """With everything that a reader made of the file."""
     judged = _judged(contents.qrels, scale) if contents.qrels else None
     ranked = tuple(_ranked(run) for run in contents.runs)
-    return replace(told, contents=contents, judged=judged, ranked=ranked)
+    return replace(result, contents=contents, judged=judged, ranked=ranked)
 
 
-def _of_rows(told: Subject, place: InputFile, plain: Rows, scale: Scale | None) -> Subject:
+def _of_rows(result: Subject, place: InputFile, plain: Rows, scale: Scale | None) -> Subject:
     if plain.table.is_empty():
         raise InputError(
             "there is nothing in it but its head.", source=place.label, code="empty-file"
         )
     if plain.part == "qrels":
-        return replace(told, judged=Judged(plain.table, scale, (), plain.place))
-    return replace(told, ranked=(Ranked(place.stem, plain.table, plain.place),))
+        return replace(result, judged=Judged(plain.table, scale, (), plain.place))
+    return replace(result, ranked=(Ranked(place.stem, plain.table, plain.place),))
 
 
 def _judged(qrels: Qrels, scale: Scale | None) -> Judged:

@@ -96,11 +96,11 @@ def _depths(found: Sequence[Outline]) -> Iterator[Found]:
     """Runs of different depths, which metrics that look deep do not compare fairly."""
     depths = {run.name: run.depth for run in found}
     if len(set(depths.values())) > 1:
-        told = sorted(depths.items(), key=lambda item: item[1])
+        result = sorted(depths.items(), key=lambda item: item[1])
         yield Found(
-            f"the runs are cut at different depths: {some(f'{n} at {d:,}' for n, d in told)}",
-            len(told),
-            f"cut all at {told[0][1]:,}, or use metrics that look no deeper",
+            f"the runs are cut at different depths: {some(f'{n} at {d:,}' for n, d in result)}",
+            len(result),
+            f"cut all at {result[0][1]:,}, or use metrics that look no deeper",
         )
 
 

@@ -34,9 +34,9 @@ def _untold(found: Ratings) -> Iterator[Found]:
     table = found.table.with_row_index("row").filter(pl.col("grade").is_null())
     if len(table):
         why = table["reason"].drop_nulls().unique().sort()
-        told = f" ({some(why)})" if len(why) else ""
+        words = f" ({some(why)})" if len(why) else ""
         yield Found(
-            f"{counted(len(table), 'rating')} without a grade{told}: nobody's 0",
+            f"{counted(len(table), 'rating')} without a grade{words}: nobody's 0",
             len(table),
             "nothing needs to be done; rankgate resolve leaves them out",
             row=int(table["row"][0]),

@@ -173,8 +173,8 @@ class Ranked:
         """The best rows of each query: ``query_id``, ``doc_id``, ``position`` from 1."""
         at = np.arange(len(self.table)) - np.repeat(self.starts, self.lengths)
         best = at < depth
-        told = self.table.select(PAIR)[self.rows[self.best_first][best]]
-        return told.with_columns(pl.Series("position", at[best] + 1))
+        result = self.table.select(PAIR)[self.rows[self.best_first][best]]
+        return result.with_columns(pl.Series("position", at[best] + 1))
 
     @property
     def outline(self) -> Outline:

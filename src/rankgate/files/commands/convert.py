@@ -57,8 +57,8 @@ def command(  # noqa: PLR0917 - click passes them by name
         )
     stream = sys.stdout.buffer if target == "-" else target
     result = convert(source, stream, from_=from_, to=to, as_=as_)
-    told = render(result, form, width(output))
+    found = render(result, form, width(output))
     if form == "text" and output is None:
-        click.echo(told, nl=False, err=True)
+        click.echo(found, nl=False, err=True)
     else:
-        deliver(told, output)
+        deliver(found, output)

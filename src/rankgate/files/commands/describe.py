@@ -45,6 +45,6 @@ def command(  # noqa: PLR0917 - click passes them by name
     """  # noqa: D301 - click needs the character that \b makes
     refuse_clashes(files, output)
     with Progress(len(files)) as progress:
-        told = describe(list(files), from_=from_, as_=as_, cutoff=cutoff, on_progress=progress)
-    text = render(told, form, width(output))
+        result = describe(list(files), from_=from_, as_=as_, cutoff=cutoff, on_progress=progress)
+    text = render(result, form, width(output))
     deliver(styled(text, "text" if form == "table" else form, output), output)

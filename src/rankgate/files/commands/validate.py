@@ -61,8 +61,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     inputs = (*files, *([against] if against else []))
     refuse_clashes(inputs, output)
     with Progress(len(inputs)) as progress:
-        told = validate(
+        result = validate(
             list(files), against, from_=from_, as_=as_, scale=scale, on_progress=progress
         )
-    deliver(render(told, form, width(output)), output)
-    ctx.exit(0 if told.valid else _INVALID)
+    deliver(render(result, form, width(output)), output)
+    ctx.exit(0 if result.valid else _INVALID)

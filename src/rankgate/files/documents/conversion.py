@@ -21,28 +21,30 @@ FORMS = ("text", "json")
 _PARTS = {"qrels": "judgments", "runs": "lines of runs", "values": "metric values"}
 
 
-def render(told: Conversion, form: str, width: int = WIDTH) -> str:
+def render(result: Conversion, form: str, width: int = WIDTH) -> str:
     """A conversion in one of `FORMS`."""
     if form == "json":
-        return as_json.dumped(told.to_dict())
-    carried = ", ".join(f"{count:,} {_PARTS.get(part, part)}" for part, count in told.rows.items())
+        return as_json.dumped(result.to_dict())
+    carried = ", ".join(
+        f"{count:,} {_PARTS.get(part, part)}" for part, count in result.rows.items()
+    )
     rows = [
-        ("read", f"{printable(told.source)} as {told.from_format}: {told.reason}"),
-        ("written", f"{printable(told.target)} as {told.to_format}: {carried or 'nothing'}"),
-        *_told("seen", told.notes),
-        *_told("lost", told.losses),
+        ("read", f"{printable(result.source)} as {result.from_format}: {result.reason}"),
+        ("written", f"{printable(result.target)} as {result.to_format}: {carried or 'nothing'}"),
+        *_told("seen", result.notes),
+        *_told("lost", result.losses),
     ]
-    if not told.losses:
+    if not result.losses:
         rows.append(("lost", "nothing"))
     room = [max(len(label) for label, _ in rows)]
     return "".join(beside([label], [line], room, width) for label, line in rows)
 
 
-def losses(told: Conversion) -> Grid:
+def losses(result: Conversion) -> Grid:
     """What was seen and lost, one row each."""
     rows = [
         (kind, f"{each.count:,}", each.what, ", ".join(each.examples))
-        for kind, found in (("seen", told.notes), ("lost", told.losses))
+        for kind, found in (("seen", result.notes), ("lost", result.losses))
         for each in found
     ]
     return Grid(("", "count", "what", "examples"), tuple(rows), frozenset({0, 2, 3}))

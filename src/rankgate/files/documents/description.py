@@ -21,29 +21,29 @@ FORMS = ("table", "json", "markdown")
 _GRADES = 12  # that are shown; a set with more of them has no scale of steps
 
 
-def render(told: Descriptions, form: str, width: int = WIDTH) -> str:
+def render(result: Descriptions, form: str, width: int = WIDTH) -> str:
     """A description in one of `FORMS`."""
     if form == "json":
-        return as_json.dumped(told.to_dict())
-    grids = [grid for grid in (overlaps(told), holes(told)) if grid.rows]
+        return as_json.dumped(result.to_dict())
+    grids = [grid for grid in (overlaps(result), holes(result)) if grid.rows]
     if form == "markdown":
-        tables = [as_markdown.table(facts(each)) for each in told.files]
+        tables = [as_markdown.table(facts(each)) for each in result.files]
         return "\n\n".join([*tables, *map(as_markdown.table, grids)]) + "\n"
-    blocks = [_block(each, width) for each in told.files]
+    blocks = [_block(each, width) for each in result.files]
     return "\n".join([*blocks, *(f"{fitted(grid, width)}\n" for grid in grids)])
 
 
-def facts(told: Description) -> Grid:
+def facts(result: Description) -> Grid:
     """One file, one fact a row."""
-    rows = tuple((label, line) for label, line in _facts(told))
-    return Grid(("file", told.file), rows, frozenset({0, 1}))
+    rows = tuple((label, line) for label, line in _facts(result))
+    return Grid(("file", result.file), rows, frozenset({0, 1}))
 
 
-def overlaps(told: Descriptions) -> Grid:
+def overlaps(result: Descriptions) -> Grid:
     """What each two files have in common."""
     rows = [
         (each.first, each.second, *map(_count, (each.queries[2], each.documents[2])))
-        for each in told.overlaps
+        for each in result.overlaps
     ]
     return Grid(
         ("file", "and file", "queries\nin common", "documents\nin common"),
@@ -52,85 +52,85 @@ def overlaps(told: Descriptions) -> Grid:
     )
 
 
-def holes(told: Descriptions) -> Grid:
+def holes(result: Descriptions) -> Grid:
     """How much of the tops of runs is judged."""
     rows = [
-        (each.run, each.qrels, _count(each.queries), _share(each.judged)) for each in told.holes
+        (each.run, each.qrels, _count(each.queries), _share(each.judged)) for each in result.holes
     ]
-    cutoff = told.holes[0].cutoff if told.holes else 0
+    cutoff = result.holes[0].cutoff if result.holes else 0
     head = ("run", "judgments", "queries", f"judged@{cutoff}")
     return Grid(head, tuple(rows), frozenset({0, 1}))
 
 
-def _block(told: Description, width: int) -> str:
-    room = [max(len(label) for label, _ in _facts(told))]
-    lines = [beside([label], [line], room, width) for label, line in _facts(told)]
-    return f"{printable(told.file)}\n{''.join(lines)}"
+def _block(result: Description, width: int) -> str:
+    room = [max(len(label) for label, _ in _facts(result))]
+    lines = [beside([label], [line], room, width) for label, line in _facts(result)]
+    return f"{printable(result.file)}\n{''.join(lines)}"
 
 
-def _facts(told: Description) -> list[tuple[str, str]]:
-    found = [("format", f"{told.format}: {printable(told.reason)}")]
-    if told.judgments:
-        found += _judgments(told.judgments)
-    for run in told.runs:
+def _facts(result: Description) -> list[tuple[str, str]]:
+    found = [("format", f"{result.format}: {printable(result.reason)}")]
+    if result.judgments:
+        found += _judgments(result.judgments)
+    for run in result.runs:
         found += _run(run)
-    if told.ratings:
-        found += _ratings(told.ratings)
+    if result.ratings:
+        found += _ratings(result.ratings)
     for label, count in (
-        ("queries", told.queries),
-        ("documents", told.documents),
-        ("values", told.values),
+        ("queries", result.queries),
+        ("documents", result.documents),
+        ("values", result.values),
     ):
         if count is not None:
             found.append((label, _count(count)))
-    found += [("seen", _note(each)) for each in told.notes]
-    if told.sha256:
-        found += [("bytes", f"{told.bytes:,}"), ("sha256", told.sha256)]
+    found += [("seen", _note(each)) for each in result.notes]
+    if result.sha256:
+        found += [("bytes", f"{result.bytes:,}"), ("sha256", result.sha256)]
     return found
 
 
-def _judgments(told: Judgments) -> list[tuple[str, str]]:
-    named = f", {told.unjudged:,} more without any" if told.unjudged else ""
-    shown = [f"{grade:g}: {count:,}" for grade, count in told.grades[:_GRADES]]
-    more = [f"… {len(told.grades):,} different ones"] if len(told.grades) > _GRADES else []
+def _judgments(result: Judgments) -> list[tuple[str, str]]:
+    named = f", {result.unjudged:,} more without any" if result.unjudged else ""
+    shown = [f"{grade:g}: {count:,}" for grade, count in result.grades[:_GRADES]]
+    more = [f"… {len(result.grades):,} different ones"] if len(result.grades) > _GRADES else []
     without = (
-        f"; queries without a positive grade: {told.without_positive:,}"
-        if told.without_positive
+        f"; queries without a positive grade: {result.without_positive:,}"
+        if result.without_positive
         else ""
     )
-    scale = f"; on a scale from {told.scale[0]:g} to {told.scale[1]:g}" if told.scale else ""
-    held = f"{told.judgments:,} of {told.documents:,} documents for {told.queries:,} queries"
+    scale = f"; on a scale from {result.scale[0]:g} to {result.scale[1]:g}" if result.scale else ""
+    held = f"{result.judgments:,} of {result.documents:,} documents for {result.queries:,} queries"
     return [
-        ("judgments", f"{held}{named}{_spread(told.per_query)}"),
+        ("judgments", f"{held}{named}{_spread(result.per_query)}"),
         ("grades", f"{', '.join([*shown, *more]) or 'none'}{without}{scale}"),
-        ("content", told.sha256),
+        ("content", result.sha256),
     ]
 
 
-def _run(told: Ranking) -> list[tuple[str, str]]:
-    tag = f" (tag {printable(told.tag)})" if told.tag else ""
-    scores = "no scores" if told.lowest is None else f"{told.lowest:g} to {told.highest:g}"
-    held = f"{told.rows:,} rows of {told.documents:,} documents for {told.queries:,} queries"
+def _run(result: Ranking) -> list[tuple[str, str]]:
+    tag = f" (tag {printable(result.tag)})" if result.tag else ""
+    scores = "no scores" if result.lowest is None else f"{result.lowest:g} to {result.highest:g}"
+    held = f"{result.rows:,} rows of {result.documents:,} documents for {result.queries:,} queries"
     return [
-        ("run", f"{printable(told.name)}{tag}: {held}{_spread(told.per_query)}"),
-        ("scores", f"{scores}; rows tied with the one above: {told.tied:,}"),
-        ("content", told.sha256),
+        ("run", f"{printable(result.name)}{tag}: {held}{_spread(result.per_query)}"),
+        ("scores", f"{scores}; rows tied with the one above: {result.tied:,}"),
+        ("content", result.sha256),
     ]
 
 
-def _ratings(told: Rated) -> list[tuple[str, str]]:
-    held = f"{told.ratings:,} by {told.raters:,} raters of {told.pairs:,} pairs"
-    shared = f"{told.shared:,} pairs have grades of several raters"
-    ungraded = f"{told.ungraded:,} ratings have none"
-    return [("ratings", f"{held} of {told.queries:,} queries; {shared}, {ungraded}")]
+def _ratings(result: Rated) -> list[tuple[str, str]]:
+    held = f"{result.ratings:,} by {result.raters:,} raters of {result.pairs:,} pairs"
+    shared = f"{result.shared:,} pairs have grades of several raters"
+    ungraded = f"{result.ungraded:,} ratings have none"
+    return [("ratings", f"{held} of {result.queries:,} queries; {shared}, {ungraded}")]
 
 
-def _spread(told: Spread | None) -> str:
-    if told is None:
+def _spread(result: Spread | None) -> str:
+    if result is None:
         return ""
-    if told.least == told.most:
-        return f", {told.most:,} a query"
-    return f"; a query has {told.least:,} to {told.most:,}, the middle one {told.median:,g}"
+    if result.least == result.most:
+        return f", {result.most:,} a query"
+    return f"; a query has {result.least:,} to {result.most:,}, the middle one {result.median:,g}"
 
 
 def _note(each: Note) -> str:

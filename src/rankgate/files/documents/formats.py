@@ -41,9 +41,9 @@ def render(facts: FormatFacts, form: str, width: int = WIDTH) -> str:
         return as_json.dumped({"schema_version": _SCHEMA_VERSION, **facts.to_dict()})
     if form == "markdown":
         return _section(facts)
-    told = [(label, line) for label, line in _facts(facts).items() if line]
-    room = [max(len(label) for label, _ in told)]
-    rows = "".join(beside([label], [line], room, width) for label, line in told)
+    items = [(label, line) for label, line in _facts(facts).items() if line]
+    room = [max(len(label) for label, _ in items)]
+    rows = "".join(beside([label], [line], room, width) for label, line in items)
     return f"{facts.name}\n{beside([''], [facts.title], [0], width).lstrip()}\n{rows}"
 
 

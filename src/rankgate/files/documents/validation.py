@@ -44,20 +44,20 @@ def document(result: Validation) -> Document:
     return made(verdict(result), Table("", grid), rows=Rows(grid.head, grid.rows))
 
 
-def render(told: Validation, form: str, width: int = WIDTH) -> str:
+def render(result: Validation, form: str, width: int = WIDTH) -> str:
     """What was found in one of `FORMS`."""
     if form == "json":
-        return as_json.dumped(told.to_dict())
+        return as_json.dumped(result.to_dict())
     if form == "markdown":
-        table = as_markdown.table(problems(told)) + "\n\n" if told.problems else ""
-        return f"{table}{verdict(told)}\n"
+        table = as_markdown.table(problems(result)) + "\n\n" if result.problems else ""
+        return f"{table}{verdict(result)}\n"
     blocks = []
-    for label in dict.fromkeys([*(each.file for each in told.files), *_places(told)]):
-        found = [each for each in told.problems if each.file == label]
-        looked = next((each for each in told.files if each.file == label), None)
+    for label in dict.fromkeys([*(each.file for each in result.files), *_places(result)]):
+        found = [each for each in result.problems if each.file == label]
+        looked = next((each for each in result.files if each.file == label), None)
         lines = "".join(_lines(each, width) for each in found)
         blocks.append(f"{_head(label, looked)}\n{lines or '  no problems found' + chr(10)}")
-    return "\n".join([*blocks, f"{verdict(told)}\n"])
+    return "\n".join([*blocks, f"{verdict(result)}\n"])
 
 
 def render_checks(facts: Sequence[CheckFacts], form: str, width: int = WIDTH) -> str:
@@ -74,11 +74,11 @@ def render_checks(facts: Sequence[CheckFacts], form: str, width: int = WIDTH) ->
     return "".join(beside([each.name, each.severity], [each.title], room, width) for each in facts)
 
 
-def problems(told: Validation) -> Grid:
+def problems(result: Validation) -> Grid:
     """What was found, one row each."""
     rows = [
         (each.severity, each.check, _where(each), each.what, each.example, each.mend)
-        for each in told.problems
+        for each in result.problems
     ]
     head = ("severity", "check", "where", "what", "example", "mend")
     return Grid(head, tuple(rows), frozenset(range(len(head))))
@@ -91,19 +91,19 @@ def checks(facts: Sequence[CheckFacts]) -> Grid:
     return Grid(head, tuple(rows), frozenset(range(len(head))))
 
 
-def verdict(told: Validation) -> str:
+def verdict(result: Validation) -> str:
     """One line: how many errors, warnings and notes."""
     counts = [
         f"{count} {severity}{'s' * (count != 1)}"
-        for severity, count in told.counts.items()
+        for severity, count in result.counts.items()
         if count
     ]
     return ", ".join(counts) or "no errors, no warnings, nothing to note"
 
 
-def _places(told: Validation) -> list[str]:
+def _places(result: Validation) -> list[str]:
     """Where problems are that are not of one file."""
-    return [each.file for each in told.problems]
+    return [each.file for each in result.problems]
 
 
 def _head(label: str, looked: Looked | None) -> str:
@@ -118,8 +118,8 @@ def _head(label: str, looked: Looked | None) -> str:
         if count
     ]
     known = [f"read as {looked.format}"] if looked.format not in {"?", "memory"} else []
-    told = ", ".join([*known, *held])
-    return printable(label) + (f": {told}" if told else "")
+    text = ", ".join([*known, *held])
+    return printable(label) + (f": {text}" if text else "")
 
 
 def _lines(each: Problem, width: int) -> str:

@@ -53,5 +53,5 @@ def convert(
     >>> out.getvalue(), told.losses
     (b'7 0 a 2\n', ())
     """
-    told = converted(source, target, from_=from_, to=to, as_=as_)
-    return Conversion(**{each.name: getattr(told, each.name) for each in fields(told)})
+    result = converted(source, target, from_=from_, to=to, as_=as_)
+    return Conversion(**{each.name: getattr(result, each.name) for each in fields(result)})

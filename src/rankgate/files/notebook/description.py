@@ -43,5 +43,5 @@ def describe(
     >>> told.files[0].judgments.grades
     ((0.0, 1), (2.0, 1))
     """
-    told = service.describe(files, from_=from_, as_=as_, cutoff=cutoff)
-    return Descriptions(**{each.name: getattr(told, each.name) for each in fields(told)})
+    result = service.describe(files, from_=from_, as_=as_, cutoff=cutoff)
+    return Descriptions(**{each.name: getattr(result, each.name) for each in fields(result)})

@@ -51,11 +51,11 @@ def save(  # noqa: PLR0917 - click passes them by name
     force: bool,  # noqa: FBT001 - a flag of the command line
 ) -> None:
     """Score RUN and save it as the baseline NAME."""
-    told = service.save(
+    result = service.save(
         name, qrels, run, metrics, convention, depth=depth,
         tags=tags_from(tags) if tags else None, force=force,
     )  # fmt: skip
-    deliver(render([told], "text"))
+    deliver(render([result], "text"))
 
 
 @command.command("noise")

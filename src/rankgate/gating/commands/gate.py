@@ -102,18 +102,18 @@ def command(  # noqa: PLR0917 - click passes them by name
         beside = replace(beside, earlier={EVERY: earlier})
     more = [_also(each) for each in also]
     with Progress(3) as progress:
-        told = gate(
+        result = gate(
             qrels, baseline, candidate, policy, tags=tags, noise=noise, beside=beside,
             record=record, extra=from_file(metrics_from), on_progress=progress,
         )  # fmt: skip
-    deliver(styled(render(told, form, width(output)), form, output), output)
+    deliver(styled(render(result, form, width(output)), form, output), output)
     for name, place in more:
-        deliver(render(told, name), place)
+        deliver(render(result, name), place)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if form == "github" and summary:
         with open(summary, "a", encoding="utf-8") as page:  # noqa: PTH123 - it is added to
-            page.write(render(told, "markdown"))
-    ctx.exit(told.status)
+            page.write(render(result, "markdown"))
+    ctx.exit(result.status)
 
 
 def _also(words: str) -> tuple[str, str]:

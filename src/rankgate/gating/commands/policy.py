@@ -24,7 +24,7 @@ def command(file: str | None, form: str, output: str | None) -> None:
     rankgate policy --format schema -o rankgate.schema.json
     """  # noqa: D301 - click needs the character that \b makes
     if file is None:
-        told = render_all(vocabulary(), form, width(output))
+        result = render_all(vocabulary(), form, width(output))
     else:
-        told = render(policy(file), form, width(output))
-    deliver(styled(told, form, output), output)
+        result = render(policy(file), form, width(output))
+    deliver(styled(result, form, output), output)

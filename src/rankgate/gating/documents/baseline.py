@@ -22,20 +22,20 @@ _LOOKS = 10
 
 def render(saved: Sequence[Saved], form: str, *, short: bool = False) -> str:
     """Baselines in one of `FORMS`; in short, a line each."""
-    told = [each.to_dict() for each in saved]
+    items = [each.to_dict() for each in saved]
     if form == "json":
-        return as_json.dumped({"schema_version": 1, "baselines": told})
+        return as_json.dumped({"schema_version": 1, "baselines": items})
     if short:
         rows = tuple(
             (each["name"], each["run"]["name"], str(each["queries"]), each["convention"]["name"],
              each["qrels"]["sha256"][:12], str(len(each["looks"])))
-            for each in told
+            for each in items
         )  # fmt: skip
         head = ("name", "run", "queries", "convention", "judgments", "looks")
         grid = Grid(head, rows, frozenset({0, 1, 3, 4}))
         return f"{fitted(grid)}\n" if rows else "no baseline is saved here\n"
     parts = []
-    for each in told:
+    for each in items:
         parts.append(
             f"{each['name']}: run {each['run']['name']}, {each['queries']} queries, convention "
             f"{each['convention']['name']}, judgments {each['qrels']['sha256'][:12]}\n"

@@ -30,29 +30,29 @@ _ABOUT = {
 }
 
 
-def render_all(told: Vocabulary, form: str, width: int = WIDTH) -> str:
+def render_all(result: Vocabulary, form: str, width: int = WIDTH) -> str:
     """All that a policy may say, in one of `FORMS`."""
     if form in {"schema", "json"}:
-        return as_json.dumped(schema(told))
+        return as_json.dumped(schema(result))
     sections = [
-        ("[gate]", _ABOUT["[gate]"], told.settings),
-        ("[lists]", _ABOUT["[lists]"], told.lists),
-        ("[[rules]]", _ABOUT["[[rules]]"], told.common),
-        *((f'kind = "{kind.name}"', _title(kind), kind.takes) for kind in told.kinds),
+        ("[gate]", _ABOUT["[gate]"], result.settings),
+        ("[lists]", _ABOUT["[lists]"], result.lists),
+        ("[[rules]]", _ABOUT["[[rules]]"], result.common),
+        *((f'kind = "{kind.name}"', _title(kind), kind.takes) for kind in result.kinds),
     ]
     if form == "markdown":
         return "\n".join(_markdown(*each) for each in sections)
     return "\n".join(_text(*each, width) for each in sections)
 
 
-def render(told: Policy, form: str, width: int = WIDTH) -> str:
+def render(result: Policy, form: str, width: int = WIDTH) -> str:
     """What one policy demands: text or JSON."""
     if form != "text":
-        return as_json.dumped(_dict(told))
-    lines = [f"{printable(told.source)}: {len(told.rules)} rules\n"]
-    if any(told.lists[name] for name in ("train", "items", "obvious", "earlier")):
-        lines.append(beside(["[lists]"], [_said(told.lists)], [14], width))
-    for rule in told.rules:
+        return as_json.dumped(_dict(result))
+    lines = [f"{printable(result.source)}: {len(result.rules)} rules\n"]
+    if any(result.lists[name] for name in ("train", "items", "obvious", "earlier")):
+        lines.append(beside(["[lists]"], [_said(result.lists)], [14], width))
+    for rule in result.rules:
         place = f" where {rule.slice}" if rule.slice else ""
         says = _said(rule.values)
         head = f"{rule.id} ({rule.tier})"
@@ -60,27 +60,27 @@ def render(told: Policy, form: str, width: int = WIDTH) -> str:
     return "".join(lines)
 
 
-def schema(told: Vocabulary) -> dict[str, Any]:
+def schema(result: Vocabulary) -> dict[str, Any]:
     """The JSON schema (2020-12) of a policy; editors check and complete TOML by it."""
     rules = [
         {
             "title": kind.name,
             "description": _title(kind),
             "type": "object",
-            "properties": _properties((*_common(told, kind), *kind.takes))
+            "properties": _properties((*_common(result, kind), *kind.takes))
             | {"kind": {"const": kind.name}},
             "required": ["kind", *(p.name for p in kind.takes if p.required)],
             "additionalProperties": False,
         }
-        for kind in told.kinds
+        for kind in result.kinds
     ]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "rankgate policy",
         "type": "object",
         "properties": {
-            "gate": _section("[gate]", told.settings),
-            "lists": _section("[lists]", told.lists),
+            "gate": _section("[gate]", result.settings),
+            "lists": _section("[lists]", result.lists),
             "rules": {"type": "array", "minItems": 1, "items": {"oneOf": rules}},
         },
         "required": ["rules"],
@@ -88,9 +88,9 @@ def schema(told: Vocabulary) -> dict[str, Any]:
     }
 
 
-def _common(told: Vocabulary, kind: RuleKind) -> list[Parameter]:
+def _common(result: Vocabulary, kind: RuleKind) -> list[Parameter]:
     """What every rule may say, without the slice where the kind looks at none."""
-    return [each for each in told.common if kind.sliced or each.name != "slice"]
+    return [each for each in result.common if kind.sliced or each.name != "slice"]
 
 
 def _section(name: str, parameters: Iterable[Parameter]) -> dict[str, Any]:
@@ -107,16 +107,16 @@ def _properties(parameters: Iterable[Parameter]) -> dict[str, Any]:
 
 
 def _property(each: Parameter) -> dict[str, Any]:
-    told: dict[str, Any] = {"type": _TYPES[each.kind], "description": each.help}
+    values: dict[str, Any] = {"type": _TYPES[each.kind], "description": each.help}
     if each.choices:
-        told["enum"] = list(each.choices)
+        values["enum"] = list(each.choices)
     if isfinite(each.range.low):
-        told["minimum"] = each.range.low
+        values["minimum"] = each.range.low
     if isfinite(each.range.high):
-        told["maximum"] = each.range.high
+        values["maximum"] = each.range.high
     if each.default is not None:
-        told["default"] = list(each.default) if each.kind == "list" else each.default
-    return told
+        values["default"] = list(each.default) if each.kind == "list" else each.default
+    return values
 
 
 def _title(kind: RuleKind) -> str:
@@ -169,16 +169,16 @@ def _word(value: Any) -> str:  # noqa: ANN401 - what TOML holds
     return f"{value:g}" if isinstance(value, float) else printable(str(value))
 
 
-def _dict(told: Policy) -> dict[str, Any]:
+def _dict(result: Policy) -> dict[str, Any]:
     return {
         "schema_version": 1,
-        "source": told.source,
-        "sha256": told.sha256,
-        "gate": dict(told.settings),
-        "lists": dict(told.lists),
+        "source": result.source,
+        "sha256": result.sha256,
+        "gate": dict(result.settings),
+        "lists": dict(result.lists),
         "rules": [
             {"id": rule.id, "kind": rule.kind, "tier": rule.tier, "slice": rule.slice,
              **rule.values}
-            for rule in told.rules
+            for rule in result.rules
         ],
     }  # fmt: skip

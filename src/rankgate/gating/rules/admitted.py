@@ -16,20 +16,20 @@ _SAVE = "hold the judge against people: rankgate admit PEOPLE JUDGE --format jso
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
     """As the admission ended, if it is of these judgments."""
-    told = evidence.inputs.admissions[rule["file"]]
+    result = evidence.inputs.admissions[rule["file"]]
     after = _SAVE.format(rule["file"])
-    if told.sha256 != evidence.comparison.qrels_sha256:
+    if result.sha256 != evidence.comparison.qrels_sha256:
         reason = (
-            f"{rule['file']} tells of other judgments of {told.judge} ({told.sha256[:12]}) than "
-            f"these ({evidence.comparison.qrels_sha256[:12]})"
+            f"{rule['file']} is about other judgments of {result.judge} ({result.sha256[:12]}) "
+            f"than these ({evidence.comparison.qrels_sha256[:12]})"
         )
         return Outcome("inconclusive", reason, after)
-    if told.verdict == "pass":
-        return Outcome("pass", f"{told.judge} was compared with people and admitted")
-    if told.verdict == "fail":
-        return Outcome("fail", f"{told.judge} was compared with people and refused",
+    if result.verdict == "pass":
+        return Outcome("pass", f"{result.judge} was compared with people and admitted")
+    if result.verdict == "fail":
+        return Outcome("fail", f"{result.judge} was compared with people and refused",
                        "gate on judgments by people, or mend the judge")  # fmt: skip
-    return Outcome("inconclusive", f"{told.judge} was compared with people, undecided",
+    return Outcome("inconclusive", f"{result.judge} was compared with people, undecided",
                    "let people judge more of the same pairs")  # fmt: skip
 
 

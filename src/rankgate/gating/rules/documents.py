@@ -41,9 +41,9 @@ def order(rule: Rule, evidence: Evidence) -> Outcome:
     """One document stands above another; beyond the depth of the lists nobody can tell."""
     first, then = (_rank(rule["query"], rule[name], evidence) for name in ("above", "below"))
     deep = f"not among the first {evidence.comparison.depth}"
-    told = [f"{rule[name]} is {f'at rank {rank}' if rank else deep}" for name, rank in
+    items = [f"{rule[name]} is {f'at rank {rank}' if rank else deep}" for name, rank in
             (("above", first), ("below", then))]  # fmt: skip
-    reason = f"for {rule['query']} {' and '.join(told)}; {rule['above']} must stand above"
+    reason = f"for {rule['query']} {' and '.join(items)}; {rule['above']} must stand above"
     ended = _ended(rule, evidence, reason, good=first is not None and (not then or first < then))
     if first is None and then is None and ended.n:
         return replace(ended, status="inconclusive", next=_DEEPER)
@@ -61,8 +61,8 @@ def _rank(query: str, doc: str, evidence: Evidence) -> int | None:
 
 
 def _ended(rule: Rule, evidence: Evidence, reason: str, *, good: bool) -> Outcome:
-    told = evidence.comparison
-    tables = (told.queries, told.lists, evidence.inputs.unjudged_lists)
+    result = evidence.comparison
+    tables = (result.queries, result.lists, evidence.inputs.unjudged_lists)
     if not any(table is not None and rule["query"] in table["query_id"] for table in tables):
         reason = f"query {rule['query']} is neither judged nor in the candidate's run"
         return Outcome("inconclusive", reason, "see whether its id is right", n=0)

@@ -31,34 +31,39 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     if not isinstance(values, Drawn) and not len(values):
         return Outcome("inconclusive", f"no query{where} has a value of {metric}",
                        "judge some queries", n=0)  # fmt: skip
-    told = _checked(metric, values, bound, evidence, ceiling=ceiling)
-    figures: dict[str, Any] = {"n": told.n, "low": told.low, "high": told.high, "mde": told.mde}
+    result = _checked(metric, values, bound, evidence, ceiling=ceiling)
+    figures: dict[str, Any] = {
+        "n": result.n,
+        "low": result.low,
+        "high": result.high,
+        "mde": result.mde,
+    }
     mend = "lower it" if ceiling else "raise it"
     good, bad = ("below", "above") if ceiling else ("above", "below")
-    if rule["by"] == "mean" and told.mean is not None:
-        kept = told.mean <= bound + SLACK if ceiling else told.mean >= bound - SLACK
+    if rule["by"] == "mean" and result.mean is not None:
+        kept = result.mean <= bound + SLACK if ceiling else result.mean >= bound - SLACK
         reason = (
-            f"{metric} {measured(told.mean, bound)}{where}: {'not ' * kept}{bad} the {kind} "
+            f"{metric} {measured(result.mean, bound)}{where}: {'not ' * kept}{bad} the {kind} "
             f"{number(bound)}, by the mean alone"
         )
         return Outcome("pass" if kept else "fail", reason, "" if kept else mend, **figures)
     units = "users" if isinstance(values, Drawn) else "queries"
-    if told.why:
+    if result.why:
         return Outcome(
             "inconclusive",
-            f"{rule.slice}: {told.why}" if rule.slice else told.why,
+            f"{rule.slice}: {result.why}" if rule.slice else result.why,
             f"add {units}",
             **figures,
         )
     says = {"pass": f": {good}", "fail": f": {bad}",
-            "inconclusive": f" does not tell whether it is {good}"}[told.status]  # fmt: skip
-    ends = f"[{measured(told.low, bound)}, {measured(told.high, bound)}]"
-    reason = f"{metric} {measured(told.mean)} {ends}{where}{says} the {kind} {number(bound)}"
+            "inconclusive": f" does not tell whether it is {good}"}[result.status]  # fmt: skip
+    ends = f"[{measured(result.low, bound)}, {measured(result.high, bound)}]"
+    reason = f"{metric} {measured(result.mean)} {ends}{where}{says} the {kind} {number(bound)}"
     wrong = "low" if ceiling else "high"
-    more = f"add about {told.more:,} {units} like these" if told.more else f"add {units}"
+    more = f"add about {result.more:,} {units} like these" if result.more else f"add {units}"
     after = {"pass": "", "fail": f"{mend}, or the {kind} was too {wrong}", "inconclusive": more}
-    return Outcome(told.status, reason, after[told.status],
-                   caution=unseen_value(rule, told, ceiling=ceiling), **figures)  # fmt: skip
+    return Outcome(result.status, reason, after[result.status],
+                   caution=unseen_value(rule, result, ceiling=ceiling), **figures)  # fmt: skip
 
 
 def _checked(

@@ -25,20 +25,20 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         return Outcome("inconclusive", f"the candidate's run says no latencies{where}", _MISSING)
     own = rows["candidate"][name]
     bounds = [most] * (most is not None)
-    told, over = f"{name}{where} is {own:.{decimals(own, bounds, 1)}f} ms", []
+    result, over = f"{name}{where} is {own:.{decimals(own, bounds, 1)}f} ms", []
     if most is not None and own > most + SLACK:
         over.append(f"at most {most:g} ms are allowed")
     if ratio is not None:
         if "baseline" not in rows:
             return Outcome("inconclusive", f"the baseline says no latencies{where}", _MISSING)
         base = rows["baseline"][name]
-        told += f", the baseline's {base:.1f} ms"
+        result += f", the baseline's {base:.1f} ms"
         if own > ratio * base + SLACK:
             over.append(f"at most {ratio:g} times the baseline's is allowed")
     if over:
-        return Outcome("fail", f"{told}; {' and '.join(over)}", "find what made it slower",
+        return Outcome("fail", f"{result}; {' and '.join(over)}", "find what made it slower",
                        n=rows["candidate"]["n"])  # fmt: skip
-    return Outcome("pass", told, n=rows["candidate"]["n"])
+    return Outcome("pass", result, n=rows["candidate"]["n"])
 
 
 KIND = RuleKind(

@@ -31,11 +31,11 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         return blind
     gains = evidence.gains(metric, rule.slice)
     if share is None or isinstance(gains, Drawn):
-        told = check_bound(gains, -margin, evidence.terms, evidence.gain_range(metric))
+        result = check_bound(gains, -margin, evidence.terms, evidence.gain_range(metric))
     else:
         values = _beyond(gains, evidence.queries(metric, rule.slice)["baseline"].to_numpy(), share)
-        told = check_bound(values, 0.0, evidence.terms, _range(rule, evidence)).shifted(-margin)
-    return settled(rule, evidence, told, margin, loss=True)
+        result = check_bound(values, 0.0, evidence.terms, _range(rule, evidence)).shifted(-margin)
+    return settled(rule, evidence, result, margin, loss=True)
 
 
 def _statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:

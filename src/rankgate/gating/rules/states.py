@@ -38,7 +38,7 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         counted[system] = f"{some} of the {system}'s {total}", percent(share[system], *bounds)
     (now, part), (then, before) = counted["candidate"], counted["baseline"]
     asked = "query" if n == 1 else "queries"
-    told = f"{now} {asked}{where} ({part}) {_WORDS[rule['state']]}, {then} ({before})"
+    text = f"{now} {asked}{where} ({part}) {_WORDS[rule['state']]}, {then} ({before})"
     limits = (
         {} if most is None else {f"at most {limit(most)} may": share["candidate"] <= most + SLACK}
     )
@@ -47,9 +47,9 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         limits[f"at most {limit(more)} more than of the baseline may"] = rise <= more + SLACK
     over = [words for words, kept in limits.items() if not kept]
     if over:
-        reason = f"{told}; {' and '.join(over)}"
+        reason = f"{text}; {' and '.join(over)}"
         return Outcome("fail", reason, "see why these queries changed", n=n)
-    return Outcome("pass", f"{told}; {' and '.join(limits)}", n=n)
+    return Outcome("pass", f"{text}; {' and '.join(limits)}", n=n)
 
 
 KIND = RuleKind(

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
     """The share of queries whose lists changed while no metric moved."""
-    told = evidence.comparison
+    result = evidence.comparison
     lists = evidence.lists(rule.slice)
     changed = set(
         lists.filter(pl.col("moved").is_null() | (pl.col("moved") != 0))["query_id"].to_list()
     )
-    seen = set(told.queries.filter(pl.col("delta") != 0)["query_id"].to_list())
+    seen = set(result.queries.filter(pl.col("delta") != 0)["query_id"].to_list())
     unseen = sorted(changed - seen)
     if not changed:
-        return Outcome("pass", f"no list changed in its first {told.depth} documents")
+        return Outcome("pass", f"no list changed in its first {result.depth} documents")
     share, most = len(unseen) / len(changed), rule["at_most"]
-    reason = f"{len(changed)} lists changed in their first {told.depth} documents; "
+    reason = f"{len(changed)} lists changed in their first {result.depth} documents; "
     if not unseen:
         return Outcome("pass", f"{reason}for each of them a metric moved", n=len(changed))
     reason += (

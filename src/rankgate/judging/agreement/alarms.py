@@ -60,8 +60,8 @@ def _overlap(found: Agreements) -> list[Alarm]:
 
 def _copied(found: Agreements) -> list[Alarm]:
     """People who never differ were hardly asked separately."""
-    overlap, told = found.counts["overlap"], found.coefficients["raw agreement"].value
-    if overlap >= ENOUGH and told == 1.0:
+    overlap, result = found.counts["overlap"], found.coefficients["raw agreement"].value
+    if overlap >= ENOUGH and result == 1.0:
         return [
             Alarm(
                 "copied",
@@ -84,7 +84,7 @@ def _copied(found: Agreements) -> list[Alarm]:
 
 def _scales(found: Agreements) -> list[Alarm]:
     """A rater whose highest grade is a third of what the others often give, or less."""
-    told = []
+    items = []
     total, most = found.grades["ratings"].sum(), found.grades["grade"].to_list()[-1]
     for row in found.raters.filter(pl.col("ratings") >= ENOUGH).iter_rows(named=True):
         others = total - row["ratings"]
@@ -97,8 +97,8 @@ def _scales(found: Agreements) -> list[Alarm]:
                 f"{row['highest']:g}: are these grades of two scales? Resolve them apart, with "
                 "--transform."
             )
-            told.append(Alarm("scale", row["rater"], what))
-    return told
+            items.append(Alarm("scale", row["rater"], what))
+    return items
 
 
 def _one_grade(found: Agreements) -> list[Alarm]:

@@ -29,8 +29,8 @@ _LIMITS = (
 def document(result: RaterAgreement) -> Document:
     """Alarms first, then coefficients, raters, grades and queries; CSV has the coefficients."""
     rows = [
-        (name, *(_finite(each) for each in (told.value, told.low, told.high)))
-        for name, told in result.found.coefficients.items()
+        (name, *(_finite(each) for each in (found.value, found.low, found.high)))
+        for name, found in result.found.coefficients.items()
     ]
     draw = "rankgate.judging.agreement.chart:draw"
     chart = (Chart(draw, result),) if len(result.found.pairs) else ()
@@ -62,15 +62,17 @@ def grids(result: RaterAgreement) -> list[tuple[str, Grid]]:
     return [(heading, grid) for heading, grid in tables if grid.rows]
 
 
-def _effect(told: RaterResampling) -> tuple[str, Grid]:
+def _effect(result: RaterResampling) -> tuple[str, Grid]:
     """What raters do to the difference of two systems."""
     rows = tuple(
         (each.metric, signed(each.delta), interval(each.low, each.high), f"{each.reversed:.0%}")
-        for each in told.effects
+        for each in result.effects
     )
     head = ("metric", "delta", "95% of other raters", "reversed")
-    names = f"{printable(told.candidate)} against {printable(told.baseline)}"
-    words = f"{names} by other raters, drawn {told.draws} times (seed {told.seed}, {told.rule})"
+    names = f"{printable(result.candidate)} against {printable(result.baseline)}"
+    words = (
+        f"{names} by other raters, drawn {result.draws} times (seed {result.seed}, {result.rule})"
+    )
     return words, Grid(head, rows)
 
 

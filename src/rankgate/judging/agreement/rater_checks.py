@@ -69,8 +69,8 @@ def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCh
         mine = own >= 0
         if not mine.any():
             continue
-        told = np.eye(size)[own[mine]]
-        table = told[:, :, None] * ((counts[mine] - told) * once[mine, None])[:, None, :]
+        result = np.eye(size)[own[mine]]
+        table = result[:, :, None] * ((counts[mine] - result) * once[mine, None])[:, None, :]
         against = np.zeros_like(everyone)
         np.add.at(against, clusters[mine], table)
         kappas = _kappas(against, everyone, pairs.sheet.grades, wanted)

@@ -136,12 +136,12 @@ def rerated(
 
 
 def _judged(ratings: Ratings, rule: str) -> Qrels:
-    told = resolve(ratings, rule).qrels
-    if told is None:
+    result = resolve(ratings, rule).qrels
+    if result is None:
         raise InputError(
             "no pair can be resolved by this rule.", source=ratings.place.label, code="no-grades"
         )
-    return read_qrels(told)
+    return read_qrels(result)
 
 
 def _deltas(scorer: Scorer, runs: Sequence[Run]) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -102,8 +102,8 @@ def _bias_intervals(others: pl.DataFrame) -> pl.DataFrame:
         gap, n = part["gap"].to_numpy(), part["len"].to_numpy().astype(np.float64)
         if len(part) >= FEWEST_CLUSTERS:
             left = (gap.sum() - gap) / (n.sum() - n)
-            told = jackknife(float(gap.sum() / n.sum()), left)
-            rows.append((rater, told.low, told.high))
+            result = jackknife(float(gap.sum() / n.sum()), left)
+            rows.append((rater, result.low, result.high))
     return pl.DataFrame(rows, schema=_BIASES, orient="row")
 
 
@@ -130,10 +130,10 @@ def by_pair(pairs: RatedPairs) -> pl.DataFrame:
             float(cohen_values(table[None], grades, kind)[0]) for kind in ("identity", "linear")
         )
         left = cohen_values(table - queries, grades)
-        told = jackknife(kappa, left, fewest=FEWEST_CLUSTERS)
+        result = jackknife(kappa, left, fewest=FEWEST_CLUSTERS)
         bias = float((table.sum(axis=1) - table.sum(axis=0)) @ grades / n)
         rows.append((pairs.raters[i], pairs.raters[j], int(n), float(np.trace(table) / n), kappa,
-                     linear, bias, told.low, min(told.high, 1.0)))  # fmt: skip
+                     linear, bias, result.low, min(result.high, 1.0)))  # fmt: skip
     table_ = pl.DataFrame(rows, schema=_PAIRS, orient="row")
     return table_.with_columns(pl.col(pl.Float64).fill_nan(None)).sort(
         "overlap", "first", "second", descending=[True, False, False]

@@ -81,13 +81,13 @@ def command(  # noqa: PLR0917 - click passes them by name
     if not Path(output).is_dir():
         refuse_clashes(tuple(each for each in (pool, queries, documents, show) if each), output)
     names = [name.strip() for name in raters.split(",")]
-    told = sheets(
+    result = sheets(
         pool, names, scale=scale, per_document=per_document, overlap=overlap, queries=queries,
         documents=documents, guideline=guideline, seed=seed, show=show,
     )  # fmt: skip
     ends = "xlsx" if output.lower().endswith(".xlsx") else form
-    paths = told.write(output, ends)
-    for name, path in zip(told.tables, paths, strict=True):
-        click.echo(f"{path}: {len(told.tables[name][1])} documents for {name}", err=True)
+    paths = result.write(output, ends)
+    for name, path in zip(result.tables, paths, strict=True):
+        click.echo(f"{path}: {len(result.tables[name][1])} documents for {name}", err=True)
     if len(paths) > 1:
-        click.echo(f"rated by two or more: {told.doubled}", err=True)
+        click.echo(f"rated by two or more: {result.doubled}", err=True)

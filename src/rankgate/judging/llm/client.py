@@ -168,8 +168,8 @@ class Client:
         if status in _MOVED:
             problem = f"HTTP {status}: the endpoint is elsewhere, and redirections are not followed"
             return Reply("fatal", problem=problem)
-        told = _short(self.scrubbed(_message(data)))
-        problem = f"HTTP {status}" + (f": {told}" if told else "")
+        result = _short(self.scrubbed(_message(data)))
+        problem = f"HTTP {status}" + (f": {result}" if result else "")
         if status in _WRONG:
             return Reply("fatal", problem=problem)
         if status in _AGAIN or status >= _SERVER:
@@ -224,8 +224,8 @@ def _message(data: bytes) -> str:
     except (ValueError, RecursionError):
         value = None
     error = value.get("error") if isinstance(value, dict) else None
-    told = error.get("message") if isinstance(error, dict) else error
-    return " ".join((told if isinstance(told, str) else text).split())
+    result = error.get("message") if isinstance(error, dict) else error
+    return " ".join((result if isinstance(result, str) else text).split())
 
 
 def _short(line: str) -> str:
@@ -234,12 +234,12 @@ def _short(line: str) -> str:
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds to wait: ``Retry-After`` holds seconds, or a date (RFC 9110, 10.2.3)."""
-    told = (headers.get("Retry-After") or "").strip()
+    result = (headers.get("Retry-After") or "").strip()
     try:
-        seconds = float(told)
+        seconds = float(result)
     except ValueError:
         try:
-            when = parsedate_to_datetime(told)
+            when = parsedate_to_datetime(result)
         except (ValueError, TypeError):
             return None
         seconds = (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds()

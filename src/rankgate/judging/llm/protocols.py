@@ -136,10 +136,10 @@ class Anthropic:
         usage = body.get("usage") or {}
         names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         counts = [_count(usage, name) for name in names]
-        told = None if counts[0] is None else sum(count or 0 for count in counts)
+        result = None if counts[0] is None else sum(count or 0 for count in counts)
         ended = {"max_tokens": "cut off at max_tokens", "refusal": "refused"}
         why = ended.get(str(body.get("stop_reason")), "")
-        return Said("\n".join(texts), told, _count(usage, "output_tokens"), why)
+        return Said("\n".join(texts), result, _count(usage, "output_tokens"), why)
 
 
 WIRES: dict[str, Wire] = {wire.name: wire for wire in (OpenAI(), Anthropic())}

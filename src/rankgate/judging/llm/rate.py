@@ -69,9 +69,9 @@ class LLMRating(Closing):
         guideline: str = "",
         batch: int | None = None,
     ) -> None:
-        told = scale_of(scale)
-        labels = {float(grade): label for grade, label in told.labels}
-        self._scale = {grade: labels.get(grade, f"{grade:g}") for grade in grades_of(told)}
+        result = scale_of(scale)
+        labels = {float(grade): label for grade, label in result.labels}
+        self._scale = {grade: labels.get(grade, f"{grade:g}") for grade in grades_of(result)}
         self._judge, self._rater = judge, rater.strip() or judge.model
         self._template = _template(judge.template, tuple(self._scale))
         part = tasks(in_batch(pool_of(pool), batch), queries, documents)

@@ -123,8 +123,8 @@ class Work:
             self.keep(ask, outcome)
             self._failed = 0 if outcome.answered else self._failed + 1
             if self._failed >= _IN_A_ROW and not self.problem:
-                told = outcome.answer.reason or ""
-                self.problem = f"{self._failed} pairs in a row got {told}"
+                result = outcome.answer.reason or ""
+                self.problem = f"{self._failed} pairs in a row got {result}"
                 self._stop.set()
 
     def _asked(self, ask: Ask) -> Outcome | None:

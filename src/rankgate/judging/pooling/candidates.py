@@ -99,8 +99,8 @@ def _move_to_front(
         for system, document in part.select("system", "doc_id").iter_rows():
             lists[place[system]].append(document)
         grades = {doc: known.get((str(query), doc)) for doc in part["doc_id"].unique()}
-        told = moved_to_front(lists, grades, rel)
-        rows += [(str(query), doc, float(step)) for step, doc in enumerate(told)]
+        result = moved_to_front(lists, grades, rel)
+        rows += [(str(query), doc, float(step)) for step, doc in enumerate(result)]
     schema = {"query_id": pl.String, "doc_id": pl.String, "key": pl.Float64}
     steps = pl.DataFrame(rows, schema=schema, orient="row")
     return pool.join(steps, on=PAIR, how="left", maintain_order="left")
@@ -121,18 +121,18 @@ def moved_to_front(
     >>> moved_to_front([["a", "b", "c"], ["x", "y"]], {"a": 1, "b": 0})
     ['a', 'b', 'x', 'c', 'y']
     """
-    priority, at, told = [0] * len(lists), [0] * len(lists), dict[str, None]()
+    priority, at, items = [0] * len(lists), [0] * len(lists), dict[str, None]()
     while open_ := [i for i, each in enumerate(lists) if at[i] < len(each)]:
         system = max(open_, key=lambda i: (priority[i], -i))
         document = lists[system][at[system]]
         at[system] += 1
-        if document in told:
+        if document in items:
             continue
-        told[document] = None
+        items[document] = None
         grade = grades.get(document)
         if grade is None or grade < rel:
             priority[system] -= 1
-    return list(told)
+    return list(items)
 
 
 ORDERS = {

@@ -171,7 +171,7 @@ def pool(
     done = _judged(kept, judged)
     left = in_order(placed.join(done, on=_PAIR, how="anti", maintain_order="left"))
     left = _in_batches(left, batch).join(drawn, on="query_id", how="left", maintain_order="left")
-    told = shuffled(left, seed) if shuffle else left
+    result = shuffled(left, seed) if shuffle else left
     made_by = {
         "depth": deep, "order": order, "seed": seed, "shuffled": shuffle, "batch": batch,
         "strata": strata, "convention": chosen_convention(convention).name,
@@ -180,22 +180,22 @@ def pool(
         **({"metric": metric} if order == INFLUENCE else {}),
     }  # fmt: skip
     counts = {
-        "pool": len(whole), "sampled": len(kept), "judged": len(done), "to_judge": len(told),
-        "queries": told["query_id"].n_unique(),
+        "pool": len(whole), "sampled": len(kept), "judged": len(done), "to_judge": len(result),
+        "queries": result["query_id"].n_unique(),
     }  # fmt: skip
-    return Pool(_columns(told), rest, tuple(names), counts, made_by)
+    return Pool(_columns(result), rest, tuple(names), counts, made_by)
 
 
-def _in_batches(told: pl.DataFrame, size: int | None) -> pl.DataFrame:
-    size = size or max(len(told), 1)
-    return told.with_columns((pl.int_range(pl.len()) // size + 1).alias("batch"))
+def _in_batches(result: pl.DataFrame, size: int | None) -> pl.DataFrame:
+    size = size or max(len(result), 1)
+    return result.with_columns((pl.int_range(pl.len()) // size + 1).alias("batch"))
 
 
-def _columns(told: pl.DataFrame) -> pl.DataFrame:
+def _columns(result: pl.DataFrame) -> pl.DataFrame:
     for name, dtype in (("stratum", pl.String), ("inclusion", pl.Float64)):
-        if name not in told.columns:
-            told = told.with_columns(pl.lit(None, dtype=dtype).alias(name))
-    return told.select(
+        if name not in result.columns:
+            result = result.with_columns(pl.lit(None, dtype=dtype).alias(name))
+    return result.select(
         *_PAIR, "why", "best_rank", "systems", "stratum", pl.col("inclusion").fill_null(1.0),
         "query_inclusion", "batch",
     )  # fmt: skip
@@ -213,8 +213,8 @@ def _queries(
         return pl.DataFrame(
             {"query_id": names, "query_inclusion": 1.0}, schema_overrides={"query_id": pl.String}
         )
-    told = queries_drawn(names.to_list(), count, kind, dict(sizes) if sizes else None, seed)
-    return told.select("query_id", "query_inclusion")
+    result = queries_drawn(names.to_list(), count, kind, dict(sizes) if sizes else None, seed)
+    return result.select("query_id", "query_inclusion")
 
 
 def _sizes(given: Mapping[str, float] | str | Path | None) -> Mapping[str, float] | None:
@@ -263,8 +263,8 @@ def _by_influence(
             "give --qrels, or another order.",
             code="missing-input",
         )
-    told = holes(judged, systems[0], systems[1], [metric], how, seed=seed)
-    found = told.judge_next.select(
+    result = holes(judged, systems[0], systems[1], [metric], how, seed=seed)
+    found = result.judge_next.select(
         *_PAIR, pl.int_range(pl.len()).cast(pl.Float64).alias("key"),
         pl.format("influence {}; {}", pl.col("influence").round(6), "why").alias("reason"),
     )  # fmt: skip

@@ -180,8 +180,8 @@ def _rank(values: Mapping[str, float], name: str) -> int:
 
 def _tau(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
 
-    told = tau(np.array(list(before.values())), np.array([after[name] for name in before]))
-    return None if np.isnan(told) else float(told)
+    result = tau(np.array(list(before.values())), np.array([after[name] for name in before]))
+    return None if np.isnan(result) else float(result)
 
 
 def _summary(table: pl.DataFrame) -> pl.DataFrame:

@@ -33,21 +33,21 @@ def strata_of(words: str) -> tuple[tuple[int, float], ...]:
     >>> strata_of("10:1,50:0.3")
     ((10, 1.0), (50, 0.3))
     """
-    told: list[tuple[int, float]] = []
+    items: list[tuple[int, float]] = []
     for word in words.split(","):
         end, colon, rate = word.partition(":")
         try:
             step = (int(end), float(rate))
         except ValueError:
             step = (0, 0.0)
-        if not colon or step[0] <= (told[-1][0] if told else 0) or not 0 < step[1] <= 1:
+        if not colon or step[0] <= (items[-1][0] if items else 0) or not 0 < step[1] <= 1:
             raise UsageError(
                 f"{word!r} is no stratum; write RANK:RATE with rising ranks and rates between 0 "
                 "and 1, as in 10:1,50:0.3.",
                 code="invalid-stratum",
             )
-        told.append(step)
-    return tuple(told)
+        items.append(step)
+    return tuple(items)
 
 
 def sampled(
@@ -81,15 +81,15 @@ def sampled(
         dict(enumerate(rate for _, rate in strata)), return_dtype=pl.Float64
     )
     drawn = (rates * size).round(mode="half_away_from_zero").clip(lower_bound=1)
-    told = within.with_columns(chance).with_columns(
+    result = within.with_columns(chance).with_columns(
         (pl.col("chance").rank("ordinal").over(cell) <= drawn).alias("in"),
         (drawn / size).alias("inclusion"),
         pl.col("at").replace_strict(dict(enumerate(names)), return_dtype=pl.String).alias(
             "stratum"
         ),
     )  # fmt: skip
-    kept = told.filter("in").drop("in", "chance", "at")
-    return kept.sort(PAIR), told.filter(~pl.col("in")).select(PAIR).sort(PAIR)
+    kept = result.filter("in").drop("in", "chance", "at")
+    return kept.sort(PAIR), result.filter(~pl.col("in")).select(PAIR).sort(PAIR)
 
 
 def queries_drawn(
@@ -207,10 +207,10 @@ def _stratified(
 
 def _shared(count: int, rooms: list[int]) -> list[int]:
     """The count dealt out one by one to the strata that have room left."""
-    told = [0] * len(rooms)
+    items = [0] * len(rooms)
     while count:
         for i, room in enumerate(rooms):
-            if count and told[i] < room:
-                told[i] += 1
+            if count and items[i] < room:
+                items[i] += 1
                 count -= 1
-    return told
+    return items

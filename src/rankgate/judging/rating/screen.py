@@ -21,27 +21,27 @@ def parts_of(screen: Screen) -> int:
     return max(1, -(-longest // _LONGEST))
 
 
-def render(told: Screen, width: int = WIDTH, part: int = 0) -> str:
+def render(result: Screen, width: int = WIDTH, part: int = 0) -> str:
     """The query, one part of the document, and the keys.
 
     Args:
-        told: what the rater sees.
+        result: what the rater sees.
         width: columns.
         part: of the document's long fields, from 0; after the last one comes the first.
     """
-    parts = parts_of(told)
+    parts = parts_of(result)
     part %= parts
-    lines = ["", f"rated {told.done} of {told.total} {'─' * 20}"]
-    asked = dict(told.query)
-    lines += _field("query", asked.pop("text", told.query_id), width)
+    lines = ["", f"rated {result.done} of {result.total} {'─' * 20}"]
+    asked = dict(result.query)
+    lines += _field("query", asked.pop("text", result.query_id), width)
     for name, text in asked.items():
         lines += _field(name, text, width)
-    lines += ["", *_field("document", told.doc_id, width)]
-    for name, text in told.document.items():
+    lines += ["", *_field("document", result.doc_id, width)]
+    for name, text in result.document.items():
         lines += _field(name, text, width, part)
     more = f"  space more (part {part + 1} of {parts})" if parts > 1 else ""
     keys = "  ".join(
-        f"{key} {label}" if label != key else key for key, (_, label) in told.grades.items()
+        f"{key} {label}" if label != key else key for key, (_, label) in result.grades.items()
     )
     lines += ["", *textwrap.wrap(f"{keys}  |  c can't tell  s skip  u undo  q quit{more}", width)]
     return "\n".join(lines) + "\n"

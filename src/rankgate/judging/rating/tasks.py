@@ -60,7 +60,7 @@ def tasks_of(
         "doc_id"
     ]  # fmt: skip
     shown = _by_key(documents, by, label)
-    told = []
+    items = []
     for query, document in pool.select(PAIR).iter_rows():
         key = (query, document) if len(by) > 1 else (document,)
         if documents is not None and key not in shown:
@@ -69,8 +69,8 @@ def tasks_of(
                 "add it, or leave it out of the pool."
             )
             raise InputError(problem, source=label, code="missing-text")
-        told.append(Task(query, document, asked.get((query,), {}), shown.get(key, {})))
-    return told
+        items.append(Task(query, document, asked.get((query,), {}), shown.get(key, {})))
+    return items
 
 
 def _by_key(

@@ -78,9 +78,9 @@ class Rating(Closing):
             raise UsageError(
                 "a rating needs to know who gives it; name the rater.", code="missing-input"
             )
-        told = scale_of(scale)
-        grades = grades_of(told)
-        labels = {float(grade): label for grade, label in told.labels}
+        result = scale_of(scale)
+        grades = grades_of(result)
+        labels = {float(grade): label for grade, label in result.labels}
         self._keys = {
             key: (grade, labels.get(grade, f"{grade:g}")) for key, grade in keys_of(grades).items()
         }

@@ -80,9 +80,9 @@ def resolve(
     carried = transformer(ratings) if transformer else ratings
     stand = standing(carried, slots)
     given = stand.table.filter(pl.col("grade").is_not_null())
-    told = chosen.resolve(given, **options)
+    result = chosen.resolve(given, **options)
     pairs = stand.table.select(PAIR).unique(maintain_order=True)
-    every = pairs.join(told, on=PAIR, how="left", maintain_order="left")
+    every = pairs.join(result, on=PAIR, how="left", maintain_order="left")
     made_by = {
         "rule": chosen.name,
         **({"parameters": options} if options else {}),

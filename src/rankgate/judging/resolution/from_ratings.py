@@ -159,12 +159,12 @@ def from_ratings(
     parts = []
     for way, labels in groups.items():
         carried = _carried(way.scale, graded_on, said)
-        told = resolve(said, way.rule, transformer=carried, scale=graded_on)
+        result = resolve(said, way.rule, transformer=carried, scale=graded_on)
         found = evaluate(
-            judgments(told, said.place.label), runs, labels, rules, extra=extra,
+            judgments(result, said.place.label), runs, labels, rules, extra=extra,
             on_progress=on_progress,
         )  # fmt: skip
-        parts.append(Part(way, told.made_by, found))
+        parts.append(Part(way, result.made_by, found))
     return tuple(parts)
 
 

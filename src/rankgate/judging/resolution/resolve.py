@@ -85,7 +85,7 @@ def resolve(
     [('q', 'd', 1.0)]
     """
     said = read_ratings(ratings, from_=from_)
-    told = resolved(
+    result = resolved(
         said,
         rule,
         _parameters(parameters),
@@ -94,17 +94,19 @@ def resolve(
         slots=slots,
     )
     if sample is not None or rest is not None:
-        told = _sampled(told, sample, rest, said.name)
-    return ResolvedJudgments(said.name, told.qrels, told.unresolved, told.made_by, told.counts)
+        result = _sampled(result, sample, rest, said.name)
+    return ResolvedJudgments(
+        said.name, result.qrels, result.unresolved, result.made_by, result.counts
+    )
 
 
-def _sampled(told: Resolution, sample: Any, rest: Any, label: str) -> Resolution:  # noqa: ANN401
+def _sampled(result: Resolution, sample: Any, rest: Any, label: str) -> Resolution:  # noqa: ANN401
     if sample is None:
         raise UsageError(
             "the rest of a pool goes with its sample; give both.", code="missing-input"
         )
     left = None if rest is None else read_qrels(rest)
-    return replace(told, qrels=as_drawn(judgments(told, label), pool_of(sample), left))
+    return replace(result, qrels=as_drawn(judgments(result, label), pool_of(sample), left))
 
 
 def _parameters(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:

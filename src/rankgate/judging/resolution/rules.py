@@ -186,9 +186,9 @@ def _dawid_skene(
     _, rater = np.unique(coded["rater"].to_numpy(), return_inverse=True)
     item = coded["item"].to_numpy().astype(np.int64)
     belief = dawid_skene(item, rater, place, smoothing=smoothing).belief
-    told = belief @ grades if expected else grades[belief.argmax(axis=1)]
+    result = belief @ grades if expected else grades[belief.argmax(axis=1)]
     return pairs.drop("item").with_columns(
-        pl.Series("grade", told), pl.lit(None, dtype=pl.String).alias("why")
+        pl.Series("grade", result), pl.lit(None, dtype=pl.String).alias("why")
     )
 
 

@@ -110,13 +110,13 @@ def collect(
     """
     if not paths:
         raise UsageError("no sheet to read; name at least one.", code="missing-input")
-    told = filled(
+    result = filled(
         [cells.read(path) for path in paths],
         scale=scale_of(scale) if scale else None,
         rater=rater,
         pool=None if pool is None else pool_of(pool),
     )
-    return CollectedRatings(told.ratings, told.notes)
+    return CollectedRatings(result.ratings, result.notes)
 
 
 def _pair(row: Mapping[str, Any]) -> tuple[Any, ...]:

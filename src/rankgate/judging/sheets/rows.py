@@ -81,9 +81,9 @@ def sheet(
     return head, rows
 
 
-def _names(told: Iterable[object]) -> list[str]:
+def _names(result: Iterable[object]) -> list[str]:
     names: dict[str, None] = {}
-    for each in told:
+    for each in result:
         names.update(dict.fromkeys(each))  # type: ignore[call-overload]
     return list(names)
 
@@ -141,8 +141,8 @@ def filled(
     label = sheets[0].label if len(sheets) == 1 else f"{len(sheets)} sheets"
     place = Place(label, lambda i: places[i][1] if len(sheets) == 1 else None)
     table = pl.DataFrame(rows, schema={name: SCHEMA[name] for name in _KEPT})
-    told = Ratings(table, "ratings", grades, place)
-    return Filled(told, _notes(empty, sheets, known, table))
+    result = Ratings(table, "ratings", grades, place)
+    return Filled(result, _notes(empty, sheets, known, table))
 
 
 _KEPT = ("query_id", "doc_id", "rater", "grade", "reason", "comment", "guideline")

@@ -144,10 +144,10 @@ def command(  # noqa: PLR0917 - click passes them by name
         pairs(weights, "--weight", float), threshold, repeats, grades,  # type: ignore[arg-type]
         pairs(least, "--least", float),
     )  # fmt: skip
-    told, names = split_into(
+    result, names = split_into(
         log, plan, rule, folder=into, to=to, candidates=candidates, negatives=negatives, cut=cut,
         columns=pairs(columns, "--column", str), from_=from_, unit=unit, same=same,
     )  # fmt: skip
     if into is not None:
         click.echo(f"written to {into}: {', '.join(names)}", err=True)
-    deliver(styled(render(told, form, width(output)), form, output), output)
+    deliver(styled(render(result, form, width(output)), form, output), output)

@@ -42,93 +42,96 @@ _BY = {
 _ITEMS = "accuracy by what is relevant among these items, lists as if they showed nothing else"
 
 
-def render(told: Scorecard, form: str, width: int = WIDTH) -> str:
+def render(result: Scorecard, form: str, width: int = WIDTH) -> str:
     """A scorecard in one of `FORMS`."""
     if form == "json":
-        return as_json.dumped(told.to_dict())
+        return as_json.dumped(result.to_dict())
     if form == "csv":
-        return as_csv.written(*part_table(told))
+        return as_csv.written(*part_table(result))
     if form == "html":
-        return page(outline(told))
+        return page(outline(result))
     if form == "markdown":
-        return markdown(outline(told))
+        return markdown(outline(result))
     if form == "latex":
-        text = "\n".join([latex(outline(told, flat=False)), *(f"% {each}" for each in notes(told))])
+        text = "\n".join(
+            [latex(outline(result, flat=False)), *(f"% {each}" for each in notes(result))]
+        )
         for sign, ours in _LATEX.items():
             text = text.replace(sign, ours)
         return f"{text}\n"
-    parts = [_fitted(told, card(told), card(told, ranged), width)]
-    for name in slices(told):
+    parts = [_fitted(result, card(result), card(result, ranged), width)]
+    for name in slices(result):
         parts.append(f"by {printable(name)}")
-        parts.append(_fitted(told, card(told, by=name), card(told, ranged, by=name), width))
-        if (grid := gaps(told, name)).rows:
+        parts.append(_fitted(result, card(result, by=name), card(result, ranged, by=name), width))
+        if (grid := gaps(result, name)).rows:
             parts += [f"gaps by {printable(name)}: these users less all others"]
             parts.append(fitted(grid, width))
-    parts.append("\n".join(part for line in notes(told) for part in wrapped(line, width)))
+    parts.append("\n".join(part for line in notes(result) for part in wrapped(line, width)))
     return "\n\n".join(parts) + "\n"
 
 
-def fragment(told: Scorecard) -> str:
+def fragment(result: Scorecard) -> str:
     """The tables and notes without a page around them, for notebooks."""
-    parts = [as_html.table(sheet(told))]
-    for name in slices(told):
-        parts += [as_html.paragraph(f"by {name}"), as_html.table(sheet(told, by=name))]
-    return "\n".join([*parts, "".join(as_html.paragraph(line) for line in notes(told))])
+    parts = [as_html.table(sheet(result))]
+    for name in slices(result):
+        parts += [as_html.paragraph(f"by {name}"), as_html.table(sheet(result, by=name))]
+    return "\n".join([*parts, "".join(as_html.paragraph(line) for line in notes(result))])
 
 
-def outline(told: Scorecard, *, flat: bool = True) -> Document:
+def outline(result: Scorecard, *, flat: bool = True) -> Document:
     """The card, its slices, and what to know; flat if each row is to stand by itself."""
     grid_of = sheet if flat else card
-    sections = [Section("card", "Systems", (Table("", grid_of(told)),))]
-    for i, name in enumerate(slices(told)):
-        blocks = [Table("", grid_of(told, by=name))]
-        if (grid := gaps(told, name, flat=flat)).rows:
+    sections = [Section("card", "Systems", (Table("", grid_of(result)),))]
+    for i, name in enumerate(slices(result)):
+        blocks = [Table("", grid_of(result, by=name))]
+        if (grid := gaps(result, name, flat=flat)).rows:
             blocks.append(Table("Gaps: these users less all others", grid))
         sections.append(Section(f"by-{i}", f"By {printable(name)}", tuple(blocks)))
-    first, *others = notes(told)
+    first, *others = notes(result)
     sections.append(Section("notes", "What to know", (Points(tuple(others)),)))
     return Document("Scorecard", "", (first,), tuple(sections))
 
 
-def slices(told: Scorecard) -> list[str]:
+def slices(result: Scorecard) -> list[str]:
     """What users and items are told apart by, in order."""
-    return told.slices["slice"].unique(maintain_order=True).to_list()
+    return result.slices["slice"].unique(maintain_order=True).to_list()
 
 
-def notes(told: Scorecard) -> list[str]:
+def notes(result: Scorecard) -> list[str]:
     """What stands below the card, a line each."""
     first = (
-        f"{told.users:,} users of {printable(told.qrels)}, {told.catalogue:,} items, convention "
-        f"{told.convention['name']}; {told.level:.0%} intervals over users"
+        f"{result.users:,} users of {printable(result.qrels)}, {result.catalogue:,} items, "
+        f"convention {result.convention['name']}; {result.level:.0%} intervals over users"
     )
     lines = [first]
-    names = slices(told)
-    if len(told.systems) > 1:
+    names = slices(result)
+    if len(result.systems) > 1:
         rest = "; in slices for all differences of a slice (Benjamini-Hochberg)" if names else ""
         lines.append(
-            f"{BETTER} better, {WORSE} worse than {printable(told.systems[0])}: p < "
-            f"{1 - told.level:.2g}, corrected for {len(told.differences)} comparisons (Holm){rest}"
+            f"{BETTER} better, {WORSE} worse than {printable(result.systems[0])}: p < "
+            f"{1 - result.level:.2g}, corrected for {len(result.differences)} comparisons "
+            f"(Holm){rest}"
         )
-    if len(told.gaps):
+    if len(result.gaps):
         lines.append(
             f"gaps: {BETTER} the users are served better than all others by that system, {WORSE} "
             "worse (Welch's t, Benjamini-Hochberg over a slice)"
         )
-    of = dict(told.slices.select("slice", "of").unique().iter_rows())
+    of = dict(result.slices.select("slice", "of").unique().iter_rows())
     for name in names:
         words = _BY.get(name) or (_ITEMS if of[name] == "items" else "")
         lines += [f"{printable(name)}: {words}"] if words else []
     lines += [
         f"{printable(one)} is dominated: {printable(by)} is as good by every metric here, and "
         "better by some"
-        for one, by in told.dominated
+        for one, by in result.dominated
     ]
-    if len(told.systems) > 1 and not told.dominated:
+    if len(result.systems) > 1 and not result.dominated:
         lines.append("no system is dominated: each is better than each other by some metric here")
-    return [*lines, *told.warnings]
+    return [*lines, *result.warnings]
 
 
-def _fitted(told: Scorecard, wide: Grid, narrow: Grid, width: int) -> str:
+def _fitted(result: Scorecard, wide: Grid, narrow: Grid, width: int) -> str:
     """With intervals in brackets where there is room, else as ranges."""
     room = max(map(len, table(wide).split("\n")))
-    return fitted(wide if room <= width or len(told.systems) == 1 else narrow, width)
+    return fitted(wide if room <= width or len(result.systems) == 1 else narrow, width)

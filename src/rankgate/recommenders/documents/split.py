@@ -20,28 +20,28 @@ FORMS = ("text", "json", "markdown")
 _DRAWN = frozenset({"leave-one-out", "random", "cold-users", "cold-items"})
 
 
-def render(told: SplitFigures, form: str, width: int = WIDTH) -> str:
+def render(result: SplitFigures, form: str, width: int = WIDTH) -> str:
     """A split in one of `FORMS`."""
     if form == "json":
-        return as_json.dumped(told.to_dict())
-    grid = parts(told)
+        return as_json.dumped(result.to_dict())
+    grid = parts(result)
     table = as_markdown.table(grid) if form == "markdown" else fitted(grid, width)
-    rows = [*_facts(told), *(("beware" if not at else "", line)
-                             for at, line in enumerate(told.warnings))]  # fmt: skip
+    rows = [*_facts(result), *(("beware" if not at else "", line)
+                             for at, line in enumerate(result.warnings))]  # fmt: skip
     if form == "markdown":
         lines = [f"- {label or 'beware'}: {as_markdown.escaped(line)}" for label, line in rows]
         return "\n".join([table, "", *lines]) + "\n"
     room = [max(len(label) for label, _ in rows)]
     told_rows = "".join(beside([label], [line], room, width) for label, line in rows)
-    return f"{_title(told)}\n\n{table}\n\n{told_rows}"
+    return f"{_title(result)}\n\n{table}\n\n{told_rows}"
 
 
-def parts(told: SplitFigures) -> Grid:
+def parts(result: SplitFigures) -> Grid:
     """Every part of every fold, a row each."""
-    many = len(told.folds) > 1
-    clock = any(part.first for fold in told.folds for part in fold.parts)
+    many = len(result.folds) > 1
+    clock = any(part.first for fold in result.folds for part in fold.parts)
     rows = []
-    for number, fold in enumerate(told.folds, 1):
+    for number, fold in enumerate(result.folds, 1):
         for part in fold.parts:
             name = f"{number} {part.name}" if many else part.name
             counts = [f"{n:,}" for n in (part.rows, part.users, part.items)]
@@ -51,26 +51,26 @@ def parts(told: SplitFigures) -> Grid:
     return Grid(head, tuple(rows))
 
 
-def _title(told: SplitFigures) -> str:
-    plan = told.plan
+def _title(result: SplitFigures) -> str:
+    plan = result.plan
     how = {"leave-last": f"{plan.last} of each user", "windows": f"{plan.windows} folds"}
     share = how.get(plan.way, "" if plan.way == "leave-one-out" or plan.cut is not None
                     else f"{plan.share:.0%}")  # fmt: skip
-    seed = f", seed {plan.seed}" if plan.way in _DRAWN or "sampled" in told.candidates else ""
-    return f"{printable(told.log)} split by {plan.way}{', ' if share else ''}{share}{seed}"
+    seed = f", seed {plan.seed}" if plan.way in _DRAWN or "sampled" in result.candidates else ""
+    return f"{printable(result.log)} split by {plan.way}{', ' if share else ''}{share}{seed}"
 
 
-def _facts(told: SplitFigures) -> list[tuple[str, str]]:
-    rows = [("judgments", _truth(told)), ("candidates", _candidates(told))]
-    if told.repeated:
-        rows.append(("left out", _so_many(told.repeated, "rows equal to another")))
-    return [*rows, ("shared", _shared(told))]
+def _facts(result: SplitFigures) -> list[tuple[str, str]]:
+    rows = [("judgments", _truth(result)), ("candidates", _candidates(result))]
+    if result.repeated:
+        rows.append(("left out", _so_many(result.repeated, "rows equal to another")))
+    return [*rows, ("shared", _shared(result))]
 
 
-def _truth(told: SplitFigures) -> str:
-    rule = told.rule
-    count = _sum(told, lambda fold: fold.judged)
-    relevant = _sum(told, lambda fold: fold.relevant)
+def _truth(result: SplitFigures) -> str:
+    rule = result.rule
+    count = _sum(result, lambda fold: fold.judged)
+    relevant = _sum(result, lambda fold: fold.relevant)
     weights = ", ".join(f"{kind} {weight:g}" for kind, weight in rule.weights.items())
     weighed = f"; kinds weigh {weights}" if weights else ""
     floors = ", ".join(f"{kind} {least:g}" for kind, least in rule.least.items())
@@ -82,17 +82,17 @@ def _truth(told: SplitFigures) -> str:
     )
 
 
-def _candidates(told: SplitFigures) -> str:
+def _candidates(result: SplitFigures) -> str:
     words = {"unseen": "all items but those the user had in training", "all": "all items"}
-    if told.candidates in words:
-        return words[told.candidates]
-    short = _sum(told, lambda fold: fold.short)
+    if result.candidates in words:
+        return words[result.candidates]
+    short = _sum(result, lambda fold: fold.short)
     fewer = f"; {_so_many(short, 'users had fewer to draw from')}" if short else ""
-    return f"{told.candidates}: each user's judged items and negatives that were drawn{fewer}"
+    return f"{result.candidates}: each user's judged items and negatives that were drawn{fewer}"
 
 
-def _shared(told: SplitFigures) -> str:
-    leaks = [fold.leaks for fold in told.folds]
+def _shared(result: SplitFigures) -> str:
+    leaks = [fold.leaks for fold in result.folds]
     sums = [
         (sum(each.users_only_test for each in leaks), "users only in the test"),
         (sum(each.items_only_test for each in leaks), "items only in the test"),
@@ -109,8 +109,8 @@ def _so_many(count: int, what: str) -> str:
     return f"1 {what.replace('s ', ' ', 1)}" if count == 1 else f"{count:,} {what}"
 
 
-def _sum(told: SplitFigures, of: Callable[[FoldFigures], int]) -> int:
-    return sum(of(fold) for fold in told.folds)
+def _sum(result: SplitFigures, of: Callable[[FoldFigures], int]) -> int:
+    return sum(of(fold) for fold in result.folds)
 
 
 def _short(time: str) -> str:

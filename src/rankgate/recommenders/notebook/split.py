@@ -108,10 +108,10 @@ def split(
     >>> told.qrels.table.rows()
     [('u', 'b', 1.0), ('v', 'b', 1.0)]
     """
-    told = service.split(
+    result = service.split(
         log,
         service.Plan(way, share, last, None, windows, validation, seed),
         service.Truth(weights or {}, threshold, repeats, grades, least or {}),
         candidates=candidates, negatives=negatives, cut=cut, columns=columns, unit=unit,
     )  # fmt: skip
-    return Split(**vars(told))
+    return Split(**vars(result))

@@ -135,12 +135,12 @@ def command(  # noqa: PLR0917 - click passes them by name
     elif kind(name).text is None:
         in_text(name, None, 0)
     with Progress(len(runs) + 1) as progress:
-        told = result_for(
+        result = result_for(
             kind(name).needs,
             Asked(qrels, runs, metrics, convention, cutoffs, query_id, depth, unequal,
                   from_file(metrics_from), labelled(labels), progress, beside),
         )  # fmt: skip
     if output:
-        deliver(drawn(name, told, output, theme or "", scale), output)
+        deliver(drawn(name, result, output, theme or "", scale), output)
     else:
-        deliver(styled(in_text(name, told, width()), "text"))
+        deliver(styled(in_text(name, result, width()), "text"))

@@ -52,9 +52,9 @@ def table(heading: str, rows: Sequence[Row], *, level: float | None = None) -> T
     return Table(heading, Grid(tuple(head), cells, frozenset(left)), find=len(rows) > _LONG)
 
 
-def pairs(heading: str, told: Row, *, folded: bool = True) -> Table:
+def pairs(heading: str, result: Row, *, folded: bool = True) -> Table:
     """Names and values."""
-    rows = tuple((name.replace("_", " "), word(value)) for name, value in told.items()
+    rows = tuple((name.replace("_", " "), word(value)) for name, value in result.items()
                  if value not in (None, "", [], {}))  # fmt: skip
     return Table(heading, Grid(("what", "value"), rows, frozenset({0, 1})), folded=folded)
 
@@ -78,13 +78,13 @@ def word(value: Any) -> str:  # noqa: ANN401 - of JSON
     return str(value)
 
 
-def _mapping(told: Row) -> str:
-    if "words" in told:
-        return str(told["words"])
-    if {"axes", "begin", "end"} <= told.keys():
-        steps = zip(told["axes"], told["begin"], told["end"], strict=False)
+def _mapping(result: Row) -> str:
+    if "words" in result:
+        return str(result["words"])
+    if {"axes", "begin", "end"} <= result.keys():
+        steps = zip(result["axes"], result["begin"], result["end"], strict=False)
         return ", ".join(f"{axis}: {word(a)} → {word(b)}" for axis, a, b in steps)
-    return ", ".join(f"{name.replace('_', ' ')}: {word(each)}" for name, each in told.items())
+    return ", ".join(f"{name.replace('_', ' ')}: {word(each)}" for name, each in result.items())
 
 
 def _cell(name: str, row: Row, *, both: bool, whole: bool) -> str:

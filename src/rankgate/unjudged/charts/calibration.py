@@ -17,30 +17,30 @@ if TYPE_CHECKING:
 _SIDE = 320
 
 
-def draw(told: Calibration) -> Picture:
+def draw(result: Calibration) -> Picture:
     """A square for the relevance of hidden documents, and one for flips of the comparison."""
     parts = [
-        (what, title, getattr(told, what).to_dicts())
-        for what, title in (("relevance", f"relevant: {told.documents:,} documents"),
-                            ("flips", f"flips of {told.metric}: {told.experiments} trials"))
+        (what, title, getattr(result, what).to_dicts())
+        for what, title in (("relevance", f"relevant: {result.documents:,} documents"),
+                            ("flips", f"flips of {result.metric}: {result.experiments} trials"))
     ]  # fmt: skip
     shown = [(what, title, rows) for what, title, rows in parts if rows]
     return Picture(
         "calibration",
-        f"Hidden judgments guessed: {short(told.candidate)} against {short(told.baseline)}",
+        f"Hidden judgments guessed: {short(result.candidate)} against {short(result.baseline)}",
         "Judged documents were hidden and guessed: across what was predicted, up the share that "
         "came true, with its 95% interval and how many. On the diagonal predictions hold. A flip: "
         "the interval of the difference says something else when all are judged again; trials "
         "share queries, so that their intervals are too narrow.",
-        queries(told.queries),
-        told.convention,
+        queries(result.queries),
+        result.convention,
         tuple({"what": what, **row} for what, _, rows in shown for row in rows),
-        in_columns([_panel(rows, f"{title}{_brier(told, what)}") for what, title, rows in shown]),
+        in_columns([_panel(rows, f"{title}{_brier(result, what)}") for what, title, rows in shown]),
     )
 
 
-def _brier(told: Calibration, what: str) -> str:
-    own, mean = told.brier[what]
+def _brier(result: Calibration, what: str) -> str:
+    own, mean = result.brier[what]
     return "" if math.isnan(own) else f"; Brier {own:.3f} (mean alone {mean:.3f})"
 
 

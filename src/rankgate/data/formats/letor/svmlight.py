@@ -66,9 +66,9 @@ def read(source: InputFile) -> Contents:
     rows, at, notes = _rows(source)
     numbered = rows["given"].null_count()
     if numbered:
-        told = "rows without a document's id, which have the numbers of their lines"
+        words = "rows without a document's id, which have the numbers of their lines"
         shown = tuple(rows.filter(pl.col("given").is_null())["doc_id"].head(3).to_list())
-        notes = (*notes, Note(told, numbered, shown))
+        notes = (*notes, Note(words, numbered, shown))
     place = Place(source.label, _line_of(at))
     qrels = Qrels(rows.select(list(SCHEMA)), source.stem, place=place)
     kept = rows.select(
@@ -134,11 +134,11 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
         grade(), pl.lit(" qid:"), "qid", features, pl.lit(" # "), comment, pl.lit("\n")
     )
     out.writelines(written.encode() for written in table.select(line).to_series())
-    told = "ids of queries, which have blanks and are numbered"
+    words = "ids of queries, which have blanks and are numbered"
     return (
         *lost(contents, _NAME, "qrels", "queries"),
         *lost_columns("queries", contents.queries, ("query_id", "text")),
-        *Loss.of(told, [] if whole else ids.to_list()),
+        *Loss.of(words, [] if whole else ids.to_list()),
     )
 
 
@@ -169,9 +169,9 @@ def _with_queries(
         problem = f"{len(rows)} rows, and the file of sizes beside it adds up to {sizes.sum()}."
         raise InputError(problem, source=source.label, code="wrong-shape")
     names = np.repeat(np.arange(1, len(sizes) + 1), sizes)
-    told = "queries from the file of sizes beside it, numbered from 1"
+    words = "queries from the file of sizes beside it, numbered from 1"
     ids = pl.Series("query_id", names).cast(pl.String)
-    return rows.with_columns(ids), (Note(told, len(sizes)),)
+    return rows.with_columns(ids), (Note(words, len(sizes)),)
 
 
 def _sizes(source: InputFile) -> NDArray[np.int64] | None:

@@ -84,8 +84,8 @@ def noted(rows: list[tuple[str | None, ...]]) -> pl.DataFrame | None:
     every = pl.DataFrame(rows, schema=schema, orient="row")
     table = every.group_by("query_id", maintain_order=True).agg(pl.all().drop_nulls().first())
     filled = [name for name in names if table[name].null_count() < len(table)]
-    told = {*filled} & {*NOTED} or (table["text"] != table["query_id"]).any()
-    return table.select(filled) if told else None
+    values = {*filled} & {*NOTED} or (table["text"] != table["query_id"]).any()
+    return table.select(filled) if values else None
 
 
 def rated_by(contents: Contents) -> dict[str, list[dict[str, Any]]]:

@@ -120,8 +120,8 @@ def _queries(source: InputFile, header: records.Header) -> pl.DataFrame | None:
     kept = run_columns.kept(header.names)
     if not kept:
         return None
-    told = frozenset(kept) - {"query_id"}
-    layout = records.Layout(header, kept, told & {"latency_ms"}, told)
+    result = frozenset(kept) - {"query_id"}
+    layout = records.Layout(header, kept, result & {"latency_ms"}, result)
     return run_columns.queries_of(records.frames(source, layout), source.label)
 
 

@@ -112,8 +112,8 @@ def _queries(source: InputFile) -> pl.DataFrame | None:
     kept = run_columns.kept(names_of(source))
     if not kept:
         return None
-    told = frozenset(kept) - {"query_id"}
-    table = schemas.Table("runs", kept, told & {"latency_ms"}, told)
+    result = frozenset(kept) - {"query_id"}
+    table = schemas.Table("runs", kept, result & {"latency_ms"}, result)
     return run_columns.queries_of(frames(source, table), source.label)
 
 

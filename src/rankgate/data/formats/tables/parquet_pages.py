@@ -88,11 +88,11 @@ def _footer(stream: IO[bytes], size: int) -> Declared:
     for group in meta[_GROUPS]:
         rows = group[_ROWS_IN_GROUP]
         for column in group[_COLUMNS]:
-            told = column[_META]
-            at = min(told[_DATA_AT], told.get(_DICTIONARY_AT) or told[_DATA_AT])
-            packed, unpacked = told[_PACKED], told[_UNPACKED]
+            result = column[_META]
+            at = min(result[_DATA_AT], result.get(_DICTIONARY_AT) or result[_DATA_AT])
+            packed, unpacked = result[_PACKED], result[_UNPACKED]
             # a column of lists has more values than rows; nobody reads one here
-            most = rows if len(told[_PATH]) == 1 else told[_COUNT]
+            most = rows if len(result[_PATH]) == 1 else result[_COUNT]
             if min(at, packed, unpacked, most) < 0 or at + packed > size:
                 raise _LiesError
             chunks.append((at, packed, unpacked, most))
@@ -103,15 +103,15 @@ def _footer(stream: IO[bytes], size: int) -> Declared:
 
 def _pages(stream: IO[bytes], at: int, packed: int, unpacked: int, most: int) -> None:
     """Walk through the pages of a column: no more values than rows, no more bytes than told."""
-    end, values, told = at + packed, 0, 0
+    end, values, result = at + packed, 0, 0
     while at < end and values < most:
         stream.seek(at)
         reader = _Thrift(stream.read(min(_HEADER, end - at)))
         page = reader.struct()
         length, data = page[_PAGE_PACKED], page.get(_DATA) or page.get(_DATA_2)
         dictionary = page.get(_DICTIONARY)
-        told += page[_PAGE_UNPACKED] + reader.at
-        if length < 0 or page[_PAGE_UNPACKED] < 0 or told > max(unpacked, 0):
+        result += page[_PAGE_UNPACKED] + reader.at
+        if length < 0 or page[_PAGE_UNPACKED] < 0 or result > max(unpacked, 0):
             raise _LiesError
         if data:
             values += data[_VALUES]

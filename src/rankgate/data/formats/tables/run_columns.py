@@ -21,8 +21,8 @@ def kept(names: Sequence[str]) -> dict[str, str]:
     >>> kept(["qid", "docid", "score", "latency_ms"])
     {'query_id': 'qid', 'latency_ms': 'latency_ms'}
     """
-    told = {name: name for name in ("latency_ms", "state") if name in names}
-    return named(names, ("query_id",)) | told if told else {}
+    values = {name: name for name in ("latency_ms", "state") if name in names}
+    return named(names, ("query_id",)) | values if values else {}
 
 
 def queries_of(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | None:
@@ -49,8 +49,8 @@ def queries_of(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | Non
         query, taken = wrong["query_id"][0], wrong["latency_ms"][0]
         problem = f"query {query!r}: latency_ms {taken!r} is no number of milliseconds, 0 or more."
         raise InputError(problem, source=label, code="not-a-number")
-    told = rows.drop_nulls("query_id").unique(maintain_order=True)
-    known = told.group_by("query_id", maintain_order=True).agg(
+    result = rows.drop_nulls("query_id").unique(maintain_order=True)
+    known = result.group_by("query_id", maintain_order=True).agg(
         pl.col("latency_ms", "state").drop_nulls().unique(maintain_order=True)
     )
     several = known.filter(pl.any_horizontal(pl.col("latency_ms", "state").list.len() > 1))

@@ -78,8 +78,8 @@ def table_of(names: Sequence[str], part: str | None = None) -> Table | None:
     if len(text) == len(("query_id", "text")):
         return _rest("queries", text, names)
     lower = {name.strip().lower() for name in names}
-    told = "doc_id" in names or lower & _FIELDS  # ids alone are of many other things
-    return _rest("documents", ids, names) if "doc_id" in ids and told else None
+    words = "doc_id" in names or lower & _FIELDS  # ids alone are of many other things
+    return _rest("documents", ids, names) if "doc_id" in ids and words else None
 
 
 def part_of(table: Table | None) -> Part | None:
@@ -174,8 +174,8 @@ def judgments(rows: pl.DataFrame, name: str, place: Place) -> tuple[Qrels, tuple
     without = asked.filter(~asked.is_in(graded_rows["query_id"].unique().implode()))
     unrated = rows.filter(pl.col("grade").is_null() & pl.col("doc_id").is_not_null())
     pairs = (f"{query} {document}" for query, document in unrated[:, :2].head(3).rows())
-    told = "pairs without a grade, which are unrated"
-    notes = (Note(told, len(unrated), tuple(pairs)),) if len(unrated) else ()
+    words = "pairs without a grade, which are unrated"
+    notes = (Note(words, len(unrated), tuple(pairs)),) if len(unrated) else ()
     among = place.among(there.arg_true().to_list())
     found = Qrels(graded_rows, name=name, unjudged=tuple(without.to_list()), place=among)
     return found, (*notes, *Note.of("queries without judgments", without.to_list()))
@@ -197,8 +197,8 @@ def _refuse_scales(rows: pl.DataFrame, place: Place) -> None:
 def _moments(rows: pl.DataFrame, place: Place) -> pl.DataFrame:
     """Times as times; where they are not all written alike, one by one."""
     try:
-        told = pl.col("at").str.to_datetime(time_unit="us", time_zone="UTC", strict=True)
-        return rows.with_columns(told)
+        result = pl.col("at").str.to_datetime(time_unit="us", time_zone="UTC", strict=True)
+        return rows.with_columns(result)
     except pl.exceptions.PolarsError:
         written = enumerate(rows["at"].to_list())
         each = [text and moment(text, "at", place.label, place.line(row)) for row, text in written]
@@ -254,8 +254,8 @@ def qrels_losses(qrels: Qrels, kept: Sequence[str] = ()) -> Iterator[Loss]:
         kept: the other columns that are written.
     """
     if qrels.scale:
-        told = f"{qrels.scale.lowest:g} to {qrels.scale.highest:g}"
-        yield Loss("scale of grades", 1, (told,))
+        words = f"{qrels.scale.lowest:g} to {qrels.scale.highest:g}"
+        yield Loss("scale of grades", 1, (words,))
     yield from Loss.of("queries without judgments", qrels.unjudged)
     known = {"query_id", "doc_id", "grade", *kept}
     others = [name for name in qrels.table.columns if name not in known]

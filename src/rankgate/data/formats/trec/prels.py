@@ -48,9 +48,9 @@ def read(source: InputFile) -> Contents:
     """
     qrels = read_qrels(source)
     without = qrels.table.filter(pl.col("inclusion").is_null())
-    told = "documents that were chosen without a probability"
+    words = "documents that were chosen without a probability"
     pairs = [f"{query} {document}" for query, document in without[:, :2].head(3).rows()]
-    notes = (Note(told, len(without), tuple(pairs)),) if len(without) else ()
+    notes = (Note(words, len(without), tuple(pairs)),) if len(without) else ()
     return Contents(qrels=qrels, notes=notes)
 
 
@@ -78,8 +78,8 @@ def read_qrels(source: InputFile) -> Qrels:
         raise InputError(
             problem, source=source.label, line=line_of(source, row), code="not-a-number"
         )
-    told = pl.select(pl.when(number.is_nan() | (number == 0)).then(None).otherwise(number))
-    table = table.with_columns(told.to_series().alias("inclusion"))
+    result = pl.select(pl.when(number.is_nan() | (number == 0)).then(None).otherwise(number))
+    table = table.with_columns(result.to_series().alias("inclusion"))
     columns = ["query_id", "doc_id", "grade", "inclusion", "stratum"]
     place = Place(source.label, partial(line_of, source))
     return Qrels(table.select(columns), source.stem, place=place)

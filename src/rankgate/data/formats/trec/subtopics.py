@@ -30,9 +30,9 @@ def sniff(head: bytes, name: str) -> str | None:
     found = [fields for fields in lines if fields and not fields[0].startswith(b"#")]
     if not found or len(found[0]) != len(_FIELDS):
         return None
-    told = next((word for word in _NAMES if word in name.lower()), None)
-    if told:
-        return f"lines of 4 fields, and the file's name has '{told}' in it"
+    result = next((word for word in _NAMES if word in name.lower()), None)
+    if result:
+        return f"lines of 4 fields, and the file's name has '{result}' in it"
     first: dict[tuple[bytes, bytes], bytes] = {}
     for fields in found:
         if len(fields) == len(_FIELDS):

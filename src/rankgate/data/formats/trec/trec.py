@@ -42,8 +42,8 @@ def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every fo
         content = text.strip()
         if content and not content.startswith(b"#"):
             width = len(content.split())
-            told = f"the first line has {width} fields between blanks"
-            return f"{told}{_TOLD[width]}" if width in _TOLD else None
+            words = f"the first line has {width} fields between blanks"
+            return f"{words}{_TOLD[width]}" if width in _TOLD else None
     return None
 
 

@@ -148,11 +148,11 @@ class _Held:
 
     def losses(self) -> Iterator[Loss]:
         """What was changed."""
-        told = "query ids with blanks or signs that TREC cannot hold, written with _"
-        yield from Loss.of(told, map(repr, self._queries))
+        words = "query ids with blanks or signs that TREC cannot hold, written with _"
+        yield from Loss.of(words, map(repr, self._queries))
         if self._documents:
-            told = "rows with such a doc_id, written with _"
-            yield Loss(told, self._documents, tuple(map(repr, self._shown)))
+            words = "rows with such a doc_id, written with _"
+            yield Loss(words, self._documents, tuple(map(repr, self._shown)))
 
 
 def _merged(column: str, given: str, written: str) -> InputError:

@@ -65,8 +65,8 @@ def read(source: InputFile) -> Contents:
         failed += [f"line {line}"] if lacks else []
         queries.setdefault(query, text)
         documents.setdefault(document, passage)
-        told = {name: a_text(value, name, where, source.label) for name in _MADE}
-        made.append({"query_id": query, "doc_id": document, "rater": model, **told})
+        values = {name: a_text(value, name, where, source.label) for name in _MADE}
+        made.append({"query_id": query, "doc_id": document, "rater": model, **values})
     scale = Scale(float(min(_GRADES)), float(max(_GRADES)))
     ratings = found.ratings(source.stem, scale)
     if ratings is None:

@@ -163,12 +163,12 @@ def _contents(
     states = pl.DataFrame({"query_id": empty, "state": ["zero"] * len(empty)}) if empty else None
     ids = [query for query, *_ in pairs], [document for _, document, _ in pairs]
     run = ranked(source.stem, *ids, given, label=source.label, queries=states)
-    told = [(query, text) for query, text in queries.items() if text is not None]
+    items = [(query, text) for query, text in queries.items() if text is not None]
     names = list(dict.fromkeys(name for row in fields for name in row))
     table = pl.DataFrame(fields, schema=dict.fromkeys(names, pl.String)) if fields else None
     return Contents(
         runs=(run,),
-        queries=pl.DataFrame(told, schema=["query_id", "text"], orient="row") if told else None,
+        queries=pl.DataFrame(items, schema=["query_id", "text"], orient="row") if items else None,
         documents=None if table is None else documents_of(table, names[2:]),
     )
 
