@@ -279,7 +279,8 @@ def _metrics(
     table = pl.DataFrame(
         {
             "metric": names, "n": result.n, "baseline": result.baseline,
-            "candidate": result.candidate, "delta": result.delta, "gain": result.gain, "low": result.low, "high": result.high,
+            "candidate": result.candidate, "delta": result.delta,
+            "gain": result.gain, "low": result.low, "high": result.high,
             "level": test.level, "test": _tests(result, test.method), "p_raw": result.p_raw,
             "p_value": p_value,
             "correction": correction, "mc_error": result.mc_error, "effect": result.gz,
