@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from rankgate import metric
-from rankgate.metrics.declare import Cutoff, Range
+from rankgate.declare import Cutoff, Range
 from rankgate.metrics.judged import Floats, Judged, total
 
 Probability = Annotated[float, Range(0, 1)]

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from rankgate.explanation.finding import Finding
     from rankgate.explanation.reconciliation import Reconciliation
     from rankgate.explanation.verb import reconcile
+    from rankgate.files.describe import describe
+    from rankgate.files.description import Descriptions
     from rankgate.files.notebook.conversion import Conversion, convert
-    from rankgate.files.notebook.description import Descriptions, describe
     from rankgate.files.validate import validate
     from rankgate.files.validation import Validation
     from rankgate.gating.verb import gate
@@ -146,7 +147,7 @@ _HOMES = {
     "Convention": "rankgate.evaluation.notebook.rules",
     "Conventions": "rankgate.evaluation.notebook.rules",
     "Conversion": "rankgate.files.notebook.conversion",
-    "Descriptions": "rankgate.files.notebook.description",
+    "Descriptions": "rankgate.files.description",
     "Evaluation": "rankgate.evaluation.evaluation",
     "Explanation": "rankgate.explanation.explanation",
     "Finding": "rankgate.explanation.finding",
@@ -179,7 +180,7 @@ _HOMES = {
     "convention": "rankgate.evaluation.notebook.rules",
     "conventions": "rankgate.evaluation.notebook.rules",
     "convert": "rankgate.files.notebook.conversion",
-    "describe": "rankgate.files.notebook.description",
+    "describe": "rankgate.files.describe",
     "evaluate": "rankgate.evaluation.notebook.evaluation",
     "explain": "rankgate.explanation.explain",
     "from_arrays": "rankgate.data.memory.arrays",

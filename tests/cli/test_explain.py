@@ -42,7 +42,7 @@ def test_the_worked_example_in_full(run, headphones):
         "   3  jbl           2     3    0.5000        1.5000  12.9165  rank 2\n"
         "   4  stand         1     1    0.0000        0.0000  12.9165  rank 3\n"
         "\n"
-        "formula      nDCG@k = DCG@k / IDCG@k,   DCG@k = Σ_{i≤k} g(gradeᵢ) / log₂(i + 1)\n"
+        "formula      nDCG@k = DCG@k / IDCG@k, DCG@k = Σ_{i≤k} g(gradeᵢ) / log₂(i + 1)\n"
         "parameters   cutoff=3, gain='exp', levels='truncated'\n"
         "value        DCG@3 = 7.0000 + 1.8928 + 0.5000 = 9.3928\n"
         "             IDCG@3 = 7.0000 + 4.4165 + 1.5000 = 12.9165\n"
@@ -160,9 +160,9 @@ def test_a_long_list_says_what_it_leaves_out(run, tmp_path):
 def test_markdown(run, headphones):
     words = ("--query", "headphones", "-m", "nDCG@3", "--format", "markdown")
     text = run("explain", *headphones, *words).out
-    assert text.startswith("**nDCG@3 = 0.8081** for query headphones of run esci\n\nthe ranking")
+    assert text.startswith("nDCG@3 = 0.8081 for query headphones of run esci\n\n### the ranking")
     assert "| 2 | bose | 3 | 3 | 0.6309 | 1.8928 | 4.8928 | not retrieved |" in text
-    assert "\n- value: DCG@3 = 3.0000 + 1.2619 + 0.5000 = 4.7619\n- value: IDCG@3 = " in text
+    assert "| value | DCG@3 = 3.0000 + 1.2619 + 0.5000 = 4.7619 IDCG@3 = " in text
 
 
 def test_long_ids_keep_both_ends(run, tmp_path):

@@ -35,10 +35,10 @@ def test_the_text_names_what_separates(run, small):
 def test_from_one_to_another(run, small):
     words = ("reconcile", *small, "-m", "nDCG@10", "--from", "trec", "--to", "esci")
     text = run(*words).out
-    assert f"\n {LINEAR:.4f}  trec (" in text
+    assert f"\n{LINEAR:.4f}   trec (" in text
     effect = round(EXP, 4) - round(LINEAR, 4)
     assert f"\n{effect:+.4f}  nDCG.gain: linear → exp; moves 2 queries, most " in text
-    assert f"\n {EXP:.4f}  esci (" in text
+    assert f"\n{EXP:.4f}   esci (" in text
     told = json.loads(run(*words, "--format", "json").out)
     assert told["begin"]["hash"] == CONVENTIONS["trec"].hash
     assert told["before"] == pytest.approx(LINEAR, rel=1e-15)
@@ -73,7 +73,7 @@ def test_a_toml_file_can_be_an_end(run, small, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("[parameters.nDCG]\ngain = 'exp'\n")
     text = run("reconcile", *small, "-m", "nDCG@10", "--from", "trec", "--to", path).out
-    assert f" {EXP:.4f}  mine (" in text
+    assert f"{EXP:.4f}   mine (" in text
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_the_readme_leads_to_a_gate(tmp_path, monkeypatch):
     """The policy and the commands of the page, on the demo, one after the other."""
     build(tmp_path / "demo")
     monkeypatch.chdir(tmp_path)
-    section = README.read_text().split("## A gate in front of every merge")[1].split("\n## ")[0]
+    section = README.read_text().split("## A gate before every merge")[1].split("\n## ")[0]
     blocks = {found["kind"]: found["text"] for found in FENCE.finditer(section)}
     (tmp_path / "rankgate.toml").write_text(blocks["toml"])
     shown = [found["text"] for found in FENCE.finditer(section) if not found["kind"]]

@@ -220,7 +220,7 @@ def test_a_gate_can_ask_for_it(people, tmp_path, monkeypatch, capsys):
     told = {name: gate(f"{name}.txt", run, run).rules[0].outcome for name in ("model", "other")}
     assert told["model"].status == "pass"
     assert told["other"].status == "inconclusive"
-    assert "tells of other judgments of model" in told["other"].reason
+    assert "is about other judgments of model" in told["other"].reason
     verdict = json.loads((tmp_path / "admission.json").read_text())
     (tmp_path / "admission.json").write_text(json.dumps(verdict | {"verdict": "fail"}))
     assert gate("model.txt", run, run).verdict == "fail"

@@ -11,7 +11,7 @@ from rankgate.errors import InputError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.catalogue import by_name
 from rankgate.metrics.dcg import nDCG
-from rankgate.metrics.judged import block
+from rankgate.metrics.judged import PAD, block
 from rankgate.metrics.names import parse
 from support.wording import raises
 
@@ -129,8 +129,10 @@ def test_the_parts_of_a_tied_list_add_up_to_its_value(seed):
     lists = [examples(50 * seed + i) for i in range(20)]
     judged = block([[grade for grade, _ in each] for each in lists])
     first, last = judged.first.copy(), judged.last.copy()
-    first[:, 1:3] = first[:, 1:2]  # the second and the third judged are equal
-    last[:, 1:3] = last[:, 2:3]
+    pair = np.broadcast_to(judged.rank[:, 2:3] < PAD, (len(lists), 2))
+    # the second and the third judged are equal, where there is a third
+    first[:, 1:3] = np.where(pair, first[:, 1:2], first[:, 1:3])
+    last[:, 1:3] = np.where(pair, last[:, 2:3], last[:, 1:3])
     judged = replace(judged, first=first, last=last)
     for metric in (*(by_name[name] for name in TIED), nDCG(gain="signed", ideal="known")):
         bound = metric(ties="averaged") if "ties" in metric.parameters else metric

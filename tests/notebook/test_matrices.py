@@ -32,18 +32,19 @@ REAL = np.isfinite(SCORES)
 
 
 def by_hand():
-    """Each judged user's items, the best first, equal scores by id downwards; nothing seen."""
+    """Each user's items, the best first, equal scores by id downwards; nothing seen."""
     lists = {}
-    for u in np.unique(ROW).tolist():
+    for u in range(U):
         free = [i for i in range(I) if REAL[u, i] and not TRAIN[u, i]]
         lists[u] = sorted(free, key=lambda i, u=u: (SCORES[u, i], str(i)), reverse=True)
     return lists
 
 
 def expected():
-    """Three metrics, written out."""
+    """Three metrics of judged users and one of all, written out."""
     lists, ndcg, recall, rr = by_hand(), [], [], []
-    for u, items in lists.items():
+    for u in np.unique(ROW).tolist():
+        items = lists[u]
         gains = [GRADES[u, i] / math.log2(rank + 1) for rank, i in enumerate(items[:10], 1)]
         best = sorted(GRADES[u], reverse=True)[:10]
         ndcg.append(sum(gains) / sum(g / math.log2(rank + 1) for rank, g in enumerate(best, 1)))

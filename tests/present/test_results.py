@@ -91,7 +91,7 @@ def made(folder, ratings):
         "scorecard": lambda: rankgate.scorecard(QRELS, RUNS, ["nDCG@3", "Coverage@3"]),
         "advice": lambda: rankgate.advise(QRELS, [OLD, NEW]),
         "pool": lambda: rankgate.pool([OLD, NEW], depth=3),
-        "reusability": lambda: rankgate.reusability(QRELS, RUNS),
+        "reusability": lambda: rankgate.reusability(QRELS, [OLD, NEW]),
         "agreement": lambda: rankgate.agree(ratings),
         "resolution": lambda: rankgate.resolve(ratings),
         "admission": lambda: rankgate.admit(QRELS, QRELS, [OLD, NEW]),

@@ -39,9 +39,11 @@ class Chromium:
         os.close(to_read)
         os.close(to_write)
         self.count, self.rest, self.events = 0, b"", []
-        target = self._send("Target.getTargets")["targetInfos"][0]["targetId"]
-        told = self._send("Target.attachToTarget", targetId=target, flatten=True)
-        self.session = told["sessionId"]
+        targets = self._send("Target.getTargets")["targetInfos"]
+        # parts of the browser's own window are targets too
+        target = next(each["targetId"] for each in targets if each["type"] == "page")
+        attached = self._send("Target.attachToTarget", targetId=target, flatten=True)
+        self.session = attached["sessionId"]
         for domain in ("Page", "Network", "Runtime", "Log"):
             self.send(f"{domain}.enable")
 

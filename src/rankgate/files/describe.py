@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -19,94 +18,18 @@ from rankgate.data.run import Run
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.files.checks.opening import part_of
-from rankgate.files.described import Judgments, Ranking, Rated, judgments_of, ranking_of, rated_of
+from rankgate.files.described import judgments_of, ranking_of, rated_of
+from rankgate.files.description import Description, Descriptions, Holes, Overlap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rankgate.data.notes import Note
     from rankgate.data.rows import Part
     from rankgate.data.source import InputFile
 
-SCHEMA_VERSION = 1
+
 CUTOFF = 10
 """How deep lists are looked at for unjudged documents."""
-
-
-@dataclass(frozen=True)
-class Description:
-    """One file.
-
-    Attributes:
-        file: its name.
-        format: what it was read as, and why in ``reason``.
-        bytes: its size as it is stored.
-        sha256: of its bytes as they are stored; empty for what is in memory.
-        judgments, runs, ratings: what it holds.
-        queries, documents, values: how many rows of these it holds, None where it has no such.
-        notes: what the reader did or saw.
-    """
-
-    file: str
-    format: str
-    reason: str
-    bytes: int
-    sha256: str
-    judgments: Judgments | None
-    runs: tuple[Ranking, ...]
-    ratings: Rated | None
-    queries: int | None
-    documents: int | None
-    values: int | None
-    notes: tuple[Note, ...]
-
-
-@dataclass(frozen=True)
-class Overlap:
-    """What two files have in common, and how many each has.
-
-    Attributes:
-        first, second: the files.
-        queries: of the first, of the second, of both.
-        documents: likewise.
-    """
-
-    first: str
-    second: str
-    queries: tuple[int, int, int]
-    documents: tuple[int, int, int]
-
-
-@dataclass(frozen=True)
-class Holes:
-    """How much of the tops of a run is judged.
-
-    Attributes:
-        qrels, run: the names.
-        cutoff: how deep was looked.
-        judged: the mean share of judged documents among the first ``cutoff``; None where no
-            query is in both.
-        queries: those that are in both.
-    """
-
-    qrels: str
-    run: str
-    cutoff: int
-    judged: float | None
-    queries: int
-
-
-@dataclass(frozen=True)
-class Descriptions:
-    """Some files, and how they go together."""
-
-    files: tuple[Description, ...]
-    overlaps: tuple[Overlap, ...]
-    holes: tuple[Holes, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
 
 
 def describe(

@@ -39,6 +39,6 @@ class PlainResult(Result):
 
 def document(result: PlainResult) -> Document:
     """Every table and every figure of it."""
-    kind = str(result.values.get("kind", ""))
-    title = kind.replace("_", " ").capitalize() or "Result"
+    kind, name = (str(result.values.get(key, "")) for key in ("kind", "name"))
+    title = " ".join([kind.replace("_", " ").capitalize() or "Result", name]).strip()
     return Document(title, sections=(Section("result", title, tables(result.values)),))

@@ -124,8 +124,8 @@ def _against(found: Both) -> Iterator[Found]:
     """
     met = found.met.filter(pl.col("grade") >= 0)
     each = met.group_by("query_id").agg(
-        result=pl.corr(pl.col("grade"), -pl.col("position").cast(pl.Float64))
-    )["told"]
+        correlation=pl.corr(pl.col("grade"), -pl.col("position").cast(pl.Float64))
+    )["correlation"]
     values = each.filter(each.is_finite()).to_numpy()
     if len(values) < _QUERIES:
         return

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from rankgate.console import options
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.output import print_result
+from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.console.terminal import styled, width
 from rankgate.files.describe import CUTOFF, describe
-from rankgate.files.documents.description import FORMS, render
+from rankgate.present.write import FORMS
 
 
 @click.command("describe")
@@ -34,10 +34,10 @@ def command(  # noqa: PLR0917 - click passes them by name
     form: str,
     output: str | None,
 ) -> None:
-    """Tell what each FILE is: format, queries, documents, grades, ties, hashes.
+    """Show what each FILE holds: format, queries, documents, grades, ties, hashes.
 
-    Of several files also what they have in common, and how much of the tops of the runs the
-    judgments know.
+    For several files also what they have in common, and how much of the first documents of
+    the runs is judged.
 
     \b
     rankgate describe ratings.csv
@@ -46,5 +46,4 @@ def command(  # noqa: PLR0917 - click passes them by name
     refuse_clashes(files, output)
     with Progress(len(files)) as progress:
         result = describe(list(files), from_=from_, as_=as_, cutoff=cutoff, on_progress=progress)
-    text = render(result, form, width(output))
-    deliver(styled(text, "text" if form == "table" else form, output), output)
+    print_result(result, form, output)

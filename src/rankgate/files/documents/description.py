@@ -1,42 +1,29 @@
-"""What files are: as text, Markdown and JSON."""
+"""What files hold, as tables and facts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present import as_json, as_markdown
-from rankgate.present.as_text import WIDTH, fitted
+from rankgate.present.document import Document, Entries, Entry, Table
+from rankgate.present.document import document as made
 from rankgate.present.grid import Grid, printable
 from rankgate.present.numbers import UNDEFINED
-from rankgate.present.paragraphs import beside
 
 if TYPE_CHECKING:
     from rankgate.data.notes import Note
-    from rankgate.files.describe import Description, Descriptions
     from rankgate.files.described import Judgments, Ranking, Rated, Spread
-
-FORMS = ("table", "json", "markdown")
-"""The forms of a description, by the name that ``--format`` takes."""
+    from rankgate.files.description import Description, Descriptions
 
 _GRADES = 12  # that are shown; a set with more of them has no scale of steps
 
 
-def render(result: Descriptions, form: str, width: int = WIDTH) -> str:
-    """A description in one of `FORMS`."""
-    if form == "json":
-        return as_json.dumped(result.to_dict())
-    grids = [grid for grid in (overlaps(result), holes(result)) if grid.rows]
-    if form == "markdown":
-        tables = [as_markdown.table(facts(each)) for each in result.files]
-        return "\n\n".join([*tables, *map(as_markdown.table, grids)]) + "\n"
-    blocks = [_block(each, width) for each in result.files]
-    return "\n".join([*blocks, *(f"{fitted(grid, width)}\n" for grid in grids)])
-
-
-def facts(result: Description) -> Grid:
-    """One file, one fact a row."""
-    rows = tuple((label, line) for label, line in _facts(result))
-    return Grid(("file", result.file), rows, frozenset({0, 1}))
+def document(result: Descriptions) -> Document:
+    """Each file with its facts, then what files have in common, and how much is judged."""
+    files = [
+        Entries(tuple(Entry(label, (line,)) for label, line in _facts(each)), each.file)
+        for each in result.files
+    ]
+    return made("", *files, Table("", overlaps(result)), Table("", holes(result)))
 
 
 def overlaps(result: Descriptions) -> Grid:
@@ -60,12 +47,6 @@ def holes(result: Descriptions) -> Grid:
     cutoff = result.holes[0].cutoff if result.holes else 0
     head = ("run", "judgments", "queries", f"judged@{cutoff}")
     return Grid(head, tuple(rows), frozenset({0, 1}))
-
-
-def _block(result: Description, width: int) -> str:
-    room = [max(len(label) for label, _ in _facts(result))]
-    lines = [beside([label], [line], room, width) for label, line in _facts(result)]
-    return f"{printable(result.file)}\n{''.join(lines)}"
 
 
 def _facts(result: Description) -> list[tuple[str, str]]:

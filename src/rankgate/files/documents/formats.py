@@ -51,14 +51,17 @@ def page(formats: Sequence[FormatFacts]) -> str:
     """The page ``docs/formats.md``: the table, then each format."""
     grid = Grid.of(
         {
-            "format": [f"[{each.name}](#{each.name})" for each in formats],
+            "format": [each.name for each in formats],
             "holds": [_holds(each) for each in formats],
             "read, written": [_ways(each) for each in formats],
             "suffixes": [_suffixes(each) for each in formats],
         },
         left=(0, 1, 2, 3),
     )
-    return "\n".join([_HEAD, as_markdown.table(grid), "", *map(_section, formats), _TAIL])
+    table = as_markdown.table(grid)
+    for each in formats:  # names are links; words in cells never are
+        table = table.replace(f"\n| {each.name} |", f"\n| [{each.name}](#{each.name}) |")
+    return "\n".join([_HEAD, table, "", *map(_section, formats), _TAIL])
 
 
 _HEAD = """# Formats

@@ -1,0 +1,93 @@
+"""What files hold: the result of the verb ``describe``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from rankgate.data.notes import Note  # noqa: TC001 - read by its type
+from rankgate.files.described import Judgments, Ranking, Rated  # noqa: TC001 - as above
+from rankgate.present.result import Result
+
+
+@dataclass(frozen=True)
+class Description:
+    """One file.
+
+    Attributes:
+        file: its name.
+        format: the format it was read as, with the ``reason``.
+        bytes: its size as it is stored.
+        sha256: of its bytes as they are stored; empty for what is in memory.
+        judgments, runs, ratings: what it holds.
+        queries, documents, values: how many rows of these it holds, None where it has no such.
+        notes: what the reader did or found.
+    """
+
+    file: str
+    format: str
+    reason: str
+    bytes: int
+    sha256: str
+    judgments: Judgments | None
+    runs: tuple[Ranking, ...]
+    ratings: Rated | None
+    queries: int | None
+    documents: int | None
+    values: int | None
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What two files have in common, and how many each has.
+
+    Attributes:
+        first, second: the files.
+        queries: of the first, of the second, of both.
+        documents: likewise.
+    """
+
+    first: str
+    second: str
+    queries: tuple[int, int, int]
+    documents: tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Holes:
+    """How much of the tops of a run is judged.
+
+    Attributes:
+        qrels, run: the names.
+        cutoff: how deep was looked.
+        judged: the mean share of judged documents among the first ``cutoff``; None where no
+            query is in both.
+        queries: those that are in both.
+    """
+
+    qrels: str
+    run: str
+    cutoff: int
+    judged: float | None
+    queries: int
+
+
+@dataclass(frozen=True)
+class Descriptions(Result):
+    """Some files, and what they have in common."""
+
+    kind: ClassVar[str] = "description"
+    label: ClassVar[str] = "What the files hold"
+    document_from: ClassVar[str] = "rankgate.files.documents.description:document"
+    order: ClassVar[int] = 90
+
+    files: tuple[Description, ...]
+    overlaps: tuple[Overlap, ...]
+    holes: tuple[Holes, ...]
+
+    def _table(self) -> pl.DataFrame:
+        rows = [(each.file, each.format, each.bytes, each.sha256) for each in self.files]
+        return pl.DataFrame(rows, ["file", "format", "bytes", "sha256"], orient="row")
