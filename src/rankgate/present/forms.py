@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rankgate.present import as_csv, as_latex, as_markdown
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from rankgate.present.document import Block, Document, Lists, Place, Section
 
+_NAMESPACES = re.compile(r' xmlns(:xlink)?="[^"]*"')
 _COLUMNS = 100  # of a paragraph: longer lines are hard to follow with the eye
 
 
@@ -203,4 +205,4 @@ def drawn(chart: Chart) -> str:
         svg: str = resolved(chart.draw)(chart.result).svg("light")
     except (MissingExtraError, UsageError):
         return ""
-    return svg
+    return _NAMESPACES.sub("", svg)  # a page knows them, and asks for no address
