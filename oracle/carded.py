@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.recommenders.scorecard import Beside, scorecard
+from rankgate.recommenders.scorecard import scorecard
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,15 +21,14 @@ def carded(case: World, names: list[str], convention: str) -> Mapping[str, float
     qrels = {user: dict.fromkeys(items, 1) for user, items in case["relevant"].items()}
     pairs = [(user, item) for user, items in case["train"].items() for item in items]
     items = [(item, *numbers, _words(numbers)) for item, numbers in case["features"].items()]
-    beside = Beside(
+    frame = pl.DataFrame(run, schema=["query_id", "doc_id", "score"], orient="row")
+    figures = scorecard(
+        qrels, frame, names, convention,
         train=pl.DataFrame(pairs, schema=["user", "item"], orient="row"),
         items=pl.DataFrame(items, schema=["item_id", "x", "y", "z", "kind"], orient="row"),
-        features=("x", "y", "z"),
-        category="kind",
-    )
-    frame = pl.DataFrame(run, schema=["query_id", "doc_id", "score"], orient="row")
-    told = scorecard(qrels, frame, names, convention, beside, resamples=1).figures
-    return dict(zip(told["metric"], told["value"], strict=True))
+        features=("x", "y", "z"), category="kind", resamples=1,
+    ).figures  # fmt: skip
+    return dict(zip(figures["metric"], figures["value"], strict=True))
 
 
 def _words(numbers: list[float]) -> str:
