@@ -9,8 +9,8 @@ import polars as pl
 from lists_clock import timed
 
 from rankgate.data.memory.matrices import Lists
+from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import evaluate
-from rankgate.evaluation.list_inputs import Context
 
 ITEMS = 50_000
 ACCURACY = ["P@10", "R@100", "nDCG@10", "AP", "RR", "Success@10", "F1@10", "Rprec"]

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import rankgate
 from rankgate.errors import UsageError
-from rankgate.evaluation.list_inputs import Context
+from rankgate.evaluation.context import Context
 from rankgate.explanation.commands.reconcile import command
 from rankgate.explanation.reconcile import bridge, reconcile
 from rankgate.explanation.reported import reported

@@ -7,8 +7,8 @@ from math import log2
 import polars as pl
 import pytest
 
+from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import evaluate
-from rankgate.evaluation.list_inputs import Context
 from rankgate.recommenders.scorecard import scorecard
 
 ITEMS = pl.DataFrame(

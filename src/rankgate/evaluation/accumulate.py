@@ -13,9 +13,9 @@ from rankgate.data.columns import renamed
 from rankgate.data.digest import digest
 from rankgate.data.scores import Counts
 from rankgate.errors import InputError, UsageError
+from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import is_of_lists, known_metrics, with_subtopics
 from rankgate.evaluation.list_builder import ListBuilder, everyone
-from rankgate.evaluation.list_inputs import Context
 from rankgate.evaluation.rankings import rankings_of, score_run
 from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.facets import FACET_METRICS

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rankgate.data import Qrels, Run
+    from rankgate.evaluation.context import Context
     from rankgate.evaluation.list_builder import ListBuilder
-    from rankgate.evaluation.list_inputs import Context
     from rankgate.evaluation.rankings import Rankings
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -114,8 +114,8 @@ def _lists(
     """What metrics of lists are computed with; None where nothing asks for it."""
     if not together and not (beside and beside.drop_seen):
         return None
+    from rankgate.evaluation.context import Context  # noqa: PLC0415 - of metrics of lists only
     from rankgate.evaluation.list_builder import ListBuilder  # noqa: PLC0415 - as above
-    from rankgate.evaluation.list_inputs import Context  # noqa: PLC0415 - of metrics of lists only
 
     return ListBuilder.of(dict(together), how, beside or Context(), catalogue, columns)
 

@@ -15,7 +15,8 @@ from rankgate.data.memory.matrices import Dense, MatrixInput, Padded
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.errors import UsageError
 from rankgate.evaluation.catalogue import catalogue_facts
-from rankgate.evaluation.list_inputs import EVERY, GIVEN, Tables, named, world_of
+from rankgate.evaluation.context import EVERY
+from rankgate.evaluation.list_inputs import GIVEN, Tables, named, world_of
 from rankgate.evaluation.rankings import by_ids, rankings_of
 from rankgate.evaluation.training import Train
 from rankgate.metrics.judged import PAD
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rankgate.data import Scores
-    from rankgate.evaluation.list_inputs import Context
+    from rankgate.evaluation.context import Context
     from rankgate.evaluation.rankings import Rankings
     from rankgate.metrics.lists.declare import ListMetric
     from rankgate.metrics.lists.listed import Codes, Listed

@@ -20,7 +20,7 @@ from rankgate.scoring.sources import RunSource
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.evaluation.list_inputs import Context
+    from rankgate.evaluation.context import Context
     from rankgate.explanation.cached_lists import CachedLists
     from rankgate.metrics.declare import Metric
 
@@ -132,8 +132,8 @@ def hold(
     if not is_of_lists(metric):
         return CachedSource(RunSource(read_run(run), JudgmentIndex.of(judgments))), judgments.name
     # what metrics on lists need is loaded where one is asked for
+    from rankgate.evaluation.context import Context as Given  # noqa: PLC0415
     from rankgate.evaluation.list_builder import ListBuilder  # noqa: PLC0415
-    from rankgate.evaluation.list_inputs import Context as Given  # noqa: PLC0415
     from rankgate.explanation.cached_lists import CachedLists as Lists  # noqa: PLC0415
 
     listing = ListBuilder.of({}, CONVENTIONS["trec"], beside or Given(), None)

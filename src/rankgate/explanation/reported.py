@@ -16,7 +16,7 @@ from rankgate.scoring import Convention, convention
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.evaluation.list_inputs import Context
+    from rankgate.evaluation.context import Context
     from rankgate.metrics.declare import Metric
 
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100, 1000)

@@ -12,7 +12,7 @@ from rankgate.explanation.reported import reported
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rankgate.evaluation.list_inputs import Context
+    from rankgate.evaluation.context import Context
     from rankgate.explanation.bridge import Bridge
     from rankgate.explanation.finding import Finding
     from rankgate.explanation.reconciliation import Reconciliation
@@ -120,7 +120,7 @@ def reconcile(
 def _beside(given: Mapping[str, Given]) -> Context | None:
     if not given:
         return None
-    from rankgate.evaluation.list_inputs import Context as Told  # noqa: PLC0415 - of lists only
+    from rankgate.evaluation.context import Context as Told  # noqa: PLC0415 - of lists only
 
     for name in given:
         if name not in _BESIDE:

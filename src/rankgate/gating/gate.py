@@ -16,7 +16,8 @@ from rankgate.comparison.inference import Test
 from rankgate.data import read_run
 from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
-from rankgate.evaluation.list_inputs import Context, Tables
+from rankgate.evaluation.context import Context
+from rankgate.evaluation.list_inputs import Tables
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.gating import baselines
 from rankgate.gating.admissions import admissions

@@ -12,8 +12,9 @@ from rankgate.comparison.values import signs_of
 from rankgate.data import read_run
 from rankgate.data.comparison import SCORES
 from rankgate.errors import UsageError
+from rankgate.evaluation.context import EVERY
 from rankgate.evaluation.evaluate import chosen_metrics
-from rankgate.evaluation.list_inputs import EVERY, lists_of, missing, world_of
+from rankgate.evaluation.list_inputs import lists_of, missing, world_of
 from rankgate.gating.whole import Whole
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.lists.declare import ListMetric
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
     from rankgate.comparison.comparison import Comparison
     from rankgate.data.comparison import Side
-    from rankgate.evaluation.list_inputs import Context, Tables
+    from rankgate.evaluation.context import Context
+    from rankgate.evaluation.list_inputs import Tables
     from rankgate.evaluation.scored_system import Scorer
     from rankgate.gating.policy import Policy
     from rankgate.metrics.declare import Metric

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.evaluation.list_inputs import EVERY, Context
+from rankgate.evaluation.context import EVERY, Context
 from rankgate.gating.gate import gate as gated
 
 if TYPE_CHECKING:

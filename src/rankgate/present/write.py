@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from rankgate.errors import UsageError
 from rankgate.present import as_json, forms
 from rankgate.present.as_text import WIDTH
-from rankgate.present.page import page
 
 if TYPE_CHECKING:
     from rankgate.present.result import Result
@@ -37,6 +36,8 @@ def rendered(result: Result, form: str, width: int = WIDTH, **options: Any) -> s
     if form == "text":
         return forms.text(document, width)
     if form == "html":
+        from rankgate.present.page import page  # noqa: PLC0415 - few ask for a page
+
         return page(document)
     ways = {"csv": forms.csv, "markdown": forms.markdown, "latex": forms.latex}
     return ways[form](document)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.errors import UsageError
+from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import chosen_metrics
-from rankgate.evaluation.list_inputs import DEPTH, GIVEN, Context
+from rankgate.evaluation.list_inputs import DEPTH, GIVEN
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS, NEEDS
 from rankgate.metrics.lists.declare import ListMetric

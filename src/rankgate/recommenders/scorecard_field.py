@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data import Qrels, Run
-    from rankgate.evaluation.list_inputs import Context
+    from rankgate.evaluation.context import Context
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring import Convention

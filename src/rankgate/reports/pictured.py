@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from rankgate.blind_spots.blindspots import BlindSpots
     from rankgate.comparison.comparison import Comparison, Comparisons
+    from rankgate.evaluation.context import Context
     from rankgate.evaluation.evaluation import Evaluation
-    from rankgate.evaluation.list_inputs import Context
     from rankgate.explanation.explanation import Explanation
     from rankgate.explanation.reconciliation import Reconciliation
     from rankgate.judging.admission.admission import JudgeAdmission

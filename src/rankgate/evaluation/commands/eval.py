@@ -18,7 +18,7 @@ from rankgate.metrics.plugins import from_file
 from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.list_inputs import Context
+    from rankgate.evaluation.context import Context
     from rankgate.scoring import Convention
 
 FROM_RATINGS = ("searchtweak", "quepid")

@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rankgate.evaluation.list_inputs import Context
+    from rankgate.evaluation.context import Context
 
 
 def beside(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -27,7 +27,7 @@ def beside(function: Callable[..., Any]) -> Callable[..., Any]:
         obvious: str | None,
         **rest: Any,  # noqa: ANN401 - as given
     ) -> Any:  # noqa: ANN401 - of the command
-        from rankgate.evaluation.list_inputs import Context  # noqa: PLC0415 - keeps start-up light
+        from rankgate.evaluation.context import Context  # noqa: PLC0415 - keeps start-up light
 
         given = Context(train, items, features, category, group, obvious)
         return function(*args, beside=given, **rest)

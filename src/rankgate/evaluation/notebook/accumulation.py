@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.evaluation import accumulate
-from rankgate.evaluation.list_inputs import Context
+from rankgate.evaluation.context import Context
 from rankgate.metrics.names import DEFAULT_METRICS
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import evaluate as service_evaluate
-from rankgate.evaluation.list_inputs import Context
 from rankgate.metrics.names import DEFAULT_METRICS
 
 if TYPE_CHECKING:

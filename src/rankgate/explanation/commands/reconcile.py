@@ -16,7 +16,7 @@ from rankgate.explanation.reported import reported
 from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.list_inputs import Context
+    from rankgate.evaluation.context import Context
     from rankgate.present.result import Result
 
 

@@ -14,13 +14,13 @@ from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
 from rankgate.errors import UsageError
 from rankgate.evaluation.commands.list_options import beside, paths
-from rankgate.evaluation.list_inputs import EVERY
+from rankgate.evaluation.context import EVERY
 from rankgate.gating.documents.verdict import FORMS, render
 from rankgate.gating.gate import gate
 from rankgate.metrics.plugins import from_file
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.list_inputs import Context
+    from rankgate.evaluation.context import Context
 
 
 @click.command("gate")

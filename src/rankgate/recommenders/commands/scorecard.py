@@ -17,7 +17,7 @@ from rankgate.recommenders.documents.scorecard import FORMS, render
 from rankgate.recommenders.scorecard import ACCURACY, LISTS, scorecard
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.list_inputs import Context
+    from rankgate.evaluation.context import Context
     from rankgate.scoring import Convention
 
 

@@ -22,7 +22,7 @@ from rankgate.reports.kinds import KINDS, kind
 from rankgate.reports.pictured import CUTOFFS, Asked, result_for
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.list_inputs import Context
+    from rankgate.evaluation.context import Context
     from rankgate.scoring import Convention
 
 
