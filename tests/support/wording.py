@@ -35,7 +35,8 @@ _VOLATILE = [
         ),
         "TMP",
     ),
-    (re.compile(re.escape(str(Path(__file__).parents[2]))), "ROOT"),
+    (re.compile(re.escape(str(Path(__file__).resolve().parents[3] / "shared"))), "SHARED"),
+    (re.compile(re.escape(str(Path(__file__).resolve().parents[2]))), "ROOT"),
     (re.compile(r"0x[0-9a-f]{6,}"), "ADDRESS"),
 ]
 
