@@ -20,8 +20,8 @@ from rankgate.data import read_qrels, read_run
 from rankgate.data.scores import Scores
 from rankgate.metrics.names import parse
 from rankgate.scoring import CONVENTIONS
+from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.cached_source import CachedSource
-from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.score import score
 from rankgate.scoring.sources import RunSource
 

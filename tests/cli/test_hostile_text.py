@@ -13,8 +13,8 @@ import pytest
 from rankgate.console.terminal import without_commands
 from rankgate.data import contents_of, read_qrels
 from rankgate.data.text.formulas import guarded, unguarded
-from rankgate.present.as_csv import written
-from rankgate.present.as_markdown import escaped
+from rankgate.present.forms.as_csv import written
+from rankgate.present.forms.as_markdown import escaped
 
 ESCAPE = "\x1b[31mq\x1b[0m"
 

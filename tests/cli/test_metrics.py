@@ -10,7 +10,7 @@ from rankgate.evaluation.metric_details import passport
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
-from rankgate.present.as_text import wide
+from rankgate.present.forms.as_text import wide
 from rankgate.scoring import CONVENTIONS
 
 EVERY = (*CATALOGUE, *FACET_METRICS, *LIST_METRICS)

@@ -10,7 +10,7 @@ import stat
 
 import pytest
 
-from rankgate.present.as_latex import escaped
+from rankgate.present.forms.as_latex import escaped
 from rankgate.present.marks import DIGITS, LETTERS, mark
 
 SYSTEMS = ("base_line", "=1+1", "50%", "a&b{c}")

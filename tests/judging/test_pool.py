@@ -16,7 +16,7 @@ from rankgate.judging.pooling.candidates import (
     shuffled,
 )
 from rankgate.judging.pooling.sampling import queries_drawn, sampled, strata_of
-from rankgate.scoring.ranked import RANKS
+from rankgate.scoring.alignment.ranked import RANKS
 from support.wording import raises
 
 SYSTEMS = ["A", "B", "C"]

@@ -9,14 +9,14 @@ import pytest
 
 from rankgate.declare import Parameter, Range
 from rankgate.errors import UsageError
-from rankgate.metrics.average import AP
 from rankgate.metrics.catalogue import CATALOGUE, by_name
-from rankgate.metrics.dcg import nDCG
 from rankgate.metrics.declare import Metric
-from rankgate.metrics.interpolated import IPrec
+from rankgate.metrics.graded.dcg import nDCG
+from rankgate.metrics.graded.rbp import RBP
 from rankgate.metrics.judged import Floats, Judged, block
-from rankgate.metrics.precision import P
-from rankgate.metrics.rbp import RBP
+from rankgate.metrics.ranking.average import AP
+from rankgate.metrics.ranking.interpolated import IPrec
+from rankgate.metrics.ranking.precision import P
 from support.wording import raises
 
 

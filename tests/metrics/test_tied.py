@@ -10,7 +10,7 @@ import pytest
 from rankgate.errors import InputError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.catalogue import by_name
-from rankgate.metrics.dcg import nDCG
+from rankgate.metrics.graded.dcg import nDCG
 from rankgate.metrics.judged import PAD, block
 from rankgate.metrics.names import parse
 from support.wording import raises

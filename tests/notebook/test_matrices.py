@@ -14,7 +14,7 @@ import rankgate
 from rankgate import Lists, Matrix
 from rankgate.data.memory import frames as memory
 from rankgate.errors import DuplicateError, InputError, UsageError
-from rankgate.scoring import sheets
+from rankgate.scoring.alignment import sheets
 from support.wording import raises
 
 U, I = 60, 25  # noqa: E741 - as the documentation has it

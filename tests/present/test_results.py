@@ -5,9 +5,9 @@ import json
 import pytest
 
 import rankgate
-from rankgate.present import forms
-from rankgate.present.notebook import html
-from rankgate.present.page import page
+from rankgate.present.forms import documents as forms
+from rankgate.present.pages.notebook import html
+from rankgate.present.pages.page import page
 from rankgate.present.result import Result
 from rankgate.present.write import FORMS, rendered
 from rankgate.reports.compose import Part, compose

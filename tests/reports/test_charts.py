@@ -12,8 +12,8 @@ import pytest
 
 from rankgate.data import read_run
 from rankgate.errors import MissingExtraError, UsageError
-from rankgate.present.charts.page import page
 from rankgate.present.charts.style import DARK, PAPER, on_dark
+from rankgate.present.pages.chart import page
 from rankgate.reports.drawing import in_text
 from rankgate.reports.kinds import KINDS, kind
 from rankgate.reports.pictured import NEEDS, Asked, result_for

@@ -16,7 +16,7 @@ from rankgate.data.memory.matrices import Lists, source_of
 from rankgate.errors import DuplicateError, RankgateError, UsageError
 from rankgate.metrics.declare import Metric
 from rankgate.scoring import CONVENTIONS, matrix_source, plan
-from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.matrix_source import MatrixSource
 from rankgate.scoring.plan import Plan
 from rankgate.scoring.score import score, score_source

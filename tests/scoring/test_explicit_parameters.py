@@ -13,7 +13,7 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics import RBP, RR, SDCG, nDCG
 from rankgate.metrics.catalogue import CATALOGUE, by_name
-from rankgate.metrics.dcg import DCG
+from rankgate.metrics.graded.dcg import DCG
 from rankgate.metrics.judged import block
 from rankgate.metrics.lists import LIST_METRICS, Listed
 from rankgate.metrics.names import parse

@@ -43,7 +43,7 @@ def test_where_all_hashes_are_the_same(collection):
     def one(frame, starts=None):  # noqa: ARG001 - the signature of the real one
         return np.zeros(len(frame), np.uint64)
 
-    homes = ("rankgate.data.qrels", "rankgate.data.run", "rankgate.scoring.judgments")
+    homes = ("rankgate.data.qrels", "rankgate.data.run", "rankgate.scoring.alignment.judgments")
     with pytest.MonkeyPatch.context() as patch:
         for home in homes:
             patch.setattr(f"{home}.pairs_of", one)

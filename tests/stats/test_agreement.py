@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rankgate.errors import UsageError
-from rankgate.stats.agreement import FEWEST_CLUSTERS, intervals, jackknife
-from rankgate.stats.dawid_skene import dawid_skene
-from rankgate.stats.kappa import (
+from rankgate.stats.agreement.dawid_skene import dawid_skene
+from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS, intervals, jackknife
+from rankgate.stats.agreement.kappa import (
     agreement,
     brennan_prediger,
     cohen,
@@ -19,8 +19,8 @@ from rankgate.stats.kappa import (
     fleiss,
     gwet,
 )
-from rankgate.stats.krippendorff import alpha
-from rankgate.stats.ratings import Sheet, Tallies, weights
+from rankgate.stats.agreement.krippendorff import alpha
+from rankgate.stats.agreement.ratings import Sheet, Tallies, weights
 from support import published_ratings as published
 from support.wording import raises
 

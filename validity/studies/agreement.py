@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.data import read_qrels
-from rankgate.stats.agreement import intervals
-from rankgate.stats.kappa import conger, gwet
-from rankgate.stats.krippendorff import alpha
-from rankgate.stats.ratings import Sheet, Tallies
+from rankgate.stats.agreement.intervals import intervals
+from rankgate.stats.agreement.kappa import conger, gwet
+from rankgate.stats.agreement.krippendorff import alpha
+from rankgate.stats.agreement.ratings import Sheet, Tallies
 from studies.populations import FOLDER
 
 if TYPE_CHECKING:

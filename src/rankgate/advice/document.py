@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from rankgate.present.as_text import shortened
 from rankgate.present.document import Code, Document, Entries, Entry, Table
 from rankgate.present.document import document as made
 from rankgate.present.figures import number, whole
+from rankgate.present.forms.as_text import shortened
 from rankgate.present.grid import Grid, printable
 from rankgate.present.numbers import UNDEFINED, decimal
 

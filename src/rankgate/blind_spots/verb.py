@@ -13,9 +13,9 @@ from rankgate.blind_spots.perturbations import PERTURBATIONS
 from rankgate.data import read_run
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.metrics.names import DEFAULT_METRICS, parse
+from rankgate.scoring.alignment.tops import tops
 from rankgate.scoring.run_names import apart
 from rankgate.scoring.score import score
-from rankgate.scoring.tops import tops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -14,7 +14,7 @@ from rankgate.demo.judgments import judgments, queries
 from rankgate.evaluation.documents.evaluation import means, rules
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.explanation.explain import explain
-from rankgate.present import as_text
+from rankgate.present.forms import as_text
 from rankgate.present.grid import Grid
 from rankgate.present.numbers import column, grade
 

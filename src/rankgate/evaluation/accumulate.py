@@ -24,9 +24,9 @@ from rankgate.metrics.lists import Accumulator as OfLists
 from rankgate.metrics.lists.accumulate import Part, add_parts
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.metrics.views import SUBTOPICS
+from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.job import Job
-from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.mean import of_parts
 
 if TYPE_CHECKING:

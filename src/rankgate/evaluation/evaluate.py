@@ -17,9 +17,9 @@ from rankgate.metrics.declare import Metric
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.names import DEFAULT_METRICS, parse, parse_all
 from rankgate.metrics.views import LISTS, RANKING, SUBTOPICS
+from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.bounds import bounded
 from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.run_names import apart
 from rankgate.scoring.sources import RunSource
 
@@ -122,7 +122,7 @@ def _lists(
 
 def with_subtopics(judgments: JudgmentIndex, beside: Context | None = None) -> JudgmentIndex:
     """The same judgments with the subtopics of each: as judged, or the categories of items."""
-    from rankgate.scoring.subtopics import with_subtopics as laid_out  # noqa: PLC0415 - few need it
+    from rankgate.scoring.alignment.subtopics import with_subtopics as laid_out  # noqa: PLC0415 - few need it
 
     topics = judgments.by_subtopic
     if not topics.by_subtopic and beside is not None and beside.items is not None:
@@ -135,7 +135,7 @@ def _by_category(judgments: JudgmentIndex, items: Any, column: str | None) -> Qr
     if not column:
         return None
     from rankgate.data.logs.items import read_described  # noqa: PLC0415 - few need it
-    from rankgate.scoring.subtopics import by_category  # noqa: PLC0415 - as above
+    from rankgate.scoring.alignment.subtopics import by_category  # noqa: PLC0415 - as above
 
     described = read_described(items)
     return by_category(judgments.qrels, described.ids, described.words(column))

@@ -22,10 +22,10 @@ from rankgate.evaluation.training import Train
 from rankgate.metrics.judged import PAD
 from rankgate.metrics.lists import NEEDS, NONE
 from rankgate.metrics.lists.together import together
+from rankgate.scoring.alignment.sheets import tops_by_number
 from rankgate.scoring.catalogue import Catalogue, by_row, places
 from rankgate.scoring.lists import firsts
 from rankgate.scoring.mean import NOTHING_RETRIEVED
-from rankgate.scoring.sheets import tops_by_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.lists.declare import ListMetric
     from rankgate.metrics.lists.listed import Codes, Listed
     from rankgate.scoring import Convention
-    from rankgate.scoring.judgments import JudgmentIndex
+    from rankgate.scoring.alignment.judgments import JudgmentIndex
     from rankgate.scoring.lists import Places
 
 _EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})

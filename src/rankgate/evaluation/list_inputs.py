@@ -11,8 +11,8 @@ from rankgate.data.logs.items import read_candidates, read_described
 from rankgate.data.logs.user_items import read_meetings
 from rankgate.errors import UsageError
 from rankgate.metrics.lists.declare import NEEDS, ListMetric
+from rankgate.scoring.alignment.tops import tops
 from rankgate.scoring.catalogue import Catalogue, grouped, numbers, one_hot
-from rankgate.scoring.tops import tops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.declare import Need
     from rankgate.metrics.lists.listed import Listed
+    from rankgate.scoring.alignment.judgments import JudgmentIndex
     from rankgate.scoring.convention import Convention
-    from rankgate.scoring.judgments import JudgmentIndex
 
 _PAIR = ["query_id", "doc_id"]
 DEPTH = 10

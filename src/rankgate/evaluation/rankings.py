@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankgate.evaluation.training import Train
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
-    from rankgate.scoring.judgments import JudgmentIndex
+    from rankgate.scoring.alignment.judgments import JudgmentIndex
 
 Rankings: TypeAlias = Run | MatrixInput
 """A run, by ids or by numbers."""

@@ -11,10 +11,10 @@ from rankgate.data import read_qrels, read_run
 from rankgate.data.comparison import LISTS, QUERIES, Side
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
+from rankgate.scoring.alignment.judgments import JudgmentIndex
+from rankgate.scoring.alignment.tops import tops
 from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.score import score
-from rankgate.scoring.tops import tops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.data.logs.user_items import Meetings, packed, read_meetings
 from rankgate.data.memory.matrices import MatrixInput, is_source, pairs_of, source_of
 from rankgate.evaluation.list_inputs import kept
-from rankgate.scoring.sheets import Seen
+from rankgate.scoring.alignment.sheets import Seen
 
 if TYPE_CHECKING:
     from rankgate.data import Run

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rankgate.errors import UsageError
 from rankgate.evaluation.trec_relstring import pieces
-from rankgate.metrics.interpolated import IPrec
+from rankgate.metrics.ranking.interpolated import IPrec
 from rankgate.metrics.trec import CUTS, NAMED
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ import numpy as np
 from rankgate.data import read_qrels
 from rankgate.data.rankings import Rankings
 from rankgate.scoring import CONVENTIONS
-from rankgate.scoring.align import condensed
-from rankgate.scoring.block import Block, Way
+from rankgate.scoring.alignment.align import condensed
+from rankgate.scoring.alignment.block import Block, Way
+from rankgate.scoring.alignment.judgments import JudgmentIndex
+from rankgate.scoring.alignment.mapping import align_mapping
 from rankgate.scoring.job import Job
-from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.kernels import computed
-from rankgate.scoring.mapping import align_mapping
 from rankgate.scoring.mean import filled
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rankgate.evaluation.trec_columns import Column
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
-    from rankgate.scoring.align import Aligned
+    from rankgate.scoring.alignment.align import Aligned
 
 
 @dataclass(frozen=True)

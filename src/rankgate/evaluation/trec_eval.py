@@ -14,7 +14,7 @@ from rankgate.evaluation.trec_columns import Column, columns
 from rankgate.evaluation.trec_relstring import strings
 from rankgate.metrics.trec import NAMED
 from rankgate.scoring import CONVENTIONS
-from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.mean import MISSING
 from rankgate.scoring.score import score
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rankgate.evaluation.list_builder import ListBuilder
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
+    from rankgate.scoring.alignment.judgments import JudgmentIndex
     from rankgate.scoring.convention import Alignment
-    from rankgate.scoring.judgments import JudgmentIndex
 
 
 @dataclass

@@ -19,8 +19,8 @@ from rankgate.explanation.ideal import ideal_rows
 from rankgate.explanation.ranking import Ranking, ranking
 from rankgate.explanation.steps import Trail, trail
 from rankgate.scoring import CONVENTIONS, Convention
+from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.score import score
 
 if TYPE_CHECKING:

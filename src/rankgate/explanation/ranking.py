@@ -11,13 +11,13 @@ import polars as pl
 from rankgate.data.duplicates import pairs_of
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Batch
-from rankgate.scoring.align import align, condensed, meet, nothing
-from rankgate.scoring.blocks import blocks
-from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.alignment.align import align, condensed, meet, nothing
+from rankgate.scoring.alignment.blocks import blocks
+from rankgate.scoring.alignment.judgments import JudgmentIndex
 
 if TYPE_CHECKING:
     from rankgate.metrics.judged import Judged
-    from rankgate.scoring.align import Aligned
+    from rankgate.scoring.alignment.align import Aligned
     from rankgate.scoring.convention import Convention
 
 _UNJUDGED = -1.0  # as a document of the pool without a judgment; no one else's rank changes

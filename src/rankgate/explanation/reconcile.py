@@ -12,9 +12,9 @@ from rankgate.explanation.bridge import Bridge
 from rankgate.explanation.convention_path import Known, effective, known, walk
 from rankgate.explanation.reconciliation import Group, Reconciliation, Refusal
 from rankgate.scoring import CONVENTIONS, Convention, convention
+from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.cached_source import CachedSource
 from rankgate.scoring.differences import Choices
-from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.sources import RunSource
 
 if TYPE_CHECKING:

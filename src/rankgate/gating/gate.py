@@ -30,8 +30,8 @@ from rankgate.gating.policy import default, found, read
 from rankgate.gating.rules import RULES
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.recommenders.scorecard_slices import ACTIVITY, active
+from rankgate.scoring.alignment.ranked import ranked_of
 from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.ranked import ranked_of
 from rankgate.scoring.run_names import sides_apart
 from rankgate.unjudged.drawn_values import drawn_values
 

@@ -5,37 +5,37 @@
 "nDCG(gain='exp')@10"
 """
 
-from rankgate.metrics.average import AP, GMAP
-from rankgate.metrics.average_recall import AR
-from rankgate.metrics.average_reciprocal import ARR
-from rankgate.metrics.blended import Q
-from rankgate.metrics.bpref import Bpref, GMBpref
-from rankgate.metrics.cascade import ERR, nERR
 from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.metrics.compatibility import Compat
-from rankgate.metrics.counts import NumNonrelJudgedRet, NumQ, NumRel, NumRelRet, NumRet
-from rankgate.metrics.dcg import CG, DCG, nDCG
 from rankgate.metrics.declare import Metric
-from rankgate.metrics.experimental import BinG, G, Yaap
-from rankgate.metrics.fallout import FallOut
-from rankgate.metrics.fmeasure import F
-from rankgate.metrics.grades import NCG, AvgGrade, Hits
-from rankgate.metrics.holes import JudgedAt, NumUnjudged, Unjudged
-from rankgate.metrics.inferred import infAP
-from rankgate.metrics.interpolated import IPrec, IPrec11
-from rankgate.metrics.labels import LRAP
+from rankgate.metrics.graded.blended import Q
+from rankgate.metrics.graded.cascade import ERR, nERR
+from rankgate.metrics.graded.compatibility import Compat
+from rankgate.metrics.graded.dcg import CG, DCG, nDCG
+from rankgate.metrics.graded.grades import NCG, AvgGrade, Hits
+from rankgate.metrics.graded.prefixes import RnDCG, nDCGRel
+from rankgate.metrics.graded.rbp import RBP, RBPResid
+from rankgate.metrics.graded.scaled import SDCG
 from rankgate.metrics.names import parse
-from rankgate.metrics.pairs import OPA
-from rankgate.metrics.pairwise import Accuracy
-from rankgate.metrics.precision import P, RelP, Rprec, RprecMult
-from rankgate.metrics.prefixes import RnDCG, nDCGRel
-from rankgate.metrics.rbp import RBP, RBPResid
-from rankgate.metrics.recall import R, Success
-from rankgate.metrics.reciprocal import RR
-from rankgate.metrics.roc import AUC, GAUC, CoverageError, RankingLoss
-from rankgate.metrics.scaled import SDCG
-from rankgate.metrics.sets import SetAP, SetF, SetP, SetR, SetRelP
-from rankgate.metrics.utility import Utility
+from rankgate.metrics.ranking.average import AP, GMAP
+from rankgate.metrics.ranking.average_recall import AR
+from rankgate.metrics.ranking.average_reciprocal import ARR
+from rankgate.metrics.ranking.bpref import Bpref, GMBpref
+from rankgate.metrics.ranking.counts import NumNonrelJudgedRet, NumQ, NumRel, NumRelRet, NumRet
+from rankgate.metrics.ranking.experimental import BinG, G, Yaap
+from rankgate.metrics.ranking.fallout import FallOut
+from rankgate.metrics.ranking.fmeasure import F
+from rankgate.metrics.ranking.holes import JudgedAt, NumUnjudged, Unjudged
+from rankgate.metrics.ranking.inferred import infAP
+from rankgate.metrics.ranking.interpolated import IPrec, IPrec11
+from rankgate.metrics.ranking.labels import LRAP
+from rankgate.metrics.ranking.pairs import OPA
+from rankgate.metrics.ranking.pairwise import Accuracy
+from rankgate.metrics.ranking.precision import P, RelP, Rprec, RprecMult
+from rankgate.metrics.ranking.recall import R, Success
+from rankgate.metrics.ranking.reciprocal import RR
+from rankgate.metrics.ranking.roc import AUC, GAUC, CoverageError, RankingLoss
+from rankgate.metrics.ranking.sets import SetAP, SetF, SetP, SetR, SetRelP
+from rankgate.metrics.ranking.utility import Utility
 
 __all__ = [
     "AP",

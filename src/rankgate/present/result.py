@@ -189,9 +189,9 @@ class Result:
 
     def __str__(self) -> str:
         """As text of 80 columns."""
-        made: str = resolved("rankgate.present.forms:text")(self.document())
+        made: str = resolved("rankgate.present.forms.documents:text")(self.document())
         return made.rstrip("\n")
 
     def _repr_html_(self) -> str:
-        made: str = resolved("rankgate.present.notebook:html")(self.document())
+        made: str = resolved("rankgate.present.pages.notebook:html")(self.document())
         return made

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
-from rankgate.present import as_json, forms
-from rankgate.present.as_text import WIDTH
+from rankgate.present.forms import as_json
+from rankgate.present.forms import documents as forms
+from rankgate.present.forms.as_text import WIDTH
 
 if TYPE_CHECKING:
     from rankgate.present.result import Result
@@ -36,7 +37,7 @@ def rendered(result: Result, form: str, width: int = WIDTH, **options: Any) -> s
     if form == "text":
         return forms.text(document, width)
     if form == "html":
-        from rankgate.present.page import page  # noqa: PLC0415 - few ask for a page
+        from rankgate.present.pages.page import page  # noqa: PLC0415 - few ask for a page
 
         return page(document)
     ways = {"csv": forms.csv, "markdown": forms.markdown, "latex": forms.latex}

@@ -17,10 +17,10 @@ from rankgate.evaluation.list_inputs import Tables, kept, lists_of, named, world
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.views import SUBTOPICS
 from rankgate.recommenders.scorecard_figures import Card
+from rankgate.scoring.alignment.judgments import JudgmentIndex
+from rankgate.scoring.alignment.subtopics import by_category, with_subtopics
 from rankgate.scoring.catalogue import places
-from rankgate.scoring.judgments import JudgmentIndex
 from rankgate.scoring.score import score
-from rankgate.scoring.subtopics import by_category, with_subtopics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,10 +8,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present import as_json, forms
 from rankgate.present.document import Code, Document, Section, Table, solid
+from rankgate.present.forms import as_json
+from rankgate.present.forms import documents as forms
 from rankgate.present.grid import Grid
-from rankgate.present.page import page
+from rankgate.present.pages.page import page
 from rankgate.present.result import ReportOptions
 from rankgate.present.saving import save
 from rankgate.present.write import form_of

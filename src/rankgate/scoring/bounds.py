@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.scoring.block import Block
-from rankgate.scoring.completion import Completed
+from rankgate.scoring.alignment.block import Block
+from rankgate.scoring.alignment.completion import Completed
 from rankgate.scoring.job import Job
 from rankgate.scoring.mean import mean
 from rankgate.scoring.plan import Measurement, Plan
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from rankgate.data.run import Duplicates
     from rankgate.data.scores import Scores
     from rankgate.metrics.declare import Metric
-    from rankgate.scoring.align import Met
+    from rankgate.scoring.alignment.align import Met
     from rankgate.scoring.convention import Alignment, Convention
     from rankgate.scoring.sources import RunSource
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rankgate.errors import DuplicateError, RankgateError
-from rankgate.scoring.block import Block
+from rankgate.scoring.alignment.block import Block
 from rankgate.scoring.plan import Plan
 from rankgate.scoring.sources import measured
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from rankgate.data.run import Duplicates
     from rankgate.data.scores import Scores
     from rankgate.metrics.declare import Metric
-    from rankgate.scoring.align import Aligned
+    from rankgate.scoring.alignment.align import Aligned
+    from rankgate.scoring.alignment.judgments import JudgmentIndex
     from rankgate.scoring.convention import Alignment, Convention
-    from rankgate.scoring.judgments import JudgmentIndex
     from rankgate.scoring.plan import Measurement
     from rankgate.scoring.sources import RunSource
 

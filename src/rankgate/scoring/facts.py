@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.scoring.align import Aligned
-    from rankgate.scoring.block import Block, Origin, Way
+    from rankgate.scoring.alignment.align import Aligned
+    from rankgate.scoring.alignment.block import Block, Origin, Way
+    from rankgate.scoring.alignment.judgments import JudgmentIndex
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.job import Job
-    from rankgate.scoring.judgments import JudgmentIndex
     from rankgate.scoring.kernels import Values
 
     Codes = NDArray[np.int64]

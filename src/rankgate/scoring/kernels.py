@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.metrics.judged import Judged
-    from rankgate.scoring.block import Block
+    from rankgate.scoring.alignment.block import Block
     from rankgate.scoring.job import Job
 
     Floats = NDArray[np.float64]

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from rankgate.data.memory.ids import Growing
 from rankgate.metrics.lists import NONE, Listed
-from rankgate.scoring.align import Met
+from rankgate.scoring.alignment.align import Met
+from rankgate.scoring.alignment.first import first
 from rankgate.scoring.catalogue import places
-from rankgate.scoring.first import first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.data.memory.arrays import pieces_of
-from rankgate.scoring.block import Block
-from rankgate.scoring.sheets import aligned_blocks
+from rankgate.scoring.alignment.block import Block
+from rankgate.scoring.alignment.sheets import aligned_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rankgate.data.memory.matrices import MatrixInput
     from rankgate.data.run import Duplicates
-    from rankgate.scoring.judgments import JudgmentIndex
+    from rankgate.scoring.alignment.judgments import JudgmentIndex
+    from rankgate.scoring.alignment.sheets import Seen
     from rankgate.scoring.plan import Plan
-    from rankgate.scoring.sheets import Seen
 
 
 @dataclass(frozen=True, eq=False)

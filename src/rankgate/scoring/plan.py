@@ -12,7 +12,7 @@ import polars as pl
 from rankgate.data.scores import Parts, Scores
 from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.views import LISTS, RANKING
-from rankgate.scoring.block import Origin, Way
+from rankgate.scoring.alignment.block import Origin, Way
 from rankgate.scoring.facts import Facts, Part, zeros_relevant
 from rankgate.scoring.job import Job
 from rankgate.scoring.kernels import Values, computed
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from rankgate.data.run import Duplicates
     from rankgate.metrics.declare import Metric
-    from rankgate.scoring.block import Block
+    from rankgate.scoring.alignment.block import Block
+    from rankgate.scoring.alignment.judgments import JudgmentIndex
     from rankgate.scoring.convention import Convention
-    from rankgate.scoring.judgments import JudgmentIndex
 
 SHOWN = 10
 """The cutoff at which every result says how much was judged."""

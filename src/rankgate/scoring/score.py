@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.plan import Plan
 from rankgate.scoring.sources import RunSource, measured
 

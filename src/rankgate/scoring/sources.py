@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.scoring.align import align, meet, nothing
-from rankgate.scoring.block import Block
-from rankgate.scoring.mapping import align_mapping
+from rankgate.scoring.alignment.align import align, meet, nothing
+from rankgate.scoring.alignment.block import Block
+from rankgate.scoring.alignment.mapping import align_mapping
 from rankgate.scoring.plan import Measurement, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rankgate.data.run import Batches, Duplicates, Run
-    from rankgate.scoring.align import Aligned, Met
+    from rankgate.scoring.alignment.align import Aligned, Met
+    from rankgate.scoring.alignment.judgments import JudgmentIndex
     from rankgate.scoring.convention import Alignment
-    from rankgate.scoring.judgments import JudgmentIndex
     from rankgate.scoring.plan import Source
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.as_csv import written
 from rankgate.present.document import Chart, Document, Table
 from rankgate.present.document import document as made
 from rankgate.present.figures import interval, number, signed
+from rankgate.present.forms.as_csv import written
 from rankgate.present.grid import SOFT, Grid, printable
 from rankgate.present.numbers import UNDEFINED, decimal
 

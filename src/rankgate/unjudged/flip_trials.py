@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.comparison.values import values_of
 from rankgate.data import read_qrels, read_run
-from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.unjudged.hole_figures import figures, status
 from rankgate.unjudged.hole_model import modelled
 from rankgate.unjudged.hypothetical_grades import Stage

@@ -14,7 +14,7 @@ import polars as pl
 
 from rankgate.data import read_run
 from rankgate.data.qrels import Qrels
-from rankgate.scoring.judgments import JudgmentIndex
+from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.score import score
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from rankgate.console.terminal import styled, width
 from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
 from rankgate.metrics.plugins import from_file
-from rankgate.present.forms import text
+from rankgate.present.forms.documents import text
 from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present import as_json
-from rankgate.present.as_text import WIDTH
+from rankgate.present.forms import as_json
+from rankgate.present.forms.as_text import WIDTH
+from rankgate.present.forms.paragraphs import beside, indented
 from rankgate.present.grid import Grid, printable
-from rankgate.present.paragraphs import beside, indented
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

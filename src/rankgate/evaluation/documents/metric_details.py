@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present import as_json
-from rankgate.present.as_text import WIDTH
-from rankgate.present.paragraphs import beside, indented, wrapped
+from rankgate.present.forms import as_json
+from rankgate.present.forms.as_text import WIDTH
+from rankgate.present.forms.paragraphs import beside, indented, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

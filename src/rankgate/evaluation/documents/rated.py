@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present import as_json
+from rankgate.present.forms import as_json
 from rankgate.present.grid import printable
 from rankgate.present.numbers import UNDEFINED
 from rankgate.present.write import rendered

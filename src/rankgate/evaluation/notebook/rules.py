@@ -10,7 +10,7 @@ import polars as pl
 from rankgate.evaluation.conventions import ConventionFacts, convention_facts
 from rankgate.evaluation.conventions import conventions as service_conventions
 from rankgate.evaluation.documents import conventions as report
-from rankgate.present import as_html
+from rankgate.present.forms import as_html
 from rankgate.scoring import Convention as BaseConvention
 from rankgate.scoring.chosen import chosen_convention
 

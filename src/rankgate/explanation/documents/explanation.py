@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.explanation.documents.sentences import together
-from rankgate.present import as_text
 from rankgate.present.document import Chart, Document, Entries, Entry, Rows, Table
 from rankgate.present.document import document as made
+from rankgate.present.forms import as_text
 from rankgate.present.grid import Grid
 from rankgate.present.numbers import UNDEFINED, column, decimal, grade, plain
 

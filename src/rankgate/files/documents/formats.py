@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present import as_json, as_markdown
-from rankgate.present.as_text import WIDTH
+from rankgate.present.forms import as_json, as_markdown
+from rankgate.present.forms.as_text import WIDTH
+from rankgate.present.forms.paragraphs import beside
 from rankgate.present.grid import Grid
-from rankgate.present.paragraphs import beside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

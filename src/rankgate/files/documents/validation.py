@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present import as_json, as_markdown
-from rankgate.present.as_text import WIDTH
 from rankgate.present.document import Rows, Table
 from rankgate.present.document import document as made
+from rankgate.present.forms import as_json, as_markdown
+from rankgate.present.forms.as_text import WIDTH
+from rankgate.present.forms.paragraphs import beside
 from rankgate.present.grid import Grid, printable
-from rankgate.present.paragraphs import beside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

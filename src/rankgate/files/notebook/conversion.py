@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.files.convert import Conversion as Told
 from rankgate.files.convert import convert as converted
 from rankgate.files.documents import conversion
-from rankgate.present import as_html
+from rankgate.present.forms import as_html
 
 if TYPE_CHECKING:
     from pathlib import Path

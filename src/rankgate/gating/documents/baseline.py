@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present import as_json
-from rankgate.present.as_text import fitted
+from rankgate.present.forms import as_json
+from rankgate.present.forms.as_text import fitted
 from rankgate.present.grid import Grid
 from rankgate.present.numbers import UNDEFINED, decimal
 

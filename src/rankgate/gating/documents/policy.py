@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present import as_json, as_markdown
-from rankgate.present.as_text import WIDTH
+from rankgate.present.forms import as_json, as_markdown
+from rankgate.present.forms.as_text import WIDTH
+from rankgate.present.forms.paragraphs import beside, indented
 from rankgate.present.grid import Grid, printable
-from rankgate.present.paragraphs import beside, indented
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rankgate.comparison.documents import changes
 from rankgate.gating.documents import verdict_ci
-from rankgate.present.as_text import WIDTH
 from rankgate.present.document import (
     SIGNS,
     Document,
@@ -19,9 +18,10 @@ from rankgate.present.document import (
 )
 from rankgate.present.document import document as made
 from rankgate.present.figures import signed
+from rankgate.present.forms.as_text import WIDTH
 from rankgate.present.grid import Grid, printable
 from rankgate.present.numbers import decimal
-from rankgate.present.page import page
+from rankgate.present.pages.page import page
 from rankgate.present.result import ReportOptions
 from rankgate.present.write import rendered
 

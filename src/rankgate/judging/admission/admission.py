@@ -11,7 +11,7 @@ from rankgate.judging.admission.judged_pairs import Answers
 from rankgate.judging.admission.order import SYSTEMS, Order
 from rankgate.present.codec import decoded, encoded, frame
 from rankgate.present.result import Notice, Result
-from rankgate.stats.agreement import Agreement
+from rankgate.stats.agreement.intervals import Agreement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
-from rankgate.stats.agreement import FEWEST_CLUSTERS, jackknife
+from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS, jackknife
 from rankgate.stats.interval import t_interval
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from rankgate.stats.agreement import FEWEST_CLUSTERS
+from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankgate.judging.admission.bias import Bias
     from rankgate.judging.admission.judged_pairs import Answers
     from rankgate.judging.admission.order import Order
-    from rankgate.stats.agreement import Agreement
+    from rankgate.stats.agreement.intervals import Agreement
 
 Answer = Literal["pass", "fail", "inconclusive"]
 

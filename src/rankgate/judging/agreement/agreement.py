@@ -12,7 +12,7 @@ from rankgate.judging.agreement.figures import Agreements
 from rankgate.judging.agreement.rater_resampling import RaterResampling
 from rankgate.present.codec import encoded, frame
 from rankgate.present.result import Notice, Result
-from rankgate.stats.agreement import Agreement
+from rankgate.stats.agreement.intervals import Agreement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from rankgate.judging.agreement.alarm import ENOUGH, Alarm
 from rankgate.judging.agreement.grade_alarms import outside, stray
 from rankgate.judging.agreement.rater_alarms import against_others
 from rankgate.judging.agreement.rater_checks import rater_checks
-from rankgate.stats.agreement import FEWEST_CLUSTERS
+from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
     from rankgate.judging.agreement.figures import Agreements

@@ -11,9 +11,9 @@ from rankgate.errors import UsageError
 from rankgate.judging.agreement import tables
 from rankgate.judging.agreement.rater_checks import rater_checks
 from rankgate.judging.standing import PAIR
-from rankgate.stats.agreement import Agreement, intervals
-from rankgate.stats.kappa import agreement, brennan_prediger, conger, fleiss, gwet
-from rankgate.stats.krippendorff import alpha
+from rankgate.stats.agreement.intervals import Agreement, intervals
+from rankgate.stats.agreement.kappa import agreement, brennan_prediger, conger, fleiss, gwet
+from rankgate.stats.agreement.krippendorff import alpha
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.judging.agreement.rated_pairs import RatedPairs
-    from rankgate.stats.ratings import Floats
+    from rankgate.stats.agreement.ratings import Floats
 
 _LEVEL = 0.95
 

@@ -11,7 +11,7 @@ import polars as pl
 from rankgate.data.scales import on_scale, possible_grades
 from rankgate.errors import InputError
 from rankgate.judging.standing import PAIR, standing
-from rankgate.stats.ratings import Sheet, Tallies
+from rankgate.stats.agreement.ratings import Sheet, Tallies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

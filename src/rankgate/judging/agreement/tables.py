@@ -8,15 +8,15 @@ import numpy as np
 import polars as pl
 
 from rankgate.judging.standing import PAIR
-from rankgate.stats.agreement import FEWEST_CLUSTERS, jackknife
-from rankgate.stats.kappa import cohen_values
+from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS, jackknife
+from rankgate.stats.agreement.kappa import cohen_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.judging.agreement.rated_pairs import RatedPairs
     from rankgate.judging.agreement.rater_checks import RaterCheck
-    from rankgate.stats.ratings import Sheet
+    from rankgate.stats.agreement.ratings import Sheet
 
 
 def compared(given: pl.DataFrame) -> pl.DataFrame:

@@ -16,8 +16,8 @@ from rankgate.judging.pooling.sampling import QuerySampling, queries_drawn, samp
 from rankgate.judging.pooling.sampling import strata_of as strata_in
 from rankgate.present.codec import encoded, frame
 from rankgate.present.result import Result
+from rankgate.scoring.alignment.ranked import ranked, systems_of
 from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.ranked import ranked, systems_of
 from rankgate.unjudged.holes import holes
 
 if TYPE_CHECKING:

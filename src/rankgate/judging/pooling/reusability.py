@@ -16,9 +16,9 @@ from rankgate.judging.standing import PAIR
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.codec import encoded, frame
 from rankgate.present.result import Result
+from rankgate.scoring.alignment.judgments import JudgmentIndex
+from rankgate.scoring.alignment.ranked import ranked, systems_of
 from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.judgments import JudgmentIndex
-from rankgate.scoring.ranked import ranked, systems_of
 from rankgate.scoring.score import score
 from rankgate.stats.order import tau
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from rankgate.present.as_text import WIDTH
+from rankgate.present.forms.as_text import WIDTH
 from rankgate.present.grid import printable
 
 if TYPE_CHECKING:

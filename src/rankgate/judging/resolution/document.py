@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
 from rankgate.files.checks.declare import counted
-from rankgate.present import as_csv, as_json
-from rankgate.present.as_text import WIDTH
 from rankgate.present.document import Document, Points, Rows, Table, Warnings
 from rankgate.present.document import document as made_of
+from rankgate.present.forms import as_csv, as_json
+from rankgate.present.forms.as_text import WIDTH
+from rankgate.present.forms.paragraphs import wrapped
 from rankgate.present.grid import Grid, printable
-from rankgate.present.paragraphs import wrapped
 
 if TYPE_CHECKING:
     from rankgate.judging.resolution.resolution import ResolvedJudgments

@@ -11,7 +11,7 @@ import polars as pl
 from rankgate.declare import Declared, Parameter, Range, Registry, parameters_of
 from rankgate.errors import UsageError
 from rankgate.judging.standing import PAIR
-from rankgate.stats.dawid_skene import dawid_skene
+from rankgate.stats.agreement.dawid_skene import dawid_skene
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

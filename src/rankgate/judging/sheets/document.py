@@ -6,12 +6,12 @@ import json
 from typing import TYPE_CHECKING
 
 from rankgate.files.checks.declare import counted
-from rankgate.present import as_csv
-from rankgate.present.as_text import WIDTH
 from rankgate.present.document import Document, Points, Rows
 from rankgate.present.document import document as made
+from rankgate.present.forms import as_csv
+from rankgate.present.forms.as_text import WIDTH
+from rankgate.present.forms.paragraphs import wrapped
 from rankgate.present.grid import printable
-from rankgate.present.paragraphs import wrapped
 
 if TYPE_CHECKING:
     from rankgate.judging.sheets.collected import CollectedRatings

@@ -106,7 +106,7 @@ class Picture:
 
     def html(self) -> str:
         """A page that answers to the pointer and needs no network."""
-        made: str = resolved("rankgate.present.charts.page:page")(self)
+        made: str = resolved("rankgate.present.pages.chart:page")(self)
         return made
 
     def save(self, path: str | Path, theme: str = "", scale: float = 2.0) -> Path:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present import as_csv, as_html, as_json
-from rankgate.present.as_text import WIDTH, fitted, table
 from rankgate.present.document import Document, Points, Section, Table
-from rankgate.present.forms import latex, markdown
+from rankgate.present.forms import as_csv, as_html, as_json
+from rankgate.present.forms.as_text import WIDTH, fitted, table
+from rankgate.present.forms.documents import latex, markdown
+from rankgate.present.forms.paragraphs import wrapped
 from rankgate.present.grid import printable
-from rankgate.present.page import page
-from rankgate.present.paragraphs import wrapped
+from rankgate.present.pages.page import page
 from rankgate.recommenders.documents.scorecard_grids import (
     BETTER,
     WORSE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present import as_html
+from rankgate.present.forms import as_html
 from rankgate.recommenders import split as service
 from rankgate.recommenders.documents import split as report
 from rankgate.recommenders.split_files import written

@@ -21,8 +21,8 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.metrics.plugins import from_file
-from rankgate.present.forms import csv, latex, markdown
-from rankgate.present.page import page
+from rankgate.present.forms.documents import csv, latex, markdown
+from rankgate.present.pages.page import page
 from rankgate.present.result import ReportOptions
 from rankgate.reports.compose import Part, compose
 from rankgate.reports.gather import gather

@@ -1,0 +1,208 @@
+"""A document in each of its forms: text, Markdown, LaTeX, CSV."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rankgate.present.document import (
+    SIGNS,
+    Bars,
+    Chart,
+    Code,
+    Entries,
+    Opened,
+    Points,
+    Table,
+    Warnings,
+)
+from rankgate.present.forms import as_csv, as_latex, as_markdown
+from rankgate.present.forms.as_text import WIDTH, fitted, wide
+from rankgate.present.forms.paragraphs import beside, indented, wrapped
+from rankgate.present.grid import Grid, printable
+from rankgate.present.numbers import grade
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankgate.present.document import Block, Document, Lists, Place, Section
+
+_NAMESPACES = re.compile(r' xmlns(:xlink)?="[^"]*"')
+_COLUMNS = 100  # of a paragraph: longer lines are hard to follow with the eye
+
+
+def text(document: Document, width: int = WIDTH) -> str:
+    """For a terminal: paragraphs, tables and lists, none wider than `width` where it can be.
+
+    Tables that a page folds are left out.
+    """
+    word = f"{document.status.upper()}: " if document.status else ""
+    top = [f"{word}{document.title}" if document.title else "", *document.lead]
+    parts = [_paragraph(each, width) for each in top if each]
+    for section in document.sections:
+        parts += [_paragraph(section.title, width)] if section.title else []
+        parts += [part for block in section.blocks for part in _text(block, width)]
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def _text(block: Block, width: int) -> Iterator[str]:
+    if isinstance(block, str):
+        yield _paragraph(block, width)
+    elif isinstance(block, Points):
+        yield "\n".join(_paragraph(f"- {each}", width) for each in block.lines)
+    elif isinstance(block, Warnings):
+        yield from (_paragraph(f"! {each}", width) for each in block.lines)
+    elif isinstance(block, Entries):
+        room = max((wide(printable(each.label)) for each in block.entries), default=0)
+        lines = "".join(
+            beside([printable(each.label)], map(printable, each.lines), [room], width)
+            for each in block.entries
+        )
+        yield f"{block.heading}\n{lines}" if block.heading else lines
+    elif isinstance(block, Code):
+        yield indented(block.text)
+    elif isinstance(block, Bars):
+        yield _paragraph(f"{block.words}.", width)
+    elif isinstance(block, Table):
+        if block.grid.rows and not block.folded:
+            table = fitted(block.grid, width)
+            yield f"{_paragraph(block.heading, width)}\n{table}" if block.heading else table
+    elif isinstance(block, Opened):
+        yield block.heading
+        for query in block.queries:
+            yield f"{_query(query)}\n{fitted(lists(query), width)}"
+
+
+def _query(query: Lists) -> str:
+    words = f" {printable(query.text)}" if query.text else ""
+    return f"{printable(query.query_id)}{words}: {query.change}"
+
+
+def _paragraph(words: str, width: int) -> str:
+    return "\n".join(wrapped(printable(words), min(width, _COLUMNS)))
+
+
+def markdown(document: Document) -> str:
+    """For GitHub and most others; titles become headings where the document has several parts."""
+    escaped = as_markdown.escaped
+    sign = f"{SIGNS[document.status]} {document.status.upper()}: " if document.status else ""
+    title = f"{sign}{escaped(document.title)}" if document.title else ""
+    parted = any(section.title for section in document.sections)
+    marks = "# " if parted else "## " if document.status else ""
+    parts = [f"{marks}{title}"] if title else []
+    parts += [escaped(each) for each in document.lead if each]
+    for section in document.sections:
+        parts += [f"## {escaped(section.title)}"] if section.title else []
+        parts += [part for block in section.blocks for part in _markdown(block)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown(block: Block) -> Iterator[str]:
+    escaped = as_markdown.escaped
+    if isinstance(block, str):
+        yield escaped(block)
+    elif isinstance(block, Points | Warnings):
+        if block.lines:
+            yield "\n".join(f"- {escaped(each)}" for each in block.lines)
+    elif isinstance(block, Entries):
+        yield from [f"### {escaped(block.heading)}"] if block.heading else []
+        rows = tuple((each.label, " ".join(each.lines)) for each in block.entries)
+        yield as_markdown.table(Grid(("", ""), rows, frozenset({0, 1})))
+    elif isinstance(block, Code):
+        yield f"    {printable(block.text)}"
+    elif isinstance(block, Bars):
+        yield f"{escaped(block.words)}."
+    elif isinstance(block, Table):
+        if block.grid.rows:
+            yield from [f"### {escaped(block.heading)}"] if block.heading else []
+            yield as_markdown.table(block.grid)
+    elif isinstance(block, Opened):
+        yield f"### {escaped(block.heading)}"
+        for query in block.queries:
+            words = f" {escaped(query.text)}" if query.text else ""
+            yield f"**{escaped(query.query_id)}**{words}: {escaped(query.change)}"
+            if query.ranks:
+                yield as_markdown.table(lists(query))
+
+
+def latex(document: Document) -> str:
+    """Every table that is not for searching; words stand before it as remarks.
+
+    Marks of significance are superscript letters. The tables need the package booktabs.
+    """
+    parts = [f"% {printable(each)}" for each in (document.title, *document.lead) if each]
+    for section in document.sections:
+        for block in section.blocks:
+            if isinstance(block, Table) and block.grid.rows and not block.find:
+                parts.append(f"{_remark(section, block)}{as_latex.table(block.grid)}")
+            elif isinstance(block, str):
+                parts.append(f"% {printable(block)}")
+            elif isinstance(block, Points | Warnings):
+                parts += [f"% {printable(line)}" for line in block.lines]
+    return "\n\n".join(parts) + "\n"
+
+
+def _remark(section: Section, table: Table) -> str:
+    words = printable(": ".join(each for each in (section.title, table.heading) if each))
+    return f"% {words}\n" if words else ""
+
+
+def csv(document: Document) -> str:
+    """The result's own rows with every digit; without those every cell of every table, one a line.
+
+    No cell of a table is taken for a formula by a spreadsheet.
+    """
+    if document.rows is not None:
+        return as_csv.written(document.rows.head, document.rows.rows)
+    rows = [
+        (section.title, table.heading, str(i), name, word)
+        for section, table in _all_tables(document)
+        for i, row in enumerate(table.grid.rows, 1)
+        for name, word in zip(table.grid.flat.head, row, strict=True)
+    ]
+    return as_csv.written(("part", "table", "row", "column", "value"), rows)
+
+
+def _all_tables(document: Document) -> Iterator[tuple[Section, Table]]:
+    """Tables, and the lists of queries as tables."""
+    for section in document.sections:
+        for block in section.blocks:
+            if isinstance(block, Table) and block.grid.rows:
+                yield section, block
+            elif isinstance(block, Opened):
+                for query in block.queries:
+                    if query.ranks:
+                        heading = f"query {query.query_id}, {query.change}"
+                        yield section, Table(heading, lists(query), find=True)
+
+
+def lists(query: Lists) -> Grid:
+    """Both lists of a query as words."""
+    one, two = query.names
+    rows = tuple(
+        (str(rank), *_words(first), *_words(second)) for rank, first, second in query.ranks
+    )
+    head = ("rank", one, "grade", "moved", two, "grade ", "moved ")
+    return Grid(head, rows, frozenset({1, 3, 4, 6}))
+
+
+def _words(place: Place | None) -> tuple[str, str, str]:
+    if place is None:
+        return "", "", ""
+    words = f" {place.text}" if place.text else ""
+    return f"{place.doc_id}{words}", grade(place.grade), place.move
+
+
+def drawn(chart: Chart) -> str:
+    """A chart as SVG; empty where the extra ``plots`` is missing or there is nothing to draw.
+
+    It follows the reader's choice of light or dark.
+    """
+    from rankgate.errors import MissingExtraError, UsageError  # noqa: PLC0415 - drawing is rare
+    from rankgate.present.resolve import resolved  # noqa: PLC0415 - as above
+
+    try:
+        svg: str = resolved(chart.draw)(chart.result).svg("light")
+    except (MissingExtraError, UsageError):
+        return ""
+    return _NAMESPACES.sub("", svg)  # a page knows them, and asks for no address

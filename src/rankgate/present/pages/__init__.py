@@ -1,0 +1,1 @@
+"""HTML pages and notebook output: parts, styles and scripts."""

@@ -1,0 +1,64 @@
+"""A picture as one page that asks for nothing from elsewhere: it can be pointed at, and read."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from rankgate.present.charts.door import converter
+from rankgate.present.charts.style import swaps
+from rankgate.present.grid import Grid
+from rankgate.present.pages.parts import folded, of_grid, safe, whole_page
+from rankgate.present.pages.style import STYLE
+
+if TYPE_CHECKING:
+    from rankgate.present.charts.picture import Picture
+
+_SCRIPT = re.compile(r'<script type="text/javascript">(.*?)</script>', re.DOTALL)
+_MOST = 2000  # rows of the table below
+_STYLE = (
+    "#picture{display:block!important;overflow-x:auto}"
+    "#picture svg{background-color:transparent!important}"
+)
+
+
+def page(picture: Picture) -> str:
+    """The whole page: the drawing, what draws it anew so that it answers, and its figures.
+
+    Without scripts the drawing and the figures are there all the same. Everything that stands in
+    the data stays text.
+    """
+    spec = json.dumps(picture.spec(), sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
+    ways = '{renderer:"svg",actions:false,ast:true}'
+    script = f"{_library()}\nvegaEmbed('#picture',{spec},{ways});"
+    heading = f'<h1 class="unseen">{safe(picture.title)}</h1>'  # the drawing has it too
+    body = f'{heading}\n<div id="picture" tabindex="0">{picture.svg()}</div>\n{_figures(picture)}'
+    style = STYLE + _STYLE + swaps("#picture ")
+    return whole_page(safe(picture.title), body, script, style, loose=True)
+
+
+def _library() -> str:
+    """Vega, Vega-Lite and what embeds them, as the converter bundles them."""
+    empty = {"data": {"values": []}, "mark": "point"}
+    bundled: str = converter().vegalite_to_html(empty, bundle=True, renderer="svg")
+    found = _SCRIPT.search(bundled)
+    if found is None:
+        message = "the converter's page has no script"
+        raise AssertionError(message)
+    return found[1]
+
+
+def _figures(picture: Picture) -> str:
+    head = tuple(dict.fromkeys(name for row in picture.rows for name in row))
+    rows = tuple(tuple(_word(row.get(name)) for name in head) for row in picture.rows[:_MOST])
+    left = len(picture.rows) - len(rows)
+    more = f"<p>{left} rows more in the picture's JSON.</p>" if left else ""
+    inside = of_grid(Grid(head, rows, frozenset(range(len(head)))), label="figures")
+    return folded("Figures", f"{inside}{more}")
+
+
+def _word(value: Any) -> str:  # noqa: ANN401 - of JSON
+    if value is None:
+        return "–"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,1 @@
+"""Rankings laid against judgments: order, ties, cuts, and blocks of whole queries."""

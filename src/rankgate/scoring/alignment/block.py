@@ -1,0 +1,79 @@
+"""Blocks: whole queries whose rankings are formed in one way, as kernels of any view see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rankgate.metrics.views import RANKING, SUBTOPICS
+from rankgate.scoring.alignment.blocks import blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rankgate.data.run import Duplicates
+    from rankgate.metrics.views import View
+    from rankgate.scoring.alignment.align import Aligned
+    from rankgate.scoring.alignment.judgments import JudgmentIndex
+    from rankgate.scoring.convention import Alignment
+
+
+@dataclass(frozen=True)
+class Way:
+    """How rankings are formed: what a document ranked twice is, and the alignment."""
+
+    duplicates: Duplicates
+    alignment: Alignment
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Whole queries, whose rankings are formed in one way.
+
+    Attributes:
+        way: how they are formed.
+        aligned: their judged documents, with ranks and grades.
+        judgments: what they are measured against.
+    """
+
+    way: Way
+    aligned: Aligned
+    judgments: JudgmentIndex
+
+    def seen_as(self, view: View) -> Iterable[tuple[NDArray[np.int64], Any]]:
+        """What kernels of a view see: places among the queries of the block, and the input."""
+        if view == RANKING:
+            return blocks(self.aligned, self.judgments)
+        if view == SUBTOPICS:
+            from rankgate.scoring.alignment.subtopics import subtopic_blocks  # noqa: PLC0415 - few need it
+
+            return subtopic_blocks(self.aligned, self.judgments)
+        assert view.build is not None  # noqa: S101 - only views of a user's own have other names
+        return view.build(self)
+
+
+class Origin(Protocol):
+    """Where blocks come from, for results and errors."""
+
+    @property
+    def name(self) -> str:
+        """What results call the run."""
+
+    @property
+    def tag(self) -> str | None:
+        """The name in the run's file."""
+
+    @property
+    def label(self) -> str:
+        """Where it comes from, for errors."""
+
+    @property
+    def judgments(self) -> JudgmentIndex:
+        """What it is measured against."""
+
+    def query_ids(self) -> pl.Series:
+        """Some queries of the run, for the error where none of them is judged."""

@@ -1,0 +1,237 @@
+"""Judgments laid out for scoring: by query, found by id, by number or by subtopic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data import read_qrels
+from rankgate.data.duplicates import pairs_of
+from rankgate.data.memory.arrays import graded
+from rankgate.data.memory.ids import NOWHERE, Ids, places
+from rankgate.data.memory.matrices import MatrixInput, is_source, source_of
+from rankgate.data.run import starts_of
+from rankgate.scoring.alignment.order import keys
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.qrels import Qrels
+
+    Codes = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """The documents of judgments as numbers.
+
+    Attributes:
+        items: ``(n,)``, the code of each grade's document.
+        ids: what the codes are called.
+        by_row: ``(U,)``, the query of each row of the judgments' own matrix, `NOWHERE` where it
+            has none; None where queries go by names.
+    """
+
+    items: Codes
+    ids: Ids
+    by_row: Codes | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Subtopics:
+    """Which subtopics the relevant judgments of an index answer.
+
+    Attributes:
+        judgment: ``(r,)``, the place in the index of each relevant judgment; by query, the
+            documents of each by falling id.
+        starts: ``(T + 1,)``, where those of each query begin.
+        covers: ``(r, S)``, the subtopics that each answers, numbered by query.
+        place: ``(n,)``, for each judgment of the index its place among these; -1 for none.
+    """
+
+    judgment: Codes
+    starts: Codes
+    covers: Flags
+    place: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class JudgmentIndex:
+    """Judgments by query; ids, numbers and subtopics are laid out when they are first used.
+
+    Attributes:
+        given: the judgments as they were read.
+        query_ids: ``(T,)``, every judged query once, in byte order.
+        offsets: ``(T + 1,)``, where each query's judgments begin.
+        grades: all grades, query after query, the best first.
+        subtopics: which subtopics each judgment answers, where a plan asks for it.
+    """
+
+    given: Qrels | MatrixInput
+    query_ids: pl.Series
+    offsets: Codes
+    grades: NDArray[np.float64]
+    subtopics: Subtopics | None = None
+    _rows: Codes | None = field(default=None, repr=False)
+    _numbers: _Numbers | None = field(default=None, repr=False)
+
+    @classmethod
+    def read(cls, qrels: Any, *, subtopics: bool = False) -> JudgmentIndex:  # noqa: ANN401
+        """Read judgments and lay them out; arguments as of `read_qrels`.
+
+        Raises:
+            InputError, DuplicateError: what is wrong, with file and line.
+        """
+        if isinstance(qrels, JudgmentIndex):
+            return qrels
+        if is_source(qrels):
+            return cls.of_matrix(source_of(qrels, "qrels"))
+        return cls.of(read_qrels(qrels, subtopics=subtopics))
+
+    @classmethod
+    def of(cls, qrels: Qrels) -> JudgmentIndex:
+        """Lay out judgments by id; of judgments by subtopic the best grade of each document."""
+        table = qrels.by_document().table
+        starts = starts_of(table["query_id"])
+        heads = table["query_id"].gather(starts)
+        unjudged = pl.Series(qrels.unjudged, dtype=pl.String)
+        query_ids = pl.concat([heads, unjudged]).unique().sort()
+        codes = _find(heads, query_ids, *_by_hash(query_ids))
+        owner = np.repeat(codes, np.diff(starts, append=len(table)))
+        grades = table["grade"].to_numpy()
+        rows = np.lexsort((-grades, owner))
+        return cls(qrels, query_ids, _offsets(owner, len(query_ids)), grades[rows], _rows=rows)
+
+    @classmethod
+    def of_matrix(cls, source: MatrixInput) -> JudgmentIndex:
+        """Lay out a matrix or lists; users without judgments are not among the queries.
+
+        Raises:
+            InputError, DuplicateError: as `graded`.
+        """
+        owner, items, grades = graded(source)
+        judged = np.flatnonzero(np.bincount(owner, minlength=source.users.size))
+        names = source.users.names.gather(judged)
+        rows = judged[names.arg_sort().to_numpy()]
+        by_row = np.full(source.users.size, NOWHERE)
+        by_row[rows] = np.arange(len(rows))
+        by = _best_first(by_row[owner], grades, len(rows))
+        own = by_row if source.users.given is None else None
+        query_ids = source.users.names.gather(rows).alias("query_id")
+        numbers = _Numbers(items[by], source.items, own)
+        offsets = _offsets(by_row[owner], len(rows))
+        return cls(source, query_ids, offsets, grades[by], _numbers=numbers)
+
+    @property
+    def name(self) -> str:
+        """What the judgments are called."""
+        return self.given.name
+
+    @cached_property
+    def qrels(self) -> Qrels:
+        """The judgments as a table, one grade a document."""
+        return self.by_subtopic.by_document()
+
+    @cached_property
+    def by_subtopic(self) -> Qrels:
+        """The same by subtopic, if they were read so."""
+        return read_qrels(self.given, subtopics=True)
+
+    @cached_property
+    def doc_ids(self) -> pl.Series:
+        """The document of each grade."""
+        if self._rows is not None:
+            return self.qrels.table["doc_id"].gather(self._rows)
+        return self.numbers.ids.names.gather(self.numbers.items).alias("doc_id")
+
+    @cached_property
+    def pairs(self) -> NDArray[np.uint64]:
+        """A hash of the query and document of each grade."""
+        if self._rows is not None:
+            return pairs_of(self.qrels.table)[self._rows]
+        owner = np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
+        return pairs_of(pl.DataFrame([self.query_ids.gather(owner), self.doc_ids]))
+
+    @cached_property
+    def numbers(self) -> _Numbers:
+        """The documents as numbers."""
+        if self._numbers is not None:
+            return self._numbers
+        names = self.doc_ids.unique()
+        return _Numbers(places(self.doc_ids, names), Ids(len(names), names))
+
+    @cached_property
+    def _hashes(self) -> tuple[NDArray[np.uint64], Codes]:
+        return _by_hash(self.query_ids)
+
+    def codes(self, query_ids: pl.Series) -> Codes:
+        """The place of each query in ``query_ids``; -1 for one without judgments."""
+        return _find(query_ids, self.query_ids, *self._hashes)
+
+    def places_of(self, users: Ids) -> Codes:
+        """The query of each user of a matrix, `NOWHERE` where a user has no judgments."""
+        by_row = self.numbers.by_row
+        if by_row is None or users.given is not None:
+            return places(users.names, self.query_ids)
+        out = np.full(users.size, NOWHERE)
+        shared = min(users.size, len(by_row))
+        out[:shared] = by_row[:shared]
+        return out
+
+    def rows(self, codes: Codes) -> tuple[Codes, Codes]:
+        """The judgments of some queries: the place of each one's query in ``codes``, its row."""
+        lengths = self.offsets[codes + 1] - self.offsets[codes]
+        owner = np.repeat(np.arange(len(codes)), lengths)
+        first = np.repeat(self.offsets[codes] - np.cumsum(lengths) + lengths, lengths)
+        return owner, first + np.arange(len(owner))
+
+    def best(self, codes: Codes) -> NDArray[np.float64]:
+        """The best grade of some queries, ``(t,)``; minus infinity for one without a judgment."""
+        out = np.full(len(codes), -np.inf)
+        some = self.offsets[codes + 1] > self.offsets[codes]
+        out[some] = self.grades[self.offsets[codes[some]]]
+        return out
+
+
+def _offsets(owner: Codes, T: int) -> Codes:
+    offsets = np.zeros(T + 1, np.int64)
+    np.cumsum(np.bincount(owner, minlength=T), out=offsets[1:])
+    return offsets
+
+
+def _best_first(owner: Codes, grades: NDArray[np.float64], T: int) -> Codes:
+    """Rows by query, the best grade first."""
+    by = np.argsort(keys(owner, grades, T), kind="stable")
+    found, best = owner[by], grades[by]
+    wrong = (found[1:] == found[:-1]) & (best[1:] > best[:-1])
+    if wrong.any():  # grades that differ in their last bits
+        return np.lexsort((-grades, owner))
+    return by
+
+
+def _by_hash(query_ids: pl.Series) -> tuple[NDArray[np.uint64], Codes]:
+    """The hashes of queries, rising, and the place of each."""
+    hashes = query_ids.hash().to_numpy()
+    by_hash = np.argsort(hashes)
+    return hashes[by_hash], by_hash
+
+
+def _find(
+    wanted: pl.Series, query_ids: pl.Series, hashes: NDArray[np.uint64], by_hash: Codes
+) -> Codes:
+    """The place of each wanted id, by its hash, confirmed on the string."""
+    own = wanted.hash().to_numpy()
+    rising = np.argsort(own)  # neighbours look into neighbouring memory
+    found_at = np.empty(len(own), np.int64)
+    found_at[rising] = np.searchsorted(hashes, own[rising])
+    found = by_hash[np.minimum(found_at, len(by_hash) - 1)]
+    same = (query_ids.gather(found) == wanted).to_numpy()
+    if same.all() or len(np.unique(hashes)) == len(hashes):
+        return np.where(same, found, -1)
+    slow = {query: place for place, query in enumerate(query_ids.to_list())}  # two hashes met
+    return np.array([slow.get(query, -1) for query in wanted.to_list()], np.int64)

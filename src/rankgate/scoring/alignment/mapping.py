@@ -1,0 +1,129 @@
+"""Alignment of dictionaries: only judged documents are looked up.
+
+A document's rank is one more than the number of scores above its own, so the names of all other
+documents, by far the most, are never touched.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.scoring.alignment.align import Aligned, limited
+from rankgate.scoring.alignment.order import Ranks, keys, order
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from rankgate.data.rankings import Rankings
+    from rankgate.scoring.alignment.judgments import JudgmentIndex
+    from rankgate.scoring.convention import Alignment, Ties
+
+
+def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> Aligned:
+    """Give the judged documents of some queries their ranks, by score and above any bound."""
+    found = index.codes(pl.Series("query_id", rankings.query_ids, dtype=pl.String))
+    known = found >= 0
+    codes, lengths = found[known], rankings.lengths[known]
+    scores = rankings.scores[np.repeat(known, rankings.lengths)]
+    if how.precision == "float32":
+        with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
+            scores = scores.astype(np.float32)
+    rows = [row for row, kept in zip(rankings.rows, known.tolist(), strict=True) if kept]
+    owner, own, judgment = _looked_up(rows, codes, index)
+    every = np.repeat(np.arange(len(codes)), lengths)
+    ordered = np.sort(keys(every, scores, len(codes)))
+    twice = bool((ordered[1:] == ordered[:-1]).any())
+    starts = np.cumsum(lengths) - lengths
+    with np.errstate(over="ignore"):
+        wanted = keys(owner, own.astype(scores.dtype), len(codes))
+    left = np.searchsorted(ordered, wanted) - starts[owner]
+    stand = Ranks(left + 1, left + 1, left + 1)
+    if twice:
+        stand.last[:] = np.searchsorted(ordered, wanted, side="right") - starts[owner]
+        names = index.doc_ids.gather(judgment).to_list()
+        _break(stand, _Tied(rows, starts, scores, how.ties), owner, own, names)
+    by = np.lexsort((stand.rank, owner))
+    aligned = Aligned(
+        codes=codes,
+        present=np.ones(len(codes), bool),
+        retrieved=lengths,
+        owner=owner[by],
+        rank=stand.rank[by],
+        first=stand.first[by],
+        last=stand.last[by],
+        grade=index.grades[judgment][by],
+        row=by,
+        judgment=judgment[by],
+        ties=order(every, scores, len(codes)).ties if twice else 0,
+        unknown=int((~known).sum()),
+    )
+    return limited(aligned, how)
+
+
+def _looked_up(
+    rows: list[Mapping[str, float]], codes: NDArray[np.int64], index: JudgmentIndex
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """The judged documents that were retrieved: their query, score and place in the index."""
+    whose, which = index.rows(codes)
+    names = index.doc_ids.gather(which).to_list()
+    ends = np.cumsum(np.bincount(whose, minlength=len(rows))).tolist()
+    scores: list[float | None] = []
+    begin = 0
+    for row, end in zip(rows, ends, strict=True):
+        scores.extend(map(row.get, names[begin:end]))
+        begin = end
+    own = np.array(scores, np.float64)  # None becomes NaN, which no score is
+    met = ~np.isnan(own)
+    return whose[met], own[met], which[met]
+
+
+class _Tied:
+    """Groups of equal scores, ordered when they are asked for."""
+
+    def __init__(
+        self,
+        rows: list[Mapping[str, float]],
+        starts: NDArray[np.int64],
+        scores: NDArray[np.floating],
+        ties: Ties,
+    ) -> None:
+        self._rows, self._starts, self._scores, self._ties = rows, starts, scores, ties
+        self._groups: dict[tuple[int, float], tuple[int, dict[str, int]]] = {}
+
+    def precise(self, score: float) -> float:
+        """A score in the precision that scores are compared in."""
+        with np.errstate(over="ignore"):
+            return float(self._scores.dtype.type(score))
+
+    def group(self, query: int, score: float) -> tuple[int, dict[str, int]]:
+        """The scores above, and the place of each document of the group, from 0."""
+        if (query, score) not in self._groups:
+            names = list(self._rows[query])
+            begin = self._starts[query]
+            scores = self._scores[begin : begin + len(names)]
+            same = [names[i] for i in np.flatnonzero(scores == score)]
+            if self._ties != "file_order":
+                same.sort(key=str.encode, reverse=self._ties == "doc_id_desc")
+            above = int(np.count_nonzero(scores > score))
+            self._groups[query, score] = above, {name: i for i, name in enumerate(same)}
+        return self._groups[query, score]
+
+
+def _break(
+    stand: Ranks,
+    tied: _Tied,
+    owner: NDArray[np.int64],
+    own: NDArray[np.float64],
+    names: list[str],
+) -> None:
+    """Put documents of equal keys at their ranks, in place."""
+    for i in np.flatnonzero(stand.last > stand.first).tolist():
+        score = own[i]
+        above, places = tied.group(int(owner[i]), tied.precise(score))
+        stand.first[i], stand.last[i] = above + 1, above + len(places)
+        stand.rank[i] = above + 1 + places[names[i]]

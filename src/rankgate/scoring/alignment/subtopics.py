@@ -1,0 +1,113 @@
+"""What kernels of subtopics see: rankings against judgments by subtopic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.metrics.facets import Faceted
+from rankgate.metrics.judged import PAD
+from rankgate.scoring.alignment.judgments import Subtopics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from rankgate.data.qrels import Qrels
+    from rankgate.scoring.alignment.align import Aligned
+    from rankgate.scoring.alignment.judgments import JudgmentIndex
+
+    Codes = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+_CELLS = 1 << 24  # flags of a block
+_PAIR = ["query_id", "doc_id"]
+
+
+def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
+    """Judgments that know which subtopics they answer; a grade of 1 or more is relevant.
+
+    Args:
+        index: the same judgments with one grade a document, or more of them.
+        qrels: by subtopic; without the column every query has one.
+    """
+    subtopic = pl.col("subtopic").fill_null("") if qrels.by_subtopic else pl.lit("")
+    relevant = qrels.table.filter(pl.col("grade") >= 1).select(*_PAIR, subtopic=subtopic)
+    owner = np.repeat(np.arange(len(index.query_ids)), np.diff(index.offsets))
+    known = pl.DataFrame(
+        [index.query_ids.gather(owner).alias("query_id"), index.doc_ids.alias("doc_id"),
+         pl.Series("t", owner)]
+    ).with_row_index("judgment")  # fmt: skip
+    numbered = relevant.with_columns(
+        (pl.col("subtopic").rank("dense").over("query_id") - 1).cast(pl.Int64).alias("s")
+    )
+    rows = numbered.join(known, on=_PAIR).group_by("t", "doc_id", "judgment").agg("s")
+    rows = rows.sort("t", "doc_id", descending=[False, True])
+    lengths = rows["s"].list.len().to_numpy()
+    codes = rows["s"].explode().drop_nulls().to_numpy()
+    covers = np.zeros((len(rows), int(codes.max(initial=0)) + 1), np.bool_)
+    covers[np.repeat(np.arange(len(rows)), lengths), codes] = True
+    judgment = rows["judgment"].to_numpy().astype(np.int64)
+    place = np.full(len(index.grades), -1)
+    place[judgment] = np.arange(len(judgment))
+    starts = np.zeros(len(index.query_ids) + 1, np.int64)
+    np.cumsum(np.bincount(rows["t"].to_numpy(), minlength=len(starts) - 1), out=starts[1:])
+    return replace(index, subtopics=Subtopics(judgment, starts, covers, place))
+
+
+def subtopic_blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[Codes, Faceted]]:
+    """Blocks of bounded size: positions among the queries of ``aligned``, and what kernels see.
+
+    Of one value the sums run over the documents in a fixed order, whatever block a query is in.
+    """
+    found = index.subtopics
+    assert found is not None  # noqa: S101 - whoever plans such metrics lays them out
+    T, S = len(aligned.codes), found.covers.shape[1]
+    at = found.place[aligned.judgment]
+    kept = at >= 0
+    owner, rank, at = aligned.owner[kept], aligned.rank[kept], at[kept]
+    pooled = found.starts[aligned.codes + 1] - found.starts[aligned.codes]
+    step = max(1, _CELLS // (S * max(1, int(pooled.max(initial=1)))))
+    for begin in range(0, T, step):
+        chosen = np.arange(begin, min(begin + step, T))
+        rows = slice(*np.searchsorted(owner, [begin, begin + len(chosen)]))
+        covers, line, column = _padded(owner[rows] - begin, found.covers[at[rows]], len(chosen))
+        ranks = np.full(covers.shape[:2], PAD, np.int32)
+        ranks[line, column] = rank[rows]
+        first = found.starts[aligned.codes[chosen]]
+        whose = np.repeat(np.arange(len(chosen)), pooled[chosen])
+        inside = np.arange(len(whose)) - np.repeat(np.cumsum(pooled[chosen]) - pooled[chosen],
+                                                   pooled[chosen])  # fmt: skip
+        pool, _, _ = _padded(whose, found.covers[first[whose] + inside], len(chosen))
+        yield chosen, Faceted(ranks, covers, pool, np.count_nonzero(pool.any(axis=1), axis=-1))
+
+
+def _padded(owner: Codes, covers: Flags, T: int) -> tuple[Flags, Codes, Codes]:
+    """Rows of each query side by side, ``(T, ·, S)``, and where each row went."""
+    lengths = np.bincount(owner, minlength=T)
+    column = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    out = np.zeros((T, max(1, int(lengths.max(initial=0))), covers.shape[1]), np.bool_)
+    out[owner, column] = covers
+    return out, owner, column
+
+
+def by_category(qrels: Qrels, doc_ids: pl.Series, words: pl.Series) -> Qrels:
+    """Judgments by subtopic, the subtopics of an item being its categories.
+
+    An item without a category answers none, and a query without any has nothing relevant.
+
+    Args:
+        qrels: with one grade for each query and item.
+        doc_ids: items, each once.
+        words: for each of them its categories between bars; null is none.
+    """
+    split = pl.DataFrame({"doc_id": doc_ids, "subtopic": words.cast(pl.String).str.split("|")})
+    named = split.explode("subtopic").with_columns(pl.col("subtopic").str.strip_chars())
+    known = named.filter(pl.col("subtopic") != "").unique(maintain_order=True)
+    table = qrels.table.join(known, on="doc_id", maintain_order="left")
+    gone = qrels.table.join(table, on="query_id", how="anti")["query_id"].unique()
+    return replace(qrels, table=table, unjudged=(*qrels.unjudged, *gone.sort()))

@@ -1,0 +1,69 @@
+"""The first documents of each list, with ranks and grades, as people look at them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.scoring.alignment.align import meet
+from rankgate.scoring.alignment.first import first
+
+if TYPE_CHECKING:
+    from rankgate.data.run import Batch, Batches, Run
+    from rankgate.scoring.alignment.judgments import JudgmentIndex
+    from rankgate.scoring.convention import Convention
+
+SCHEMA = {
+    "query_id": pl.String,
+    "rank": pl.Int64,
+    "doc_id": pl.String,
+    "grade": pl.Float64,
+    "retrieved": pl.Int64,
+}
+"""The columns of `tops`."""
+
+
+def tops(run: Run, index: JudgmentIndex, how: Convention, depth: int) -> pl.DataFrame:
+    """The documents down to a rank, in the order in which the convention puts them.
+
+    Args:
+        run: the run; it is read once, batch by batch.
+        index: judgments; queries without any are left out.
+        how: the convention.
+        depth: the last rank.
+
+    Returns:
+        the columns of `SCHEMA` by query and rank: `grade` is null for a document without a grade
+        of 0 or more, `retrieved` is how many documents the list has in all.
+
+    Raises:
+        InputError: as ``Run.batches``.
+    """
+
+    def over(batches: Batches) -> list[pl.DataFrame]:
+        return [_of(batch, index, how, depth) for batch in batches(how.duplicates)]
+
+    return pl.concat([pl.DataFrame(schema=SCHEMA), *run.over_queries(over)]).sort(
+        "query_id", "rank"
+    )
+
+
+def _of(batch: Batch, index: JudgmentIndex, how: Convention, depth: int) -> pl.DataFrame:
+    met = meet(batch, index)
+    top = first(met, how.alignment, depth)
+    grades = np.full(len(met.scores), np.nan)
+    grades[met.row] = met.grade
+    own = grades[top.row]
+    rows = top.row if met.rows is None else met.rows[top.row]
+    return pl.DataFrame(
+        {
+            "query_id": index.query_ids.gather(met.codes[top.owner]),
+            "rank": top.rank,
+            "doc_id": batch.frame["doc_id"].gather(rows),
+            "grade": np.where(own >= 0, own, np.nan),
+            "retrieved": top.retrieved[top.owner],
+        },
+        schema=SCHEMA,
+    ).with_columns(pl.col("grade").fill_nan(None))
