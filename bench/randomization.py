@@ -80,14 +80,14 @@ def measured(name: str) -> dict[str, Any]:
 
 def by_rankgate(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndarray:
     """All metrics by the same draws, in blocks."""
-    from rankgate.stats.randomization import randomization  # noqa: PLC0415 - a process has one
+    from rankgate.stats.randomization import randomization
 
     return randomization(candidate - baseline, samples=draws).p_value
 
 
 def by_scipy(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndarray:
     """Its vectorised form, in batches that fit into memory."""
-    from scipy.stats import permutation_test  # noqa: PLC0415 - as above
+    from scipy.stats import permutation_test
 
     told = permutation_test(
         (candidate, baseline), lambda x, y, axis: (x - y).mean(axis=axis),
@@ -98,7 +98,7 @@ def by_scipy(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndar
 
 def by_ranx(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndarray:
     """One metric after the other."""
-    from ranx.statistical_tests.fisher_randomization_test import (  # noqa: PLC0415 - as above
+    from ranx.statistical_tests.fisher_randomization_test import (
         fisher_randomization_test,
     )
 

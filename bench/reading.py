@@ -97,7 +97,7 @@ def best(who: str, path: Path) -> dict[str, float]:
 def measured(who: str, path: str) -> dict[str, float]:
     """Seconds from the call until all rows are there, and the process's most memory."""
     read = by_rankgate if who == "rankgate" else by_polars
-    from rankgate.data import read_run  # noqa: F401, PLC0415 - importing is not reading
+    from rankgate.data import read_run  # noqa: F401 - importing is not reading
 
     begin = time.perf_counter()
     rows = read(path)
@@ -113,7 +113,7 @@ def peak() -> float:
 
 def by_rankgate(path: str) -> int:
     """All rows in batches of whole queries, checked, as `rankgate eval` takes them."""
-    from rankgate.data import read_run  # noqa: PLC0415 - as above
+    from rankgate.data import read_run
 
     return sum(len(batch.frame) for batch in read_run(path).batches())
 

@@ -52,7 +52,7 @@ def _turned(app, docname, source):  # noqa: ANN001, ANN202 - Sphinx's event
         source[0] = mirrored.turned(source[0], page.parent, way)
 
 
-def _described(app, what, name, obj, options, lines):  # noqa: ANN001, ANN202, ARG001, PLR0917 - Sphinx's event
+def _described(app, what, name, obj, options, lines):  # noqa: ANN001, ANN202, ARG001 - Sphinx's event
     """A result has the attributes of what it is made of; a property's first words are no type."""
     if what in {"attribute", "property"}:
         lines.insert(0, "\\")  # nothing, as RST reads it

@@ -34,11 +34,11 @@ def main() -> int:
         return 2
     began = time.monotonic()
     if asked.engine != "own" and guided:
-        import guided as engine  # noqa: PLC0415 - needs atheris
+        import guided as engine
 
         told = "atheris, guided by coverage"
     else:
-        import own as engine  # type: ignore[no-redef]  # noqa: PLC0415 - the other one
+        import own as engine  # type: ignore[no-redef]
 
         told = "our own loop, damage by chance, not guided by coverage"
     print(f"{asked.inputs} inputs, {len(names)} formats, seed {asked.seed}; {told}", flush=True)

@@ -36,7 +36,7 @@ def tried(name: str, data: bytes, way: int) -> Outcome:
     """
     source = InputFile(None, data)
     try:
-        if way == 3:  # noqa: PLR2004 - as the docstring says
+        if way == 3:
             contents = detected(source)[0].read(source)
         else:
             contents = contents_of(source, name, (None, "qrels", "run")[way])

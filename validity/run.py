@@ -147,7 +147,7 @@ def page(known: list[str]) -> str:
 
 def plainly(module: ModuleType, cells: list[SimpleNamespace]) -> str:
     """A section of all figures, for a study that writes none: its docstring and a table."""
-    from tables import table  # noqa: PLC0415 - from this folder
+    from tables import table
 
     title, _, words = (module.__doc__ or module.__name__).strip().partition("\n")
     names = [name for name in vars(cells[0]) if name != "holds"] if cells else []

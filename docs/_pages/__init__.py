@@ -14,7 +14,7 @@ FOLDERS = ("reference", "mirrored")
 
 def pages() -> Iterator[tuple[str, str]]:
     """Every made page by its place below ``docs``."""
-    from _pages import commands, conventions, gallery, metrics, mirrored, python, when  # noqa: PLC0415
+    from _pages import commands, conventions, gallery, metrics, mirrored, python, when
 
     for folder, room in (
         ("reference/metrics", metrics),

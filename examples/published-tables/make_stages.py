@@ -57,7 +57,7 @@ def _found(rng: random.Random, qrels: list[list[int]], recall: float) -> list[li
         nearer = abs(
             sum(map(_share, counts, relevant)) + step / relevant[q] - recall * QUERIES
         ) < abs(sum(map(_share, counts, relevant)) - recall * QUERIES)
-        if 1 <= counts[q] + step <= relevant[q] and (nearer or rng.random() < 0.3):  # noqa: PLR2004
+        if 1 <= counts[q] + step <= relevant[q] and (nearer or rng.random() < 0.3):
             counts[q] += step
     lists = []
     for own, count in zip(qrels, counts, strict=True):
@@ -86,7 +86,7 @@ def _ordered(
         lists[q][i], lists[q][j] = lists[q][j], lists[q][i]
         new = _values(qrels[q], lists[q])
         moved = [total + a - b for total, a, b in zip(sums, new, values[q], strict=True)]
-        if _off(moved, wanted) <= _off(sums, wanted) or rng.random() < 0.002:  # noqa: PLR2004
+        if _off(moved, wanted) <= _off(sums, wanted) or rng.random() < 0.002:
             sums, values[q] = moved, new
         else:
             lists[q][i], lists[q][j] = lists[q][j], lists[q][i]

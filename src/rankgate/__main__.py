@@ -8,8 +8,8 @@ import sys
 def main() -> None:
     """Run a command; an interrupt while its modules are imported ends it quietly, too."""
     try:
-        from rankgate.cli import main as run  # noqa: PLC0415 - it takes a while
-        from rankgate.cli.limited import watched  # noqa: PLC0415 - as above
+        from rankgate.cli import main as run
+        from rankgate.cli.limited import watched
 
         status = watched()
         if status is not None:

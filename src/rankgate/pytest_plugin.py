@@ -93,8 +93,8 @@ def rankgate_gate(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
 
 def _decided(root: Path, result: dict[str, Any]) -> Verdict:
     """The verdict; a wrong input is a failure in a sentence, without a traceback."""
-    from rankgate.errors import RankgateError  # noqa: PLC0415 - loaded where a gate is asked
-    from rankgate.gating.verb import gate  # noqa: PLC0415 - as above
+    from rankgate.errors import RankgateError
+    from rankgate.gating.verb import gate
 
     lacking = [name for name in _PLACES[:3] if name not in result]
     if lacking:

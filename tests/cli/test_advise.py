@@ -39,7 +39,7 @@ def test_the_text_fits(run, data):
 @pytest.mark.parametrize(
     "words", [(), ("--task", "find-one", "--stage", "reranking", "--set", "nDCG.gain=exp")]
 )
-def test_the_commands_run_as_printed(run, data, tmp_path, monkeypatch, count, words):  # noqa: PLR0917
+def test_the_commands_run_as_printed(run, data, tmp_path, monkeypatch, count, words):
     (tmp_path / "my data").mkdir()
     for name in data:
         (tmp_path / "my data" / name).write_text(Path(name).read_text())

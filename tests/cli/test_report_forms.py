@@ -68,8 +68,8 @@ def test_latex_is_tex(run, data):
 
 
 def test_tex_takes_it(run, data, tmp_path):
-    import shutil  # noqa: PLC0415 - only here
-    import subprocess  # noqa: PLC0415 - only here
+    import shutil
+    import subprocess
 
     engine = next(filter(None, map(shutil.which, ("pdflatex", "xelatex", "lualatex"))), None)
     if engine is None:

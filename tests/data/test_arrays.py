@@ -134,8 +134,8 @@ def test_one_query_may_be_a_vector():
 
 
 def test_no_tensor_library_is_imported():
-    import subprocess  # noqa: PLC0415 - of this test only
-    import sys  # noqa: PLC0415 - as above
+    import subprocess
+    import sys
 
     code = (
         "import numpy, sys, rankgate; rankgate.evaluate(numpy.eye(2), numpy.eye(2), ['RR']);"

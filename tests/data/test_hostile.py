@@ -31,7 +31,7 @@ def saved(tmp_path, content, name="x"):
 
 
 def parquet(rows=QRELS):
-    import io  # noqa: PLC0415 - of this function only
+    import io
 
     out = io.BytesIO()
     pl.DataFrame(rows, schema=["qid", "doc", "grade"], orient="row").write_parquet(out)
@@ -284,7 +284,7 @@ def test_duplicates_in_long_runs_have_their_line(tmp_path):
 
 def test_a_table_that_declares_too_many_rows(tmp_path, monkeypatch):
     """A few bytes can declare any number of rows; they are counted before they are read."""
-    from rankgate.data.formats.tables import arrow  # noqa: PLC0415 - of this test only
+    from rankgate.data.formats.tables import arrow
 
     rows = [("1", str(i % 7), 1.0) for i in range(1000)]
     path = saved(tmp_path, parquet(rows))
@@ -297,7 +297,7 @@ def test_a_table_that_declares_too_many_rows(tmp_path, monkeypatch):
 
 
 def test_a_query_with_too_many_documents(tmp_path, monkeypatch):
-    from rankgate.data import run  # noqa: PLC0415 - of this test only
+    from rankgate.data import run
 
     lines = b"".join(b"1 Q0 %d 1 1.0 t\n" % i for i in range(1001))
     path = saved(tmp_path, lines)

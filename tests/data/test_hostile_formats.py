@@ -25,8 +25,8 @@ def fuzz():
     """The seeds and the damage of ``make fuzz``."""
     sys.path.insert(0, str(FUZZ))
     try:
-        import mutate  # noqa: PLC0415 - only found here
-        import seeds  # noqa: PLC0415 - as above
+        import mutate
+        import seeds
     finally:
         sys.path.remove(str(FUZZ))
     return seeds.seeds(), mutate.mutated

@@ -62,13 +62,13 @@ def test_good_files_are_taken(how):
 
 
 def read_qrels_of(data):
-    from rankgate.data.formats.tables.arrow import read_qrels as read  # noqa: PLC0415 - of this function only
+    from rankgate.data.formats.tables.arrow import read_qrels as read
 
     return read(InputFile(None, data)).table
 
 
 def test_a_column_that_unpacks_to_too_much(monkeypatch):
-    from rankgate.data.formats.tables import parquet_pages  # noqa: PLC0415 - of this test only
+    from rankgate.data.formats.tables import parquet_pages
 
     monkeypatch.setattr(parquet_pages, "UNPACKED", 1 << 10)
     with raises("too-large", InputError):

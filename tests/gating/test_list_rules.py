@@ -74,7 +74,7 @@ def test_numbers_about_all_lists_end_in_three_words(baseline, candidate, words, 
 
 
 def test_the_default_margin_of_a_slice_is_about_its_users():
-    import polars as pl  # noqa: PLC0415 - here alone
+    import polars as pl
 
     tags = pl.DataFrame(
         {"query_id": list(QRELS), "half": ["a" if u % 2 else "b" for u in range(USERS)]}
@@ -95,7 +95,7 @@ def test_lists_that_are_turned_show_nothing_new():
 
 
 def test_values_of_users_are_held_as_those_of_queries():
-    import polars as pl  # noqa: PLC0415 - here alone
+    import polars as pl
 
     train = pl.DataFrame({"user": ["x"] * 40 + ["y"] * 5,
                           "item": [f"i{i:02}" for i in [*range(40), *range(5)]]})  # fmt: skip
@@ -203,7 +203,7 @@ def test_a_query_is_won_where_less_is_better_and_it_fell():
 
 @pytest.mark.parametrize(("part", "n"), [("new", 20), ("light", 21), ("heavy", 19)])
 def test_activity_is_a_slice_where_there_is_training(part, n):
-    import polars as pl  # noqa: PLC0415 - here alone
+    import polars as pl
 
     rows = [(f"u{u:02}", f"i{i}") for u in range(20, USERS) for i in range(1 + (u > 40))]
     train = pl.DataFrame(rows, schema=["user", "item"], orient="row")

@@ -28,7 +28,7 @@ TRAIN = [(f"u{user:02}", f"i{item:02}") for user in range(USERS) for item in ran
 
 
 def log() -> Any:
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     return pl.DataFrame(TRAIN, schema=["user", "item"], orient="row")
 

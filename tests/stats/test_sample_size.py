@@ -17,7 +17,7 @@ from rankgate.stats.sample_size import queries_for, samples
 
 def significant(found, alpha=0.05):
     """A positive mean whose two-sided p is at most alpha; 2 queries at least."""
-    from scipy.stats import t  # noqa: PLC0415
+    from scipy.stats import t
 
     with np.errstate(all="ignore"):
         return (found.n > 1) & (found.mean / found.error >= t.ppf(1 - alpha / 2, found.n - 1))

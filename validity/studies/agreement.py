@@ -86,7 +86,7 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
 
 def section(cells: Sequence[Any]) -> str:
     """Give the part of the page."""
-    from tables import marked, percent, table  # noqa: PLC0415 - beside the program
+    from tables import marked, percent, table
 
     rows = [
         (c.population, c.coefficient, str(c.queries), marked(c.by_query, c.holds),

@@ -76,7 +76,7 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
     return cells
 
 
-def _cell(  # noqa: PLR0917 - a cell is of so much
+def _cell(
     name: str, n: int, method: str, told: Intervals, mean: Floats | float, warned: float
 ) -> Cell:
     share = float(((told.low <= mean) & (mean <= told.high)).mean())

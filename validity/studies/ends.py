@@ -72,7 +72,7 @@ def run(replications: int = REPLICATIONS, seed: int = 0, folder: Path = FOLDER) 
 def _rare() -> Floats:
     """One query of five may lose much; the others hardly move."""
     drawn = np.random.default_rng(11)
-    lost = drawn.exponential(0.3, 20_000) * (drawn.random(20_000) < 0.2)  # noqa: PLR2004
+    lost = drawn.exponential(0.3, 20_000) * (drawn.random(20_000) < 0.2)
     return np.asarray(drawn.normal(0, 0.05, 20_000) - lost)
 
 
@@ -129,7 +129,7 @@ def _bootstrap(values: Floats) -> Floats:
         own = own - own.mean(axis=0)
         mean = counts @ own
         spread = counts @ own**2 - mean**2
-        none = spread < 1e-14  # noqa: PLR2004 - all drawn the same
+        none = spread < 1e-14
         t = mean / np.sqrt(np.where(none, 1.0, spread) / (n - 1))
         t = np.where(none, np.sign(mean) * 1e9, t)
         reach[start : start + BLOCK] = np.quantile(t, 1 - ALPHA, axis=0)

@@ -84,7 +84,7 @@ def _cut(table: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
     return table.join(judged, on=["query_id", "doc_id"], how="semi", maintain_order="left")
 
 
-def _case(  # noqa: PLR0917 - an experiment is of so much
+def _case(
     judged: pl.DataFrame,
     one: pl.DataFrame,
     two: pl.DataFrame,

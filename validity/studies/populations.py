@@ -32,7 +32,7 @@ def differences(folder: Path = FOLDER) -> dict[str, Floats]:
     rng = np.random.default_rng(7)
     told["normal"] = rng.normal(0, 0.1, 20_000)
     told["skewed (exponential)"] = rng.exponential(0.1, 20_000)
-    told["mostly ties"] = rng.normal(0, 0.25, 20_000) * (rng.random(20_000) < 0.2)  # noqa: PLR2004
+    told["mostly ties"] = rng.normal(0, 0.25, 20_000) * (rng.random(20_000) < 0.2)
     return told
 
 

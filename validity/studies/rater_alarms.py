@@ -75,7 +75,7 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
 
 def section(cells: Sequence[Any]) -> str:
     """Give the part of the page: the worst and the best case of each size."""
-    from tables import percent, table  # noqa: PLC0415 - beside the program
+    from tables import percent, table
 
     rows = []
     for pairs in sorted({c.pairs for c in cells}):

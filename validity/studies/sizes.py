@@ -58,7 +58,7 @@ class Cell:
     @property
     def holds(self) -> bool:
         """Whether the mean power is as meant, within .03."""
-        return abs(self.simulated - POWER) <= 0.03  # noqa: PLR2004 - as stated
+        return abs(self.simulated - POWER) <= 0.03
 
 
 def run(pairs: int = PAIRS, seed: int = 0) -> list[Cell]:
@@ -92,8 +92,8 @@ def _cell(data: str, decision: str, some: list[Floats], rng: np.random.Generator
         if not (sd > 0).all() or not mean.all():
             continue
         alone = [needed(m, s, ALPHA, POWER, sides) for m, s in zip(mean, sd, strict=True)]
-        first = alone[0] if sides == 2 else max(alone)  # noqa: PLR2004 - sides of a test
-        if first > 20_000:  # noqa: PLR2004 - no one would judge so many
+        first = alone[0] if sides == 2 else max(alone)
+        if first > 20_000:
             continue
         sized = queries_for(pilot, decide(mean), POWER, start=first)[0]
         plain.append(_power(whole, first, decide(mean), rng))
@@ -134,7 +134,7 @@ def _passes(_: Floats) -> Callable[[Samples], NDArray[np.bool_]]:
     """Every rule passes: the low end of its one-sided interval lies above its bound, here 0."""
 
     def decide(samples: Samples) -> NDArray[np.bool_]:
-        few = samples.n < 10  # noqa: PLR2004 - the gate's least
+        few = samples.n < 10
         with np.errstate(divide="ignore", invalid="ignore"):
             low, _ = guarded_ends(samples.mean, samples.error, samples.skewness,
                                   np.maximum(samples.n, 3), 1 - 2 * ALPHA)  # fmt: skip
@@ -145,7 +145,7 @@ def _passes(_: Floats) -> Callable[[Samples], NDArray[np.bool_]]:
 
 def _scores(name: str) -> dict[str, Floats]:
     """(topics, metrics) of each run."""
-    import gzip  # noqa: PLC0415 - of this file only
+    import gzip
 
     path = FOLDER / "score-matrices-trec-covid" / f"scores.{name}.csv.gz"
     with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:

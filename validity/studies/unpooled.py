@@ -107,7 +107,7 @@ def section(cells: Sequence[Trial]) -> str:
             f"{np.mean([cell.away for cell in own]):+.2f} | "
             f"{((predicted - flipped) ** 2).mean():.3f} | {flipped.var():.3f} |"
         )
-    sure = [cell for cell in cells if cell.predicted <= 0.1]  # noqa: PLR2004 - the gate's default
+    sure = [cell for cell in cells if cell.predicted <= 0.1]
     words = (
         "Judgments of real collections are hidden and predicted: at random (15, 30, 50 %), of what "
         "the candidate alone shows (15 to 100 %), and all of that which three other systems do not "

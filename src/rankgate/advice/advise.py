@@ -101,9 +101,7 @@ def advise(
     return _advice(said, facts, scorer, tuple(sides))
 
 
-def _advice(
-    said: Answers, facts: Facts, scorer: Scorer | None, sides: tuple[Side, ...]
-) -> Advice:  # fmt: skip
+def _advice(said: Answers, facts: Facts, scorer: Scorer | None, sides: tuple[Side, ...]) -> Advice:
     every = choices(facts)
     chosen = tuple(
         replace(
@@ -120,10 +118,17 @@ def _advice(
     )
     cited = {r.source for each in every for r in each.reasons} | {r.source for r in cautions}
     return Advice(
-        said, facts, scorer.qrels.name if scorer else "", scorer.qrels.sha256 if scorer else "",
-        tuple(side.name for side in sides), scorer.how.to_dict() if scorer else {}, chosen,
-        avoided, cautions, {key: words for key, words in SOURCES.items() if key in cited},
-    )  # fmt: skip
+        said,
+        facts,
+        scorer.qrels.name if scorer else "",
+        scorer.qrels.sha256 if scorer else "",
+        tuple(side.name for side in sides),
+        scorer.how.to_dict() if scorer else {},
+        chosen,
+        avoided,
+        cautions,
+        {key: words for key, words in SOURCES.items() if key in cited},
+    )
 
 
 def _every(said: Answers, top: float) -> list[str]:

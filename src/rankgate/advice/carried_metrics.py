@@ -80,16 +80,22 @@ def carrying(metric: str, sides: Sequence[Side], said: Answers) -> Carrying | No
     if not usable:
         n = max((len(delta) for delta in deltas), default=0)
         return Carrying(means, n, None, None, None, None, None, unmoved, *rho)
-    from rankgate.stats.power import detectable, needed  # noqa: PLC0415 - where it is needed
+    from rankgate.stats.power import detectable, needed
 
     widest = max(usable, key=lambda delta: float(delta.std(ddof=1)))
     sd, n = float(widest.std(ddof=1)), len(widest)
     wanted = needed(said.margin, sd, said.alpha, said.power, sides=1)
     return Carrying(
-        means, n, sd, float(detectable(sd, n, said.alpha, said.power)),
-        float(detectable(sd, n, said.alpha, said.power, sides=1)), wanted, n >= wanted, unmoved,
+        means,
+        n,
+        sd,
+        float(detectable(sd, n, said.alpha, said.power)),
+        float(detectable(sd, n, said.alpha, said.power, sides=1)),
+        wanted,
+        n >= wanted,
+        unmoved,
         *rho,
-    )  # fmt: skip
+    )
 
 
 def _mean(side: Side, metric: str) -> float | None:
@@ -129,9 +135,9 @@ def _reliable(
     metric: str, sides: Sequence[Side]
 ) -> tuple[float | None, float | None, float | None]:
     """Eρ² with its interval; nothing of fewer than three runs."""
-    if len(sides) < 3:  # noqa: PLR2004 - of two systems no variance is worth estimating
+    if len(sides) < 3:  # of two systems no variance is worth estimating
         return None, None, None
-    from rankgate.stats.reliability import reliability  # noqa: PLC0415 - as above
+    from rankgate.stats.reliability import reliability
 
     values = reliability(matrix_of(sides, metric))
     ends = (values.e_rho2, values.e_rho2_low, values.e_rho2_high)

@@ -82,7 +82,7 @@ _POLICY = "rankgate.toml"
 @options.convention
 @options.form(*FORMS, "policy")
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     qrels: str | None,
     runs: tuple[str, ...],
     task: str,
@@ -109,7 +109,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate advise qrels.txt bm25.run dense.run --stage retrieval --depth 200
     rankgate advise qrels.txt old.run new.run --format policy -o rankgate.toml
     rankgate advise --queries 50 --task recommend --grades 2
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     places = (qrels, *runs) if qrels else ()
     refuse_clashes(places, output)
     with Progress(len(runs) + 1) as progress:
@@ -136,9 +136,9 @@ def _commands(advice: Advice, places: tuple[str, ...], context: click.Context) -
     chosen = [each.metric for each in advice.choices if each.role in {"gate", "watch"}]
     every = [each.metric for each in advice.choices]
     found = []
-    if len(places) == 2:  # noqa: PLR2004 - judgments and one run
+    if len(places) == 2:  # judgments and one run
         found.append(["eval", *places, *_metrics(every), *rules])
-    elif len(places) > 2:  # noqa: PLR2004 - as above
+    elif len(places) > 2:
         pair = places[:3]
         if advice.facts.complete != 1 and advice.answers.task != "recommend":
             deep = deepest(chosen)

@@ -75,7 +75,7 @@ def title(advice: Advice) -> str:
     """What was asked, and what was looked at."""
     said, facts = advice.answers, advice.facts
     grades = ", ".join(f"{grade:g}" for grade in facts.grades[:8])
-    more = ", …" if len(facts.grades) > 8 else ""  # noqa: PLR2004 - as above
+    more = ", …" if len(facts.grades) > 8 else ""
     runs = ", ".join(map(printable, advice.runs)) or "no runs"
     asked = (
         f"Metrics for task {said.task}, stage {said.stage}, pages of {said.page}, {said.depth} "
@@ -130,8 +130,16 @@ def carried(advice: Advice) -> Grid:
         rows.append((each.metric, str(found.n), decimal(found.sd), decimal(found.detectable),
                      decimal(found.margin), whole(found.needed), still, rho))  # fmt: skip
     margin = f"{advice.answers.margin:g}"
-    head = ("metric", "n", "sd", "detectable", "margin\ncarried", f"queries\nfor {margin}",
-            "changed,\nunmoved", "Eρ²")  # fmt: skip
+    head = (
+        "metric",
+        "n",
+        "sd",
+        "detectable",
+        "margin\ncarried",
+        f"queries\nfor {margin}",
+        "changed,\nunmoved",
+        "Eρ²",
+    )
     return Grid(head, tuple(rows))
 
 

@@ -87,7 +87,7 @@ class Answers:
             raise UsageError(
                 f"complete={self.complete}: it is a share, from 0 to 1.", code="out-of-range"
             )
-        if self.grades is not None and self.grades < 2:  # noqa: PLR2004 - yes and no
+        if self.grades is not None and self.grades < 2:  # yes and no
             raise UsageError(
                 f"grades={self.grades}: there are two or more, such as 0 and 1.",
                 code="out-of-range",
@@ -207,7 +207,7 @@ def facts_supposed(said: Answers) -> Facts:
         )
     grades = tuple(float(grade) for grade in range(said.grades or _GRADES))
     return Facts(
-        said.task, said.stage, said.page, said.depth, said.queries, 0, grades, len(grades) > 2,  # noqa: PLR2004
+        said.task, said.stage, said.page, said.depth, said.queries, 0, grades, len(grades) > 2,
         irrelevant=True, relevant=float(said.page), single=0.0, without=0.0, over_page=0.0,
         over_depth=0.0, runs=0,
         judged=() if said.complete is None else (("supposed", said.complete),), latency=False,

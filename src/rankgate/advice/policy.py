@@ -78,15 +78,32 @@ def _further(advice: Advice) -> list[str]:
     page = advice.answers.page
     rules = [
         ("sees-the-change", "unseen", "", "what no metric of this gate sees"),
-        ("no-dead-ends", "states", 'state = "zero"\nmore = 0.0\n',
-         "queries that return nothing, beyond the baseline's"),
-    ]  # fmt: skip
+        (
+            "no-dead-ends",
+            "states",
+            'state = "zero"\nmore = 0.0\n',
+            "queries that return nothing, beyond the baseline's",
+        ),
+    ]
     if advice.answers.task != "recommend":  # a log judges what was shown, and no page is covered
-        rules.insert(1, ("judged", "judged", f"at_least = {_COMPLETE}\nk = {page}\n",
-                         "unjudged documents count as worthless"))  # fmt: skip
+        rules.insert(
+            1,
+            (
+                "judged",
+                "judged",
+                f"at_least = {_COMPLETE}\nk = {page}\n",
+                "unjudged documents count as worthless",
+            ),
+        )
     if advice.facts.latency and advice.answers.stage == "final":
-        rules.append(("latency", "latency", f"max_ratio = {_RISE}\n",
-                      "relevance and latency decide together"))  # fmt: skip
+        rules.append(
+            (
+                "latency",
+                "latency",
+                f"max_ratio = {_RISE}\n",
+                "relevance and latency decide together",
+            )
+        )
     return [
         f'\n{_comment(about)}\n[[rules]]\nid = "{name}"\nkind = "{kind}"\n{own}tier = "warn"'
         for name, kind, own, about in rules
@@ -108,6 +125,9 @@ def _slug(metric: str) -> str:
 
 def _comment(text: str) -> str:
     return textwrap.fill(
-        printable(text), _WIDTH, initial_indent="# ", subsequent_indent="#   ",
+        printable(text),
+        _WIDTH,
+        initial_indent="# ",
+        subsequent_indent="#   ",
         break_on_hyphens=False,
-    )  # fmt: skip
+    )

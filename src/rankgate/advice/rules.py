@@ -183,9 +183,9 @@ CAUTIONS = (
     Caution("offline", lambda _: True,
             "Offline metrics say that a change is safe to try, not that it helps people: an A/B "
             "test has the last word.", "migration"),
-    Caution("too-few", lambda f: f.queries < 10,  # noqa: PLR2004 - the gate's own bound
+    Caution("too-few", lambda f: f.queries < 10,  # the gate's own bound
             "{queries} queries: fewer than 10 decide nothing.", "validity"),
-    Caution("few", lambda f: 10 <= f.queries < 2 * FEW,  # noqa: PLR2004 - as above
+    Caution("few", lambda f: 10 <= f.queries < 2 * FEW,
             "On TREC data 50 queries show a difference of 0.02 in nDCG@20 with a chance of 19%, "
             "100 with 30%; {queries} are here.", "urbano2019"),
     Caution("no-runs", lambda f: f.runs == 0,
@@ -203,7 +203,7 @@ CAUTIONS = (
     Caution("positives", lambda f: not f.irrelevant,
             "No document is judged irrelevant, so that irrelevant and unjudged cannot be "
             "distinguished: bpref and condensed lists say nothing.", "buckley2004"),
-    Caution("without", lambda f: f.without > 0.1,  # noqa: PLR2004 - more than a few
+    Caution("without", lambda f: f.without > 0.1,  # more than a few
             "{without} of the queries have no relevant document; where the convention counts them "
             "as 0 they shrink every difference.", "passport"),
     Caution("holes", _holes,
@@ -213,7 +213,7 @@ CAUTIONS = (
             "A log knows what was shown before: what a new system finds beside it counts as a miss "
             "whether people would like it or not.", "castells2022"),
     Caution("uneven",
-            lambda f: f.task != "recommend" and f.uneven > 0.05,  # noqa: PLR2004 - as a comparison
+            lambda f: f.task != "recommend" and f.uneven > 0.05,  # as a comparison
             "Runs are judged unequally far: the ones judged less look worse than they are.",
             "sakai2007"),
     Caution("any-grade", lambda f: f.graded,
@@ -260,7 +260,13 @@ def worded(text: str, f: Facts) -> str:
     """A sentence with the facts that it names."""
     complete = f"{f.complete:.0%}" if f.complete is not None else ""
     return text.format(
-        page=f.page, depth=f.depth, queries=f.queries, relevant=f"{f.relevant:g}",
-        levels=len(f.grades), top=f"{f.top:g}", single=f"{f.single:.0%}",
-        without=f"{f.without:.0%}", complete=complete,
-    )  # fmt: skip
+        page=f.page,
+        depth=f.depth,
+        queries=f.queries,
+        relevant=f"{f.relevant:g}",
+        levels=len(f.grades),
+        top=f"{f.top:g}",
+        single=f"{f.single:.0%}",
+        without=f"{f.without:.0%}",
+        complete=complete,
+    )

@@ -13,14 +13,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PROFILE: dict[str, Any] = {
-    "change": pl.String, "about": pl.String, "metric": pl.String, "altered": pl.Int64,
-    "unmoved": pl.Float64, "delta": pl.Float64,
-}  # fmt: skip
+    "change": pl.String,
+    "about": pl.String,
+    "metric": pl.String,
+    "altered": pl.Int64,
+    "unmoved": pl.Float64,
+    "delta": pl.Float64,
+}
 
 SEEN: dict[str, Any] = {
-    "metric": pl.String, "moved": pl.Int64, "blind": pl.Float64, "delta": pl.Float64,
+    "metric": pl.String,
+    "moved": pl.Int64,
+    "blind": pl.Float64,
+    "delta": pl.Float64,
     "examples": pl.List(pl.String),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

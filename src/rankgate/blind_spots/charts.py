@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 def draw(result: BlindSpots) -> Picture:
     """A heat map of the profile."""
     rows: list[dict[str, Any]] = [
-        {"row": row["change"], "column": row["metric"], "value": row["unmoved"],
-         "altered": row["altered"]}
+        {
+            "row": row["change"],
+            "column": row["metric"],
+            "value": row["unmoved"],
+            "altered": row["altered"],
+        }
         for row in result.profile.iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     about = (
         f"Each row is a change to the lists of {short(result.baseline)}; a cell has the share of "
         "the lists that it alters for which the metric does not move. Deep blue: blind; "

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 )
 @options.form(*FORMS)
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     qrels: str,
     baseline: str,
     candidate: str | None,
@@ -61,12 +61,19 @@ def command(  # noqa: PLR0917 - click passes them by name
     \b
     rankgate blindspots qrels.txt old.run new.run -m RR -m nDCG@10
     rankgate blindspots qrels.txt old.run -m RR@10
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     runs = (baseline, candidate) if candidate else (baseline,)
     refuse_clashes((qrels, *runs), output)
     with Progress(3) as progress:
         result = blindspots(
-            qrels, baseline, candidate, metrics, convention, depth=depth, page=page,
-            extra=from_file(metrics_from), on_progress=progress,
-        )  # fmt: skip
+            qrels,
+            baseline,
+            candidate,
+            metrics,
+            convention,
+            depth=depth,
+            page=page,
+            extra=from_file(metrics_from),
+            on_progress=progress,
+        )
     print_result(result, form, output)

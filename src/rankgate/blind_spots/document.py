@@ -54,10 +54,15 @@ def sentences(result: BlindSpots) -> list[str]:
 
 def _seen(result: BlindSpots) -> Grid:
     rows = tuple(
-        (row["metric"], str(row["moved"]), _share(row["blind"]), signed(row["delta"]),
-         ", ".join(row["examples"]))
+        (
+            row["metric"],
+            str(row["moved"]),
+            _share(row["blind"]),
+            signed(row["delta"]),
+            ", ".join(row["examples"]),
+        )
         for row in result.seen.iter_rows(named=True)
-    )  # fmt: skip
+    )
     head = ("metric", "moved\nfor", "blind\nto", "mean\ndelta", "did not move for")
     return Grid(head, rows, frozenset({0, 4}))
 

@@ -36,7 +36,7 @@ class Perturbation:
 
 
 def _swapped(at: int) -> Callable[[pl.DataFrame, int], pl.DataFrame]:
-    def apply(lists: pl.DataFrame, k: int) -> pl.DataFrame:  # noqa: ARG001 - what all take
+    def apply(lists: pl.DataFrame, k: int) -> pl.DataFrame:
         other = pl.when(at == _RANK).then(at + 1).when(at + 1 == _RANK).then(at).otherwise(_RANK)
         return lists.with_columns(other.alias("rank"))
 
@@ -54,28 +54,32 @@ def _best() -> pl.Expr:
     return top & (_RANK.filter(top).min().over(_QUERY) == _RANK)
 
 
-def _lose_first(lists: pl.DataFrame, k: int) -> pl.DataFrame:  # noqa: ARG001 - what all take
+def _lose_first(lists: pl.DataFrame, k: int) -> pl.DataFrame:
     return lists.filter(~_first_relevant().fill_null(value=False))
 
 
-def _lose_best(lists: pl.DataFrame, k: int) -> pl.DataFrame:  # noqa: ARG001 - as above
+def _lose_best(lists: pl.DataFrame, k: int) -> pl.DataFrame:
     return lists.filter(~_best().fill_null(value=False))
 
 
-def _unjudge_first(lists: pl.DataFrame, k: int) -> pl.DataFrame:  # noqa: ARG001 - as above
+def _unjudge_first(lists: pl.DataFrame, k: int) -> pl.DataFrame:
     hit = _first_relevant().fill_null(value=False)
     strange = pl.when(hit).then(pl.lit(NOBODY) + pl.col("doc_id")).otherwise("doc_id")
     grade = pl.when(~hit).then("grade")
     return lists.with_columns(strange.alias("doc_id"), grade.alias("grade"))
 
 
-def _push_down(lists: pl.DataFrame, k: int) -> pl.DataFrame:  # noqa: ARG001 - as above
-    top = lists.select(_QUERY).unique(maintain_order=True).with_columns(
-        pl.lit(0, dtype=pl.Int64).alias("rank"),
-        pl.lit(f"{NOBODY}top").alias("doc_id"),
-        pl.lit(None, dtype=pl.Float64).alias("grade"),
-        pl.lit(value=False).alias("relevant"),
-    )  # fmt: skip
+def _push_down(lists: pl.DataFrame, k: int) -> pl.DataFrame:
+    top = (
+        lists.select(_QUERY)
+        .unique(maintain_order=True)
+        .with_columns(
+            pl.lit(0, dtype=pl.Int64).alias("rank"),
+            pl.lit(f"{NOBODY}top").alias("doc_id"),
+            pl.lit(None, dtype=pl.Float64).alias("grade"),
+            pl.lit(value=False).alias("relevant"),
+        )
+    )
     return pl.concat([top.select(lists.columns), lists])
 
 
@@ -99,7 +103,7 @@ def _half(lists: pl.DataFrame, k: int) -> pl.DataFrame:
     return lists.filter(max(1, k // 2) >= _RANK)
 
 
-def _irrelevant_shuffled(lists: pl.DataFrame, k: int) -> pl.DataFrame:  # noqa: ARG001 - as above
+def _irrelevant_shuffled(lists: pl.DataFrame, k: int) -> pl.DataFrame:
     """Relevant documents below the first one change places with those that follow them."""
     after = pl.col("relevant") & ~_first_relevant().fill_null(value=False)
     return lists.with_columns(pl.when(after).then(_RANK + 1.5).otherwise(_RANK).alias("rank"))

@@ -101,9 +101,18 @@ def blindspots(
     if name is not None:
         first, name = apart([first, name], [baseline, candidate])
     return BlindSpots(
-        first, name, scorer.how.to_dict(), depth, page, len(before["query_id"]),
-        changed, seen, own, suggested, unseen,
-    )  # fmt: skip
+        first,
+        name,
+        scorer.how.to_dict(),
+        depth,
+        page,
+        len(before["query_id"]),
+        changed,
+        seen,
+        own,
+        suggested,
+        unseen,
+    )
 
 
 def _lists(scorer: Scorer, run: Any) -> pl.DataFrame:  # noqa: ANN401 - as above
@@ -119,9 +128,10 @@ def _values(
     """Each metric's value of each query, with ``query_id``; undefined counts as 0."""
     # a rank may be shared after a change: the order of the rows decides
     ranked = lists.sort("query_id", "rank", maintain_order=True).select(
-        "query_id", "doc_id",
+        "query_id",
+        "doc_id",
         (-pl.int_range(pl.len()).over("query_id")).cast(pl.Float64).alias("score"),
-    )  # fmt: skip
+    )
     if ranked.is_empty():
         queries = scorer.index.query_ids.to_list()
         return {"query_id": queries, **{label: np.zeros(len(queries)) for label, _ in metrics}}
@@ -145,12 +155,16 @@ def _profile(
         place = np.array([query in altered for query in before["query_id"]])
         for label, _ in metrics:
             delta = (_like(after, label, before) - before[label])[place]
-            rows.append({
-                "change": change.name, "about": change.about, "metric": label,
-                "altered": len(delta),
-                "unmoved": float((np.abs(delta) <= _CLOSE).mean()) if len(delta) else None,
-                "delta": float(delta.mean()) if len(delta) else None,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "change": change.name,
+                    "about": change.about,
+                    "metric": label,
+                    "altered": len(delta),
+                    "unmoved": float((np.abs(delta) <= _CLOSE).mean()) if len(delta) else None,
+                    "delta": float(delta.mean()) if len(delta) else None,
+                }
+            )
     return pl.DataFrame(rows, schema=PROFILE)
 
 
@@ -201,12 +215,15 @@ def _seen(
     for label in chosen:
         missed = sorted(set(queries) - moved[label])
         delta = _like(after, label, before) - before[label]
-        rows.append({
-            "metric": label, "moved": len(moved[label]),
-            "blind": len(missed) / len(queries) if queries else None,
-            "delta": float(delta.mean()) if len(delta) else None,
-            "examples": missed[:_EXAMPLES],
-        })  # fmt: skip
+        rows.append(
+            {
+                "metric": label,
+                "moved": len(moved[label]),
+                "blind": len(missed) / len(queries) if queries else None,
+                "delta": float(delta.mean()) if len(delta) else None,
+                "examples": missed[:_EXAMPLES],
+            }
+        )
     return pl.DataFrame(rows, schema=SEEN)
 
 
@@ -226,9 +243,10 @@ def _suggested(
     unseen = tuple(sorted(name[1:] for name in tried - wanted))
     for size in range(1, len(labels) + 1):
         sets = [
-            some for some in combinations(labels, size)
+            some
+            for some in combinations(labels, size)
             if wanted <= set().union(*(sees[label] for label in some))
-        ]  # fmt: skip
+        ]
         if sets:
             return max(sets, key=lambda some: len({*some} & {*chosen})), unseen
     return (), unseen

@@ -119,7 +119,7 @@ class _Lazy(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            from difflib import get_close_matches  # noqa: PLC0415 - only after a mistake
+            from difflib import get_close_matches
 
             near = get_close_matches(cmd_name, COMMANDS, 1)
             hint = f"; did you mean {near[0]}?" if near else "."

@@ -61,7 +61,7 @@ def watched() -> int | None:
 def _limit() -> int | None:
     """The bytes that this process may address, if that is limited."""
     try:
-        import resource  # noqa: PLC0415 - not on Windows
+        import resource
     except ImportError:
         return None
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)

@@ -49,8 +49,8 @@ def cautions(result: Figures, values: Values, test: Test) -> tuple[str, ...]:
 
 def _influence(metric: str, delta: Floats, known: NDArray[np.bool_], values: Values) -> list[str]:
     """One query that makes much of a difference that is there."""
-    from rankgate.stats.influence import largest_share  # noqa: PLC0415 - as above
-    from rankgate.stats.paired import standard_error  # noqa: PLC0415 - as above
+    from rankgate.stats.influence import largest_share
+    from rankgate.stats.paired import standard_error
 
     row, share = largest_share(delta)
     few = len(delta) < _FEW or abs(delta.mean()) <= standard_error(delta)[0]
@@ -66,8 +66,8 @@ def _disagreement(metric: str, delta: Floats, p: float, test: Test) -> list[str]
         return []
     if (delta**4).sum() < _HEAVY * (delta**2).sum() ** 2:
         return []
-    from rankgate.stats.paired import student  # noqa: PLC0415 - as above
-    from rankgate.stats.randomization import randomization  # noqa: PLC0415 - as above
+    from rankgate.stats.paired import student
+    from rankgate.stats.randomization import randomization
 
     t = float(student(delta).p_value[0])
     drawn = (

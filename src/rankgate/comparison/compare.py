@@ -114,7 +114,7 @@ def compare(
     say("comparing")
     sides = sides_apart(sides, places)
     found = compared(sides[0], sides[1:], chosen)
-    return Comparisons(found, many(sides, chosen.test) if len(sides) > 2 else None)  # noqa: PLR2004
+    return Comparisons(found, many(sides, chosen.test) if len(sides) > 2 else None)
 
 
 def compared(
@@ -165,8 +165,12 @@ def refuse(baseline: Side, candidate: Side) -> None:
             f"({baseline.qrels_sha256[:12]} and {candidate.qrels_sha256[:12]}); score both anew.",
             code="not-comparable",
         )
-    refuse_mixed({baseline.name: baseline.convention, f"the candidate {candidate.name}":
-                  candidate.convention})  # fmt: skip
+    refuse_mixed(
+        {
+            baseline.name: baseline.convention,
+            f"the candidate {candidate.name}": candidate.convention,
+        }
+    )
     if set(baseline.metrics) != set(candidate.metrics):
         raise UsageError(
             f"{baseline.name} has {', '.join(baseline.metrics)}, {candidate.name} has "
@@ -182,7 +186,7 @@ def _corrected(pairs: list[_Pair], rules: Rules) -> list[np.ndarray[Any, Any]]:
         if len(pairs) == 1:
             return [pairs[0].figures.p_max]
         return max_t([pair.values for pair in pairs], rules.test)
-    from rankgate.stats.corrections import correct  # noqa: PLC0415 - statistics where needed
+    from rankgate.stats.corrections import correct
 
     result = correct(raw, rules.test.correction)
     return np.split(result, len(pairs))

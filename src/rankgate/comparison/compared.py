@@ -49,11 +49,15 @@ def queries_of(baseline: Side, candidate: Side, values: Values) -> pl.DataFrame:
         gain = values.signs[j] * (after - before)
         part = pl.DataFrame(
             {
-                "query_id": values.query_ids, "metric": metric, "baseline": before,
-                "candidate": after, "delta": after - before, "gain": gain,
+                "query_id": values.query_ids,
+                "metric": metric,
+                "baseline": before,
+                "candidate": after,
+                "delta": after - before,
+                "gain": gain,
             },
             schema_overrides={"query_id": pl.String},
-        ).drop_nans("delta")  # fmt: skip
+        ).drop_nans("delta")
         parts.append(part.sort("gain", "query_id"))
     table = pl.concat(parts)
     for beside in (judged, shared, *([tags] if tags is not None else [])):
@@ -94,17 +98,23 @@ def lists_of(baseline: Side, candidate: Side) -> pl.DataFrame:
     """Both lists, each document with how many ranks it gained against the other list."""
     parts = []
     for name, side, other in (
-        ("baseline", baseline, candidate), ("candidate", candidate, baseline),
-    ):  # fmt: skip
+        ("baseline", baseline, candidate),
+        ("candidate", candidate, baseline),
+    ):
         theirs = other.lists.select("query_id", "doc_id", pl.col("rank").alias("there"))
         moved = pl.col("there") - pl.col("rank")
         parts.append(
-            side.lists.join(theirs, on=["query_id", "doc_id"], how="left", maintain_order="left")
-            .select(
-                "query_id", pl.lit(name).alias("system"), "rank", "doc_id", "grade",
+            side.lists.join(
+                theirs, on=["query_id", "doc_id"], how="left", maintain_order="left"
+            ).select(
+                "query_id",
+                pl.lit(name).alias("system"),
+                "rank",
+                "doc_id",
+                "grade",
                 moved.alias("moved"),
             )
-        )  # fmt: skip
+        )
     return pl.concat(parts)
 
 
@@ -116,11 +126,13 @@ def latency_of(baseline: Side, candidate: Side) -> pl.DataFrame:
     ]
     parts = [
         side.queries.filter(latency.is_not_null()).select(
-            pl.lit(name).alias("system"), pl.len().cast(pl.Int64).alias("n"),
-            latency.mean().alias("mean"), *quantiles,
+            pl.lit(name).alias("system"),
+            pl.len().cast(pl.Int64).alias("n"),
+            latency.mean().alias("mean"),
+            *quantiles,
         )
         for name, side in (("baseline", baseline), ("candidate", candidate))
-    ]  # fmt: skip
+    ]
     return pl.concat(parts).filter(pl.col("n") > 0)
 
 
@@ -146,8 +158,10 @@ def of_slice(baseline: Side, candidate: Side, slice_: str) -> tuple[Side, Side]:
         else (tags.filter(pl.col(tag).fill_null("") == value)["query_id"].to_list())
     )
     own = pl.col("query_id").is_in(known)
-    return (replace(baseline, queries=baseline.queries.filter(own)),
-            replace(candidate, queries=candidate.queries.filter(own)))  # fmt: skip
+    return (
+        replace(baseline, queries=baseline.queries.filter(own)),
+        replace(candidate, queries=candidate.queries.filter(own)),
+    )
 
 
 def judged_of(baseline: Side, candidate: Side) -> pl.DataFrame:

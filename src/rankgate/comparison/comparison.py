@@ -153,8 +153,17 @@ class Comparison:
     @property
     def tags(self) -> tuple[str, ...]:
         """The names of the tags that queries have."""
-        known = {"query_id", "metric", "baseline", "candidate", "delta", "gain", "judged_baseline",
-                 "judged_candidate", "overlap"}  # fmt: skip
+        known = {
+            "query_id",
+            "metric",
+            "baseline",
+            "candidate",
+            "delta",
+            "gain",
+            "judged_baseline",
+            "judged_candidate",
+            "overlap",
+        }
         return tuple(name for name in self.queries.columns if name not in known)
 
     @property
@@ -213,8 +222,7 @@ class Comparison:
 
 
 _FIGURES = ("level", "interval", "test", "correction", "power", "depth", "seed", "resamples")
-_TABLES = ("metrics", "slices", "interactions", "judged", "latency", "states", "excluded",
-           "plans")  # fmt: skip
+_TABLES = ("metrics", "slices", "interactions", "judged", "latency", "states", "excluded", "plans")
 
 
 def _plain(identity: Identity) -> dict[str, Any]:

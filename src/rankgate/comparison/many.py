@@ -39,8 +39,11 @@ def many(sides: Sequence[Side], test: Test) -> Many:
         _means(names, usable, signs),
         _frame([_anova(metric, table) for metric, table in usable.items()], _ANOVA),
         _frame(
-            [row | {"gain": signs[metric] * row["delta"]} for metric, table in usable.items()
-             for row in _pairs(metric, names, table, test, resamples)],
+            [
+                row | {"gain": signs[metric] * row["delta"]}
+                for metric, table in usable.items()
+                for row in _pairs(metric, names, table, test, resamples)
+            ],
             _PAIRS,
         ),
         _frame(_orderings(names, worth), _ORDERINGS),
@@ -48,15 +51,29 @@ def many(sides: Sequence[Side], test: Test) -> Many:
         test.level,
         resamples,
         test.seed,
-    )  # fmt: skip
+    )
 
 
 _MEANS = {"metric": pl.String, "system": pl.String, "mean": pl.Float64, "n": pl.Int64}
-_ANOVA = {"metric": pl.String, "f": pl.Float64, "p_value": pl.Float64, "ms_system": pl.Float64,
-          "ms_query": pl.Float64, "ms_residual": pl.Float64}  # fmt: skip
-_PAIRS = {"metric": pl.String, "first": pl.String, "second": pl.String, "delta": pl.Float64,
-          "gain": pl.Float64, "low": pl.Float64, "high": pl.Float64, "p_tukey": pl.Float64,
-          "p_randomised": pl.Float64}  # fmt: skip
+_ANOVA = {
+    "metric": pl.String,
+    "f": pl.Float64,
+    "p_value": pl.Float64,
+    "ms_system": pl.Float64,
+    "ms_query": pl.Float64,
+    "ms_residual": pl.Float64,
+}
+_PAIRS = {
+    "metric": pl.String,
+    "first": pl.String,
+    "second": pl.String,
+    "delta": pl.Float64,
+    "gain": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "p_tukey": pl.Float64,
+    "p_randomised": pl.Float64,
+}
 _ORDERINGS = {
     "first": pl.String,
     "second": pl.String,
@@ -99,7 +116,7 @@ def _means(
 
 
 def _anova(metric: str, table: NDArray[np.float64]) -> dict[str, Any]:
-    from rankgate.stats.systems import anova  # noqa: PLC0415 - statistics where needed
+    from rankgate.stats.systems import anova
 
     result = asdict(anova(table))
     return {"metric": metric, **{name: result[name] for name in _ANOVA if name != "metric"}}
@@ -108,47 +125,56 @@ def _anova(metric: str, table: NDArray[np.float64]) -> dict[str, Any]:
 def _pairs(
     metric: str, names: Sequence[str], table: NDArray[np.float64], test: Test, resamples: int
 ) -> list[dict[str, Any]]:
-    from rankgate.stats.systems import randomised_tukey, tukey  # noqa: PLC0415 - as above
+    from rankgate.stats.systems import randomised_tukey, tukey
 
     result = tukey(table, test.level)
     drawn = randomised_tukey(table, samples=resamples, seed=test.seed)
     return [
         {
-            "metric": metric, "first": names[i], "second": names[j],
-            "delta": result.delta[i, j], "low": result.low[i, j], "high": result.high[i, j],
-            "p_tukey": result.p_value[i, j], "p_randomised": drawn.p_value[i, j],
+            "metric": metric,
+            "first": names[i],
+            "second": names[j],
+            "delta": result.delta[i, j],
+            "low": result.low[i, j],
+            "high": result.high[i, j],
+            "p_tukey": result.p_value[i, j],
+            "p_randomised": drawn.p_value[i, j],
         }
         for i, j in combinations(range(len(names)), 2)
-    ]  # fmt: skip
+    ]
 
 
 def _orderings(names: Sequence[str], worth: dict[str, NDArray[np.float64]]) -> list[dict[str, Any]]:
     """How alike metrics order the systems, by means of which the larger is better."""
-    from rankgate.stats.order import tau, tau_ap  # noqa: PLC0415 - as above
-    from rankgate.stats.rbo import rbo, tied  # noqa: PLC0415 - as above
+    from rankgate.stats.order import tau, tau_ap
+    from rankgate.stats.rbo import rbo, tied
 
     labels = list(worth)
     order = {label: tied(dict(zip(names, worth[label], strict=True))) for label in labels}
     return [
         {
-            "first": one, "second": two, "tau": tau(worth[one], worth[two]),
+            "first": one,
+            "second": two,
+            "tau": tau(worth[one], worth[two]),
             "tau_ap": tau_ap(worth[one], worth[two], "b"),
             "rbo": rbo(order[one], order[two], ties="b").value,
         }
         for i, one in enumerate(labels)
         for two in labels[i + 1 :]
-    ]  # fmt: skip
+    ]
 
 
 def _reliable(metric: str, table: NDArray[np.float64], level: float) -> dict[str, Any]:
-    from rankgate.stats.reliability import reliability  # noqa: PLC0415 - as above
+    from rankgate.stats.reliability import reliability
 
     result: Reliability = reliability(table, level)
     known = {name: getattr(result, name) for name in _RELIABLE if hasattr(result, name)}
     return {
-        **known, "metric": metric, "needed": result.needed(_TARGET),
+        **known,
+        "metric": metric,
+        "needed": result.needed(_TARGET),
         "needed_absolute": result.needed(_TARGET, absolute=True),
-    }  # fmt: skip
+    }
 
 
 def _frame(rows: list[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:

@@ -88,18 +88,25 @@ def figures(values: Values, test: Test) -> Figures:
     losses = (bare < -test.band).sum(axis=0).astype(np.int64)
     figure = {name: np.array([each[name] for each, _ in items]) for name in _NUMBERS}
     return Figures(
-        n=n, gain=values.signs * figure["delta"], p_raw=p, p_max=p_max, mc_error=error,
-        wins=wins, ties=n - wins - losses, losses=losses,
-        warnings=tuple(words for _, words in items), **figure,
-    )  # fmt: skip
+        n=n,
+        gain=values.signs * figure["delta"],
+        p_raw=p,
+        p_max=p_max,
+        mc_error=error,
+        wins=wins,
+        ties=n - wins - losses,
+        losses=losses,
+        warnings=tuple(words for _, words in items),
+        **figure,
+    )
 
 
 _NUMBERS = ("baseline", "candidate", "delta", "low", "high", "gz", "sd", "mde", "needed")
 
 
 def _column(before: Floats, after: Floats, test: Test) -> tuple[dict[str, float], tuple[str, ...]]:
-    from rankgate.stats.effect import effect  # noqa: PLC0415 - scipy only where it is needed
-    from rankgate.stats.power import detectable, needed  # noqa: PLC0415 - as above
+    from rankgate.stats.effect import effect
+    from rankgate.stats.power import detectable, needed
 
     delta = after - before
     n = len(delta)
@@ -126,10 +133,10 @@ def _column(before: Floats, after: Floats, test: Test) -> tuple[dict[str, float]
 
 def _interval(delta: Floats, test: Test) -> Intervals:
     if test.interval == "t":
-        from rankgate.stats.interval import t_interval  # noqa: PLC0415 - as above
+        from rankgate.stats.interval import t_interval
 
         return t_interval(delta, test.level)
-    from rankgate.stats.bootstrap import bootstrap_interval  # noqa: PLC0415 - as above
+    from rankgate.stats.bootstrap import bootstrap_interval
 
     method: Literal["bca", "percentile", "basic"] = test.interval
     resamples = min(test.resamples, MOST)
@@ -143,7 +150,7 @@ def _tested(
     none = np.full(delta.shape[1], np.nan)
     enough = known.sum(axis=0) > 1
     if test.method == "randomization":
-        from rankgate.stats.randomization import randomization  # noqa: PLC0415 - as above
+        from rankgate.stats.randomization import randomization
 
         drawn = randomization(filled, samples=test.resamples, seed=test.seed)
         return (
@@ -159,7 +166,7 @@ def _tested(
 
 
 def _one(delta: Floats, test: Test) -> tuple[float, float]:
-    from rankgate.stats import bootstrap, paired  # noqa: PLC0415 - as above
+    from rankgate.stats import bootstrap, paired
 
     if test.method == "bootstrap":
         drawn = bootstrap.bootstrap_test(delta, samples=test.resamples, seed=test.seed)

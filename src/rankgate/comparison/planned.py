@@ -55,7 +55,7 @@ def planned(comparison: Comparison, queries: Sequence[int] = QUERIES) -> Planned
     Raises:
         UsageError: the differences of no metric have a spread.
     """
-    from rankgate.stats.power import detectable  # noqa: PLC0415 - statistics where needed
+    from rankgate.stats.power import detectable
 
     usable = comparison.metrics.filter(pl.col("sd") > 0)
     if usable.is_empty():
@@ -72,7 +72,11 @@ def planned(comparison: Comparison, queries: Sequence[int] = QUERIES) -> Planned
         for n in counts
     ]
     return Planned(
-        comparison.baseline.name, comparison.candidate.name, comparison.convention,
-        comparison.level, power,
-        pl.DataFrame(rows, schema=_CURVES), usable.select(*_MEASURED),
-    )  # fmt: skip
+        comparison.baseline.name,
+        comparison.candidate.name,
+        comparison.convention,
+        comparison.level,
+        power,
+        pl.DataFrame(rows, schema=_CURVES),
+        usable.select(*_MEASURED),
+    )

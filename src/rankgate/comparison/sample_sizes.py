@@ -33,13 +33,15 @@ def strictest(test: Test, correction: str, tests: int) -> float:
 
 def detectables(figures: Figures, test: Test, correction: str, tests: int) -> Floats:
     """(M,) the smallest true differences that these queries show, whatever the other tests show."""
-    from rankgate.stats.power import detectable  # noqa: PLC0415 - scipy only where it is needed
+    from rankgate.stats.power import detectable
 
     alpha = strictest(test, correction, tests)
-    return np.array([
-        float(detectable(sd, int(n), alpha, test.power)) if n > 1 and sd else float("nan")
-        for n, sd in zip(figures.n, figures.sd, strict=True)
-    ])  # fmt: skip
+    return np.array(
+        [
+            float(detectable(sd, int(n), alpha, test.power)) if n > 1 and sd else float("nan")
+            for n, sd in zip(figures.n, figures.sd, strict=True)
+        ]
+    )
 
 
 def queries_needed(
@@ -63,8 +65,8 @@ def queries_needed(
     Returns:
         queries with a value; NaN where nothing differs or varies.
     """
-    from rankgate.stats.power import needed  # noqa: PLC0415 - as above
-    from rankgate.stats.sample_size import queries_for  # noqa: PLC0415 - as above
+    from rankgate.stats.power import needed
+    from rankgate.stats.sample_size import queries_for
 
     delta = _joined([values for values, _ in pairs])
     size = (~np.isnan(delta)).sum(axis=0)
@@ -79,8 +81,9 @@ def queries_needed(
             mean, asked = targets
             start = [needed(mean[j], sd[usable[j]], alpha, test.power) for j in asked]
             decide = _decision(some, mean, asked, test, correction, delta.shape[1])
-            queries = queries_for(some, decide, test.power, mean=mean, start=np.array(start),
-                                  seed=test.seed)  # fmt: skip
+            queries = queries_for(
+                some, decide, test.power, mean=mean, start=np.array(start), seed=test.seed
+            )
             found[usable[asked]] = queries * size[usable[asked]] / len(delta)
     return np.split(found, len(pairs))
 
@@ -93,7 +96,7 @@ def _targets(measured: Floats, wanted: float | None) -> list[tuple[Floats, NDArr
     return [(np.where(every == j, wanted, measured), every[[j]]) for j in every]
 
 
-def _decision(  # noqa: PLR0917 - what a decision rests on
+def _decision(
     delta: Floats,
     mean: Floats,
     asked: NDArray[np.int64],
@@ -102,9 +105,9 @@ def _decision(  # noqa: PLR0917 - what a decision rests on
     tests: int,
 ) -> Callable[[Samples], NDArray[np.bool_]]:
     """Whether the columns asked about are significant in samples, with the sign of their mean."""
-    from scipy.special import stdtr  # noqa: PLC0415 - as above
+    from scipy.special import stdtr
 
-    from rankgate.stats.corrections import corrected_rows  # noqa: PLC0415 - as above
+    from rankgate.stats.corrections import corrected_rows
 
     alpha = 1 - test.level
     strict = _max_t_level(delta, alpha, test.seed) if correction == "maxt" else alpha
@@ -124,7 +127,7 @@ def _decision(  # noqa: PLR0917 - what a decision rests on
 
 def _max_t_level(delta: Floats, alpha: float, seed: int) -> float:
     """The level of one test at which max-T rejects: a quantile of the smallest p under flips."""
-    from scipy.special import stdtr  # noqa: PLC0415 - as above
+    from scipy.special import stdtr
 
     known = ~np.isnan(delta)
     table, n = np.where(known, delta, 0.0), known.sum(axis=0)

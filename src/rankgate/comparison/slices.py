@@ -36,7 +36,7 @@ def sliced(
     Raises:
         UsageError: a tag that no query has.
     """
-    from rankgate.stats.corrections import correct  # noqa: PLC0415 - statistics where needed
+    from rankgate.stats.corrections import correct
 
     parts, rows = [], []
     for tag in tags:
@@ -74,7 +74,7 @@ def _interactions(
     tag: str, values: Values, belongs: NDArray[Any], groups: list[str]
 ) -> list[dict[str, Any]]:
     """Do the values of a tag differ in their differences? One-way analysis of variance."""
-    from rankgate.stats.groups import one_way  # noqa: PLC0415 - statistics where needed
+    from rankgate.stats.groups import one_way
 
     rows = []
     for j, metric in enumerate(values.metrics):
@@ -86,7 +86,7 @@ def _interactions(
 
 def max_t(pairs: Sequence[Values], test: Test) -> list[Floats]:
     """Max-T over metrics and candidates, under the same flips: (M,) p-values a candidate."""
-    from rankgate.stats.randomization import randomization  # noqa: PLC0415 - as above
+    from rankgate.stats.randomization import randomization
 
     every = sorted({query for pair in pairs for query in pair.query_ids})
     place = {query: i for i, query in enumerate(every)}

@@ -80,11 +80,26 @@ def compare(
     (20, 0.5, 1.0, 0.5)
     """
     how = Test.of(
-        test, interval=interval, level=level, correction=correction, resamples=resamples,
-        seed=seed, band=band, wanted=wanted, power=power,
-    )  # fmt: skip
+        test,
+        interval=interval,
+        level=level,
+        correction=correction,
+        resamples=resamples,
+        seed=seed,
+        band=band,
+        wanted=wanted,
+        power=power,
+    )
     rules = service.Rules(how, unequal, tuple(slices))
     return service.compare(
-        qrels, baseline, candidates, metrics, convention,
-        rules=rules, overrides=overrides, extra=extra, depth=depth, tags=tags,
-    )  # fmt: skip
+        qrels,
+        baseline,
+        candidates,
+        metrics,
+        convention,
+        rules=rules,
+        overrides=overrides,
+        extra=extra,
+        depth=depth,
+        tags=tags,
+    )

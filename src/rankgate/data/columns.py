@@ -72,8 +72,9 @@ def renamed(table: Any, columns: Mapping[str, str] | None) -> Any:  # noqa: ANN4
     if isinstance(table, list | tuple):
         return [renamed(each, columns) for each in table]
     if isinstance(table, Mapping):
-        return {name: renamed(each, columns) if is_frame(each) else each
-                for name, each in table.items()}  # fmt: skip
+        return {
+            name: renamed(each, columns) if is_frame(each) else each for name, each in table.items()
+        }
     if not is_frame(table):
         return table
     frame = table.lazy() if isinstance(table, pl.DataFrame | pl.LazyFrame) else pl.LazyFrame(table)

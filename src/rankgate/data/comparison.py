@@ -73,8 +73,10 @@ class Side:
 
     def __post_init__(self) -> None:
         for table, schema in (
-            (self.scores, SCORES), (self.lists, LISTS), (self.queries, QUERIES),
-        ):  # fmt: skip
+            (self.scores, SCORES),
+            (self.lists, LISTS),
+            (self.queries, QUERIES),
+        ):
             lacking = [name for name in schema if name not in table.columns]
             if lacking:
                 raise UsageError(

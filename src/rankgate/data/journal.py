@@ -94,7 +94,7 @@ class Journal(Closing):
 def _alone(handle: int, path: str | Path) -> None:
     """Refuse a journal that another program is writing."""
     try:
-        import fcntl  # noqa: PLC0415 - not on every system
+        import fcntl
     except ImportError:
         return
     try:

@@ -119,6 +119,6 @@ def _beside(run: Run, place: InputFile) -> Run:
     """The run with what ``RUN.meta.jsonl`` beside it says of its queries."""
     if place.path is None or not place.path.with_name(f"{place.path.name}.meta.jsonl").is_file():
         return run
-    from rankgate.data.formats.run_meta import with_meta  # noqa: PLC0415 - few runs have a companion
+    from rankgate.data.formats.run_meta import with_meta
 
     return with_meta(run, place)

@@ -270,7 +270,7 @@ class _Zstd(io.RawIOBase):
 
     def __init__(self, raw: IO[bytes]) -> None:
         try:
-            import zstandard  # noqa: PLC0415 - only where it is needed
+            import zstandard
         except ImportError:
             message = "zstd files need the package zstandard: pip install zstandard."
             raise MissingExtraError(message) from None

@@ -156,7 +156,7 @@ def _locked(handle: int, *, wait: bool = True) -> Iterator[None]:
         OSError: without waiting, another process holds it.
     """
     try:
-        import fcntl  # noqa: PLC0415 - not on Windows
+        import fcntl
     except ImportError:
         yield
         return
@@ -189,7 +189,7 @@ def _packed(plain: IO[bytes], suffix: str) -> Iterator[BinaryIO]:
             yield cast("BinaryIO", packed)
     elif suffix in _ZSTD:
         try:
-            import zstandard  # noqa: PLC0415 - only where it is needed
+            import zstandard
         except ImportError:
             message = "zstd files need the package zstandard: pip install zstandard."
             raise MissingExtraError(message) from None

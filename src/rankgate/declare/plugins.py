@@ -18,7 +18,7 @@ def installed(group: str, kind: type[T]) -> tuple[T, ...]:
     Raises:
         UsageError: A package that fails when it is loaded.
     """
-    from importlib.metadata import entry_points  # noqa: PLC0415 - slow, and seldom needed
+    from importlib.metadata import entry_points
 
     found: list[T] = []
     for point in sorted(entry_points(group=group)):

@@ -14,5 +14,5 @@ def command(folder: str) -> None:
 
     \b
     rankgate demo
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     tell(folder, lambda part: click.echo(f"{part}\n"))

@@ -39,8 +39,14 @@ if TYPE_CHECKING:
     from rankgate.scoring.catalogue import Catalogue
     from rankgate.scoring.overrides import Overrides
 
-_COUNTED = ("queries", "missing", "zero_result", "without_relevant", "unknown_queries",
-            "ties_broken")  # fmt: skip
+_COUNTED = (
+    "queries",
+    "missing",
+    "zero_result",
+    "without_relevant",
+    "unknown_queries",
+    "ties_broken",
+)
 SCHEMA_VERSION = 2
 
 
@@ -222,7 +228,7 @@ class Accumulator:
             raise InputError(problem, source=run.name, code="unknown-item")
         found = OfLists(tuple(self._listing.metrics.values()))
         found.update(listed)
-        assert found.parts is not None  # noqa: S101 - as just made
+        assert found.parts is not None
         return list(found.parts)
 
 

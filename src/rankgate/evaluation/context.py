@@ -78,9 +78,12 @@ class Context:
         }
         earlier = {EVERY: folder / said["earlier"]} if said["earlier"] else None
         result = Context(
-            **places, features=tuple(said["features"]), category=said["category"],
-            group=said["group"], earlier=earlier,
-        )  # fmt: skip
+            **places,
+            features=tuple(said["features"]),
+            category=said["category"],
+            group=said["group"],
+            earlier=earlier,
+        )
         nothing = vars(Context())
         own = {name: each for name, each in vars(self).items() if each is not nothing[name]}
         return replace(result, **own)

@@ -114,15 +114,15 @@ def _lists(
     """What metrics of lists are computed with; None where nothing asks for it."""
     if not together and not (beside and beside.drop_seen):
         return None
-    from rankgate.evaluation.context import Context  # noqa: PLC0415 - of metrics of lists only
-    from rankgate.evaluation.list_builder import ListBuilder  # noqa: PLC0415 - as above
+    from rankgate.evaluation.context import Context
+    from rankgate.evaluation.list_builder import ListBuilder
 
     return ListBuilder.of(dict(together), how, beside or Context(), catalogue, columns)
 
 
 def with_subtopics(judgments: JudgmentIndex, beside: Context | None = None) -> JudgmentIndex:
     """The same judgments with the subtopics of each: as judged, or the categories of items."""
-    from rankgate.scoring.alignment.subtopics import with_subtopics as laid_out  # noqa: PLC0415 - few need it
+    from rankgate.scoring.alignment.subtopics import with_subtopics as laid_out
 
     topics = judgments.by_subtopic
     if not topics.by_subtopic and beside is not None and beside.items is not None:
@@ -134,8 +134,8 @@ def _by_category(judgments: JudgmentIndex, items: Any, column: str | None) -> Qr
     """Judgments by the categories of items; None where no column says them."""
     if not column:
         return None
-    from rankgate.data.logs.items import read_described  # noqa: PLC0415 - few need it
-    from rankgate.scoring.alignment.subtopics import by_category  # noqa: PLC0415 - as above
+    from rankgate.data.logs.items import read_described
+    from rankgate.scoring.alignment.subtopics import by_category
 
     described = read_described(items)
     return by_category(judgments.qrels, described.ids, described.words(column))
@@ -159,7 +159,7 @@ def known_metrics(
     try:
         return chosen_metrics(metrics, how, extra)
     except UsageError:
-        from rankgate.metrics.lists import LIST_METRICS  # noqa: PLC0415 - few ask for them
+        from rankgate.metrics.lists import LIST_METRICS
 
         return chosen_metrics(metrics, how, (*extra, *LIST_METRICS))
 

@@ -116,8 +116,9 @@ class ListBuilder:
             InputError: a table that cannot be read.
         """
         frames = ("train", "baseline", "earlier")
-        beside = replace(beside, **{name: renamed(getattr(beside, name), columns)
-                                    for name in frames})  # fmt: skip
+        beside = replace(
+            beside, **{name: renamed(getattr(beside, name), columns) for name in frames}
+        )
         drawn = {name: renamed([*each], columns) for name, each in (beside.drawn or {}).items()}
         beside = replace(beside, drawn=drawn)
         items = named(beside.catalogue if catalogue is None else catalogue)

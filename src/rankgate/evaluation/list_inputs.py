@@ -31,10 +31,16 @@ _PAIR = ["query_id", "doc_id"]
 DEPTH = 10
 """How far lists are looked at where a metric has no cutoff."""
 GIVEN: Mapping[Need, str] = {
-    "seen": "train", "relevant": "judgments", "history": "train", "baseline": "obvious",
-    "earlier": "earlier", "features": "items and features", "categories": "items and category",
-    "groups": "items and group", "alike": "it to Listed",
-}  # fmt: skip
+    "seen": "train",
+    "relevant": "judgments",
+    "history": "train",
+    "baseline": "obvious",
+    "earlier": "earlier",
+    "features": "items and features",
+    "categories": "items and category",
+    "groups": "items and group",
+    "alike": "it to Listed",
+}
 """What is given for each need, as the options of the scorecard are called."""
 
 

@@ -42,7 +42,7 @@ def score_run(
         InputError, DuplicateError: as of ``scoring.score``; matrices of different sizes.
     """
     if isinstance(run, MatrixInput):
-        from rankgate.scoring.matrix_source import MatrixSource  # noqa: PLC0415 - of matrices only
+        from rankgate.scoring.matrix_source import MatrixSource
 
         _refuse_unlike(judgments, run)
         if strict and judgments.query_ids.is_empty():

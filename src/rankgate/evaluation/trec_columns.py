@@ -224,7 +224,7 @@ def _cuts(name: str, written: str) -> list[float]:
 
 def _pairs(name: str, written: str) -> list[tuple[str, str]]:
     parts = [part.split("=") for part in written.split(",")]
-    if any(len(part) != 2 for part in parts):  # noqa: PLR2004 - a pair
+    if any(len(part) != 2 for part in parts):  # a pair
         example = "p=0.5" if name.startswith("rbp") else "1=3,2=9"
         raise UsageError(
             f"-m {name}.{written}: give pairs, as in {name}.{example}.", code="invalid-parameter"

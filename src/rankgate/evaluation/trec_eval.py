@@ -166,7 +166,7 @@ def _values(
     value = np.sum(found, axis=0) / len(found) if len(found) > 1 else found[0].copy()
     given = dict(column.metrics[0].given)
     if empty and column.name in ("iprec_at_recall", "11pt_avg"):
-        none_needed = given.get("recall", 0) * scores.values[_RELEVANT] < 0.5  # noqa: PLR2004 - rounds to 0
+        none_needed = given.get("recall", 0) * scores.values[_RELEVANT] < 0.5  # rounds to 0
         value[absent & none_needed] = np.nan
     elif not empty and written and column.name == "utility":
         value[absent] += given["noise"] - given["avoided"]

@@ -132,9 +132,9 @@ def hold(
     if not is_of_lists(metric):
         return CachedSource(RunSource(read_run(run), JudgmentIndex.of(judgments))), judgments.name
     # what metrics on lists need is loaded where one is asked for
-    from rankgate.evaluation.context import Context as Given  # noqa: PLC0415
-    from rankgate.evaluation.list_builder import ListBuilder  # noqa: PLC0415
-    from rankgate.explanation.cached_lists import CachedLists as Lists  # noqa: PLC0415
+    from rankgate.evaluation.context import Context as Given
+    from rankgate.evaluation.list_builder import ListBuilder
+    from rankgate.explanation.cached_lists import CachedLists as Lists
 
     listing = ListBuilder.of({}, CONVENTIONS["trec"], beside or Given(), None)
     return Lists(read_run(run), JudgmentIndex.of(judgments), listing), judgments.name

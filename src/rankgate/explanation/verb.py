@@ -120,7 +120,7 @@ def reconcile(
 def _beside(given: Mapping[str, Given]) -> Context | None:
     if not given:
         return None
-    from rankgate.evaluation.context import Context as Told  # noqa: PLC0415 - of lists only
+    from rankgate.evaluation.context import Context as Told
 
     for name in given:
         if name not in _BESIDE:
@@ -131,6 +131,12 @@ def _beside(given: Mapping[str, Given]) -> Context | None:
     return Told(**{_BESIDE[name]: value for name, value in given.items()})
 
 
-_BESIDE = {"train": "train", "items": "items", "features": "features", "category": "category",
-           "group": "group", "obvious": "baseline"}  # fmt: skip
+_BESIDE = {
+    "train": "train",
+    "items": "items",
+    "features": "features",
+    "category": "category",
+    "group": "group",
+    "obvious": "baseline",
+}
 """What may be given for metrics on lists, and what the service calls it."""

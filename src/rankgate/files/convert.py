@@ -232,7 +232,7 @@ def _written(
 def _once(
     contents: Contents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
 ) -> tuple[Loss, ...]:
-    assert writer.write is not None  # noqa: S101 - `_writer` has looked
+    assert writer.write is not None
     counted = replace(contents, runs=tuple(_counted(run, counts) for run in contents.runs))
     if not isinstance(target, str | PathLike):
         with tempfile.TemporaryFile() as aside:

@@ -129,7 +129,7 @@ def _described(
 
 def _overlaps(labels: list[str], held: list[Contents]) -> tuple[Overlap, ...]:
     """What each two files have in common."""
-    if len(held) < 2:  # noqa: PLR2004 - one file has nothing in common with another
+    if len(held) < 2:  # one file has nothing in common with another
         return ()
     queries = [_ids(contents, "query_id") for contents in held]
     documents = [_ids(contents, "doc_id") for contents in held]

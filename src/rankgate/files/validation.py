@@ -11,9 +11,15 @@ from rankgate.files.checks import SEVERITIES, Severity
 from rankgate.present.result import Result
 
 _COLUMNS = {
-    "check": pl.String, "severity": pl.String, "file": pl.String, "line": pl.Int64,
-    "what": pl.String, "count": pl.Int64, "example": pl.String, "mend": pl.String,
-}  # fmt: skip
+    "check": pl.String,
+    "severity": pl.String,
+    "file": pl.String,
+    "line": pl.Int64,
+    "what": pl.String,
+    "count": pl.Int64,
+    "example": pl.String,
+    "mend": pl.String,
+}
 
 
 @dataclass(frozen=True)

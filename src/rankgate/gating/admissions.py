@@ -33,8 +33,9 @@ def _read(path: Path) -> Admission:
             f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read"
         ) from None
     try:
-        return Admission(str(result["verdict"]), str(result["judge"]["name"]),
-                         str(result["judge"]["sha256"]))  # fmt: skip
+        return Admission(
+            str(result["verdict"]), str(result["judge"]["name"]), str(result["judge"]["sha256"])
+        )
     except (KeyError, TypeError):
         problem = "no admission; write one: rankgate admit PEOPLE JUDGE --format json -o FILE."
         raise InputError(problem, source=str(path), code="wrong-document") from None

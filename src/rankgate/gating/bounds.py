@@ -118,9 +118,14 @@ def check_bound(
         return BoundCheck("inconclusive", n, mean, None, None, None, None, why)
     status = str(statuses(table, np.array([bound]), terms, limits)[0])
     result = BoundCheck(
-        cast("Status", status), n, mean, low, high, _detectable(sd, n, terms, mean - low),
+        cast("Status", status),
+        n,
+        mean,
+        low,
+        high,
+        _detectable(sd, n, terms, mean - low),
         more_queries(values, bound, terms, limits),
-    )  # fmt: skip
+    )
     if too_few(table, terms)[0]:
         why = f"{n} queries with skewed differences decide nothing: intervals cover too rarely"
         return replace(result, why=why)

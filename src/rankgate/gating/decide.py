@@ -54,17 +54,26 @@ def decide(
         rule for rule in policy.rules if rule.tier == "block" and RULES[rule.kind].statistical
     ]
     terms = Terms(
-        alpha, max(1, len(inferring)), policy["power"], policy["interval"], policy["flip"],
-        comparison.seed, today, policy["looks"] == "anytime",
-    )  # fmt: skip
+        alpha,
+        max(1, len(inferring)),
+        policy["power"],
+        policy["interval"],
+        policy["flip"],
+        comparison.seed,
+        today,
+        policy["looks"] == "anytime",
+    )
     evidence = Evidence(comparison, terms, inputs or Inputs())
     _refuse(policy, evidence)
     ended = tuple(
         RuleResult(rule, checked(rule, evidence, RULES[rule.kind].decide(rule, evidence)))
         for rule in policy.rules
     )
-    cautions = [f"{each.rule.id}: {each.outcome.caution}" for each in ended
-                if each.outcome.caution and each.outcome.status == "pass"]  # fmt: skip
+    cautions = [
+        f"{each.rule.id}: {each.outcome.caution}"
+        for each in ended
+        if each.outcome.caution and each.outcome.status == "pass"
+    ]
     notes = (*_notes(policy, evidence, looks), *cautions, *comparison.warnings)
     return Verdict(
         verdict(ended),
@@ -196,7 +205,7 @@ def _skewed(policy: Policy, evidence: Evidence) -> list[str]:
     return items
 
 
-def stale(  # noqa: PLR0917 - a verdict of so much
+def stale(
     policy: Policy,
     names: tuple[str, str],
     drift: Drift,
@@ -213,5 +222,13 @@ def stale(  # noqa: PLR0917 - a verdict of so much
     for rule in policy.rules:
         settle = RULES[rule.kind].without_comparison
         ended.append(RuleResult(rule, settle(rule, drift) if settle else open_))
-    return Verdict(verdict(tuple(ended)), tuple(ended), None, hashes, {}, policy.source,
-                   exit=policy["inconclusive"], names=names)  # fmt: skip
+    return Verdict(
+        verdict(tuple(ended)),
+        tuple(ended),
+        None,
+        hashes,
+        {},
+        policy.source,
+        exit=policy["inconclusive"],
+        names=names,
+    )

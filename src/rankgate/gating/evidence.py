@@ -210,7 +210,7 @@ class Evidence:
 
     def queries(self, metric: str | None, slice_: str | None) -> pl.DataFrame:
         """The queries of one metric, worst first, of a slice; of every metric for None."""
-        import polars as pl  # noqa: PLC0415 - for the type only elsewhere
+        import polars as pl
 
         result = self.comparison
         table = result.queries if metric is None else result.deltas(metric)

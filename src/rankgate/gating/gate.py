@@ -94,9 +94,13 @@ def gate(
     metrics = rankings or (saved.baseline.side.metrics if saved else DEFAULT_METRICS)
     say("scoring the candidate")
     scorer = Scorer.of(
-        qrels, metrics, rules["convention"], extra=extra, depth=max(rules.depth, deepest(lists)),
+        qrels,
+        metrics,
+        rules["convention"],
+        extra=extra,
+        depth=max(rules.depth, deepest(lists)),
         tags=_tags(tags, rules),
-    )  # fmt: skip
+    )
     refuse_impossible(rules.rules, (*scorer.metrics, *lists.items()))
     given = (beside or Context()).filled(rules.lists, rules.folder)
     tables = Tables.of(given) if lists or ACTIVITY in rules.slices else None
@@ -108,12 +112,19 @@ def gate(
     say("scoring the baseline")
     base = _chosen(saved, metrics, rules) if saved else scorer.side(baseline)
     base, other = sides_apart([base, other], [None if saved else baseline, candidate])
-    test = Test(interval=_interval(rules), level=1 - rules["alpha"], power=rules["power"],
-              seed=rules["seed"])  # fmt: skip
+    test = Test(
+        interval=_interval(rules),
+        level=1 - rules["alpha"],
+        power=rules["power"],
+        seed=rules["seed"],
+    )
     again = [scorer.side(run) for run in noise]
     beyond = Beyond.of(lists, scorer, [base, other, *again], given, tables)
-    (result,) = compared(beyond.scored(0, base), beyond.scored(1, other),
-                       Rules(test, unequal=rules["unequal"], slices=(), sizes=False))  # fmt: skip
+    (result,) = compared(
+        beyond.scored(0, base),
+        beyond.scored(1, other),
+        Rules(test, unequal=rules["unequal"], slices=(), sizes=False),
+    )
     wholes = beyond.wholes(result, rules, rules.lists["resamples"])
     looks = place(saved.looks, other) if saved else None
     inputs = Inputs(
@@ -220,9 +231,11 @@ def _stale(saved: Saved, candidate: Side, rules: Policy) -> Verdict:
         "--force"
     )
     hashes = {
-        "qrels": candidate.qrels_sha256, "baseline": side.sha256, "candidate": candidate.sha256,
+        "qrels": candidate.qrels_sha256,
+        "baseline": side.sha256,
+        "candidate": candidate.sha256,
         "policy": rules.sha256,
-    }  # fmt: skip
+    }
     return stale(rules, (saved.baseline.name, candidate.name), drift, reason, after, hashes)
 
 
@@ -232,9 +245,12 @@ def _drift(saved: Side, now: Side) -> Drift:
     both = saved.lists.join(now.lists, on=["query_id", "doc_id"], how="inner")
     other = both.filter(pl.col("grade").ne_missing(pl.col("grade_right")))
     return Drift(
-        len(then), tuple(sorted(then - today)), tuple(sorted(today - then)),
-        saved.qrels_sha256 != now.qrels_sha256, len(other),
-    )  # fmt: skip
+        len(then),
+        tuple(sorted(then - today)),
+        tuple(sorted(today - then)),
+        saved.qrels_sha256 != now.qrels_sha256,
+        len(other),
+    )
 
 
 def _noise(saved: Saved | None, sides: Sequence[Side], metrics: Sequence[str]) -> dict[str, float]:

@@ -133,9 +133,12 @@ class Beyond:
             value = pl.when(~known["gone"]).then(own)
             part = known.select("query_id", pl.lit(label).alias("metric"), value.alias("value"))
             part = part.with_columns(
-                pl.when(known["gone"]).then(pl.lit("missing"))
-                .when(pl.col("value").is_null()).then(pl.lit(_NO_VALUE)).alias("why")
-            )  # fmt: skip
+                pl.when(known["gone"])
+                .then(pl.lit("missing"))
+                .when(pl.col("value").is_null())
+                .then(pl.lit(_NO_VALUE))
+                .alias("why")
+            )
             parts.append(part.select(*SCORES))
         labels = [label for label, each in self.metrics.items() if each.merge == "mean"]
         lower = [label for label, each in self.metrics.items() if not each.higher_is_better]

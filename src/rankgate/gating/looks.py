@@ -115,8 +115,10 @@ def place(looks: Sequence[Mapping[str, Any]], candidate: Side) -> Place:
     own = fingerprints(candidate)
     seen: list[tuple[str, str]] = []
     candidates: list[Mapping[str, str] | str] = []
-    for look in (*looks, {"sha256": candidate.sha256, "qrels_sha256": candidate.qrels_sha256,
-                          LISTS: own}):  # fmt: skip
+    for look in (
+        *looks,
+        {"sha256": candidate.sha256, "qrels_sha256": candidate.qrels_sha256, LISTS: own},
+    ):
         lists, run = look.get(LISTS), (look["sha256"], look["qrels_sha256"])
         shared = bool(lists.keys() & own.keys()) if lists else run[1] == candidate.qrels_sha256
         if not shared:
@@ -127,9 +129,12 @@ def place(looks: Sequence[Mapping[str, Any]], candidate: Side) -> Place:
             candidates.append(lists or run[0])
     return Place(
         seen.index((candidate.sha256, candidate.qrels_sha256)) + 1,
-        next(i for i, known in enumerate(candidates, 1)
-             if _same(known, own) or known == candidate.sha256),
-    )  # fmt: skip
+        next(
+            i
+            for i, known in enumerate(candidates, 1)
+            if _same(known, own) or known == candidate.sha256
+        ),
+    )
 
 
 def _same(one: Mapping[str, str] | str, two: Mapping[str, str] | str) -> bool:

@@ -156,8 +156,13 @@ def _rule(file: Toml, table: Any, place: str) -> Rule:  # noqa: ANN401 - whateve
         raise file.error(error.problem, *key, "kind") from None
     rest = {name: value for name, value in table.items() if name not in own}
     values = file.read_values(rest, kind.takes, *key)
-    rule = Rule(common["id"] or f"{kind.name}-{int(place) + 1}", kind.name, common["tier"],
-                common["slice"], values)  # fmt: skip
+    rule = Rule(
+        common["id"] or f"{kind.name}-{int(place) + 1}",
+        kind.name,
+        common["tier"],
+        common["slice"],
+        values,
+    )
     if problem := kind.problem(values):
         raise file.error(f"{rule.id}: {problem[0]}", *key, problem[1])
     if rule.slice is not None and not all(rule.slice.partition("=")):

@@ -41,18 +41,23 @@ LISTS = (
     Parameter("category", "text", "a column of items with categories, several between bars"),
     Parameter("group", "text", "a column of items with the group whose exposure counts"),
     Parameter("obvious", "text", "the run of an obvious system, beside the policy"),
-    Parameter("earlier", "text", "what users were shown at an earlier time, a run beside the "
-              "policy"),
-    Parameter("resamples", "int", "of users, for numbers about all lists together", 1000,
-              range=Range(100)),
-)  # fmt: skip
+    Parameter(
+        "earlier", "text", "what users were shown at an earlier time, a run beside the policy"
+    ),
+    Parameter(
+        "resamples", "int", "of users, for numbers about all lists together", 1000, range=Range(100)
+    ),
+)
 """What ``[lists]`` may say: what metrics of lists need beside judgments and runs."""
 
 COMMON = (
     Parameter("id", "text", "the rule's name, unique"),
     Parameter("kind", "text", "what it demands", required=True),
     Parameter("tier", "text", "whether it blocks, warns or informs", "block", choices=TIERS),
-    Parameter("slice", "text", "the queries it looks at, as tag=value, for kinds that count or "
-              "infer over queries"),
-)  # fmt: skip
+    Parameter(
+        "slice",
+        "text",
+        "the queries it looks at, as tag=value, for kinds that count or infer over queries",
+    ),
+)
 """What every ``[[rules]]`` may say."""

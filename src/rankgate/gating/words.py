@@ -107,8 +107,9 @@ def unmoved(
         f"{metric} {'did not move' if whole else f'moved for none of {n} queries'}, though the "
         f"first {depth} documents of {changed.n_unique()} changed: it does not see this change"
     )
-    return Outcome("inconclusive", reason, "add a metric that sees it (rankgate blindspots)",
-                   **figures)  # fmt: skip
+    return Outcome(
+        "inconclusive", reason, "add a metric that sees it (rankgate blindspots)", **figures
+    )
 
 
 def _moved(gains: NDArray[np.float64] | Drawn) -> bool:
@@ -130,9 +131,14 @@ def settled(
     shown = result.turned if lower else result
     worst = tuple(evidence.losses(metric, rule.slice)["query_id"].to_list())
     figures: dict[str, Any] = {
-        "n": result.n, "delta": shown.mean, "low": shown.low, "high": shown.high, "margin": margin,
-        "mde": result.mde, "queries": worst,
-    }  # fmt: skip
+        "n": result.n,
+        "delta": shown.mean,
+        "low": shown.low,
+        "high": shown.high,
+        "margin": margin,
+        "mde": result.mde,
+        "queries": worst,
+    }
     where = f" for {rule.slice}" if rule.slice else ""
     if result.why:
         more = "add users" if whole else "add queries"
@@ -149,12 +155,18 @@ def settled(
     claim = _claim(margin, loss=loss)
     if result.status == "inconclusive":
         reason = f"{interval} does not tell whether it is {claim}"
-        return Outcome("inconclusive", reason, _next(result, margin, loss=loss, whole=whole),
-                       **figures)  # fmt: skip
+        return Outcome(
+            "inconclusive", reason, _next(result, margin, loss=loss, whole=whole), **figures
+        )
     reason = f"{interval}: {'not ' * ((result.status == 'pass') == loss)}{claim}"
     look = "look at what the lists show" if whole else "look at the worst queries"
-    return Outcome(result.status, reason, "" if result.status == "pass" else look,
-                   caution=unseen_value(rule, result, lower=lower), **figures)  # fmt: skip
+    return Outcome(
+        result.status,
+        reason,
+        "" if result.status == "pass" else look,
+        caution=unseen_value(rule, result, lower=lower),
+        **figures,
+    )
 
 
 def _claim(margin: float, *, loss: bool) -> str:

@@ -99,19 +99,23 @@ def _default(begin: str, end: str, *steps: tuple[float, float]) -> tuple[str, Tr
     return name, Transformer(steps, name, SCALES[end])
 
 
-TRANSFORMERS = dict((
-    _default("binary", "graded", (0, 0), (1, 3)),
-    _default("binary", "detail", (0, 1), (1, 10)),
-    _default("graded", "binary", (0, 0), (1, 1), (2, 1), (3, 1)),
-    _default("graded", "detail", (0, 1), (1, 4), (2, 7), (3, 10)),
-    _default("detail", "binary", (1, 0), *((grade, 1) for grade in range(2, 11))),
-    _default(
-        "detail",
-        "graded",
-        *((grade, 0 if grade < 2 else 1 if grade < 5 else 2 if grade < 8 else 3)  # noqa: PLR2004
-          for grade in range(1, 11)),
-    ),
-))  # fmt: skip
+TRANSFORMERS = dict(
+    (
+        _default("binary", "graded", (0, 0), (1, 3)),
+        _default("binary", "detail", (0, 1), (1, 10)),
+        _default("graded", "binary", (0, 0), (1, 1), (2, 1), (3, 1)),
+        _default("graded", "detail", (0, 1), (1, 4), (2, 7), (3, 10)),
+        _default("detail", "binary", (1, 0), *((grade, 1) for grade in range(2, 11))),
+        _default(
+            "detail",
+            "graded",
+            *(
+                (grade, 0 if grade < 2 else 1 if grade < 5 else 2 if grade < 8 else 3)
+                for grade in range(1, 11)
+            ),
+        ),
+    )
+)
 """SearchTweak's defaults between its three scales (app/Services/Transformers)."""
 
 

@@ -185,7 +185,7 @@ def _number(word: str, text: str) -> float:
 
 def _of_lists(name: str) -> str | None:
     """What a name names among the metrics on lists, which are not loaded before."""
-    from rankgate.metrics.lists import LIST_METRICS  # noqa: PLC0415 - seldom asked for
+    from rankgate.metrics.lists import LIST_METRICS
 
     words = ((word, each.name) for each in LIST_METRICS for word in (each.name, *each.aliases))
     return next((found for word, found in words if _fold(word) == _fold(name)), None)

@@ -131,20 +131,22 @@ class RatingMetric:
     source: str = ""
 
 
-RATING_METRICS: Mapping[str, RatingMetric] = MappingProxyType({
-    each.name: each
-    for each in (
-        RatingMetric("RMSE", rmse),
-        RatingMetric("MAE", mae),
-        RatingMetric("R2", r2, higher_is_better=True),
-        RatingMetric("ExplainedVariance", explained_variance, higher_is_better=True),
-        RatingMetric("LogLoss", log_loss, binary=True),
-        RatingMetric("CalibrationError", calibration_error, binary=True, source="AAAI 2015"),
-        RatingMetric("NDPM", ndpm, "users", source="Yao, JASIS 46(2), 1995"),
-        RatingMetric("Spearman", spearman, "users", higher_is_better=True),
-        RatingMetric("Kendall", kendall, "users", higher_is_better=True),
-    )
-})  # fmt: skip
+RATING_METRICS: Mapping[str, RatingMetric] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            RatingMetric("RMSE", rmse),
+            RatingMetric("MAE", mae),
+            RatingMetric("R2", r2, higher_is_better=True),
+            RatingMetric("ExplainedVariance", explained_variance, higher_is_better=True),
+            RatingMetric("LogLoss", log_loss, binary=True),
+            RatingMetric("CalibrationError", calibration_error, binary=True, source="AAAI 2015"),
+            RatingMetric("NDPM", ndpm, "users", source="Yao, JASIS 46(2), 1995"),
+            RatingMetric("Spearman", spearman, "users", higher_is_better=True),
+            RatingMetric("Kendall", kendall, "users", higher_is_better=True),
+        )
+    }
+)
 """Every metric of predicted ratings, by name."""
 
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 @comparing.unequal
 @options.form(*FORMS)
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     qrels: str,
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
@@ -78,7 +78,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     \b
     rankgate stages qrels.txt bm25.run dense.run rrf.run rerank.run
     rankgate stages qrels.txt rrf.run rerank.run --depth 50 --label 3=Exact --label 2=Substitute
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes((qrels, *runs), output)
     named = labelled(labels)
     with Progress(len(runs) + 1) as progress:

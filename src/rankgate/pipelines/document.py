@@ -30,9 +30,14 @@ def document(result: Pipeline) -> Document:
     head = ("stage", "metric", "mean", "n")
     rows = Rows(head, list(result.means.select(*head).iter_rows()))
     return made(
-        title(result), chart, *tables, Warnings(result.warnings), notes(result),
-        lead=(sentence(result),), rows=rows,
-    )  # fmt: skip
+        title(result),
+        chart,
+        *tables,
+        Warnings(result.warnings),
+        notes(result),
+        lead=(sentence(result),),
+        rows=rows,
+    )
 
 
 def title(result: Pipeline) -> str:
@@ -75,11 +80,16 @@ def stage_table(result: Pipeline) -> Grid:
 def steps(result: Pipeline) -> Grid:
     """What each stage changes, and how sure that is."""
     rows = [
-        (printable(row["stage"]), row["metric"], signed(row["delta"]),
-         interval(row["low"], row["high"]), p_value(row["p_value"]),
-         f"{row['wins']}/{row['ties']}/{row['losses']}")
+        (
+            printable(row["stage"]),
+            row["metric"],
+            signed(row["delta"]),
+            interval(row["low"], row["high"]),
+            p_value(row["p_value"]),
+            f"{row['wins']}/{row['ties']}/{row['losses']}",
+        )
         for row in _rows(result.steps)
-    ]  # fmt: skip
+    ]
     head = ("stage", "metric", "delta", f"{result.level:.0%} interval", "p", "won/tied/\nlost")
     return Grid(head, tuple(rows), frozenset({0, 1}), keys=2)
 
@@ -87,10 +97,16 @@ def steps(result: Pipeline) -> Grid:
 def ceilings(result: Pipeline) -> Grid:
     """How far the best order of each stage's candidates would reach, and how far it reaches."""
     rows = [
-        (printable(row["stage"]), row["kind"], number(row["documents"], 1), decimal(row["value"]),
-         decimal(row["ceiling"]), _percent(row["realised"]))
+        (
+            printable(row["stage"]),
+            row["kind"],
+            number(row["documents"], 1),
+            decimal(row["value"]),
+            decimal(row["ceiling"]),
+            _percent(row["realised"]),
+        )
         for row in _rows(result.ceilings)
-    ]  # fmt: skip
+    ]
     head = ("stage", "does", "candidates\nper query", result.target, "ceiling", "realised")
     return Grid(head, tuple(rows), frozenset({0, 1}))
 
@@ -98,10 +114,14 @@ def ceilings(result: Pipeline) -> Grid:
 def losses(result: Pipeline) -> Grid:
     """The parts that add up to what is missing in the end."""
     rows = [
-        (printable(row["stage"]), _WHY[row["why"]].format(depth=result.depth), decimal(row["lost"]),
-         _percent(row["share"]))
+        (
+            printable(row["stage"]),
+            _WHY[row["why"]].format(depth=result.depth),
+            decimal(row["lost"]),
+            _percent(row["share"]),
+        )
         for row in _rows(result.losses)
-    ]  # fmt: skip
+    ]
     return Grid(("stage", "why", "lost", "share"), tuple(rows), frozenset({0, 1}))
 
 

@@ -22,12 +22,20 @@ if TYPE_CHECKING:
 _ANY = "P@10"  # lists need a metric to be scored by; its values are not looked at
 
 JUDGED: dict[str, Any] = {
-    "system": pl.String, "rank": pl.Int64, "lists": pl.Int64, "at": pl.Float64, "upto": pl.Float64,
-}  # fmt: skip
+    "system": pl.String,
+    "rank": pl.Int64,
+    "lists": pl.Int64,
+    "at": pl.Float64,
+    "upto": pl.Float64,
+}
 GRADES: dict[str, Any] = {
-    "system": pl.String, "rank": pl.Int64, "grade": pl.Float64, "label": pl.String,
-    "count": pl.Int64, "share": pl.Float64,
-}  # fmt: skip
+    "system": pl.String,
+    "rank": pl.Int64,
+    "grade": pl.Float64,
+    "label": pl.String,
+    "count": pl.Int64,
+    "share": pl.Float64,
+}
 
 
 @dataclass(frozen=True)
@@ -92,10 +100,14 @@ def ranks(
     names = {**dict(scale.labels if scale else ()), **(labels or {})}
     first = sides[0]
     return Ranks(
-        tuple(side.name for side in sides), first.qrels, first.qrels_sha256, first.convention,
-        depth, len(first.queries),
+        tuple(side.name for side in sides),
+        first.qrels,
+        first.qrels_sha256,
+        first.convention,
+        depth,
+        len(first.queries),
         *_tables({side.name: side.lists for side in sides}, names),
-    )  # fmt: skip
+    )
 
 
 def ranks_of(result: Comparison) -> Ranks:
@@ -103,9 +115,14 @@ def ranks_of(result: Comparison) -> Ranks:
     sides = (("baseline", result.baseline.name), ("candidate", result.candidate.name))
     lists = {name: result.lists.filter(pl.col("system") == side) for side, name in sides}
     return Ranks(
-        tuple(lists), result.qrels, result.qrels_sha256, result.convention, result.depth,
-        result.lists["query_id"].n_unique(), *_tables(lists, {}),
-    )  # fmt: skip
+        tuple(lists),
+        result.qrels,
+        result.qrels_sha256,
+        result.convention,
+        result.depth,
+        result.lists["query_id"].n_unique(),
+        *_tables(lists, {}),
+    )
 
 
 def _tables(
@@ -133,8 +150,10 @@ def _grades(lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]) -> p
     if table["grade"].drop_nulls().n_unique() > MOST_GRADES:
         table = table.with_columns((pl.col("grade") > 0).cast(pl.Float64))
         labels = {1.0: "relevant", 0.0: "not relevant"}
-    names = {grade: labels.get(grade, f"grade {grade:g}") for grade in
-             table["grade"].drop_nulls().unique().to_list()}  # fmt: skip
+    names = {
+        grade: labels.get(grade, f"grade {grade:g}")
+        for grade in table["grade"].drop_nulls().unique().to_list()
+    }
     counted = table.group_by("system", "rank", "grade").agg(pl.len().cast(pl.Int64).alias("count"))
     place = {name: i for i, name in enumerate(lists)}
     return (

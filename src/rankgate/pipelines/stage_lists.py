@@ -18,13 +18,22 @@ MOST_GRADES = 8
 _UNEVEN = 0.05
 
 MOVES: dict[str, Any] = {
-    "stage": pl.String, "k": pl.Int64, "documents": pl.Int64, "new": pl.Int64, "gone": pl.Int64,
-    "relevant": pl.Int64, "gained": pl.Int64, "lost": pl.Int64,
-}  # fmt: skip
+    "stage": pl.String,
+    "k": pl.Int64,
+    "documents": pl.Int64,
+    "new": pl.Int64,
+    "gone": pl.Int64,
+    "relevant": pl.Int64,
+    "gained": pl.Int64,
+    "lost": pl.Int64,
+}
 MIX: dict[str, Any] = {
-    "stage": pl.String, "grade": pl.Float64, "label": pl.String, "count": pl.Int64,
+    "stage": pl.String,
+    "grade": pl.Float64,
+    "label": pl.String,
+    "count": pl.Int64,
     "share": pl.Float64,
-}  # fmt: skip
+}
 
 
 def moves(sides: Sequence[Side], cutoffs: Sequence[int]) -> pl.DataFrame:
@@ -80,9 +89,15 @@ def mix(sides: Sequence[Side], k: int, labels: Mapping[float, str]) -> pl.DataFr
             count = int(top.null_count() if grade is None else (top == grade).sum())
             label = "unjudged" if grade is None else labels.get(grade, f"grade {grade:g}")
             share = count / len(top) if len(top) else None
-            rows.append({
-                "stage": side.name, "grade": grade, "label": label, "count": count, "share": share,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "stage": side.name,
+                    "grade": grade,
+                    "label": label,
+                    "count": count,
+                    "share": share,
+                }
+            )
     return pl.DataFrame(rows, schema=MIX)
 
 

@@ -15,8 +15,11 @@ RETRIEVAL, CUT, ORDER = "retrieval", "cut", "order"
 out of them; it is there and does not stand where it should."""
 
 LOSSES: dict[str, Any] = {
-    "stage": pl.String, "why": pl.String, "lost": pl.Float64, "share": pl.Float64,
-}  # fmt: skip
+    "stage": pl.String,
+    "why": pl.String,
+    "lost": pl.Float64,
+    "share": pl.Float64,
+}
 
 _CLOSE = 1e-12
 
@@ -75,12 +78,15 @@ def losses(values: pl.DataFrame, names: Sequence[str], kinds: Sequence[str]) -> 
     whole = sum(lost)
     return pl.DataFrame(
         {
-            "stage": [each[0] for each in pairs], "why": [each[1] for each in pairs], "lost": lost,
+            "stage": [each[0] for each in pairs],
+            "why": [each[1] for each in pairs],
+            "lost": lost,
             "share": [each / whole if whole > _CLOSE else None for each in lost],
-            "more": [each[2] for each in pairs], "less": [each[3] for each in pairs],
+            "more": [each[2] for each in pairs],
+            "less": [each[3] for each in pairs],
         },
         schema={**LOSSES, "more": pl.String, "less": pl.String},
-    )  # fmt: skip
+    )
 
 
 def bottleneck(values: pl.DataFrame, lost: pl.DataFrame, level: float) -> Bottleneck | None:
@@ -98,14 +104,21 @@ def bottleneck(values: pl.DataFrame, lost: pl.DataFrame, level: float) -> Bottle
     second = ranked.row(1, named=True)  # retrieval and order are always there
     low = high = None
     if len(values) > 1:
-        from rankgate.stats.interval import t_interval  # noqa: PLC0415 - statistics where needed
+        from rankgate.stats.interval import t_interval
 
         by_query = [values[row["more"]] - values[row["less"]] for row in (first, second)]
         found = t_interval((by_query[0] - by_query[1]).to_numpy(), level)
         low, high = float(found.low[0]), float(found.high[0])
     there = second["lost"] > _CLOSE
     return Bottleneck(
-        first["stage"], first["why"], first["lost"], first["share"],
-        second["stage"] if there else None, second["why"] if there else None,
-        second["lost"] if there else None, low, high, low is not None and low > 0,
-    )  # fmt: skip
+        first["stage"],
+        first["why"],
+        first["lost"],
+        first["share"],
+        second["stage"] if there else None,
+        second["why"] if there else None,
+        second["lost"] if there else None,
+        low,
+        high,
+        low is not None and low > 0,
+    )

@@ -19,16 +19,24 @@ if TYPE_CHECKING:
 
 MEANS = {"stage": pl.String, "metric": pl.String, "mean": pl.Float64, "n": pl.Int64}
 CEILINGS = {
-    "stage": pl.String, "kind": pl.String, "value": pl.Float64, "ceiling": pl.Float64,
-    "realised": pl.Float64, "documents": pl.Float64,
-}  # fmt: skip
+    "stage": pl.String,
+    "kind": pl.String,
+    "value": pl.Float64,
+    "ceiling": pl.Float64,
+    "realised": pl.Float64,
+    "documents": pl.Float64,
+}
 STEPS = {"stage": pl.String, "against": pl.String, **FIGURES}
 _FIGURES = ("target", "k", "depth", "queries", "best", "test", "interval", "level", "correction",
             "seed", "resamples")  # fmt: skip
 _TABLES: Mapping[str, Mapping[str, Any]] = {
-    "means": MEANS, "ceilings": CEILINGS, "steps": STEPS, "moves": MOVES, "mix": MIX,
+    "means": MEANS,
+    "ceilings": CEILINGS,
+    "steps": STEPS,
+    "moves": MOVES,
+    "mix": MIX,
     "losses": LOSSES,
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

@@ -177,11 +177,16 @@ def _ceilings(
     for i, side in enumerate(sides):
         value, top = _mean(values, f"value{i}"), _mean(values, f"ceiling{i}")
         lists = side.lists["query_id"].n_unique()
-        rows.append({
-            "stage": side.name, "kind": kinds[i], "value": value, "ceiling": top,
-            "realised": value / top if value is not None and top else None,
-            "documents": documents[i] / lists if lists else None,
-        })  # fmt: skip
+        rows.append(
+            {
+                "stage": side.name,
+                "kind": kinds[i],
+                "value": value,
+                "ceiling": top,
+                "realised": value / top if value is not None and top else None,
+                "documents": documents[i] / lists if lists else None,
+            }
+        )
     return pl.DataFrame(rows, schema=CEILINGS)
 
 
@@ -199,7 +204,7 @@ def _steps(
         )
         for each, (before, after) in zip(found, pairs, strict=True)
     )
-    from rankgate.stats.corrections import correct  # noqa: PLC0415 - statistics where needed
+    from rankgate.stats.corrections import correct
 
     raw = table["p_raw"].fill_null(float("nan")).to_numpy().astype(np.float64)
     corrected = correction if len(raw) > 1 else "none"

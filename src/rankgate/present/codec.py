@@ -84,10 +84,10 @@ def _decoded(hint: Any, value: Any) -> Any:  # noqa: ANN401 - any type
         make = getattr(hint, "from_dict", None)
         return make(value) if make else hint(**decoded(hint, value))
     if origin is tuple:
-        several = len(inside) == 2 and inside[1] is Ellipsis  # noqa: PLR2004 - tuple[X, ...]
+        several = len(inside) == 2 and inside[1] is Ellipsis  # tuple[X, ...]
         kinds = [inside[0]] * len(value) if several else inside
         return tuple(_decoded(kind, each) for kind, each in zip(kinds, value, strict=True))
-    if origin in (Mapping, dict) and len(inside) == 2:  # noqa: PLR2004 - key and value
+    if origin in (Mapping, dict) and len(inside) == 2:  # key and value
         key = inside[0] if inside[0] in (int, float) else lambda name: name
         return {key(name): _decoded(inside[1], each) for name, each in value.items()}
     if hint is float and value is not None:

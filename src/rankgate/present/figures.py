@@ -58,7 +58,7 @@ def whole(value: float | None) -> str:
     """A number of queries, rounded up; beyond a million nobody will collect them."""
     if value is None:
         return UNDEFINED
-    return "> 1,000,000" if value > 1e6 else f"{-int(-value // 1):,}"  # noqa: PLR2004
+    return "> 1,000,000" if value > 1e6 else f"{-int(-value // 1):,}"
 
 
 def won(row: Mapping[str, int | None]) -> str:

@@ -17,7 +17,7 @@ def pandas_frame(table: pl.DataFrame) -> Any:  # noqa: ANN401 - pandas is option
         MissingExtraError: pandas is not installed.
     """
     try:
-        import pandas as pd  # noqa: PLC0415 - optional
+        import pandas as pd
     except ImportError:
         problem = "pandas is not installed; install rankgate[pandas]."
         raise MissingExtraError(problem) from None

@@ -145,7 +145,7 @@ class Result:
             MissingExtraError: pandas is not installed.
             UsageError: it has no table.
         """
-        from rankgate.present.frames import pandas_frame  # noqa: PLC0415 - pandas is optional
+        from rankgate.present.frames import pandas_frame
 
         return pandas_frame(self._table())
 

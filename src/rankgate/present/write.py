@@ -17,9 +17,13 @@ FORMS = ("text", "json", "csv", "markdown", "latex", "html")
 """The forms of every result, by the name that ``--format`` takes."""
 
 _SUFFIXES = {
-    ".html": "html", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json",
+    ".html": "html",
+    ".md": "markdown",
+    ".tex": "latex",
+    ".csv": "csv",
+    ".json": "json",
     ".txt": "text",
-}  # fmt: skip
+}
 
 
 def rendered(result: Result, form: str, width: int = WIDTH, **options: Any) -> str:  # noqa: ANN401
@@ -37,7 +41,7 @@ def rendered(result: Result, form: str, width: int = WIDTH, **options: Any) -> s
     if form == "text":
         return forms.text(document, width)
     if form == "html":
-        from rankgate.present.pages.page import page  # noqa: PLC0415 - few ask for a page
+        from rankgate.present.pages.page import page
 
         return page(document)
     ways = {"csv": forms.csv, "markdown": forms.markdown, "latex": forms.latex}

@@ -27,16 +27,19 @@ def scorecard(result: Tradeoff) -> Picture:
     names = dict(zip(result.means, shorts(list(result.means)), strict=True))
     ordered = sorted(result.means, key=lambda name: name not in result.front)  # these get colours
     rows = [
-        {"series": names[system], "metric": metric, "place": place,
-         "value": result.means[system][metric], "share": _share(result, system, metric)}
+        {
+            "series": names[system],
+            "metric": metric,
+            "place": place,
+            "value": result.means[system][metric],
+            "share": _share(result, system, metric),
+        }
         for system in ordered
         for place, metric in enumerate(result.higher)
-    ]  # fmt: skip
+    ]
     width = max(_STEP * (len(result.higher) - 1), _LEAST)
     x = Axis("place", "", (0, len(result.higher) - 1), bare=True)
-    lines = labelled_lines(
-        rows, x, Axis("share", "", (0, 1), bare=True), size=(width, _HEIGHT)
-    )  # fmt: skip
+    lines = labelled_lines(rows, x, Axis("share", "", (0, 1), bare=True), size=(width, _HEIGHT))
     height = lines.height
     falls = "" if all(result.higher.values()) else " ↓: lower is better."
     return Picture(
@@ -65,10 +68,14 @@ def _axes(result: Tradeoff, height: float) -> Any:  # noqa: ANN401 - Altair's
     rows = []
     for place, (metric, higher) in enumerate(result.higher.items()):
         values = sorted((own[metric] for own in result.means.values()), reverse=higher)
-        rows.append({
-            "place": place, "metric": f"{short(metric, 20)}{'' if higher else ' ↓'}",
-            "best": decimal(values[0]), "worst": decimal(values[-1]),
-        })  # fmt: skip
+        rows.append(
+            {
+                "place": place,
+                "metric": f"{short(metric, 20)}{'' if higher else ' ↓'}",
+                "best": decimal(values[0]),
+                "worst": decimal(values[-1]),
+            }
+        )
     base = alt.Chart(table(rows)).encode(x=alt.X("place:Q", axis=unmarked()))
     words = (("metric", -26, INK), ("best", -12, DIM), ("worst", height + 14, DIM))
     texts = [
@@ -88,7 +95,7 @@ def pareto(result: Tradeoff) -> Picture:
         {"system": names[system], "x": own[one], "y": own[two], "front": system in result.front}
         for system, own in result.means.items()
     ]
-    more = f" The front is by {len(result.higher)} metrics." if len(result.higher) > 2 else ""  # noqa: PLR2004
+    more = f" The front is by {len(result.higher)} metrics." if len(result.higher) > 2 else ""
     lower = [metric for metric in (one, two) if not result.higher[metric]]
     better = f" Lower is better: {', '.join(lower)}." if lower else ""
     return Picture(
@@ -105,10 +112,13 @@ def pareto(result: Tradeoff) -> Picture:
 def _points(rows: list[dict[str, Any]], metrics: tuple[str, str]) -> Any:  # noqa: ANN401 - Altair's
     alt = altair()
     x, y = (
-        channel(f"{field}:Q", title=f"mean {metric}",
-                scale=alt.Scale(domain=_ends([row[field] for row in rows]), nice=False, zero=False))
+        channel(
+            f"{field}:Q",
+            title=f"mean {metric}",
+            scale=alt.Scale(domain=_ends([row[field] for row in rows]), nice=False, zero=False),
+        )
         for channel, field, metric in zip((alt.X, alt.Y), "xy", metrics, strict=True)
-    )  # fmt: skip
+    )
     base = alt.Chart(table(rows)).encode(x=x, y=y)
     shade = alt.condition("datum.front", alt.value(BLUE), alt.value(GREY))
     points = base.mark_point(filled=True, size=80, opacity=0.9).encode(

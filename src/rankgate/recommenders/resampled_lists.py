@@ -91,8 +91,14 @@ def _sums(listed: Listed, weights: Floats, looked: Floats | None) -> list[Sums]:
     every, filled, squares = (each.tolist() for each in totals)
     return [
         Sums(
-            counts[b], distinct[b], scaled[b], exposure[b], every[b], filled[b], squares[b],
+            counts[b],
+            distinct[b],
+            scaled[b],
+            exposure[b],
+            every[b],
+            filled[b],
+            squares[b],
             listed.known,
         )
         for b in range(weights.shape[1])
-    ]  # fmt: skip
+    ]

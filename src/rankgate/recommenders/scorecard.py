@@ -76,8 +76,11 @@ class Scorecard(Result):
         "pareto": "rankgate.recommenders.charts:pareto_of_card",
     }
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "figures": FIGURES, "differences": DIFFERENCES, "slices": SLICES, "gaps": GAPS,
-    }  # fmt: skip
+        "figures": FIGURES,
+        "differences": DIFFERENCES,
+        "slices": SLICES,
+        "gaps": GAPS,
+    }
 
     systems: tuple[str, ...]
     metrics: tuple[str, ...]

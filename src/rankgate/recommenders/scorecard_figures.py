@@ -19,13 +19,25 @@ if TYPE_CHECKING:
     from rankgate.metrics.lists.listed import Floats, Listed
 
 FIGURES = {
-    "system": pl.String, "metric": pl.String, "about": pl.String, "value": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64, "users": pl.Int64, "higher_is_better": pl.Boolean,
-}  # fmt: skip
+    "system": pl.String,
+    "metric": pl.String,
+    "about": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "users": pl.Int64,
+    "higher_is_better": pl.Boolean,
+}
 DIFFERENCES = {
-    "system": pl.String, "metric": pl.String, "delta": pl.Float64, "low": pl.Float64,
-    "high": pl.Float64, "p_raw": pl.Float64, "p_value": pl.Float64, "better": pl.Boolean,
-}  # fmt: skip
+    "system": pl.String,
+    "metric": pl.String,
+    "delta": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "p_raw": pl.Float64,
+    "p_value": pl.Float64,
+    "better": pl.Boolean,
+}
 """The columns of both tables; a difference is with the first system."""
 
 
@@ -65,9 +77,10 @@ def figures(
         many resamples were taken.
     """
     together = {
-        label: metric for label, metric in metrics.items()
+        label: metric
+        for label, metric in metrics.items()
         if isinstance(metric, ListMetric) and metric.merge != "mean"
-    }  # fmt: skip
+    }
     lists = [card.listed for card in cards]
     drawn, taken = redrawn(lists, together, resamples, seed)
     rows: list[tuple[object, ...]] = []
@@ -112,11 +125,11 @@ def dominated(cards: Sequence[Card], metrics: Mapping[str, Metric]) -> tuple[tup
 
 def _of_mean(values: Floats, level: float) -> tuple[float, float, float]:
     """Student's interval and p of a mean."""
-    from rankgate.stats.interval import t_interval  # noqa: PLC0415 - scipy, where it is needed
-    from rankgate.stats.paired import student  # noqa: PLC0415 - as above
+    from rankgate.stats.interval import t_interval
+    from rankgate.stats.paired import student
 
     known = values[~np.isnan(values)]
-    if len(known) < 2:  # noqa: PLR2004 - one value has no spread
+    if len(known) < 2:  # one value has no spread
         return np.nan, np.nan, np.nan
     result = t_interval(known[:, None], level)
     return float(result.low[0]), float(result.high[0]), float(student(known[:, None]).p_value[0])
@@ -124,7 +137,7 @@ def _of_mean(values: Floats, level: float) -> tuple[float, float, float]:
 
 def _corrected(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     """Differences with p corrected over all of them."""
-    from rankgate.stats.corrections import correct  # noqa: PLC0415 - as above
+    from rankgate.stats.corrections import correct
 
     raw = np.array([row[5] for row in rows], np.float64)
     known = ~np.isnan(raw)

@@ -21,16 +21,31 @@ if TYPE_CHECKING:
     from rankgate.recommenders.scorecard_slices import Part
 
 SLICES = {
-    "slice": pl.String, "of": pl.String, "part": pl.String, "size": pl.Int64, **FIGURES,
-    "delta": pl.Float64, "delta_low": pl.Float64, "delta_high": pl.Float64, "p_raw": pl.Float64,
-    "p_value": pl.Float64, "better": pl.Boolean,
-}  # fmt: skip
+    "slice": pl.String,
+    "of": pl.String,
+    "part": pl.String,
+    "size": pl.Int64,
+    **FIGURES,
+    "delta": pl.Float64,
+    "delta_low": pl.Float64,
+    "delta_high": pl.Float64,
+    "p_raw": pl.Float64,
+    "p_value": pl.Float64,
+    "better": pl.Boolean,
+}
 """The columns of figures by part; a difference is with the first system, in the same part."""
 GAPS = {
-    "slice": pl.String, "part": pl.String, "system": pl.String, "metric": pl.String,
-    "gap": pl.Float64, "low": pl.Float64, "high": pl.Float64, "p_raw": pl.Float64,
-    "p_value": pl.Float64, "better": pl.Boolean,
-}  # fmt: skip
+    "slice": pl.String,
+    "part": pl.String,
+    "system": pl.String,
+    "metric": pl.String,
+    "gap": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "p_raw": pl.Float64,
+    "p_value": pl.Float64,
+    "better": pl.Boolean,
+}
 """The columns of gaps: the mean of some users less that of all others, for one system."""
 
 
@@ -69,7 +84,7 @@ class Sliced:
 
         Of metrics with a value for each user, and corrected as `figures`.
         """
-        from rankgate.stats.groups import apart  # noqa: PLC0415 - scipy, where it is needed
+        from rankgate.stats.groups import apart
 
         rows: list[tuple[Any, ...]] = []
         for part in parts:
@@ -155,7 +170,7 @@ def _means(
 
 def _corrected(table: pl.DataFrame) -> pl.DataFrame:
     """The same with p corrected over all its rows."""
-    from rankgate.stats.corrections import correct  # noqa: PLC0415 - scipy, where it is needed
+    from rankgate.stats.corrections import correct
 
     raw = table["p_raw"].to_numpy()
     known = table["p_raw"].is_not_null().to_numpy()

@@ -63,7 +63,7 @@ def parts_of(name: str, world: Catalogue, tables: Tables) -> list[Part]:
     if name == ACTIVITY:
         return _activity(world)
     if name == POPULARITY:
-        assert world.seen is not None  # noqa: S101 - looked at before
+        assert world.seen is not None
         tail = tail_of(world.seen)
         return [Part(name, "items", "head", ~tail), Part(name, "items", "tail", tail)]
     table, column = _column(name, tables)
@@ -89,7 +89,7 @@ def active(users: pl.Series, train: Meetings) -> pl.Series:
 
 
 def _activity(world: Catalogue) -> list[Part]:
-    assert world.history is not None  # noqa: S101 - there is training
+    assert world.history is not None
     groups = _groups(np.count_nonzero(world.history != NONE, axis=1)).items()
     return [Part(ACTIVITY, "users", value, mask) for value, mask in groups if mask.any()]
 

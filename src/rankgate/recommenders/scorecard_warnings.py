@@ -34,7 +34,7 @@ def warnings_of(field: Field, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
 
 def _of_judgments(field: Field) -> Iterator[str]:
     relevant, history = field.world.relevant, field.world.history
-    assert relevant is not None  # noqa: S101 - there are judgments
+    assert relevant is not None
     without = int((relevant[field.judged] == NONE).all(axis=1).sum())
     if without:
         yield (
@@ -54,9 +54,10 @@ def _of_items(field: Field, metrics: Mapping[str, Metric]) -> Iterator[str]:
     if any(isinstance(metric, ListMetric) for metric in metrics.values()):
         yield from (f"{notice}." for notice in catalogue_notice(field.catalogue))
     long = [
-        label for label, metric in metrics.items()
+        label
+        for label, metric in metrics.items()
         if isinstance(metric, ListMetric) and (metric.cutoff or 0) > size
-    ]  # fmt: skip
+    ]
     if long:
         yield f"{', '.join(long)}: lists cannot be so long, as there are only {size:,} items."
     if field.tables.items is not None:

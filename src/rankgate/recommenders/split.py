@@ -151,6 +151,11 @@ def _fold(
     count.add(made, drawn)
     figures = vars(count.figures())
     return Fold(
-        **figures, train=made.train, validation=made.validation, test=made.test,
-        judgments=judgments, tuning=made.tuning, sample=drawn,
-    )  # fmt: skip
+        **figures,
+        train=made.train,
+        validation=made.validation,
+        test=made.test,
+        judgments=judgments,
+        tuning=made.tuning,
+        sample=drawn,
+    )

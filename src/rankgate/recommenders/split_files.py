@@ -89,12 +89,16 @@ def saved(result: SplitFigures, folds: list[FoldTables], top: Path, to: str) -> 
     for number, tables in enumerate(folds, 1):
         place = _made(top / str(number)) if len(folds) > 1 else top
         found = [
-            *(_table(_public(table, result.unit), place, name, to)
-              for name, table in tables.logs.items()),
-            *(_table(_judged(table), place, f"{name}.qrels", "csv")
-              for name, table in tables.qrels.items()),
+            *(
+                _table(_public(table, result.unit), place, name, to)
+                for name, table in tables.logs.items()
+            ),
+            *(
+                _table(_judged(table), place, f"{name}.qrels", "csv")
+                for name, table in tables.qrels.items()
+            ),
             *(_table(table, place, name, to) for name, table in tables.candidates.items()),
-        ]  # fmt: skip
+        ]
         names += [str((place / name).relative_to(top)) for name in found]
     with replacing(top / "split.json") as out:
         out.write(json.dumps(result.to_dict(), ensure_ascii=False, indent=2).encode() + b"\n")

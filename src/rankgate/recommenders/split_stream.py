@@ -83,10 +83,15 @@ def split_into(
         folds = _folds(result, asked, None if top is None else Path(work))
         found = tuple(fold.count.figures() for fold in folds)
         figures = SplitFigures(
-            result.name, result.unit, result.repeated, plan, rule,
-            marked(candidates, number), found,
+            result.name,
+            result.unit,
+            result.repeated,
+            plan,
+            rule,
+            marked(candidates, number),
+            found,
             warnings_of(plan, candidates, found),
-        )  # fmt: skip
+        )
         if top is None:
             return figures, ()
         return figures, saved(figures, [fold.tables() for fold in folds], top, to)
@@ -139,8 +144,10 @@ class _Fold:
         self._chosen, self._asked, self._items = chosen, asked, result.items
         self._random = np.random.default_rng(asked.plan.seed)
         self._files: dict[str, dict[str, list[Path]]] = {
-            "logs": {}, "qrels": {"validation": []}, "candidates": {},
-        }  # fmt: skip
+            "logs": {},
+            "qrels": {"validation": []},
+            "candidates": {},
+        }
         self._folder = folder
 
     def add(self, log: Interactions, begin: int) -> None:
@@ -151,9 +158,13 @@ class _Fold:
         drawn = None
         if made.judgments is not None and asked.negatives is not None:
             drawn = sample(
-                made.judgments, log.table, asked.negatives, asked.plan.seed,
-                items=self._items, random=self._random,
-            )  # fmt: skip
+                made.judgments,
+                log.table,
+                asked.negatives,
+                asked.plan.seed,
+                items=self._items,
+                random=self._random,
+            )
         self.count.add(made, drawn)
         logs = {"train": made.train, "validation": made.validation, "test": made.test}
         for name, part in logs.items():
@@ -169,10 +180,12 @@ class _Fold:
 
     def tables(self) -> FoldTables:
         """All that was kept."""
-        return FoldTables(**{
-            kind: {name: pl.scan_ipc(files) for name, files in named.items() if files}
-            for kind, named in self._files.items()
-        })  # fmt: skip
+        return FoldTables(
+            **{
+                kind: {name: pl.scan_ipc(files) for name, files in named.items() if files}
+                for kind, named in self._files.items()
+            }
+        )
 
     def _keep(self, kind: str, name: str, table: pl.DataFrame) -> None:
         if self._folder is not None:

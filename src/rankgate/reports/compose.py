@@ -50,8 +50,13 @@ def write(result: Result, path: str | Path, **options: Any) -> Path:  # noqa: AN
         save(path, as_json.dumped(result.to_dict()))
         return Path(path)
     document = compose([Part(result)], ReportOptions(**options))
-    ways = {"html": page, "markdown": forms.markdown, "latex": forms.latex, "csv": forms.csv,
-            "text": forms.text}  # fmt: skip
+    ways = {
+        "html": page,
+        "markdown": forms.markdown,
+        "latex": forms.latex,
+        "csv": forms.csv,
+        "text": forms.text,
+    }
     save(path, ways[form](document))
     return Path(path)
 

@@ -99,7 +99,7 @@ _NO_HOLES = (
 )
 
 
-def _holes(  # noqa: PLR0917 - as `holes` takes them
+def _holes(
     qrels: Any,  # noqa: ANN401 - as above
     baseline: Any,  # noqa: ANN401 - as above
     run: Any,  # noqa: ANN401 - as above

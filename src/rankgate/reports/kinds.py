@@ -25,8 +25,9 @@ KINDS = (
     Kind("explain", "what each document adds to a value", "explanation", gains.draw),
     Kind("judged", "share judged at each rank", "ranks", ranked.judged),
     Kind("grades", "mix of grades at each rank", "ranks", ranked.grades),
-    Kind("distributions", "values over queries", "evaluation", distributions.draw,
-         distributions.text),
+    Kind(
+        "distributions", "values over queries", "evaluation", distributions.draw, distributions.text
+    ),
     Kind("precision-recall", "precision against recall", "recall", precision_recall.draw),
     Kind("power", "what more queries would show", "planned", power.draw),
     Kind("holes", "what unjudged documents could hide", "hidden", bounds.draw),
@@ -36,7 +37,7 @@ KINDS = (
     Kind("scorecard", "systems by several metrics", "tradeoff", scorecard.scorecard),
     Kind("pareto", "two metrics against each other", "tradeoff", scorecard.pareto),
     Kind("stages", "stages with their ceilings", "pipeline", staged.draw),
-)  # fmt: skip
+)
 """In the order of `rankgate plot --help`."""
 
 

@@ -141,9 +141,15 @@ def at_cutoffs(metrics: Sequence[str], cutoffs: Sequence[int]) -> tuple[str, ...
 def _comparisons(asked: Asked) -> Comparisons:
     asked.need(2, None, "compares runs: a baseline and one candidate or more")
     return compare(
-        asked.qrels, asked.runs[0], list(asked.runs[1:]), asked.metrics or _ONE, asked.how,
-        rules=Rules(unequal=asked.unequal), extra=asked.extra, on_progress=asked.on_progress,
-    )  # fmt: skip
+        asked.qrels,
+        asked.runs[0],
+        list(asked.runs[1:]),
+        asked.metrics or _ONE,
+        asked.how,
+        rules=Rules(unequal=asked.unequal),
+        extra=asked.extra,
+        on_progress=asked.on_progress,
+    )
 
 
 def _comparison(asked: Asked) -> Comparison:
@@ -158,9 +164,14 @@ def _planned(asked: Asked) -> Planned:
 def _evaluation(asked: Asked, metrics: Sequence[str] = ()) -> Evaluation:
     asked.need(1, None, "is of one run or more")
     return evaluate(
-        asked.qrels, list(asked.runs), metrics or asked.metrics or _ONE, asked.how,
-        extra=asked.extra, beside=asked.beside, on_progress=asked.on_progress,
-    )  # fmt: skip
+        asked.qrels,
+        list(asked.runs),
+        metrics or asked.metrics or _ONE,
+        asked.how,
+        extra=asked.extra,
+        beside=asked.beside,
+        on_progress=asked.on_progress,
+    )
 
 
 def _cutoffs(asked: Asked) -> Evaluation:
@@ -178,9 +189,15 @@ def _reconciliation(asked: Asked) -> Reconciliation:
 
 def _blindness(asked: Asked) -> BlindSpots:
     return blindspots(
-        asked.qrels, asked.only, None, asked.metrics or DEFAULT_METRICS, asked.how,
-        extra=asked.extra, page=asked.depth or 10, on_progress=asked.on_progress,
-    )  # fmt: skip
+        asked.qrels,
+        asked.only,
+        None,
+        asked.metrics or DEFAULT_METRICS,
+        asked.how,
+        extra=asked.extra,
+        page=asked.depth or 10,
+        on_progress=asked.on_progress,
+    )
 
 
 def _explanation(asked: Asked) -> Explanation:
@@ -194,9 +211,13 @@ def _explanation(asked: Asked) -> Explanation:
 def _ranks(asked: Asked) -> Ranks:
     asked.need(1, None, "is of one run or more")
     return ranks(
-        asked.qrels, list(asked.runs), asked.how, depth=asked.depth or RANKS,
-        labels=asked.labels, on_progress=asked.on_progress,
-    )  # fmt: skip
+        asked.qrels,
+        list(asked.runs),
+        asked.how,
+        depth=asked.depth or RANKS,
+        labels=asked.labels,
+        on_progress=asked.on_progress,
+    )
 
 
 def _tradeoff(asked: Asked) -> Tradeoff:
@@ -208,17 +229,21 @@ def _hidden(asked: Asked) -> HoleAnalysis:
     asked.need(2, 2, "is of two runs: a baseline and a candidate")
     one, two = asked.runs
     return holes(
-        asked.qrels, one, two, asked.metrics or _ONE, asked.how, extra=asked.extra,
-        depth=asked.depth or HOLES, on_progress=asked.on_progress,
-    )  # fmt: skip
+        asked.qrels,
+        one,
+        two,
+        asked.metrics or _ONE,
+        asked.how,
+        extra=asked.extra,
+        depth=asked.depth or HOLES,
+        on_progress=asked.on_progress,
+    )
 
 
 def _calibration(asked: Asked) -> Calibration:
     asked.need(2, 2, "is of two runs: a baseline and a candidate")
     one, two = asked.runs
-    return calibration(
-        asked.qrels, one, two, asked.one, asked.how, on_progress=asked.on_progress
-    )  # fmt: skip
+    return calibration(asked.qrels, one, two, asked.one, asked.how, on_progress=asked.on_progress)
 
 
 def _agreed(asked: Asked) -> RaterAgreement:
@@ -234,10 +259,16 @@ def _admitted(asked: Asked) -> JudgeAdmission:
 def _pipeline(asked: Asked) -> Pipeline:
     asked.need(1, None, "is of the run after each stage")
     return stages(
-        asked.qrels, list(asked.runs), asked.metrics or METRICS, asked.how,
-        depth=asked.depth or DEPTH, labels=asked.labels, unequal=asked.unequal,
-        extra=asked.extra, on_progress=asked.on_progress,
-    )  # fmt: skip
+        asked.qrels,
+        list(asked.runs),
+        asked.metrics or METRICS,
+        asked.how,
+        depth=asked.depth or DEPTH,
+        labels=asked.labels,
+        unequal=asked.unequal,
+        extra=asked.extra,
+        on_progress=asked.on_progress,
+    )
 
 
 NEEDS: Mapping[str, Callable[[Asked], Any]] = {

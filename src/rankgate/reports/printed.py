@@ -11,10 +11,17 @@ from pathlib import Path
 from rankgate.errors import UsageError
 
 BROWSERS = (
-    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge",
-    "microsoft-edge", "brave-browser", "chrome-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "msedge",
+    "microsoft-edge",
+    "brave-browser",
+    "chrome-headless-shell",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-)  # fmt: skip
+)
 """Browsers that print without a window, in the order in which they are looked for."""
 
 _SECONDS = 120
@@ -38,11 +45,18 @@ def printed(page: str, browser: str | None = None) -> bytes:
         source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
         source.write_text(page, encoding="utf-8")
         words = [
-            program, "--headless", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer",
-            "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND",
-            f"--user-data-dir={Path(folder, 'user')}", f"--print-to-pdf={target}",
-            *(["--no-sandbox"] if _root() else []), source.as_uri(),
-        ]  # fmt: skip
+            program,
+            "--headless",
+            "--disable-gpu",
+            "--no-first-run",
+            "--no-pdf-header-footer",
+            "--disable-background-networking",
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            f"--user-data-dir={Path(folder, 'user')}",
+            f"--print-to-pdf={target}",
+            *(["--no-sandbox"] if _root() else []),
+            source.as_uri(),
+        ]
         try:
             ended = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False)
         except OSError as error:

@@ -61,10 +61,13 @@ def texts_of_documents(path: str | None, lists: Sequence[pl.DataFrame]) -> pl.Da
         shown = pl.concat([each.select(keys) for each in lists]).unique()
         found = found.join(shown, on=keys, how="semi")
     fields = [name for name in found.columns if name not in keys]
-    text = pl.concat_str([pl.col(name).cast(pl.String) for name in fields], separator=" · ",
-                         ignore_nulls=True)  # fmt: skip
+    text = pl.concat_str(
+        [pl.col(name).cast(pl.String) for name in fields], separator=" · ", ignore_nulls=True
+    )
     owner = pl.col("query_id") if "query_id" in keys else pl.lit(None, dtype=pl.String)
-    cut = pl.when(text.str.len_chars() > _LONGEST).then(
-        text.str.slice(0, _LONGEST) + "…"
-    ).otherwise(text)  # fmt: skip
+    cut = (
+        pl.when(text.str.len_chars() > _LONGEST)
+        .then(text.str.slice(0, _LONGEST) + "…")
+        .otherwise(text)
+    )
     return found.select(owner.alias("query_id"), "doc_id", cut.alias("text")).cast(pl.String)

@@ -49,7 +49,7 @@ _NUMBER = Parameter("forced", "float", range=Range(finite=False), optional=True)
 @functools.cache
 def axes() -> Mapping[str, Axis]:
     """Every axis by name, in the order of the declaration."""
-    from rankgate.data.run import Duplicates  # noqa: PLC0415 - options need no tables
+    from rankgate.data.run import Duplicates
 
     known = {"Duplicates": Duplicates, "Mapping": Mapping, "Any": Any}
     hints = get_type_hints(Convention, localns=known)

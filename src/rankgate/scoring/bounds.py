@@ -145,9 +145,12 @@ def bounded(
     some = [(label, metric) for label, metric in metrics if _has_bounds(metric, how)]
     low, high = envelope(some, how, scores, sides)
     return replace(
-        scores, low=low, high=high,
-        all_irrelevant=sides["all_irrelevant"], all_best=sides["all_best"],
-    )  # fmt: skip
+        scores,
+        low=low,
+        high=high,
+        all_irrelevant=sides["all_irrelevant"],
+        all_best=sides["all_best"],
+    )
 
 
 def _measured(source: RunSource, groups: Sequence[_Group]) -> list[Scores]:
@@ -214,11 +217,15 @@ def envelope(
             means[name][label] = own if same and np.isfinite(own) else float("nan")
     low, high_scores = (
         replace(
-            scores, values=ends[name], means=means[name],
-            why={label: scores.why[label] for label, _ in metrics}, low=None, high=None,
+            scores,
+            values=ends[name],
+            means=means[name],
+            why={label: scores.why[label] for label, _ in metrics},
+            low=None,
+            high=None,
         )
         for name in ("low", "high")
-    )  # fmt: skip
+    )
     return low, high_scores
 
 

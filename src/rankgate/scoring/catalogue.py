@@ -126,8 +126,10 @@ def _stacked(matrices: list[Codes]) -> Codes | None:
     if not matrices:
         return None
     width = max(each.shape[1] for each in matrices)
-    padded = [np.pad(each, ((0, 0), (0, width - each.shape[1])), constant_values=NONE)
-              for each in matrices]  # fmt: skip
+    padded = [
+        np.pad(each, ((0, 0), (0, width - each.shape[1])), constant_values=NONE)
+        for each in matrices
+    ]
     return np.stack(padded, axis=1)
 
 

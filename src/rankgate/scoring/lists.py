@@ -121,9 +121,17 @@ def _part(batch: Batch, names: Growing, how: Convention, depth: int) -> _Part:
         owner = np.repeat(np.arange(len(heads)), np.diff(batch.starts, append=len(query_ids)))
     rows = np.arange(len(owner))
     every = Met(
-        batch.frame["score"].to_numpy(), batch.frame["doc_id"], owner, np.arange(len(heads)),
-        rows, np.zeros(len(rows)), None, 0, rows, ordered=batch.ordered,
-    )  # fmt: skip
+        batch.frame["score"].to_numpy(),
+        batch.frame["doc_id"],
+        owner,
+        np.arange(len(heads)),
+        rows,
+        np.zeros(len(rows)),
+        None,
+        0,
+        rows,
+        ordered=batch.ordered,
+    )
     top = first(every, how.alignment, depth)
     items = np.full((len(heads), int(top.rank.max(initial=1))), NONE, np.int32)
     whole = len(top.row) == len(batch.frame)

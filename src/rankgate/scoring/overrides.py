@@ -154,7 +154,7 @@ def _refuse_idle(how: Convention, key: str, value: object) -> None:
 
 def _metric(name: str) -> Metric:
     """The metric of a name, without what is bound to it."""
-    from rankgate.metrics.list_names import parse_list  # noqa: PLC0415 - seldom asked for
+    from rankgate.metrics.list_names import parse_list
 
     of_lists = parse_list(name.removesuffix("@"))
     if of_lists is not None:

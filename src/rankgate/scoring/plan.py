@@ -184,9 +184,16 @@ class Measurement:
         made = Parts(made_of, {k: ExactMean.of(share) for k, share in shares.items()})
         query_ids = index.query_ids.filter(pl.Series(counted))
         return Scores(
-            source.name, source.tag, query_ids, values, why, means, counts, how.to_dict(),
+            source.name,
+            source.tag,
+            query_ids,
+            values,
+            why,
+            means,
+            counts,
+            how.to_dict(),
             parts=made,
-        )  # fmt: skip
+        )
 
     def _facts(self, way: Way, index: JudgmentIndex) -> Facts:
         return Facts.of(

@@ -76,7 +76,7 @@ def bootstrap_interval(
     if FEW <= len(table) < _SMALL:
         words = "bootstrap intervals of fewer than {} queries cover less often than they say"
         result += (f"{words.format(_SMALL)}; those of t do not.",)
-    if len(table) < 2:  # noqa: PLR2004 - one difference has no spread
+    if len(table) < 2:  # one difference has no spread
         empty = np.full(table.shape[1], np.nan)
         return Intervals(mean, empty, empty, level, method, result)
     drawn = np.concatenate(list(_means(table, weights, samples, seed)))
@@ -100,7 +100,7 @@ def _moved(
     means: Floats, values: Floats, mean: float, tails: Floats, weights: Floats | None
 ) -> Floats:
     """The quantiles to read instead of `tails`."""
-    from scipy.special import ndtr, ndtri  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import ndtr, ndtri
 
     close = 1e-12 * (abs(mean) + np.abs(values).mean())
     below = (means < mean - close).mean() + (np.abs(means - mean) <= close).mean() / 2

@@ -67,9 +67,9 @@ def _log_capital(table: Floats, mean: Floats) -> Floats:
     bets = np.sin(np.pi * (np.arange(_BETS) + 0.5) / (2 * _BETS)) ** 2
     gain = table / mean - 1
     step = max(1, _CELLS // max(table.size, 1))
-    logs = np.concatenate([
-        np.log1p(bets[i : i + step, None, None] * gain).sum(axis=1) for i in range(0, _BETS, step)
-    ])  # fmt: skip
+    logs = np.concatenate(
+        [np.log1p(bets[i : i + step, None, None] * gain).sum(axis=1) for i in range(0, _BETS, step)]
+    )
     top = logs.max(axis=0)
     return np.asarray(top + np.log(np.exp(logs - top).mean(axis=0)), np.float64)
 

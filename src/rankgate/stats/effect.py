@@ -35,13 +35,13 @@ def effect(baseline: Floats, candidate: Floats) -> Effect:
     delta = after - before
     n = len(delta)
     nothing = np.full(delta.shape[1], np.nan)
-    if n < 2:  # noqa: PLR2004 - one difference has no spread
+    if n < 2:  # one difference has no spread
         return Effect(nothing, nothing, nothing)
     mean = delta.mean(axis=0)
     dz = _over(mean, delta.std(axis=0, ddof=1))
     both = (before.std(axis=0, ddof=1) + after.std(axis=0, ddof=1)) / 2
     few = 4 * (n - 1) - 1
-    gz = dz * (1 - 3 / few) if n > 2 else nothing  # noqa: PLR2004 - 1 − 3/3 is 0
+    gz = dz * (1 - 3 / few) if n > 2 else nothing  # 1 − 3/3 is 0
     return Effect(dz, gz, _over(mean, both))
 
 

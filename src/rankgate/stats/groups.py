@@ -18,11 +18,11 @@ def one_way(groups: Sequence[Floats]) -> float:
     Groups with fewer than two numbers or no spread are left out; NaN where fewer than two are
     left.
     """
-    from scipy.special import fdtrc  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import fdtrc
 
     used = [each for each in groups if len(each) > 1 and np.ptp(each) > 0]
     k = len(used)
-    if k < 2:  # noqa: PLR2004 - nothing to compare
+    if k < 2:  # nothing to compare
         return float("nan")
     n = np.array([len(each) for each in used], np.float64)
     means = np.array([each.mean() for each in used])
@@ -43,11 +43,11 @@ def apart(one: Floats, other: Floats, level: float = 0.95) -> tuple[float, float
     >>> [round(each, 4) for each in apart(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0]))]
     [-1.0, -6.977, 4.977, 0.4921]
     """
-    from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import stdtr, stdtrit
 
     nan = float("nan")
     delta = float(one.mean() - other.mean()) if len(one) and len(other) else nan
-    if min(len(one), len(other)) < 2:  # noqa: PLR2004 - one number has no spread
+    if min(len(one), len(other)) < 2:  # one number has no spread
         return delta, nan, nan, nan
     parts = np.array([each.var(ddof=1) / len(each) for each in (one, other)])
     if not parts.sum():

@@ -47,12 +47,12 @@ def t_interval(delta: Floats, level: float = 0.95, weights: Floats | None = None
         level: of the intervals.
         weights: (n,) how much each query counts, such as its traffic.
     """
-    from scipy.special import stdtrit  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import stdtrit
 
     table = columns(delta)
     n = len(table)
     mean, error = weighted(table, weights)
-    if n < 2:  # noqa: PLR2004 - one difference has no spread
+    if n < 2:  # one difference has no spread
         empty = np.full(table.shape[1], np.nan)
         return Intervals(mean, empty, empty, level, "t", cautions(table))
     reach = float(stdtrit(n - 1, (1 + level) / 2)) * error
@@ -61,7 +61,7 @@ def t_interval(delta: Floats, level: float = 0.95, weights: Floats | None = None
 
 def student_quantile(df: int, share: float) -> float:
     """The value below which Student's t of df lies with a chance of ``share``."""
-    from scipy.special import stdtrit  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import stdtrit
 
     return float(stdtrit(df, share))
 
@@ -83,7 +83,7 @@ def guarded_interval(delta: Floats, level: float = 0.95) -> Intervals:
     table = columns(delta)
     plain = t_interval(table, level)
     n = len(table)
-    if n < 3:  # noqa: PLR2004 - two numbers have no skew
+    if n < 3:  # two numbers have no skew
         return plain
     low, high = guarded_ends(plain.mean, standard_error(table), skewness(table), n, level)
     return Intervals(plain.mean, low, high, level, "t, guarded", plain.warnings)
@@ -101,7 +101,7 @@ def guarded_ends(
         n: differences of each sample.
         level: of the intervals.
     """
-    from scipy.special import stdtrit  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import stdtrit
 
     reach = np.asarray(stdtrit(np.asarray(n) - 1, (1 + level) / 2), np.float64)
     low, high = mean - reach * error, mean + reach * error
@@ -165,7 +165,7 @@ def skewness(delta: Floats) -> Floats:
 def cautions(table: Floats) -> tuple[str, ...]:
     """Why an interval of these differences may not cover as often as it says."""
     n = len(table)
-    if n < 2:  # noqa: PLR2004 - as above
+    if n < 2:
         return (f"{n} query: no interval can be made of it.",)
     items = []
     if n < FEW:

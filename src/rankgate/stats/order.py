@@ -54,7 +54,7 @@ def tau_ap(estimate: Floats, reference: Floats, ties: Ties = "a") -> float:
         ties: the treatment.
     """
     one, two = _both(estimate, reference)
-    if len(one) < 2:  # noqa: PLR2004 - nothing is in any order
+    if len(one) < 2:  # nothing is in any order
         return float("nan")
     if ties == "a":
         return _tau_ap_a(one, two)

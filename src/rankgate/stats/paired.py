@@ -46,14 +46,14 @@ def student(delta: Floats) -> Test:
     differences are equal and not 0 there is no spread to judge them by: p is that of the sign
     test, 2/2ⁿ at most.
     """
-    from scipy.special import stdtr  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import stdtr
 
     table = columns(delta)
     n = len(table)
     mean, error = table.mean(axis=0) if n else np.zeros(table.shape[1]), standard_error(table)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(mean == 0, 0.0, mean / error)
-    few = n < 2  # noqa: PLR2004 - one difference has no spread
+    few = n < 2  # one difference has no spread
     p = np.full_like(t, np.nan) if few else np.minimum(1.0, 2 * stdtr(n - 1, -np.abs(t)))
     equal = (error == 0) & (n > 1)
     if equal.any():
@@ -65,7 +65,7 @@ def standard_error(delta: Floats) -> Floats:
     """(M,) of the mean: sd / √n with n − 1 in the variance; 0 for fewer than two rows."""
     table = columns(delta)
     n = len(table)
-    if n < 2:  # noqa: PLR2004 - as above
+    if n < 2:
         return np.zeros(table.shape[1])
     flat = np.ptp(table, axis=0) == 0  # rounding leaves a spread to equal numbers
     return np.asarray(np.where(flat, 0.0, table.std(axis=0, ddof=1) / np.sqrt(n)), np.float64)
@@ -77,7 +77,7 @@ def wilcoxon(delta: Floats) -> Test:
     It tests whether differences lie symmetrically about 0, not the mean, and rejects too often as
     n grows on IR data (Urbano, Lima and Hanjalic 2019): a secondary test. Zeros are left out.
     """
-    from scipy import stats  # noqa: PLC0415 - loaded only where it is needed
+    from scipy import stats
 
     table = columns(delta)
     items = [
@@ -101,7 +101,7 @@ def sign(delta: Floats, *, band: float = 0.0) -> Test:
         delta: the differences.
         band: a difference of at most this size is a tie, and left out.
     """
-    from scipy.special import bdtr  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import bdtr
 
     table = columns(delta)
     wins = (table > band).sum(axis=0)

@@ -26,8 +26,8 @@ def power(delta: float, sd: float, n: float, alpha: float = 0.05, sides: int = 2
         alpha: level of the test.
         sides: 1 or 2.
     """
-    from scipy.special import ndtr, stdtrit  # noqa: PLC0415 - loaded only where it is needed
-    from scipy.stats import nct  # noqa: PLC0415 - as above; special.nctdtr is NaN at some places
+    from scipy.special import ndtr, stdtrit
+    from scipy.stats import nct
 
     if sd <= 0:
         return 1.0 if delta else alpha
@@ -37,7 +37,7 @@ def power(delta: float, sd: float, n: float, alpha: float = 0.05, sides: int = 2
     above = float(nct.sf(bound, df, shift))
     if np.isnan(above):  # few degrees of freedom and a large shift
         above = float(ndtr(shift - bound))
-    below = float(nct.cdf(-bound, df, shift)) if sides == 2 else 0.0  # noqa: PLR2004
+    below = float(nct.cdf(-bound, df, shift)) if sides == 2 else 0.0
     return above + (0.0 if np.isnan(below) else below)
 
 
@@ -57,7 +57,7 @@ def detectable(
         the difference for each sd, in the metric's units; NaN for fewer than two queries.
     """
     spread = np.asarray(sd, dtype=np.float64)
-    if n < 2:  # noqa: PLR2004 - one difference has no spread
+    if n < 2:  # one difference has no spread
         return np.full(spread.shape, np.nan)
     return np.asarray(spread * _detectable_effect(n, alpha, wanted, sides), np.float64)
 
@@ -65,7 +65,7 @@ def detectable(
 @lru_cache(maxsize=1024)
 def _detectable_effect(n: int, alpha: float, wanted: float, sides: int) -> float:
     """What `detectable` gives for a standard deviation of 1."""
-    from scipy.optimize import brentq  # noqa: PLC0415 - as above
+    from scipy.optimize import brentq
 
     def lacking(size: float) -> float:
         return power(size, 1.0, n, alpha, sides) - wanted
@@ -86,7 +86,7 @@ def needed(
     """
     if not delta:
         return float("inf")
-    from scipy.optimize import brentq  # noqa: PLC0415 - as above
+    from scipy.optimize import brentq
 
     size = abs(delta)
 

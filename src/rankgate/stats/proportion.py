@@ -24,7 +24,7 @@ def wilson(count: Floats, n: Floats, level: float = 0.95) -> tuple[Floats, Float
     >>> [round(float(end[0]), 4) for end in wilson(np.array([0.0]), np.array([10.0]))]
     [0.0, 0.2775]
     """
-    from scipy.special import ndtri  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import ndtri
 
     z = float(ndtri((1 + level) / 2))
     share = count / n

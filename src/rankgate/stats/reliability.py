@@ -67,9 +67,10 @@ def reliability(matrix: Floats, level: float = 0.95) -> Reliability:
     """
     n, systems = matrix.shape
     nan = float("nan")
-    if n < 2 or systems < 2:  # noqa: PLR2004 - nothing can vary
-        return Reliability(n, systems, nan, nan, nan, nan, nan, nan, nan, nan, nan, level,
-                           nan, nan, nan)  # fmt: skip
+    if n < 2 or systems < 2:  # nothing can vary
+        return Reliability(
+            n, systems, nan, nan, nan, nan, nan, nan, nan, nan, nan, level, nan, nan, nan
+        )
     result = anova(matrix)
     var_system = max(0.0, (result.ms_system - result.ms_residual) / n)
     var_query = max(0.0, (result.ms_query - result.ms_residual) / systems)
@@ -90,7 +91,7 @@ def _share(signal: float, noise: float) -> float:
 
 def _relative(f: float, df_system: int, df_residual: int, level: float) -> tuple[float, float]:
     """1 − F quantile / F observed."""
-    from scipy.special import fdtri  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import fdtri
 
     if not f > 0:
         return float("nan"), float("nan")
@@ -100,7 +101,7 @@ def _relative(f: float, df_system: int, df_residual: int, level: float) -> tuple
 
 def _absolute(result: TwoWay, n: int, systems: int, level: float) -> tuple[float, float]:
     """By the F of systems against both other mean squares, for one query and then for n."""
-    from scipy.special import chdtri, fdtri  # noqa: PLC0415 - as above
+    from scipy.special import chdtri, fdtri
 
     if not result.f > 0:
         return float("nan"), float("nan")

@@ -53,7 +53,7 @@ class Redrawn:
         NaN where there are fewer than two units, or some of them give no number.
         """
         known = np.isfinite(self.again).all() and np.isfinite(self.without).all()
-        if not known or min(self.again.size, self.without.size) < 2:  # noqa: PLR2004 - no spread
+        if not known or min(self.again.size, self.without.size) < 2:  # no spread
             return float("nan")
         return max(float(self.again.std(ddof=1)), self._jackknife)
 
@@ -139,7 +139,7 @@ def added(cells: Places, owner: Places, worth: Floats, weights: Floats, size: in
     array([[1., 2.],
            [2., 2.]])
     """
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.sparse import csr_matrix
 
     shape = (size, len(weights))
     return np.asarray(csr_matrix((worth, (cells, owner)), shape) @ weights, np.float64)

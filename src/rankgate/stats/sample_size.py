@@ -179,7 +179,7 @@ def _fewer(table: Floats, seed: int) -> Floats:
     rng = np.random.default_rng([seed, len(table)])
     some = table[np.sort(rng.permutation(len(table))[:_ROWS])]
     known = ~np.isnan(some)
-    if (known.sum(axis=0) < 2).any():  # noqa: PLR2004 - one value has no spread
+    if (known.sum(axis=0) < 2).any():  # one value has no spread
         return table
     middle, spread = np.nanmean(some, axis=0), np.nanstd(some, axis=0, ddof=1)
     whole, wide = np.nanmean(table, axis=0), np.nanstd(table, axis=0, ddof=1)

@@ -34,7 +34,7 @@ def log_evidence(t: float, n: int, tau: float = EFFECT) -> float:
         n: values, 2 at least.
         tau: spread of the effects that the test has most power against.
     """
-    from scipy.special import stdtr  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import stdtr
 
     w = t / np.sqrt(t**2 + n - 1)
     r = n * tau**2 / (1 + n * tau**2)
@@ -52,10 +52,10 @@ def critical(n: int, alpha: float, tau: float = EFFECT) -> float:
         alpha: the chance of a false rejection at any look, one-sided.
         tau: as in `log_evidence`.
     """
-    from scipy.optimize import brentq  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.optimize import brentq
 
     most = 1e6
-    if n < 2 or log_evidence(most, n, tau) < -np.log(alpha):  # noqa: PLR2004 - one has no spread
+    if n < 2 or log_evidence(most, n, tau) < -np.log(alpha):  # one has no spread
         return float("inf")
     return float(brentq(lambda t: log_evidence(t, n, tau) + np.log(alpha), 0.0, most))
 
@@ -66,7 +66,7 @@ def one_look_level(n: int, alpha: float, tau: float = EFFECT) -> float:
     What is computed for a single look, such as an interval or its power, holds at any look when it
     is computed at this level.
     """
-    from scipy.special import stdtr  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import stdtr
 
     return float(stdtr(n - 1, -critical(n, alpha, tau))) if n > 1 else 0.0
 
@@ -83,7 +83,7 @@ def needed_at_any_look(delta: float, sd: float, alpha: float, wanted: float) -> 
     Returns:
         queries; infinity where more than 10⁸ are needed.
     """
-    from rankgate.stats.power import power  # noqa: PLC0415 - loaded only where it is needed
+    from rankgate.stats.power import power
 
     def enough(n: int) -> bool:
         level = one_look_level(n, alpha)

@@ -63,7 +63,7 @@ class Pairwise:
 
 def anova(matrix: Floats) -> TwoWay:
     """Two-way ANOVA; with two systems F is the square of the paired t (Carterette, TOIS 2012)."""
-    from scipy.special import fdtrc  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import fdtrc
 
     n, systems = matrix.shape
     grand, by_system, by_query = matrix.mean(), matrix.mean(axis=0), matrix.mean(axis=1)
@@ -86,7 +86,7 @@ def tukey(matrix: Floats, level: float = 0.95) -> Pairwise:
     (n−1)(S−1) degrees of freedom (Carterette 2012). The test that ignores the pairing, as ranx
     and scipy.stats.tukey_hsd compute it, sees far less.
     """
-    from scipy.stats import studentized_range  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.stats import studentized_range
 
     result, (n, systems) = anova(matrix), matrix.shape
     mean = matrix.mean(axis=0)
@@ -155,8 +155,8 @@ def _turned(matrix: Floats, samples: int, seed: int) -> Floats:
 
 def _tail(q: Floats, systems: int, df: int) -> Floats:
     """P(range ≥ q): each by itself, or of many pairs between the points of a fine grid."""
-    from scipy.interpolate import PchipInterpolator  # noqa: PLC0415 - as above
-    from scipy.stats import studentized_range  # noqa: PLC0415 - as above
+    from scipy.interpolate import PchipInterpolator
+    from scipy.stats import studentized_range
 
     upper = np.triu_indices(systems, 1)
     values = q[upper]

@@ -30,9 +30,14 @@ FOLDS, EXPERIMENTS = 5, 60
 _BINS = 10
 
 BINS = {
-    "low": pl.Float64, "high": pl.Float64, "n": pl.Int64, "predicted": pl.Float64,
-    "measured": pl.Float64, "measured_low": pl.Float64, "measured_high": pl.Float64,
-}  # fmt: skip
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n": pl.Int64,
+    "predicted": pl.Float64,
+    "measured": pl.Float64,
+    "measured_low": pl.Float64,
+    "measured_high": pl.Float64,
+}
 """One row a tenth of the predictions that has any: its ends, how many, the mean prediction, the
 share that came true with its Wilson interval."""
 
@@ -136,7 +141,7 @@ def binned(predicted: Floats, true: Floats) -> pl.DataFrame:
     Returns:
         the columns of `BINS`.
     """
-    from rankgate.stats.proportion import wilson  # noqa: PLC0415 - statistics where needed
+    from rankgate.stats.proportion import wilson
 
     place = np.minimum((predicted * _BINS).astype(np.int64), _BINS - 1)
     count = np.bincount(place, minlength=_BINS)
@@ -144,8 +149,15 @@ def binned(predicted: Floats, true: Floats) -> pl.DataFrame:
     n = count[kept].astype(np.float64)
     came = np.asarray(np.bincount(place, true, _BINS)[kept], np.float64)
     low, high = wilson(came, n)
-    result = (kept / _BINS, (kept + 1) / _BINS, count[kept],
-            np.bincount(place, predicted, _BINS)[kept] / n, came / n, low, high)  # fmt: skip
+    result = (
+        kept / _BINS,
+        (kept + 1) / _BINS,
+        count[kept],
+        np.bincount(place, predicted, _BINS)[kept] / n,
+        came / n,
+        low,
+        high,
+    )
     return pl.DataFrame(dict(zip(BINS, result, strict=True)), schema=BINS)
 
 

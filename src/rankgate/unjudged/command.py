@@ -10,7 +10,7 @@ from rankgate.console.output import print_result
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.present.write import FORMS
-from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
+from rankgate.scoring import Convention
 from rankgate.unjudged.document import pool
 from rankgate.unjudged.holes import DRAWS, holes
 
@@ -48,7 +48,7 @@ from rankgate.unjudged.holes import DRAWS, holes
 )
 @options.form(*FORMS, "pool")
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     qrels: str,
     baseline: str,
     candidate: str,
@@ -67,13 +67,21 @@ def command(  # noqa: PLR0917 - click passes them by name
     \b
     rankgate holes qrels.txt old.run new.run -m nDCG@10
     rankgate holes qrels.txt old.run new.run -m nDCG@10 --judge-next 50 --format pool -o pool.csv
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes((qrels, baseline, candidate), output)
     with Progress(2) as progress:
         analysis = holes(
-            qrels, baseline, candidate, metrics, convention, depth=depth, margin=margin,
-            draws=draws, seed=seed, on_progress=progress,
-        )  # fmt: skip
+            qrels,
+            baseline,
+            candidate,
+            metrics,
+            convention,
+            depth=depth,
+            margin=margin,
+            draws=draws,
+            seed=seed,
+            on_progress=progress,
+        )
     if form == "pool":
         deliver(pool(analysis, count), output)
     elif form == "json":

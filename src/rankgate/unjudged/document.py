@@ -67,10 +67,15 @@ def calibration_document(result: Calibration) -> Document:
 
 def _bins(table: pl.DataFrame) -> Grid:
     rows = [
-        (f"{row['low']:.0%} to {row['high']:.0%}", f"{row['n']:,}", decimal(row["predicted"]),
-         decimal(row["measured"]), interval(row["measured_low"], row["measured_high"]))
+        (
+            f"{row['low']:.0%} to {row['high']:.0%}",
+            f"{row['n']:,}",
+            decimal(row["predicted"]),
+            decimal(row["measured"]),
+            interval(row["measured_low"], row["measured_high"]),
+        )
         for row in table.iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     head = ("predicted", "n", "mean prediction", "came true", "95% interval")
     return Grid(head, tuple(rows))
 
@@ -106,13 +111,28 @@ def _judged(result: HoleAnalysis) -> Grid:
 
 def _metrics(result: HoleAnalysis) -> Grid:
     rows = tuple(
-        (row["metric"], signed(row["delta"]), signed(row["worst"]), signed(row["best"]),
-         signed(row["condensed"]), signed(row["expected"]), interval(row["low"], row["high"]),
-         _percent(row["flip"]))
+        (
+            row["metric"],
+            signed(row["delta"]),
+            signed(row["worst"]),
+            signed(row["best"]),
+            signed(row["condensed"]),
+            signed(row["expected"]),
+            interval(row["low"], row["high"]),
+            _percent(row["flip"]),
+        )
         for row in result.metrics.iter_rows(named=True)
-    )  # fmt: skip
-    head = ("metric", "delta", "worst", "best", f"con{SOFT}\ndensed", "expected", "95% of draws",
-            "flip")  # fmt: skip
+    )
+    head = (
+        "metric",
+        "delta",
+        "worst",
+        "best",
+        f"con{SOFT}\ndensed",
+        "expected",
+        "95% of draws",
+        "flip",
+    )
     return Grid(head, rows)
 
 
@@ -132,12 +152,24 @@ def _percent(share: float | None) -> str:
 
 def _next(result: HoleAnalysis, count: int) -> Grid:
     rows = tuple(
-        (row["query_id"], row["doc_id"], _rank(row["rank_baseline"]), _rank(row["rank_candidate"]),
-         number(row["relevant"], 2), f"{row['influence']:.5f}")
+        (
+            row["query_id"],
+            row["doc_id"],
+            _rank(row["rank_baseline"]),
+            _rank(row["rank_candidate"]),
+            number(row["relevant"], 2),
+            f"{row['influence']:.5f}",
+        )
         for row in result.judge_next.head(count).iter_rows(named=True)
-    )  # fmt: skip
-    head = ("query", "document", f"rank in\n{printable(result.baseline)}",
-            f"rank in\n{printable(result.candidate)}", "relevant?", "influence")  # fmt: skip
+    )
+    head = (
+        "query",
+        "document",
+        f"rank in\n{printable(result.baseline)}",
+        f"rank in\n{printable(result.candidate)}",
+        "relevant?",
+        "influence",
+    )
     return Grid(head, rows, frozenset({0, 1}), keys=2)
 
 

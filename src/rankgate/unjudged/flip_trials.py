@@ -93,8 +93,9 @@ def _trial(
     partly = _judging(scorer, left)
     sides = _sides(partly, runs)
     label = scorer.metrics[0][0]
-    result = figures(Stage.of(partly, *sides), modelled(*sides), {label: 0.0}, _DRAWS,
-                   int(rng.integers(2**31)))  # fmt: skip
+    result = figures(
+        Stage.of(partly, *sides), modelled(*sides), {label: 0.0}, _DRAWS, int(rng.integers(2**31))
+    )
     return float(result["flip"][0]), _said(*sides) != _said(*whole)
 
 

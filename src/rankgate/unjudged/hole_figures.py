@@ -26,10 +26,18 @@ _CORNERS = 4
 _ROWS, _FEWEST = 5_000_000, 40  # grades that are drawn; sets at least
 
 FIGURES = {
-    "metric": pl.String, "n": pl.Int64, "delta": pl.Float64, "worst": pl.Float64,
-    "best": pl.Float64, "expected": pl.Float64, "low": pl.Float64, "high": pl.Float64,
-    "flip": pl.Float64, "flip_worse": pl.Float64, "flip_better": pl.Float64,
-}  # fmt: skip
+    "metric": pl.String,
+    "n": pl.Int64,
+    "delta": pl.Float64,
+    "worst": pl.Float64,
+    "best": pl.Float64,
+    "expected": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "flip": pl.Float64,
+    "flip_worse": pl.Float64,
+    "flip_better": pl.Float64,
+}
 
 
 def figures(
@@ -117,9 +125,9 @@ def _mean(flips: NDArray[np.bool_]) -> float:
 
 def status(mean: float, squares: float, n: int, margin: float) -> str:
     """What a one-sided interval at 95 % says of −margin: above, below, or neither."""
-    from scipy.special import stdtrit  # noqa: PLC0415 - statistics where needed
+    from scipy.special import stdtrit
 
-    if n < 2:  # noqa: PLR2004 - one query has no spread
+    if n < 2:  # one query has no spread
         return "above" if mean > -margin else "below"
     error = np.sqrt(max(squares - n * mean**2, 0.0) / (n - 1) / n)
     reach = float(stdtrit(n - 1, _LEVEL)) * error

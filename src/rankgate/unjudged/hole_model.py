@@ -167,10 +167,13 @@ def _pooled(baseline: Side, candidate: Side) -> pl.DataFrame:
     both = one.join(two, on=["query_id", "doc_id"], how="full", coalesce=True, suffix="_two")
     best = pl.min_horizontal("rank_baseline", "rank_candidate")
     return both.select(
-        "query_id", "doc_id", "rank_baseline", "rank_candidate",
+        "query_id",
+        "doc_id",
+        "rank_baseline",
+        "rank_candidate",
         pl.coalesce("grade", "grade_two").alias("grade"),
         pl.sum_horizontal(best > end for end in _BANDS).alias("band"),
-    ).sort("query_id", "doc_id")  # fmt: skip
+    ).sort("query_id", "doc_id")
 
 
 def _coded(judged: pl.DataFrame, holes: pl.DataFrame, by: str) -> tuple[Places, Places]:

@@ -29,9 +29,14 @@ if TYPE_CHECKING:
 METRICS = {**FIGURES, "condensed": pl.Float64}
 JUDGED = {"system": pl.String, "k": pl.Int64, "share": pl.Float64}
 JUDGE_NEXT = {
-    "query_id": pl.String, "doc_id": pl.String, "rank_baseline": pl.Int64,
-    "rank_candidate": pl.Int64, "relevant": pl.Float64, "influence": pl.Float64, "why": pl.String,
-}  # fmt: skip
+    "query_id": pl.String,
+    "doc_id": pl.String,
+    "rank_baseline": pl.Int64,
+    "rank_candidate": pl.Int64,
+    "relevant": pl.Float64,
+    "influence": pl.Float64,
+    "why": pl.String,
+}
 
 DRAWS = 200
 """Sets of grades that are drawn for an estimate."""
@@ -140,16 +145,25 @@ def holes(
         )
     say("drawing grades")
     found = modelled(base, other)
-    result = figures(stage, found, dict.fromkeys((label for label, _ in stage.metrics), margin),
-                 draws, seed)  # fmt: skip
+    result = figures(
+        stage, found, dict.fromkeys((label for label, _ in stage.metrics), margin), draws, seed
+    )
     condensed = _condensed(scorer, baseline, candidate, [label for label, _ in stage.metrics])
     result = result.with_columns(pl.Series("condensed", condensed, dtype=pl.Float64))
     labels = {label for label, _ in stage.metrics}
     return HoleAnalysis(
-        base.name, other.name, base.qrels, base.convention, depth, result, judged_of(base, other),
+        base.name,
+        other.name,
+        base.qrels,
+        base.convention,
+        depth,
+        result,
+        judged_of(base, other),
         judge_next(stage, found),
-        tuple(label for label, _ in scorer.metrics if label not in labels), draws, seed,
-    )  # fmt: skip
+        tuple(label for label, _ in scorer.metrics if label not in labels),
+        draws,
+        seed,
+    )
 
 
 def _condensed(

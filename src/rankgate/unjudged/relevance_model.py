@@ -95,14 +95,14 @@ def fitted(features: Floats, query: Places, relevant: NDArray[np.bool_]) -> Rele
         slopes = -(cross / own).T
         variance = 1 / own + np.einsum("qf,fg,qg->q", slopes, covariance, slopes)
         last, spread = spread, float(np.clip(np.sqrt((effects**2 + variance).mean()), *_SPREAD))
-        if abs(spread - last) < 1e-3:  # noqa: PLR2004 - moves no chance visibly
+        if abs(spread - last) < 1e-3:  # moves no chance visibly
             break
     return RelevanceModel(
         coefficients, np.linalg.cholesky(covariance), effects, np.sqrt(1 / own), slopes, spread
     )
 
 
-def _curvature(  # noqa: PLR0917 - all that the second derivative depends on
+def _curvature(
     features: Floats,
     query: Places,
     coefficients: Floats,

@@ -57,7 +57,7 @@ def test_samples_are_known_by_what_they_hold(path):
 @pytest.mark.parametrize("path", SAMPLES, ids=NAMES)
 @pytest.mark.parametrize("change", ["bom", "crlf", "cr at the end", "gzip"])
 def test_marks_and_line_ends_change_nothing(path, change, tmp_path):
-    import gzip  # noqa: PLC0415 - of this test only
+    import gzip
 
     data = path.read_bytes().replace(b"\r\n", b"\n")
     changed = {

@@ -101,7 +101,7 @@ def test_parameters_replace_and_remove(rate, server):
         ("", None, "the answer is empty"),
     ],
 )  # fmt: skip
-def test_what_the_model_says_is_a_grade_or_a_reason(rate, server, rows, says, grade, reason):  # noqa: PLR0917
+def test_what_the_model_says_is_a_grade_or_a_reason(rate, server, rows, says, grade, reason):
     server.plan = {"d0": [("says", says)]}
     told, out = rate(1)
     row = rows(out)[0]

@@ -48,10 +48,17 @@ def rows_of(result: Comparison, metric: str) -> list[dict[str, Any]]:
     """The queries of one metric, the greatest gain first."""
     table = result.deltas(metric).sort("gain", "query_id", descending=[True, False])
     return [
-        {"metric": metric, "place": i, "query": row["query_id"], "delta": row["delta"],
-         "gain": row["gain"], "baseline": row["baseline"], "candidate": row["candidate"]}
+        {
+            "metric": metric,
+            "place": i,
+            "query": row["query_id"],
+            "delta": row["delta"],
+            "gain": row["gain"],
+            "baseline": row["baseline"],
+            "candidate": row["candidate"],
+        }
         for i, row in enumerate(table.iter_rows(named=True))
-    ]  # fmt: skip
+    ]
 
 
 def _panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401
@@ -79,14 +86,20 @@ def _bars(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Alt
         names = shorts([row["query"] for row in rows], 18)
         shown = [row | {"shown": name} for row, name in zip(shown, names, strict=True)]
         x = alt.X(
-            "shown:N", sort=names, title=None,
+            "shown:N",
+            sort=names,
+            title=None,
             axis=alt.Axis(labelAngle=-90, labelFontSize=9, domain=False, ticks=False),
             scale=alt.Scale(paddingInner=0.15),
-        )  # fmt: skip
+        )
         return alt.Chart(table(shown)).mark_bar().encode(x=x, y=y, color=sign, tooltip=tips)
     ends = alt.Scale(domain=[-0.5, len(rows) - 0.5], nice=False)
-    x = alt.X("left:Q", title=f"{len(rows):,} queries, sorted", scale=ends,
-              axis=alt.Axis(labels=False, ticks=False, grid=False))  # fmt: skip
+    x = alt.X(
+        "left:Q",
+        title=f"{len(rows):,} queries, sorted",
+        scale=ends,
+        axis=alt.Axis(labels=False, ticks=False, grid=False),
+    )
     bars = alt.Chart(table(shown)).mark_rect()
     return bars.encode(x=x, x2="right:Q", y=y, y2=alt.datum(0), color=sign, tooltip=tips)
 

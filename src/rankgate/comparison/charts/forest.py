@@ -23,10 +23,9 @@ def draw(result: Comparisons) -> Picture:
     alpha = round(1 - first.level, 10)
     rows = _rows(result)
     panels = [
-        _panel([row for row in rows if row["metric"] == metric], metric, first.baseline.name,
-               alpha)
+        _panel([row for row in rows if row["metric"] == metric], metric, first.baseline.name, alpha)
         for metric in first.names
-    ]  # fmt: skip
+    ]
     counts = sorted({row["n"] for row in rows})
     corrected = "" if first.correction.startswith("none") else f", {first.correction}"
     about = (
@@ -59,10 +58,13 @@ def _panel(rows: list[dict[str, Any]], metric: str, baseline: str, alpha: float)
     alt = altair()
     rows = sorted(rows, key=lambda row: (-row["gain"], row["system"]))
     shown = [
-        row | {"words": f"{signed(row['delta'])}  {interval(row['low'], row['high'], 3)}  "
-               f"p {p_value(row['p_value'])}"}
+        row
+        | {
+            "words": f"{signed(row['delta'])}  {interval(row['low'], row['high'], 3)}  "
+            f"p {p_value(row['p_value'])}"
+        }
         for row in rows
-    ]  # fmt: skip
+    ]
     shown_to_be = f"isValid(datum.p_value) && datum.p_value < {alpha:g}"
     shade = alt.Color(
         condition=[
@@ -71,13 +73,18 @@ def _panel(rows: list[dict[str, Any]], metric: str, baseline: str, alpha: float)
         ],
         value=GREY,
     )
-    y = alt.Y("system:N", sort=[row["system"] for row in rows], title=None,
-              axis=alt.Axis(domain=False, ticks=False, grid=False))  # fmt: skip
+    y = alt.Y(
+        "system:N",
+        sort=[row["system"] for row in rows],
+        title=None,
+        axis=alt.Axis(domain=False, ticks=False, grid=False),
+    )
     base = alt.Chart(table(shown)).encode(y=y)
     bars = base.mark_rule(strokeWidth=2).encode(
         x=alt.X("low:Q", title=f"Δ {metric} from {short(baseline)}", axis=signed_axis()),
-        x2="high:Q", color=shade,
-    )  # fmt: skip
+        x2="high:Q",
+        color=shade,
+    )
     points = base.mark_point(filled=True, size=60, opacity=1).encode(x="delta:Q", color=shade)
     words = base.mark_text(align="left").encode(x=alt.value(_WIDTH + _AWAY), text="words:N")
     return alt.layer(rule("delta", 0, along="x"), bars, points, words).properties(

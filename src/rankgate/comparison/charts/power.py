@@ -52,9 +52,13 @@ def _chart(rows: Rows, measured: Rows, x: Axis, y: Axis) -> Any:  # noqa: ANN401
     rings = (
         alt.Chart(table(measured))
         .mark_point(size=120, strokeWidth=2.5, fill=PAPER, opacity=1)
-        .encode(x="n:Q", y="detectable:Q", stroke=alt.Stroke("series:N", scale=shades, legend=None),
-                tooltip=["series:N", "n:Q", "detectable:Q"])
-    )  # fmt: skip
+        .encode(
+            x="n:Q",
+            y="detectable:Q",
+            stroke=alt.Stroke("series:N", scale=shades, legend=None),
+            tooltip=["series:N", "n:Q", "detectable:Q"],
+        )
+    )
     return alt.layer(labelled_lines(rows, x, y), rings).properties(width=480, height=300)
 
 

@@ -34,10 +34,16 @@ def draw(result: Comparison) -> Picture:
     panels = []
     for metric in result.names:
         own = [
-            {"metric": metric, "query": row["query_id"], "baseline": row["baseline"],
-             "candidate": row["candidate"], "delta": row["delta"], "gain": row["gain"]}
+            {
+                "metric": metric,
+                "query": row["query_id"],
+                "baseline": row["baseline"],
+                "candidate": row["candidate"],
+                "delta": row["delta"],
+                "gain": row["gain"],
+            }
             for row in result.deltas(metric).iter_rows(named=True)
-        ]  # fmt: skip
+        ]
         rows += own
         panels.append(_panel(result, metric, own))
     counts = sorted({row["n"] for row in result.metrics.iter_rows(named=True)})
@@ -78,7 +84,7 @@ def _panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any: 
 def _ends(values: list[float]) -> tuple[float, float]:
     """From 0, or below it where values are, to the greatest; shares end at 1."""
     low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
-    return low, 1.0 if 0.5 < high <= 1 else high or 1.0  # noqa: PLR2004 - what may be a share
+    return low, 1.0 if 0.5 < high <= 1 else high or 1.0  # what may be a share
 
 
 def _points(places: list[dict[str, Any]], axes: dict[str, Any]) -> Any:  # noqa: ANN401 - Altair's
@@ -87,14 +93,19 @@ def _points(places: list[dict[str, Any]], axes: dict[str, Any]) -> Any:  # noqa:
     tied = {"test": "datum.gain == 0", "value": GREY}
     shade = alt.Color(condition=[tied, {"test": "datum.gain > 0", "value": BLUE}], value=RED)
     most = max(_ALIKE, *(row["count"] for row in places), 0)
-    size = alt.Size("count:Q", legend=None,
-                    scale=alt.Scale(domain=[1, most], range=[least, least * _ALIKE]))  # fmt: skip
+    size = alt.Size(
+        "count:Q", legend=None, scale=alt.Scale(domain=[1, most], range=[least, least * _ALIKE])
+    )
     return (
         alt.Chart(table(places))
         .mark_point(filled=True, opacity=0.7)
-        .encode(**axes, color=shade, size=size,
-                tooltip=["count:Q", "query:N", "baseline:Q", "candidate:Q", "delta:Q"])
-    )  # fmt: skip
+        .encode(
+            **axes,
+            color=shade,
+            size=size,
+            tooltip=["count:Q", "query:N", "baseline:Q", "candidate:Q", "delta:Q"],
+        )
+    )
 
 
 def _named(

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 )
 @options.form(*FORMS)
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     qrels: str,
     baseline: str,
     candidates: tuple[str, ...],
@@ -78,7 +78,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     depth: int,
     query_id: str | None,
     worst: int,
-    lists: bool,  # noqa: FBT001 - a flag of the command line
+    lists: bool,
     form: str,
     output: str | None,
 ) -> None:
@@ -90,7 +90,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate compare qrels.txt old.run a.run b.run c.run --test randomization --correction maxt
     rankgate compare qrels.txt old.run new.run --tags tags.csv --slice intent
     rankgate compare qrels.txt old.run new.run --wanted 0.02 --power 0.9
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     if lists and form != "json":
         raise UsageError(
             "--lists is for --format json; one query's lists are shown by --query.",
@@ -107,9 +107,17 @@ def command(  # noqa: PLR0917 - click passes them by name
     extra = from_file(metrics_from)
     with Progress(len(candidates) + 2) as progress:
         result = compare(
-            qrels, baseline, list(candidates), metrics, convention, rules=rules, extra=extra,
-            depth=depth, tags=tags_from(tags) if tags else None, on_progress=progress,
-        )  # fmt: skip
+            qrels,
+            baseline,
+            list(candidates),
+            metrics,
+            convention,
+            rules=rules,
+            extra=extra,
+            depth=depth,
+            tags=tags_from(tags) if tags else None,
+            on_progress=progress,
+        )
     if query_id is not None:
         shown = text(query_document(result.only, query_id), width(output))
         deliver(styled(shown, form, output), output)

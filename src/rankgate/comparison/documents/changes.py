@@ -201,16 +201,24 @@ def _table(result: Comparison, texts: Mapping[str, str], anchors: Mapping[str, s
     }
     rows = tuple(
         (
-            row["query_id"], *([texts.get(row["query_id"], "")] if texts else []),
-            decimal(row["baseline"]), decimal(row["candidate"]), signed(row["delta"]),
+            row["query_id"],
+            *([texts.get(row["query_id"], "")] if texts else []),
+            decimal(row["baseline"]),
+            decimal(row["candidate"]),
+            signed(row["delta"]),
             *(signed(deltas.get((row["query_id"], name))) for name in others),
             *("" if row[tag] is None else str(row[tag]) for tag in result.tags),
         )
         for row in some.iter_rows(named=True)
-    )  # fmt: skip
-    head = ("query", *(["text"] if texts else []), f"{first}\n{result.baseline.name}",
-            f"{first}\n{result.candidate.name}", *(f"Δ {name}" for name in result.names),
-            *result.tags)  # fmt: skip
+    )
+    head = (
+        "query",
+        *(["text"] if texts else []),
+        f"{first}\n{result.baseline.name}",
+        f"{first}\n{result.candidate.name}",
+        *(f"Δ {name}" for name in result.names),
+        *result.tags,
+    )
     words = [0, *([1] if texts else []), *range(len(head) - len(result.tags), len(head))]
     heading = f"{len(rows)} of {len(ranked):,} queries, the largest difference of {first} first"
     links = tuple(anchors.get(query, "") for query in queries)

@@ -77,8 +77,11 @@ def grids(result: Comparison, worst: int = WORST) -> list[tuple[str, Grid]]:
             tables.append(
                 (f"{metric}: worst queries ({len(lost.rows)} of {count} that lost)", lost)
             )
-    tables += [("latency in ms", _latency(result)), ("states of queries", _states(result)),
-               ("left out", _excluded(result))]  # fmt: skip
+    tables += [
+        ("latency in ms", _latency(result)),
+        ("states of queries", _states(result)),
+        ("left out", _excluded(result)),
+    ]
     return [(heading, grid) for heading, grid in tables if grid.rows]
 
 
@@ -87,12 +90,16 @@ def figures(result: Comparison) -> Grid:
     level = f"{result.level:.0%} interval"
     rows = [
         (
-            row["metric"], decimal(row["baseline"]), decimal(row["candidate"]),
-            signed(row["delta"]), interval(row["low"], row["high"]), p_value(row["p_value"]),
+            row["metric"],
+            decimal(row["baseline"]),
+            decimal(row["candidate"]),
+            signed(row["delta"]),
+            interval(row["low"], row["high"]),
+            p_value(row["p_value"]),
             won(row),
         )
         for row in result.metrics.iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     names = (printable(result.baseline.name), printable(result.candidate.name))
     head = ("metric", *names, "delta", level, "p", "won/tied/\nlost")
     return Grid(head, tuple(rows))
@@ -100,16 +107,28 @@ def figures(result: Comparison) -> Grid:
 
 def effects(result: Comparison) -> Grid:
     """What this set of queries can tell at all, and how many a wanted difference takes."""
-    head = ["metric", "queries", "effect\n(gz)", "sd of the\ndifferences", f"detect{SOFT}\nable",
-            "queries to show\nthis difference"]  # fmt: skip
+    head = [
+        "metric",
+        "queries",
+        "effect\n(gz)",
+        "sd of the\ndifferences",
+        f"detect{SOFT}\nable",
+        "queries to show\nthis difference",
+    ]
     head += [f"queries to\nshow {wanted:g}" for wanted in result.plans["wanted"][:1]]
     plans = {row["metric"]: row["queries"] for row in result.plans.iter_rows(named=True)}
     rows = [
-        (row["metric"], str(row["n"]), number(row["effect"], 2), decimal(row["sd"]),
-         decimal(row["mde"]), whole(row["needed"]),
-         *([whole(plans.get(row["metric"]))] if plans else []))
+        (
+            row["metric"],
+            str(row["n"]),
+            number(row["effect"], 2),
+            decimal(row["sd"]),
+            decimal(row["mde"]),
+            whole(row["needed"]),
+            *([whole(plans.get(row["metric"]))] if plans else []),
+        )
         for row in result.metrics.iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     return Grid(tuple(head), tuple(rows))
 
 
@@ -122,11 +141,12 @@ def side_by_side(result: Comparison, query_id: str) -> Grid:
     deepest = max((rank for each in lists.values() for rank in each), default=0)
     rows = [
         (
-            str(rank), *_document(lists["baseline"].get(rank), "gone"),
+            str(rank),
+            *_document(lists["baseline"].get(rank), "gone"),
             *_document(lists["candidate"].get(rank), "new"),
         )
         for rank in range(1, deepest + 1)
-    ]  # fmt: skip
+    ]
     one, two = printable(result.baseline.name), printable(result.candidate.name)
     head = ("rank", one, "grade", "", two, "grade", "")
     return Grid(head, tuple(rows), frozenset({1, 3, 4, 6}))
@@ -169,16 +189,29 @@ def _judged(result: Comparison) -> Grid:
 
 def _worst(result: Comparison, metric: str, worst: int) -> Grid:
     rows = [
-        (row["query_id"], decimal(row["baseline"]), decimal(row["candidate"]),
-         signed(row["delta"]), number(row["overlap"], 2), number(row["judged_baseline"], 2),
-         number(row["judged_candidate"], 2))
+        (
+            row["query_id"],
+            decimal(row["baseline"]),
+            decimal(row["candidate"]),
+            signed(row["delta"]),
+            number(row["overlap"], 2),
+            number(row["judged_baseline"], 2),
+            number(row["judged_candidate"], 2),
+        )
         for row in result.deltas(metric).head(worst).iter_rows(named=True)
         if row["gain"] < 0
-    ]  # fmt: skip
+    ]
     one, two = printable(result.baseline.name), printable(result.candidate.name)
     k = result.depth
-    head = ("query", one, two, "delta", f"shared\ntop {k}", f"judged@{k}\n{one}",
-            f"judged@{k}\n{two}")  # fmt: skip
+    head = (
+        "query",
+        one,
+        two,
+        "delta",
+        f"shared\ntop {k}",
+        f"judged@{k}\n{one}",
+        f"judged@{k}\n{two}",
+    )
     return Grid(head, tuple(rows))
 
 
@@ -192,12 +225,19 @@ def _tags(result: Comparison) -> list[str]:
 
 def _slice(result: Comparison, tag: str) -> Grid:
     rows = [
-        (row["value"], row["metric"], str(row["n"]), decimal(row["baseline"]),
-         decimal(row["candidate"]), signed(row["delta"]), interval(row["low"], row["high"]),
-         p_value(row["p_value"]))
+        (
+            row["value"],
+            row["metric"],
+            str(row["n"]),
+            decimal(row["baseline"]),
+            decimal(row["candidate"]),
+            signed(row["delta"]),
+            interval(row["low"], row["high"]),
+            p_value(row["p_value"]),
+        )
         for row in result.slices.iter_rows(named=True)
         if row["tag"] == tag
-    ]  # fmt: skip
+    ]
     rows += [
         ("(differ?)", row["metric"], "", "", "", "", "", p_value(row["p_value"]))
         for row in result.interactions.iter_rows(named=True)
@@ -210,10 +250,13 @@ def _slice(result: Comparison, tag: str) -> Grid:
 
 def _latency(result: Comparison) -> Grid:
     rows = [
-        (_who(result, row["system"]), str(row["n"]),
-         *(number(row[name], 1) for name in ("mean", "p50", "p90", "p95", "p99")))
+        (
+            _who(result, row["system"]),
+            str(row["n"]),
+            *(number(row[name], 1) for name in ("mean", "p50", "p90", "p95", "p99")),
+        )
         for row in result.latency.iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     return Grid(("system", "queries", "mean", "p50", "p90", "p95", "p99"), tuple(rows))
 
 
@@ -232,7 +275,7 @@ def _excluded(result: Comparison) -> Grid:
     for query, metric, reason in result.excluded.iter_rows():
         counted.setdefault((metric or "all", reason), []).append(query)
     rows = [
-        (metric, reason, str(len(some)), ", ".join(some[:3]) + (", …" if len(some) > 3 else ""))  # noqa: PLR2004
+        (metric, reason, str(len(some)), ", ".join(some[:3]) + (", …" if len(some) > 3 else ""))
         for (metric, reason), some in counted.items()
     ]
     return Grid(("metric", "why", "queries", "such as"), tuple(rows), frozenset({0, 1, 3}))

@@ -53,10 +53,12 @@ def _of_two(result: Comparisons) -> _Figures:
 
 def _of_many(result: Comparisons) -> _Figures:
     many = result.many
-    assert many is not None  # noqa: S101 - the caller checked
+    assert many is not None
     place = {name: i for i, name in enumerate(many.systems)}
-    means = {(row["metric"], place[row["system"]]): row["mean"]
-             for row in many.means.iter_rows(named=True)}  # fmt: skip
+    means = {
+        (row["metric"], place[row["system"]]): row["mean"]
+        for row in many.means.iter_rows(named=True)
+    }
     better: dict[tuple[str, int], list[int]] = {}
     for row in many.pairs.iter_rows(named=True):
         if row["p_tukey"] is not None and row["p_tukey"] < 1 - many.level and row["delta"]:

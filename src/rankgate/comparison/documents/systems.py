@@ -16,17 +16,28 @@ def of_many(result: Many) -> list[tuple[str, Grid]]:
     """Tables of three systems or more."""
     level = f"{result.level:.0%} interval"
     pairs = [
-        (row["metric"], row["first"], row["second"], signed(row["delta"]),
-         interval(row["low"], row["high"]), p_value(row["p_tukey"]), p_value(row["p_randomised"]))
+        (
+            row["metric"],
+            row["first"],
+            row["second"],
+            signed(row["delta"]),
+            interval(row["low"], row["high"]),
+            p_value(row["p_tukey"]),
+            p_value(row["p_randomised"]),
+        )
         for row in result.pairs.iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     reliable = [
-        (row["metric"], str(row["queries"]),
-         f"{number(row['e_rho2'], 3)} {interval(row['e_rho2_low'], row['e_rho2_high'], 3)}",
-         f"{number(row['phi'], 3)} {interval(row['phi_low'], row['phi_high'], 3)}",
-         whole(row["needed"]), number(row["tau"], 2))
+        (
+            row["metric"],
+            str(row["queries"]),
+            f"{number(row['e_rho2'], 3)} {interval(row['e_rho2_low'], row['e_rho2_high'], 3)}",
+            f"{number(row['phi'], 3)} {interval(row['phi_low'], row['phi_high'], 3)}",
+            whole(row["needed"]),
+            number(row["tau"], 2),
+        )
         for row in result.reliability.iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     means = [
         (row["metric"], row["system"], decimal(row["mean"]), str(row["n"]))
         for row in result.means.iter_rows(named=True)

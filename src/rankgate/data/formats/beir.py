@@ -35,7 +35,7 @@ _NESTED = "metadata"
 _SPLIT = "test"
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """Objects with _id and text, or columns query-id, corpus-id and score between tabs."""
     if first_fields(head, "\t") == _HEADER:
         return "the first line names query-id, corpus-id and score between tabs"

@@ -18,7 +18,7 @@ _QUERY, _SCORE, _URI = "queryEntry.query", "queryEntry.targets.score", "queryEnt
 _COLUMNS = {"query_id": (_QUERY.lower(),), "doc_id": (_URI.lower(),), "grade": (_SCORE.lower(),)}
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """Its long names of columns."""
     if {_QUERY.lower(), _SCORE.lower(), _URI.lower()} <= set(sheet.names_of(head)):
         return "the first line names queryEntry.query, .targets.score and .targets.uri"

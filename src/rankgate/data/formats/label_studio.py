@@ -42,7 +42,7 @@ class _Seen:
     others: list[str] = field(default_factory=list)
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """A list of tasks with data and annotations."""
     if have(head, "[].data", "[].annotations"):
         return "a list of tasks with data and annotations"
@@ -255,10 +255,19 @@ def _annotation(row: dict[str, Any], control: dict[str, Any]) -> dict[str, Any]:
     for name in _WORDS:
         if row[name] is not None:
             value = {"text": [row[name]]}
-            result.append({"from_name": name, "to_name": control["to_name"], "type": "textarea",
-                           "value": value})  # fmt: skip
-    values: dict[str, Any] = {"completed_by": {"email": row["rater"]}, "result": result,
-                            "was_cancelled": grade is None}  # fmt: skip
+            result.append(
+                {
+                    "from_name": name,
+                    "to_name": control["to_name"],
+                    "type": "textarea",
+                    "value": value,
+                }
+            )
+    values: dict[str, Any] = {
+        "completed_by": {"email": row["rater"]},
+        "result": result,
+        "was_cancelled": grade is None,
+    }
     if row["at"] is not None:
         values["created_at"] = stamp(row["at"])
     if row["seconds"] is not None:

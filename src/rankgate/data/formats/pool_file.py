@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from rankgate.data.text.cells import Row
 
 SCHEMA = {
-    "query_id": pl.String, "doc_id": pl.String, "batch": pl.Int64, "stratum": pl.String,
+    "query_id": pl.String,
+    "doc_id": pl.String,
+    "batch": pl.Int64,
+    "stratum": pl.String,
     "inclusion": pl.Float64,
-}  # fmt: skip
+}
 """The columns of a pool that is read; a file without batches is one batch, a document without
 an inclusion was taken for sure."""
 
@@ -44,8 +47,9 @@ def read_pool(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a path or a frame
             for name, dtype in SCHEMA.items()
         )
     sheet = cells.read(pool)
-    found = {ours: next((n for n in names if n in sheet.names), None)
-             for ours, names in _NAMES.items()}  # fmt: skip
+    found = {
+        ours: next((n for n in names if n in sheet.names), None) for ours, names in _NAMES.items()
+    }
     for ours, theirs in found.items():
         if theirs is None:
             problem = f"no column {_NAMES[ours][1]} among {', '.join(sheet.names)[:200]}."

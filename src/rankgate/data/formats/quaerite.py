@@ -18,7 +18,7 @@ _BOM = b"\xef\xbb\xbf"
 _COLUMNS = {"query_id": ("query",), "doc_id": ("docid",), "grade": ("rating",)}
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The three columns in Quaerite's order."""
     if sheet.names_of(head) == ("rating", "docid", "query"):
         return "the first line is rating,docid,query, as Quaerite writes it"

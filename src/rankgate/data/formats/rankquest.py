@@ -34,7 +34,7 @@ _NAME = "rankquest"
 _WORDS = ("q", "query", "text", "searchText")
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """A list of test cases."""
     if have(head, "[].searchContext") and matching(head, r"\[\]\.(id|ratings).*"):
         return "a list of objects with searchContext and ratings"

@@ -99,7 +99,7 @@ def named(name: str) -> Format:
     for known, module, _ in TABLE:
         if known == asked:
             return _loaded(module)
-    from difflib import get_close_matches  # noqa: PLC0415 - the way of an error only
+    from difflib import get_close_matches
 
     names = [known for known, _, _ in TABLE]
     near = get_close_matches(asked, names, 3) or names
@@ -141,7 +141,7 @@ def detected(place: InputFile) -> tuple[Format, str]:
 
 def _folder(place: InputFile) -> tuple[Format, str]:
     """The one format that is a folder."""
-    from rankgate.data.formats import beir  # noqa: PLC0415 - of folders only
+    from rankgate.data.formats import beir
 
     reason = beir.holds(place.path) if place.path else None
     if reason is None:

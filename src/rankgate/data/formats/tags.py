@@ -35,7 +35,7 @@ def tags_from(path: str | Path) -> pl.DataFrame:
         raise InputError(problem, source=place.label, code="invalid-syntax") from None
     named = {name.strip().lower(): name for name in table.columns}
     theirs = next((named[name] for name in _NAMES if name in named), None)
-    if theirs is None or len(table.columns) < 2:  # noqa: PLR2004 - a query and a tag
+    if theirs is None or len(table.columns) < 2:  # a query and a tag
         problem = "tags need a column query_id and one or more others; see its first line."
         raise InputError(problem, source=place.label, line=1, code="missing-column")
     table = table.rename({theirs: "query_id"}).with_columns(pl.col("query_id").str.strip_chars())

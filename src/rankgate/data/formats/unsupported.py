@@ -58,8 +58,8 @@ def unknown_json(source: InputFile, head: bytes) -> InputError:
         source: the file.
         head: its first bytes.
     """
-    from rankgate.data.formats.tables import schemas  # noqa: PLC0415 - the way of an error only
-    from rankgate.data.text import json_text  # noqa: PLC0415 - the way of an error only
+    from rankgate.data.formats.tables import schemas
+    from rankgate.data.text import json_text
 
     first = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip()
     value = None

@@ -22,8 +22,13 @@ place in a user's own list, or nothing at all."""
 UNITS: tuple[Unit, ...] = ("s", "ms", "us", "ns", "order")
 """The units that a number can be said to have."""
 
-_NAMES = {"order": "bare numbers", "s": "seconds", "ms": "milliseconds", "us": "microseconds",
-          "ns": "nanoseconds"}  # fmt: skip
+_NAMES = {
+    "order": "bare numbers",
+    "s": "seconds",
+    "ms": "milliseconds",
+    "us": "microseconds",
+    "ns": "nanoseconds",
+}
 _BANDS: tuple[Unit, ...] = ("order", "s", "ms", "us", "ns")
 _EDGES = np.array([1e8, 1e11, 1e14, 1e17])  # since 1970: 1973 in seconds, in milliseconds, …
 _MICROSECONDS = {"order": 1e6, "place": 1e6, "s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}

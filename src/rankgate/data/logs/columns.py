@@ -60,8 +60,9 @@ def mapped(
         lower.setdefault(name.strip().lower(), name)
     columns = dict(chosen)
     for ours, aliases in ALIASES.items():
-        theirs = next((lower[a] for a in aliases if a in lower and lower[a] not in
-                       columns.values()), "")  # fmt: skip
+        theirs = next(
+            (lower[a] for a in aliases if a in lower and lower[a] not in columns.values()), ""
+        )
         if ours not in columns and theirs:
             columns[ours] = theirs
     for ours in _NEEDED:

@@ -154,9 +154,9 @@ def _separated(origin: InputFile) -> tuple[pl.DataFrame, Place]:
     header = records.header_in(first, max(counts, key=lambda sep: counts[sep]))
     plain = {name.partition(":")[0] if ":" in name else name: name for name in header.names}
     layout = records.Layout(header, plain, frozenset(), frozenset(plain))
-    frame = pl.concat([
-        pl.DataFrame(schema=dict.fromkeys(plain, pl.String)), *records.frames(origin, layout)
-    ])  # fmt: skip
+    frame = pl.concat(
+        [pl.DataFrame(schema=dict.fromkeys(plain, pl.String)), *records.frames(origin, layout)]
+    )
     return frame, Place(origin.label, lambda row: records.line_of(origin, header, row))
 
 

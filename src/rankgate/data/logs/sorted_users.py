@@ -110,9 +110,15 @@ def stretched(raw: Raw, folder: Path, same: str = "once", rows: int = ROWS) -> S
         table.write_ipc(files[-1], compression="lz4")
     runs.remove()
     return Stretches(
-        raw.name, raw.place, runs.unit, runs.rows - sum(lengths), items.sort(), kinds,
-        tuple(lengths), tuple(files),
-    )  # fmt: skip
+        raw.name,
+        raw.place,
+        runs.unit,
+        runs.rows - sum(lengths),
+        items.sort(),
+        kinds,
+        tuple(lengths),
+        tuple(files),
+    )
 
 
 class _Runs:

@@ -92,8 +92,9 @@ def jsonl(source: InputFile, columns: Mapping[str, str]) -> Rows:
     found: dict[str, str] = {}
     for line, value in json_text.objects(source):
         found = found or mapped(list(value), columns, source.label, line)
-        rows.append(_typed({ours: value.get(theirs) for ours, theirs in found.items()},
-                           source.label, line))  # fmt: skip
+        rows.append(
+            _typed({ours: value.get(theirs) for ours, theirs in found.items()}, source.label, line)
+        )
         lines.append(line)
     place = Place(source.label, lambda row: lines[row])
     return iter((pl.DataFrame(rows, infer_schema_length=None, strict=False),)), place

@@ -158,7 +158,7 @@ class Padded:
         return _real(owner, codes[owner, place], self.values[rows][owner, place])
 
     def _coded(self, block: NDArray[Any], there: NDArray[np.bool_]) -> Codes:
-        assert self.vocabulary is not None  # noqa: S101 - the caller looked
+        assert self.vocabulary is not None
         codes: Codes = np.where(there, np.searchsorted(self.vocabulary, block), NOWHERE)
         return codes
 

@@ -107,7 +107,7 @@ def _of_csv(data: bytes, place: InputFile) -> list[tuple[int, Sequence[Cell]]]:
 
 def _of_xlsx(data: bytes, place: InputFile) -> list[tuple[int, Sequence[Cell]]]:
     try:
-        from openpyxl import load_workbook  # noqa: PLC0415 - of the extra
+        from openpyxl import load_workbook
     except ImportError:
         message = "XLSX needs the extra xlsx: pip install 'rankgate[xlsx]'."
         raise MissingExtraError(message) from None
@@ -150,12 +150,19 @@ def write_xlsx(
         MissingExtraError: without the extra ``xlsx``.
     """
     try:
-        from xlsxwriter import Workbook  # noqa: PLC0415 - of the extra
+        from xlsxwriter import Workbook
     except ImportError:
         message = "XLSX needs the extra xlsx: pip install 'rankgate[xlsx]'."
         raise MissingExtraError(message) from None
-    book = Workbook(out, {"in_memory": True, "strings_to_formulas": False,
-                          "strings_to_numbers": False, "strings_to_urls": False})  # fmt: skip
+    book = Workbook(
+        out,
+        {
+            "in_memory": True,
+            "strings_to_formulas": False,
+            "strings_to_numbers": False,
+            "strings_to_urls": False,
+        },
+    )
     book.set_properties({"created": datetime(2000, 1, 1)})  # noqa: DTZ001 - the same bytes always
     page = book.add_worksheet("ratings")
     text, bold = book.add_format({"num_format": "@"}), book.add_format({"bold": True})
@@ -164,10 +171,18 @@ def write_xlsx(
         page.set_column(column, column, min(max(longest, 8), 60) + 1, text)
         page.write_string(0, column, name, bold)
         if name in choices and rows and len(",".join(choices[name])) <= _LIST:
-            page.data_validation(1, column, len(rows), column, {
-                "validate": "list", "source": list(choices[name]), "error_type": "stop",
-                "error_message": f"one of {', '.join(choices[name])}, or leave it empty"[:255],
-            })  # fmt: skip
+            page.data_validation(
+                1,
+                column,
+                len(rows),
+                column,
+                {
+                    "validate": "list",
+                    "source": list(choices[name]),
+                    "error_type": "stop",
+                    "error_message": f"one of {', '.join(choices[name])}, or leave it empty"[:255],
+                },
+            )
     for i, row in enumerate(rows, 1):
         for column, cell in enumerate(row):
             shown = f"{cell[:_LONGEST]} […]" if len(cell) > _LONGEST else cell

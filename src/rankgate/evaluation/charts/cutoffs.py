@@ -96,7 +96,7 @@ def _lines(result: Mapping[str, Mapping[int, float]], width: int) -> list[str]:
     names = max(map(len, result))
     top = max(value for line in result.values() for value in line.values())
     cells = max((width - names - len(cutoffs) - 4) // len(cutoffs) - 1, 5)
-    form = 4 if cells > 5 else 2  # noqa: PLR2004 - a mean with four decimals takes six
+    form = 4 if cells > 5 else 2  # a mean with four decimals takes six
     size = form + 3
     lines = [f"{'':<{names}}  " + "".join(f"{f'@{k}':>{size}}" for k in cutoffs)]
     for name, line in result.items():

@@ -27,16 +27,22 @@ def draw(result: Evaluation) -> Picture:
     rows = _rows(result)
     many = max(len(run.query_ids) for run in result.runs) > _STROKES
     stroke = f"Strokes are {_STROKES} of the queries" if many else "Each stroke is a query"
-    panels = [_panel(result, [row for row in rows if row["metric"] == label], label)
-              for label in result.metrics]  # fmt: skip
+    panels = [
+        _panel(result, [row for row in rows if row["metric"] == label], label)
+        for label in result.metrics
+    ]
     return Picture(
         "distributions",
-        f"Values of {short(result.runs[0].run)}, query by query" if len(result.runs) == 1
+        f"Values of {short(result.runs[0].run)}, query by query"
+        if len(result.runs) == 1
         else f"Values of {len(result.runs)} runs, query by query",
         f"{stroke}; the box spans the middle half, the line in it is the median; "
         "the orange diamond is the mean.",
-        counted(result), result.convention, tuple(rows), in_columns(panels, 1),
-    )  # fmt: skip
+        counted(result),
+        result.convention,
+        tuple(rows),
+        in_columns(panels, 1),
+    )
 
 
 def _rows(result: Evaluation) -> list[dict[str, Any]]:
@@ -111,7 +117,7 @@ def text(result: Evaluation, width: int) -> str:
 def _ends(rows: list[dict[str, Any]]) -> tuple[float, float]:
     values = [row["value"] for row in rows] or [0.0]
     low, high = min(0.0, *values), max(values)
-    return low, 1.0 if 0.5 < high <= 1 else high or 1.0  # noqa: PLR2004 - shares end at 1
+    return low, 1.0 if 0.5 < high <= 1 else high or 1.0  # shares end at 1
 
 
 def _histogram(values: list[float], ends: tuple[float, float], width: int) -> list[str]:

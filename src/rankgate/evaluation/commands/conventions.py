@@ -20,7 +20,7 @@ def command(ctx: click.Context, form: str) -> None:
 
     \b
     rankgate conventions show trec
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     if ctx.invoked_subcommand is None:
         deliver(render_all(conventions(), form, width()))
     else:

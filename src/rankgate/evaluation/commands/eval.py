@@ -44,18 +44,18 @@ FROM_RATINGS = ("searchtweak", "quepid")
 @judged_users_only
 @options.form(*FORMS)
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     qrels: str,
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
     metrics_from: str | None,
     convention: Convention,
-    per_query: bool,  # noqa: FBT001 - a flag of the command line
-    bounds: bool,  # noqa: FBT001 - as above
+    per_query: bool,
+    bounds: bool,
     scale: str | None,
     beside: Context,
-    drop_seen: bool,  # noqa: FBT001 - as above
-    judged_users_only: bool,  # noqa: FBT001 - as above
+    drop_seen: bool,
+    judged_users_only: bool,
     form: str,
     output: str | None,
 ) -> None:
@@ -69,7 +69,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate eval qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10
     rankgate eval test.qrels.csv knn.run -m Coverage@10 -m Novelty@10 --items books.csv \
         --train train.csv
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes((qrels, *runs, *paths(beside)), output)
     extra = from_file(metrics_from)
     beside = replace(beside, drop_seen=drop_seen, judged_users_only=judged_users_only)
@@ -89,13 +89,19 @@ def command(  # noqa: PLR0917 - click passes them by name
         )
     with Progress(len(runs)) as progress:
         result = evaluate(
-            qrels, runs, metrics, convention, bounds=bounds, extra=extra, beside=beside,
+            qrels,
+            runs,
+            metrics,
+            convention,
+            bounds=bounds,
+            extra=extra,
+            beside=beside,
             on_progress=progress,
-        )  # fmt: skip
+        )
     print_result(result, form, output, per_query=per_query)
 
 
-def _from_ratings(  # noqa: PLR0917 - as the command has them
+def _from_ratings(
     ratings: str,
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
@@ -103,18 +109,23 @@ def _from_ratings(  # noqa: PLR0917 - as the command has them
     convention: Convention,
     scale: str | None,
     form: str,
-    per_query: bool,  # noqa: FBT001 - as above
+    per_query: bool,
 ) -> str | None:
     """What the tool makes of single ratings; None where there are none."""
     # loaded only where a tool has a way from ratings to values
-    from rankgate.evaluation.documents.rated import render_parts  # noqa: PLC0415
-    from rankgate.judging.resolution.from_ratings import from_ratings, holds_ratings  # noqa: PLC0415
+    from rankgate.evaluation.documents.rated import render_parts
+    from rankgate.judging.resolution.from_ratings import from_ratings, holds_ratings
 
     if not holds_ratings(ratings, convention):
         return None
     with Progress(len(runs)) as progress:
         parts = from_ratings(
-            ratings, runs, metrics, convention, scale=scale,
-            extra=from_file(metrics_from), on_progress=progress,
-        )  # fmt: skip
+            ratings,
+            runs,
+            metrics,
+            convention,
+            scale=scale,
+            extra=from_file(metrics_from),
+            on_progress=progress,
+        )
     return render_parts(parts, form, per_query=per_query)

@@ -27,7 +27,7 @@ def beside(function: Callable[..., Any]) -> Callable[..., Any]:
         obvious: str | None,
         **rest: Any,  # noqa: ANN401 - as given
     ) -> Any:  # noqa: ANN401 - of the command
-        from rankgate.evaluation.context import Context  # noqa: PLC0415 - keeps start-up light
+        from rankgate.evaluation.context import Context
 
         given = Context(train, items, features, category, group, obvious)
         return function(*args, beside=given, **rest)

@@ -21,7 +21,7 @@ def command(name: str | None, metrics_from: str | None, form: str) -> None:
 
     \b
     rankgate metrics nDCG
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     extra = from_file(metrics_from)
     if name is None:
         deliver(render_all(passports(extra), form, width()))

@@ -94,7 +94,7 @@ def command(words: Sequence[str]) -> None:
 
     \b
     rankgate trec_eval -q -c -m ndcg_cut.5,10 qrels.txt bm25.run
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     said = _read(words)
     if "v" in said.flags:
         click.echo(f"trec_eval version {_TE9 if 'te9' in said.options else _TE10}", err=True)

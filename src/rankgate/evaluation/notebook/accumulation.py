@@ -62,10 +62,20 @@ class Accumulator(accumulate.Accumulator):
             UsageError: an unknown metric or convention; metrics of lists without their items.
         """
         beside = Context(
-            train=train, items=items, features=tuple(features), category=category, group=group,
-            baseline=obvious, drop_seen=drop_seen,
-        )  # fmt: skip
+            train=train,
+            items=items,
+            features=tuple(features),
+            category=category,
+            group=group,
+            baseline=obvious,
+            drop_seen=drop_seen,
+        )
         super().__init__(
-            metrics, convention, overrides=overrides, extra=extra, beside=beside,
-            catalogue=catalogue, columns=columns,
-        )  # fmt: skip
+            metrics,
+            convention,
+            overrides=overrides,
+            extra=extra,
+            beside=beside,
+            catalogue=catalogue,
+            columns=columns,
+        )

@@ -86,11 +86,26 @@ def evaluate(
     ('run1', 'RR', 0.5, 0.5, 1.0)
     """
     beside = Context(
-        train=train, items=items, features=tuple(features), category=category, group=group,
-        baseline=obvious, earlier=earlier, drop_seen=drop_seen, drawn=drawn,
+        train=train,
+        items=items,
+        features=tuple(features),
+        category=category,
+        group=group,
+        baseline=obvious,
+        earlier=earlier,
+        drop_seen=drop_seen,
+        drawn=drawn,
         judged_users_only=judged_users_only,
-    )  # fmt: skip
+    )
     return service_evaluate(
-        qrels, runs, metrics, convention, overrides=overrides, bounds=bounds, extra=extra,
-        beside=beside, catalogue=catalogue, columns=columns,
-    )  # fmt: skip
+        qrels,
+        runs,
+        metrics,
+        convention,
+        overrides=overrides,
+        bounds=bounds,
+        extra=extra,
+        beside=beside,
+        catalogue=catalogue,
+        columns=columns,
+    )

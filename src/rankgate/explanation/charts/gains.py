@@ -62,34 +62,47 @@ def _rows(result: Explanation) -> list[dict[str, Any]]:
         if rank > last:
             break
         row = own.get(rank)
-        rows.append({
-            "rank": rank, "document": row.doc_id if row else None,
-            "grade": row.grade if row else None,
-            "contribution": row.contribution if row else None, "ideal": ideal.get(rank),
-        })  # fmt: skip
+        rows.append(
+            {
+                "rank": rank,
+                "document": row.doc_id if row else None,
+                "grade": row.grade if row else None,
+                "contribution": row.contribution if row else None,
+                "ideal": ideal.get(rank),
+            }
+        )
     return rows
 
 
 def _chart(rows: list[dict[str, Any]], retrieved: int, target: str) -> Any:  # noqa: ANN401
     alt = altair()
     shown = [
-        row | {
+        row
+        | {
             "label": f"{row['rank']}. {_document(row, retrieved)}",
-            "words": _words(row), "bar": row["contribution"] or 0.0,
+            "words": _words(row),
+            "bar": row["contribution"] or 0.0,
         }
         for row in rows
-    ]  # fmt: skip
-    y = alt.Y("label:N", sort=[row["label"] for row in shown], title=None,
-              axis=alt.Axis(domain=False, ticks=False, grid=False))  # fmt: skip
+    ]
+    y = alt.Y(
+        "label:N",
+        sort=[row["label"] for row in shown],
+        title=None,
+        axis=alt.Axis(domain=False, ticks=False, grid=False),
+    )
     sign = alt.condition("datum.bar >= 0", alt.value(BLUE), alt.value(RED))
     base = alt.Chart(table(shown)).encode(y=y)
     bars = base.mark_bar(height={"band": 0.7}).encode(
-        x=alt.X("bar:Q", title=f"adds to {target}"), color=sign,
+        x=alt.X("bar:Q", title=f"adds to {target}"),
+        color=sign,
         tooltip=["rank:O", "document:N", "grade:Q", "contribution:Q", "ideal:Q"],
-    )  # fmt: skip
-    marks = base.transform_filter("isValid(datum.ideal)").mark_tick(
-        color=INK, thickness=2, size=16
-    ).encode(x="ideal:Q")  # fmt: skip
+    )
+    marks = (
+        base.transform_filter("isValid(datum.ideal)")
+        .mark_tick(color=INK, thickness=2, size=16)
+        .encode(x="ideal:Q")
+    )
     words = base.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="words:N")
     zero = alt.Chart(table([{"bar": 0}])).mark_rule(color=LINE).encode(x="bar:Q")
     return alt.layer(zero, bars, marks, words).properties(

@@ -26,11 +26,16 @@ def draw(result: Reconciliation) -> Picture:
         UsageError: no convention gives a number.
     """
     rows: list[dict[str, Any]] = [
-        {"value": group.value, "conventions": ", ".join(group.conventions),
-         "count": len(group.conventions), "queries": sorted(set(group.queries)), "most": i == 0}
+        {
+            "value": group.value,
+            "conventions": ", ".join(group.conventions),
+            "count": len(group.conventions),
+            "queries": sorted(set(group.queries)),
+            "most": i == 0,
+        }
         for i, group in enumerate(result.groups)
         if group.value is not None
-    ]  # fmt: skip
+    ]
     if not rows:
         raise UsageError(
             f"no convention gives {result.metric} a number here.", code="nothing-to-draw"
@@ -60,8 +65,11 @@ def _chart(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Al
     most = rows[0]["value"]
     low, high = ordered[-1]["value"], ordered[0]["value"]
     room = (high - low) * 0.08 or 0.02
-    x = alt.X("value:Q", title=f"mean {metric}",
-              scale=alt.Scale(domain=[low - room, high + room], nice=False))  # fmt: skip
+    x = alt.X(
+        "value:Q",
+        title=f"mean {metric}",
+        scale=alt.Scale(domain=[low - room, high + room], nice=False),
+    )
     y = alt.Y("line:O", axis=None)
     shade = alt.condition("datum.most", alt.value(BLUE), alt.value(RED))
     base = alt.Chart(table(shown)).encode(y=y)
@@ -71,8 +79,9 @@ def _chart(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Al
     )
     numbers = base.mark_text(align="right").encode(x=alt.value(-10), text="number:N")
     names = base.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="names:N")
-    return alt.layer(rule("value", most, along="x", dashed=True), stems, points, numbers,
-                     names).properties(width=_WIDTH, height=max(_ROW * len(rows), 40))  # fmt: skip
+    return alt.layer(
+        rule("value", most, along="x", dashed=True), stems, points, numbers, names
+    ).properties(width=_WIDTH, height=max(_ROW * len(rows), 40))
 
 
 def _numbers(rows: list[dict[str, Any]]) -> list[str]:

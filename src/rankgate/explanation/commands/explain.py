@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 )
 @options.form(*FORMS)
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     qrels: str,
     run: str,
     query: str,
@@ -46,7 +46,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     metrics_from: str | None,
     convention: Convention,
     depth: int,
-    all_parameters: bool,  # noqa: FBT001 - a flag of the command line
+    all_parameters: bool,
     form: str,
     output: str | None,
 ) -> None:
@@ -54,7 +54,7 @@ def command(  # noqa: PLR0917 - click passes them by name
 
     \b
     rankgate explain qrels.txt bm25.run --query 7 -m nDCG@10
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes((qrels, run), output)
     extra = from_file(metrics_from)
     result = explain(qrels, run, query, metric, convention, depth=depth, extra=extra)

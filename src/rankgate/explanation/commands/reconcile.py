@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @beside
 @options.form(*FORMS)
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     qrels: str,
     run: str,
     metric: str,
@@ -52,7 +52,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate reconcile qrels.txt bm25.run -m nDCG@10 --from trec --to esci
     rankgate reconcile qrels.txt bm25.run -m nDCG@10 --value 0.4326
     rankgate reconcile test.qrels.csv knn.run -m Gini@10 --items books.csv
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes((qrels, run, *paths(beside)), output)
     if (begin is None) != (end is None):
         raise UsageError(

@@ -38,10 +38,13 @@ def document(result: Explanation, *, every: bool = False) -> Document:
     facts = _facts(result, every=every)
     entries = Entries(tuple(Entry(label, tuple(lines)) for label, lines in facts.items()))
     head = ("rank", "document", "grade", "gain", "weight", "contribution", "running")
-    rows = Rows(head, [
-        (row.rank, row.doc_id, row.grade, row.gain, row.weight, row.contribution, row.running)
-        for row in result.rows
-    ])  # fmt: skip
+    rows = Rows(
+        head,
+        [
+            (row.rank, row.doc_id, row.grade, row.gain, row.weight, row.contribution, row.running)
+            for row in result.rows
+        ],
+    )
     title = f"{result.metric} = {value} for query {result.query_id} of run {result.run}"
     return made(title, chart, *tables, entries, rows=rows)
 

@@ -32,9 +32,10 @@ def document(result: Reconciliation) -> Document:
     """The conventions by the number that they give, and what separates them."""
     digits = digits_for([group.value for group in result.groups])
     refused = tuple(Entry(each.convention, (each.reason,)) for each in result.refusals)
-    rows = Rows(("convention", "value"), [
-        (name, group.value) for group in result.groups for name in group.conventions
-    ])  # fmt: skip
+    rows = Rows(
+        ("convention", "value"),
+        [(name, group.value) for group in result.groups for name in group.conventions],
+    )
     return made(
         title(result),
         Chart("rankgate.explanation.charts.reconciled:draw", result),

@@ -109,10 +109,14 @@ def _pair(rows: pl.DataFrame) -> str:
 CHECKS = (
     Check("empty-id", "error", "qrels", "The id of a query or document is missing.", _empty),
     Check(
-        "judged-twice", "error", "qrels", "A document is judged twice for one query.", _twice,
+        "judged-twice",
+        "error",
+        "qrels",
+        "A document is judged twice for one query.",
+        _twice,
     ),
     Check("no-grade", "error", "qrels", "A grade is not a finite number.", _no_number),
     Check("unrated", "note", "qrels", "Pairs stand without a grade.", _unrated),
     Check("query-unjudged", "note", "qrels", "Queries stand without any judgment.", _asked),
-)  # fmt: skip
+)
 """Checks of the rows of judgments."""

@@ -74,7 +74,7 @@ def _no_number(found: Ranked) -> Iterator[Found]:
 def _short(found: Ranked) -> Iterator[Found]:
     """Lists shorter than the others of the run, if most have one length."""
     lengths = found.lengths
-    if len(lengths) < 2:  # noqa: PLR2004 - one list is as long as itself
+    if len(lengths) < 2:  # one list is as long as itself
         return
     full = int(lengths.max())
     short = np.flatnonzero(lengths < full)
@@ -127,5 +127,5 @@ CHECKS = (
     Check("short-lists", "note", "run", "Some queries have fewer documents than most.", _short),
     Check("depths", "warning", "runs", "Runs are cut at different depths.", _depths),
     Check("run-queries", "warning", "runs", "Runs have different queries.", _queries),
-)  # fmt: skip
+)
 """Checks of the rows of runs."""

@@ -68,5 +68,5 @@ CHECKS = (
     Check("rated-again", "note", "ratings", "Somebody rated a pair more than once.", _corrected),
     Check("rating-untold", "note", "ratings", "Ratings stand without a grade.", _untold),
     Check("rating-outside", "error", "ratings", "Ratings are not on the scale.", _outside),
-)  # fmt: skip
+)
 """Checks of ratings."""

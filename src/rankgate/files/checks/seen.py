@@ -46,10 +46,12 @@ def _told(note: Note, mend: str) -> Found:
 CHECKS = (
     Check("unreadable", "error", "failure", "The file cannot be read as what it is.", _unreadable),
     Check(
-        "rated-only", "note", "contents",
+        "rated-only",
+        "note",
+        "contents",
         "Documents stand in a snapshot only as they were rated; they were not retrieved.",
         _only_rated,
     ),
     Check("seen", "note", "contents", "The reader saw or did something worth a note.", _seen),
-)  # fmt: skip
+)
 """Checks of what the reader saw."""

@@ -28,7 +28,7 @@ from rankgate.files.documents.conversion import FORMS, render
 )
 @options.form(*FORMS)
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     source: str,
     target: str,
     from_: str | None,
@@ -47,7 +47,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate convert ratings.csv judgments.qrels
     rankgate convert bm25.run bm25.parquet
     rankgate convert case.json - --to csv --as qrels
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes((source,), output)
     refuse_clashes((source,), target)
     if target == "-" and form == "json" and output in (None, "-"):

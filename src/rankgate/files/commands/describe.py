@@ -26,7 +26,7 @@ from rankgate.present.write import FORMS
 )
 @options.form(*FORMS)
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     files: tuple[str, ...],
     from_: str | None,
     as_: str | None,
@@ -42,7 +42,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     \b
     rankgate describe ratings.csv
     rankgate describe qrels.txt bm25.run dense.run -k 20
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes(files, output)
     with Progress(len(files)) as progress:
         result = describe(list(files), from_=from_, as_=as_, cutoff=cutoff, on_progress=progress)

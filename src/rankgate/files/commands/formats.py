@@ -19,7 +19,7 @@ def command(name: str | None, form: str) -> None:
 
     \b
     rankgate formats trec
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     facts = format_facts(name)
     if name is None:
         deliver(render_all(facts, form, width()))

@@ -30,14 +30,14 @@ _INVALID = 2
 @options.form(*FORMS)
 @options.output
 @click.pass_context
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     ctx: click.Context,
     files: tuple[str, ...],
     against: str | None,
     from_: str | None,
     as_: str | None,
     scale: str | None,
-    listed: bool,  # noqa: FBT001 - a flag of the command line
+    listed: bool,
     form: str,
     output: str | None,
 ) -> None:
@@ -52,7 +52,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate validate bm25.run dense.run --against qrels.txt
     rankgate validate ratings.csv --scale 0..3 --format json
     rankgate validate --list
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     if listed:
         deliver(render_checks(checks(), form, width(output)), output)
         return

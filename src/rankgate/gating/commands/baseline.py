@@ -10,7 +10,7 @@ from rankgate.data.formats.tags import tags_from
 from rankgate.gating import baselines as service
 from rankgate.gating.documents.baseline import FORMS, render
 from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
+from rankgate.scoring import Convention
 
 
 @click.group("baseline", context_settings={"help_option_names": ["-h", "--help"]})
@@ -21,7 +21,7 @@ def command() -> None:
     rankgate baseline save main qrels.txt main.run -m nDCG@10 -m RR@10
     rankgate baseline noise main qrels.txt main-again.run
     rankgate baseline list
-    """  # noqa: D301 - click needs the character that \b makes
+    """
 
 
 @command.command("save")
@@ -40,7 +40,7 @@ def command() -> None:
 )
 @click.option("--tags", type=click.Path(), metavar="FILE", help="Tags of queries to keep.")
 @click.option("--force", is_flag=True, help="Replace a baseline of that name.")
-def save(  # noqa: PLR0917 - click passes them by name
+def save(
     name: str,
     qrels: str,
     run: str,
@@ -48,13 +48,19 @@ def save(  # noqa: PLR0917 - click passes them by name
     convention: Convention,
     depth: int | None,
     tags: str | None,
-    force: bool,  # noqa: FBT001 - a flag of the command line
+    force: bool,
 ) -> None:
     """Score RUN and save it as the baseline NAME."""
     result = service.save(
-        name, qrels, run, metrics, convention, depth=depth,
-        tags=tags_from(tags) if tags else None, force=force,
-    )  # fmt: skip
+        name,
+        qrels,
+        run,
+        metrics,
+        convention,
+        depth=depth,
+        tags=tags_from(tags) if tags else None,
+        force=force,
+    )
     deliver(render([result], "text"))
 
 

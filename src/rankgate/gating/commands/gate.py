@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     help="Write another form to a file too, as in junit=gate.xml; may be given several times.",
 )
 @click.pass_context
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     ctx: click.Context,
     qrels: str,
     baseline: str,
@@ -81,7 +81,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     noise: tuple[str, ...],
     beside: Context,
     earlier: str | None,
-    record: bool,  # noqa: FBT001 - a flag of the command line
+    record: bool,
     metrics_from: str | None,
     form: str,
     output: str | None,
@@ -96,16 +96,24 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate gate qrels.txt old.run new.run
     rankgate gate qrels.txt main new.run --policy rankgate.toml --format markdown
     rankgate gate qrels.txt main new.run --also junit=gate.xml --also html=gate.html
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes((qrels, baseline, candidate, *paths(beside)), output)
     if earlier:
         beside = replace(beside, earlier={EVERY: earlier})
     more = [_also(each) for each in also]
     with Progress(3) as progress:
         result = gate(
-            qrels, baseline, candidate, policy, tags=tags, noise=noise, beside=beside,
-            record=record, extra=from_file(metrics_from), on_progress=progress,
-        )  # fmt: skip
+            qrels,
+            baseline,
+            candidate,
+            policy,
+            tags=tags,
+            noise=noise,
+            beside=beside,
+            record=record,
+            extra=from_file(metrics_from),
+            on_progress=progress,
+        )
     deliver(styled(render(result, form, width(output)), form, output), output)
     for name, place in more:
         deliver(render(result, name), place)

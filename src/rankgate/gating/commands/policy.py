@@ -22,7 +22,7 @@ def command(file: str | None, form: str, output: str | None) -> None:
     rankgate policy
     rankgate policy rankgate.toml
     rankgate policy --format schema -o rankgate.schema.json
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     if file is None:
         result = render_all(vocabulary(), form, width(output))
     else:

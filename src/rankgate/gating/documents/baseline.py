@@ -27,10 +27,16 @@ def render(saved: Sequence[Saved], form: str, *, short: bool = False) -> str:
         return as_json.dumped({"schema_version": 1, "baselines": items})
     if short:
         rows = tuple(
-            (each["name"], each["run"]["name"], str(each["queries"]), each["convention"]["name"],
-             each["qrels"]["sha256"][:12], str(len(each["looks"])))
+            (
+                each["name"],
+                each["run"]["name"],
+                str(each["queries"]),
+                each["convention"]["name"],
+                each["qrels"]["sha256"][:12],
+                str(len(each["looks"])),
+            )
             for each in items
-        )  # fmt: skip
+        )
         head = ("name", "run", "queries", "convention", "judgments", "looks")
         grid = Grid(head, rows, frozenset({0, 1, 3, 4}))
         return f"{fitted(grid)}\n" if rows else "no baseline is saved here\n"
@@ -48,10 +54,13 @@ def render(saved: Sequence[Saved], form: str, *, short: bool = False) -> str:
         parts.append(fitted(Grid(("metric", "mean", "noise"), means)))
         if each["looks"]:
             looks = tuple(
-                (look.get("at", UNDEFINED), look.get("candidate", UNDEFINED),
-                 look.get("verdict", UNDEFINED))
+                (
+                    look.get("at", UNDEFINED),
+                    look.get("candidate", UNDEFINED),
+                    look.get("verdict", UNDEFINED),
+                )
                 for look in each["looks"][-_LOOKS:]
-            )  # fmt: skip
+            )
             table = Grid(("at", "candidate", "verdict"), looks, frozenset({0, 1, 2}))
             count = len(each["looks"])
             shown = "1 look" if count == 1 else f"{count} looks, the last {len(looks)}"

@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 FORMS = ("text", "json", "markdown", "schema")
 """The forms of what policies may say, by the name that ``--format`` takes."""
 
-_TYPES = {"number": "number", "int": "integer", "text": "string", "bool": "boolean",
-          "list": "array"}  # fmt: skip
+_TYPES = {
+    "number": "number",
+    "int": "integer",
+    "text": "string",
+    "bool": "boolean",
+    "list": "array",
+}
 _ABOUT = {
     "[gate]": "What holds for the gate as a whole; every line may be left out.",
     "[lists]": "What metrics of lists need beside judgments and runs.",
@@ -177,8 +182,13 @@ def _dict(result: Policy) -> dict[str, Any]:
         "gate": dict(result.settings),
         "lists": dict(result.lists),
         "rules": [
-            {"id": rule.id, "kind": rule.kind, "tier": rule.tier, "slice": rule.slice,
-             **rule.values}
+            {
+                "id": rule.id,
+                "kind": rule.kind,
+                "tier": rule.tier,
+                "slice": rule.slice,
+                **rule.values,
+            }
             for rule in result.rules
         ],
-    }  # fmt: skip
+    }

@@ -85,20 +85,30 @@ def page_document(result: Verdict, options: ReportOptions) -> Document:
 def rules(result: Verdict) -> Grid:
     """How each rule ended, why, and what to do next."""
     rows = tuple(
-        (f"{SIGNS[each.outcome.status]} {each.outcome.status}", each.rule.id, each.rule.tier,
-         each.outcome.reason, each.outcome.next)
+        (
+            f"{SIGNS[each.outcome.status]} {each.outcome.status}",
+            each.rule.id,
+            each.rule.tier,
+            each.outcome.reason,
+            each.outcome.next,
+        )
         for each in result.rules
-    )  # fmt: skip
+    )
     return Grid(("status", "rule", "tier", "why", "next"), rows, frozenset(range(5)))
 
 
 def worst(result: Verdict) -> Grid:
     """The queries that lost most, by the metrics that rules look at first."""
     rows = tuple(
-        (row["query_id"], row["metric"], decimal(row["baseline"]), decimal(row["candidate"]),
-         signed(row["delta"]))
+        (
+            row["query_id"],
+            row["metric"],
+            decimal(row["baseline"]),
+            decimal(row["candidate"]),
+            signed(row["delta"]),
+        )
         for row in result.queries[:_WORST]
-    )  # fmt: skip
+    )
     baseline, candidate = map(printable, result.names)
     return Grid(("query", "metric", baseline, candidate, "delta"), rows, frozenset({0, 1}), keys=2)
 

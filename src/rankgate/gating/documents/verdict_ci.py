@@ -63,8 +63,13 @@ def workflow(verdict: Verdict) -> str:
     A rule that does not block never gives an error.
     """
     baseline, candidate = verdict.names
-    lines = [_command(_COMMANDS[verdict.verdict], "rankgate",
-                      f"{verdict.verdict}: {candidate} against {baseline}")]  # fmt: skip
+    lines = [
+        _command(
+            _COMMANDS[verdict.verdict],
+            "rankgate",
+            f"{verdict.verdict}: {candidate} against {baseline}",
+        )
+    ]
     for each in verdict.rules:
         rule, outcome = each.rule, each.outcome
         kind = _COMMANDS[outcome.status]

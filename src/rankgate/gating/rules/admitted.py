@@ -27,10 +27,16 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     if result.verdict == "pass":
         return Outcome("pass", f"{result.judge} was compared with people and admitted")
     if result.verdict == "fail":
-        return Outcome("fail", f"{result.judge} was compared with people and refused",
-                       "gate on judgments by people, or mend the judge")  # fmt: skip
-    return Outcome("inconclusive", f"{result.judge} was compared with people, undecided",
-                   "let people judge more of the same pairs")  # fmt: skip
+        return Outcome(
+            "fail",
+            f"{result.judge} was compared with people and refused",
+            "gate on judgments by people, or mend the judge",
+        )
+    return Outcome(
+        "inconclusive",
+        f"{result.judge} was compared with people, undecided",
+        "let people judge more of the same pairs",
+    )
 
 
 KIND = RuleKind(

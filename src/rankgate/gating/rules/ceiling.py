@@ -23,7 +23,7 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
 
 
 def _statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:
-    assert floor.KIND.statuses is not None  # noqa: S101 - as declared there
+    assert floor.KIND.statuses is not None
     return floor.KIND.statuses(_as_floor(rule), evidence, values)
 
 

@@ -41,8 +41,10 @@ def order(rule: Rule, evidence: Evidence) -> Outcome:
     """One document stands above another; beyond the depth of the lists nobody can tell."""
     first, then = (_rank(rule["query"], rule[name], evidence) for name in ("above", "below"))
     deep = f"not among the first {evidence.comparison.depth}"
-    items = [f"{rule[name]} is {f'at rank {rank}' if rank else deep}" for name, rank in
-            (("above", first), ("below", then))]  # fmt: skip
+    items = [
+        f"{rule[name]} is {f'at rank {rank}' if rank else deep}"
+        for name, rank in (("above", first), ("below", then))
+    ]
     reason = f"for {rule['query']} {' and '.join(items)}; {rule['above']} must stand above"
     ended = _ended(rule, evidence, reason, good=first is not None and (not then or first < then))
     if first is None and then is None and ended.n:
@@ -67,8 +69,9 @@ def _ended(rule: Rule, evidence: Evidence, reason: str, *, good: bool) -> Outcom
         reason = f"query {rule['query']} is neither judged nor in the candidate's run"
         return Outcome("inconclusive", reason, "see whether its id is right", n=0)
     look = f"look at it side by side (rankgate compare --query {rule['query']})"
-    return Outcome("pass" if good else "fail", reason, "" if good else look, n=1,
-                   queries=(rule["query"],))  # fmt: skip
+    return Outcome(
+        "pass" if good else "fail", reason, "" if good else look, n=1, queries=(rule["query"],)
+    )
 
 
 def _within(about: str) -> Parameter:

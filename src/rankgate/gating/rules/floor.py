@@ -29,8 +29,9 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     values = evidence.own(metric, rule.slice)
     where = f" for {rule.slice}" if rule.slice else ""
     if not isinstance(values, Drawn) and not len(values):
-        return Outcome("inconclusive", f"no query{where} has a value of {metric}",
-                       "judge some queries", n=0)  # fmt: skip
+        return Outcome(
+            "inconclusive", f"no query{where} has a value of {metric}", "judge some queries", n=0
+        )
     result = _checked(metric, values, bound, evidence, ceiling=ceiling)
     figures: dict[str, Any] = {
         "n": result.n,
@@ -55,15 +56,23 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
             f"add {units}",
             **figures,
         )
-    says = {"pass": f": {good}", "fail": f": {bad}",
-            "inconclusive": f" does not tell whether it is {good}"}[result.status]  # fmt: skip
+    says = {
+        "pass": f": {good}",
+        "fail": f": {bad}",
+        "inconclusive": f" does not tell whether it is {good}",
+    }[result.status]
     ends = f"[{measured(result.low, bound)}, {measured(result.high, bound)}]"
     reason = f"{metric} {measured(result.mean)} {ends}{where}{says} the {kind} {number(bound)}"
     wrong = "low" if ceiling else "high"
     more = f"add about {result.more:,} {units} like these" if result.more else f"add {units}"
     after = {"pass": "", "fail": f"{mend}, or the {kind} was too {wrong}", "inconclusive": more}
-    return Outcome(result.status, reason, after[result.status],
-                   caution=unseen_value(rule, result, ceiling=ceiling), **figures)  # fmt: skip
+    return Outcome(
+        result.status,
+        reason,
+        after[result.status],
+        caution=unseen_value(rule, result, ceiling=ceiling),
+        **figures,
+    )
 
 
 def _checked(

@@ -35,8 +35,9 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     unjudged = tops.filter(pl.col("system").is_in(below) & pl.col("grade").is_null())
     holes = unjudged.select("query_id", "doc_id").n_unique()
     if not low:
-        return Outcome("pass", f"judged@{k}{where} is at least {least:g}: "
-                               f"{', '.join(said.values())}")  # fmt: skip
+        return Outcome(
+            "pass", f"judged@{k}{where} is at least {least:g}: {', '.join(said.values())}"
+        )
     reason = (
         f"judged@{k}{where} is below {least:g}: {', '.join(low)}; the metrics do not know what "
         "they miss"

@@ -36,8 +36,12 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         if own > ratio * base + SLACK:
             over.append(f"at most {ratio:g} times the baseline's is allowed")
     if over:
-        return Outcome("fail", f"{result}; {' and '.join(over)}", "find what made it slower",
-                       n=rows["candidate"]["n"])  # fmt: skip
+        return Outcome(
+            "fail",
+            f"{result}; {' and '.join(over)}",
+            "find what made it slower",
+            n=rows["candidate"]["n"],
+        )
     return Outcome("pass", result, n=rows["candidate"]["n"])
 
 

@@ -32,8 +32,12 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     most, n = rule["at_most"], len(table)
     if not n:
         where = f" with {rule.slice}" if rule.slice else ""
-        return Outcome("inconclusive", f"no query{where} has a value on both sides",
-                       "see whether the tags are right", n=0)  # fmt: skip
+        return Outcome(
+            "inconclusive",
+            f"no query{where} has a value on both sides",
+            "see whether the tags are right",
+            n=0,
+        )
     shown = ", ".join(
         f"{row['query_id']} ({row['delta']:+.3f})" for row in counted.head(_SHOWN).to_dicts()
     )

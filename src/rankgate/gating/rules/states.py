@@ -30,9 +30,12 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         some = int(own.filter(pl.col("state") == rule["state"])["queries"].sum())
         total = int(own["queries"].sum())
         if not total:
-            return Outcome("inconclusive", f"the {system} was asked no query{where}",
-                           "see whether the tags are right" if where else "ask some queries",
-                           n=0)  # fmt: skip
+            return Outcome(
+                "inconclusive",
+                f"the {system} was asked no query{where}",
+                "see whether the tags are right" if where else "ask some queries",
+                n=0,
+            )
         share[system], n = some / total, total
         bounds = [most] * (most is not None)
         counted[system] = f"{some} of the {system}'s {total}", percent(share[system], *bounds)

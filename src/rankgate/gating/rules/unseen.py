@@ -36,8 +36,13 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     )
     if share <= most:
         return Outcome("pass", reason, n=len(changed))
-    return Outcome("inconclusive", reason, "add a metric that sees them (rankgate blindspots)",
-                   n=len(changed), queries=tuple(unseen))  # fmt: skip
+    return Outcome(
+        "inconclusive",
+        reason,
+        "add a metric that sees them (rankgate blindspots)",
+        n=len(changed),
+        queries=tuple(unseen),
+    )
 
 
 KIND = RuleKind(

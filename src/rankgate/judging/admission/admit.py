@@ -76,9 +76,7 @@ def admit(
     say = on_progress or (lambda _: None)
     ours, theirs = read_qrels(people), read_qrels(judge)
     graded_on = scale_of(scale) if scale else ours.scale
-    both, answers = judged_pairs(
-        ours, theirs, graded_on, None if asked is None else pool_of(asked)
-    )  # fmt: skip
+    both, answers = judged_pairs(ours, theirs, graded_on, None if asked is None else pool_of(asked))
     say("agreement")
     found = agreements(rated_pairs(ratings_of(both), graded_on), samples=resamples, seed=seed)
     systems, orders, rules = systems_of(both, runs, metrics, convention, say)

@@ -74,11 +74,16 @@ def _grades(both: pl.DataFrame) -> pl.DataFrame:
 
 def _confusion(both: pl.DataFrame) -> pl.DataFrame:
     rows = [
-        (people, grade, part.filter(pl.col(JUDGE) == grade).height,
-         float((part[JUDGE] == grade).mean() or 0.0), *_ratio(part, pl.col(JUDGE) == grade))
+        (
+            people,
+            grade,
+            part.filter(pl.col(JUDGE) == grade).height,
+            float((part[JUDGE] == grade).mean() or 0.0),
+            *_ratio(part, pl.col(JUDGE) == grade),
+        )
         for (people,), part in both.group_by(PEOPLE)
         for grade in part[JUDGE].unique().to_list()
-    ]  # fmt: skip
+    ]
     table = pl.DataFrame(rows, schema=Bias.SCHEMAS["confusion"], orient="row")
     return table.sort(PEOPLE, JUDGE)
 

@@ -39,10 +39,15 @@ def _rows(result: JudgeAdmission) -> list[dict[str, Any]]:
     for row in pairs:
         whole[row["judge"]] = whole.get(row["judge"], 0) + row["pairs"]
     return [
-        {"judge": row["judge"], "grade": row["people"], "label": f"grade {grade(row['people'])}",
-         "count": row["pairs"], "share": row["pairs"] / whole[row["judge"]]}
+        {
+            "judge": row["judge"],
+            "grade": row["people"],
+            "label": f"grade {grade(row['people'])}",
+            "count": row["pairs"],
+            "share": row["pairs"] / whole[row["judge"]],
+        }
         for row in sorted(pairs, key=lambda row: (-row["judge"], -row["people"]))
-    ]  # fmt: skip
+    ]
 
 
 def _chart(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - Altair's
@@ -53,8 +58,12 @@ def _chart(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - Altair's
     shown = [
         row | {"name": _name(row["judge"]), "order": order.index(row["label"])} for row in rows
     ]
-    y = alt.Y("name:N", sort=names, title=None,
-              axis=alt.Axis(domain=False, ticks=False, grid=False, labelPadding=8))  # fmt: skip
+    y = alt.Y(
+        "name:N",
+        sort=names,
+        title=None,
+        axis=alt.Axis(domain=False, ticks=False, grid=False, labelPadding=8),
+    )
     bars = (
         alt.Chart(table(shown))
         .mark_bar(height=18)
@@ -69,9 +78,9 @@ def _chart(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - Altair's
         )
     )  # fmt: skip
     words = alt.Chart(table([_words(name, shown) for name in names])).mark_text(align="left")
-    return alt.layer(
-        bars, words.encode(y=y, x=alt.value(_WIDTH + 10), text="words:N")
-    ).properties(width=_WIDTH, height=_ROW * len(names))  # fmt: skip
+    return alt.layer(bars, words.encode(y=y, x=alt.value(_WIDTH + 10), text="words:N")).properties(
+        width=_WIDTH, height=_ROW * len(names)
+    )
 
 
 def _name(judge: float) -> str:

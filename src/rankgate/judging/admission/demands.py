@@ -71,8 +71,9 @@ def demanded(
     pairs = answers.answered
     enough = queries >= FEWEST_CLUSTERS
     few = "" if enough else f"; an interval needs {FEWEST_CLUSTERS} queries, these are {queries}"
-    value, low, high = (_finite(each) for each in (coefficient.value, coefficient.low,
-                                                   coefficient.high))  # fmt: skip
+    value, low, high = (
+        _finite(each) for each in (coefficient.value, coefficient.low, coefficient.high)
+    )
     return (
         Demand(
             "pairs", "pass" if pairs >= asked.pairs else "inconclusive",

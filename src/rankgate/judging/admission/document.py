@@ -24,9 +24,9 @@ _LIMIT = (
 def document(result: JudgeAdmission) -> Document:
     """The verdict with its requirements, then every table."""
     judge, people = printable(result.judge[0]), printable(result.people[0])
-    entries = Entries(tuple(
-        Entry(f"{SIGNS[each.status]} {each.name}", (each.reason,)) for each in result.demands
-    ))  # fmt: skip
+    entries = Entries(
+        tuple(Entry(f"{SIGNS[each.status]} {each.name}", (each.reason,)) for each in result.demands)
+    )
     head = ("requirement", "status", "value", "low", "high", "required")
     rows = [(d.name, d.status, d.value, d.low, d.high, d.asked) for d in result.demands]
     return made(
@@ -47,14 +47,16 @@ def grids(result: JudgeAdmission) -> list[tuple[str, Grid]]:
         for name, each in result.coefficients.items()
     )
     tables = [
-        (f"agreement over {result.pairs} pairs of {result.queries} queries",
-         Grid(("coefficient", "value", "95% interval"), coefficients)),
+        (
+            f"agreement over {result.pairs} pairs of {result.queries} queries",
+            Grid(("coefficient", "value", "95% interval"), coefficients),
+        ),
         ("answered, by people's grade", _answers(result)),
         ("by people's grade", _by_grade(result)),
         ("people's grades (rows) and the judge's (columns)", _confusion(result)),
         ("systems by these pairs alone", _systems(result)),
         ("the order of systems", _orders(result)),
-    ]  # fmt: skip
+    ]
     return [(heading, grid) for heading, grid in tables if grid.rows]
 
 
@@ -71,10 +73,16 @@ def _answers(result: JudgeAdmission) -> Grid:
 
 def _by_grade(result: JudgeAdmission) -> Grid:
     rows = tuple(
-        (f"{row['grade']:g}", str(row["pairs"]), number(row["mean"], 2), signed(row["bias"]),
-         interval(row["low"], row["high"], 2), f"{row['equal']:.0%}")
+        (
+            f"{row['grade']:g}",
+            str(row["pairs"]),
+            number(row["mean"], 2),
+            signed(row["bias"]),
+            interval(row["low"], row["high"], 2),
+            f"{row['equal']:.0%}",
+        )
         for row in result.bias.grades.iter_rows(named=True)
-    )  # fmt: skip
+    )
     return Grid(("people", "pairs", "judge's mean", "bias", "95% interval", "equal"), rows)
 
 
@@ -92,21 +100,40 @@ def _confusion(result: JudgeAdmission) -> Grid:
 
 def _systems(result: JudgeAdmission) -> Grid:
     rows = tuple(
-        (row["metric"], row["system"], decimal(row["people"]), decimal(row["judge"]),
-         signed(row["delta"]))
+        (
+            row["metric"],
+            row["system"],
+            decimal(row["people"]),
+            decimal(row["judge"]),
+            signed(row["delta"]),
+        )
         for row in result.systems.iter_rows(named=True)
-    )  # fmt: skip
+    )
     return Grid(("metric", "system", "people", "judge", "delta"), rows, frozenset({0, 1}), keys=2)
 
 
 def _orders(result: JudgeAdmission) -> Grid:
     rows = tuple(
-        (each.metric, number(each.tau, 3), number(each.tau_ap, 3), str(each.pairs),
-         str(each.flips), str(each.lost), str(each.reversed))
+        (
+            each.metric,
+            number(each.tau, 3),
+            number(each.tau_ap, 3),
+            str(each.pairs),
+            str(each.flips),
+            str(each.lost),
+            str(each.reversed),
+        )
         for each in result.orders
-    )  # fmt: skip
-    head = ("metric", "tau", "tau AP", "pairs", "turned\nround", "no longer\ntold apart",
-            "told apart the\nother way round")  # fmt: skip
+    )
+    head = (
+        "metric",
+        "tau",
+        "tau AP",
+        "pairs",
+        "turned\nround",
+        "no longer\ntold apart",
+        "told apart the\nother way round",
+    )
     return Grid(head, rows)
 
 

@@ -34,9 +34,13 @@ class Answers:
     """
 
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
-        "grades": {"grade": pl.Float64, "asked": pl.Int64, "answered": pl.Int64,
-                   "share": pl.Float64},
-    }  # fmt: skip
+        "grades": {
+            "grade": pl.Float64,
+            "asked": pl.Int64,
+            "answered": pl.Int64,
+            "share": pl.Float64,
+        },
+    }
 
     asked: int
     answered: int
@@ -93,8 +97,9 @@ def judged_pairs(
 
 def ratings_of(both: pl.DataFrame) -> Ratings:
     """The pairs that both graded, as ratings of two raters."""
-    return Ratings(both.unpivot([PEOPLE, JUDGE], index=PAIR, variable_name="rater",
-                                value_name="grade"))  # fmt: skip
+    return Ratings(
+        both.unpivot([PEOPLE, JUDGE], index=PAIR, variable_name="rater", value_name="grade")
+    )
 
 
 def _refuse_outside(ours: pl.DataFrame, people: Qrels, scale: Scale) -> None:

@@ -27,8 +27,13 @@ if TYPE_CHECKING:
 FEWEST = 3
 """Systems from which on their order is compared."""
 
-SYSTEMS = {"metric": pl.String, "system": pl.String, "people": pl.Float64, "judge": pl.Float64,
-           "delta": pl.Float64}  # fmt: skip
+SYSTEMS = {
+    "metric": pl.String,
+    "system": pl.String,
+    "people": pl.Float64,
+    "judge": pl.Float64,
+    "delta": pl.Float64,
+}
 _ALPHA = 0.05
 
 
@@ -104,7 +109,7 @@ def _values(scores: pl.DataFrame) -> dict[str, Floats]:
 
 
 def _order(label: str, tables: list[Floats], means: list[Floats]) -> Order:
-    from rankgate.stats.order import tau, tau_ap  # noqa: PLC0415 - statistics where needed
+    from rankgate.stats.order import tau, tau_ap
 
     flips = lost = turned = 0
     pairs = list(combinations(range(tables[0].shape[1]), 2))
@@ -115,9 +120,14 @@ def _order(label: str, tables: list[Floats], means: list[Floats]) -> Order:
         lost += bool(sure[0] and not sure[1])
         turned += bool(all(sure) and signs[0] * signs[1] < 0)
     return Order(
-        label, _finite(tau(means[0], means[1])), _finite(tau_ap(means[1], means[0])), flips, lost,
-        turned, len(pairs),
-    )  # fmt: skip
+        label,
+        _finite(tau(means[0], means[1])),
+        _finite(tau_ap(means[1], means[0])),
+        flips,
+        lost,
+        turned,
+        len(pairs),
+    )
 
 
 def _finite(value: float) -> float | None:
@@ -125,7 +135,7 @@ def _finite(value: float) -> float | None:
 
 
 def _p(delta: Floats) -> float:
-    from rankgate.stats.paired import student  # noqa: PLC0415 - as above
+    from rankgate.stats.paired import student
 
     known = delta[~np.isnan(delta)]
     return float(student(known).p_value[0]) if len(known) > 1 and known.any() else 1.0

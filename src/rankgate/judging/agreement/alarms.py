@@ -122,7 +122,7 @@ def _speeders(found: Agreements) -> list[Alarm]:
     """A rater whose usual time is under a third of the raters' usual time."""
     timed = found.raters.filter(pl.col("median_seconds").is_not_null())
     usual = timed["median_seconds"].median()
-    if not isinstance(usual, float) or len(timed) < 2:  # noqa: PLR2004 - one is nobody's yardstick
+    if not isinstance(usual, float) or len(timed) < 2:  # one is nobody's yardstick
         return []
     rows = timed.filter((pl.col("ratings") >= ENOUGH) & (pl.col("median_seconds") < _FAST * usual))
     return [

@@ -35,10 +35,14 @@ def draw(result: RaterAgreement) -> Picture:
     for one in raters:
         for two in raters:
             pair = known.get((one, two))
-            rows.append({
-                "row": names[one], "column": names[two], "value": pair["kappa"] if pair else None,
-                "overlap": pair["overlap"] if pair else None,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "row": names[one],
+                    "column": names[two],
+                    "value": pair["kappa"] if pair else None,
+                    "overlap": pair["overlap"] if pair else None,
+                }
+            )
     return Picture(
         "agreement",
         f"Agreement of {len(raters)} raters in {short(result.found.name)}",

@@ -86,11 +86,12 @@ def _title(result: RaterAgreement) -> str:
     more = [
         f"{counts[name]} {words}"
         for name, words in (
-            ("cannot_tell", "could not be graded"), ("corrected", "were corrected"),
+            ("cannot_tell", "could not be graded"),
+            ("corrected", "were corrected"),
             ("outside", "are outside the scale"),
         )
         if counts[name]
-    ]  # fmt: skip
+    ]
     return "; ".join([line, *more])
 
 
@@ -128,10 +129,17 @@ def _grades(table: pl.DataFrame) -> Grid:
 
 def _pairs(table: pl.DataFrame) -> Grid:
     rows = [
-        (first, second, str(overlap), _number(equal, 2), _number(kappa), _number(linear),
-         _signed(bias))
+        (
+            first,
+            second,
+            str(overlap),
+            _number(equal, 2),
+            _number(kappa),
+            _number(linear),
+            _signed(bias),
+        )
         for first, second, overlap, equal, kappa, linear, bias, *_ in table.head(_SHOWN).iter_rows()
-    ]  # fmt: skip
+    ]
     head = ("first", "second", "pairs", f"agree{SOFT}\nment", "Cohen's\nkappa", "linear", "bias")
     return Grid(head, tuple(rows), frozenset({0, 1}), keys=2)
 

@@ -83,9 +83,16 @@ def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:
         raise InputError(problem, source=ratings.place.label, code="no-grades")
     sheet, raters, queries = _sheet(given, bounds)
     return RatedPairs(
-        ratings.name, last, given, outside, stand.corrected, raters, sheet, queries,
+        ratings.name,
+        last,
+        given,
+        outside,
+        stand.corrected,
+        raters,
+        sheet,
+        queries,
         Tallies.of(sheet, queries),
-    )  # fmt: skip
+    )
 
 
 def _sheet(

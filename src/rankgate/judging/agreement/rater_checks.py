@@ -83,7 +83,7 @@ def _kappas(
 ) -> tuple[Agreement, float, float]:
     """The fields ``kappa``, ``others`` and ``behind`` of a check, from tables of each query."""
     among = everyone - against - against.transpose(0, 2, 1)
-    among = np.where(np.abs(among) < 1e-9, 0.0, among)  # noqa: PLR2004 - what rounding leaves
+    among = np.where(np.abs(among) < 1e-9, 0.0, among)  # what rounding leaves
     here = against.sum(axis=(1, 2)) > 0
     kappa, left = _left_out(against[here], grades)
     rest, rest_left = _left_out(among, grades)

@@ -70,10 +70,14 @@ class RaterResampling:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "baseline": self.baseline, "candidate": self.candidate, "rule": self.rule,
-            "effects": [vars(each) for each in self.effects], "draws": self.draws,
-            "seed": self.seed, "convention": dict(self.convention),
-        }  # fmt: skip
+            "baseline": self.baseline,
+            "candidate": self.candidate,
+            "rule": self.rule,
+            "effects": [vars(each) for each in self.effects],
+            "draws": self.draws,
+            "seed": self.seed,
+            "convention": dict(self.convention),
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

@@ -61,8 +61,13 @@ class Redrawn:
             problem = "no pair has the grades of two raters; let some be graded twice."
             raise InputError(problem, source=ratings.place.label, code="no-common-pairs")
         grades = stand["grade"].to_numpy().astype(np.float64)
-        return cls(replace(ratings, table=stand), grades, begins, sizes,
-                   _others(stand.filter(pl.len().over(PAIR) > 1)))  # fmt: skip
+        return cls(
+            replace(ratings, table=stand),
+            grades,
+            begins,
+            sizes,
+            _others(stand.filter(pl.len().over(PAIR) > 1)),
+        )
 
     def draw(self, rng: np.random.Generator) -> Ratings:
         """One set of ratings more."""

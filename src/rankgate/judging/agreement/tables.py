@@ -89,8 +89,12 @@ def by_rater(
     )  # fmt: skip
 
 
-_KAPPAS = {"rater": pl.String, "kappa_linear": pl.Float64, "kappa_low": pl.Float64,
-           "kappa_high": pl.Float64}  # fmt: skip
+_KAPPAS = {
+    "rater": pl.String,
+    "kappa_linear": pl.Float64,
+    "kappa_low": pl.Float64,
+    "kappa_high": pl.Float64,
+}
 _BIASES = {"rater": pl.String, "bias_low": pl.Float64, "bias_high": pl.Float64}
 
 
@@ -107,9 +111,17 @@ def _bias_intervals(others: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_BIASES, orient="row")
 
 
-_PAIRS = {"first": pl.String, "second": pl.String, "overlap": pl.Int64, "agreement": pl.Float64,
-          "kappa": pl.Float64, "kappa_linear": pl.Float64, "bias": pl.Float64,
-          "kappa_low": pl.Float64, "kappa_high": pl.Float64}  # fmt: skip
+_PAIRS = {
+    "first": pl.String,
+    "second": pl.String,
+    "overlap": pl.Int64,
+    "agreement": pl.Float64,
+    "kappa": pl.Float64,
+    "kappa_linear": pl.Float64,
+    "bias": pl.Float64,
+    "kappa_low": pl.Float64,
+    "kappa_high": pl.Float64,
+}
 
 
 def by_pair(pairs: RatedPairs) -> pl.DataFrame:

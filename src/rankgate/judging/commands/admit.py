@@ -12,7 +12,7 @@ from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.judging.admission.admit import DEMANDS, METRICS, admit
 from rankgate.present.write import FORMS
-from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
+from rankgate.scoring import Convention
 
 
 @click.command("admit")
@@ -72,7 +72,7 @@ from rankgate.scoring import Convention  # noqa: TC001 - as the other commands h
 @options.form(*FORMS)
 @options.output
 @click.pass_context
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     ctx: click.Context,
     people: str,
     judge: str,
@@ -101,15 +101,23 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate admit people.txt llm.txt
     rankgate admit people.txt llm.txt a.run b.run c.run -m nDCG@10 --tau 0.9
     rankgate admit people.txt llm.txt --format json -o admission.json
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes((people, judge, *runs, *((asked,) if asked else ())), output)
     with Progress(len(runs) + 1) as progress:
         result = admit(
-            people, judge, runs, metrics, convention,
+            people,
+            judge,
+            runs,
+            metrics,
+            convention,
             demands=replace(
                 DEMANDS, pairs=pairs, alpha=alpha, bias=bias, tau=tau, answered=answered
             ),
-            asked=asked, scale=scale, resamples=resamples, seed=seed, on_progress=progress,
-        )  # fmt: skip
+            asked=asked,
+            scale=scale,
+            resamples=resamples,
+            seed=seed,
+            on_progress=progress,
+        )
     print_result(result, form, output)
     ctx.exit(result.status)

@@ -14,7 +14,7 @@ from rankgate.errors import UsageError
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.rater_resampling import DRAWS, rerated
 from rankgate.present.write import FORMS
-from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
+from rankgate.scoring import Convention
 
 
 @click.command("agree")
@@ -46,7 +46,7 @@ from rankgate.scoring import Convention  # noqa: TC001 - as the other commands h
 @options.from_
 @options.form(*FORMS)
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     ratings: str,
     baseline: str | None,
     candidate: str | None,
@@ -71,7 +71,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate agree ratings.csv
     rankgate agree book.json --scale 0..3 --format json
     rankgate agree ratings.csv old.run new.run -m nDCG@10
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     if baseline and not candidate:
         raise UsageError(
             "a comparison takes two runs: rankgate agree RATINGS BASELINE CANDIDATE.",
@@ -82,8 +82,16 @@ def command(  # noqa: PLR0917 - click passes them by name
     if baseline and candidate:
         with Progress(draws) as progress:
             effect = rerated(
-                ratings, baseline, candidate, metrics, convention, rule=rule, draws=draws,
-                seed=seed, from_=from_, on_progress=progress,
-            )  # fmt: skip
+                ratings,
+                baseline,
+                candidate,
+                metrics,
+                convention,
+                rule=rule,
+                draws=draws,
+                seed=seed,
+                from_=from_,
+                on_progress=progress,
+            )
         result = replace(result, effect=effect)
     print_result(result, form, output)

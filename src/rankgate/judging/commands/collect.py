@@ -29,7 +29,7 @@ from rankgate.judging.sheets.document import FORMS, render, summary
     help="Write to FILE instead of to standard output; a file of ratings (jsonl) is only added "
     "to, what the sheets said before is not added again.",
 )
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     sheets: tuple[str, ...],
     pool: str | None,
     scale: str | None,
@@ -46,7 +46,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     \b
     rankgate collect sheets/*.csv --pool pool.csv -o ratings.jsonl
     rankgate agree ratings.jsonl
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes((*sheets, *((pool,) if pool else ())), output)
     result = collect(sheets, pool=pool, scale=scale, rater=rater)
     added = None

@@ -60,7 +60,7 @@ class Keyboard:
     def __enter__(self) -> Self:
         """Have the terminal give each key when it is pressed, and mark what is pasted."""
         try:
-            import termios  # noqa: PLC0415 - not on every system
+            import termios
         except ImportError:
             return self
         if self._handle is None:
@@ -82,7 +82,7 @@ class Keyboard:
         """Set the terminal back."""
         if self._handle is None or self._before is None:
             return
-        import termios  # noqa: PLC0415 - it was there before
+        import termios
 
         self._send(_PASTE_OFF)
         termios.tcsetattr(self._handle, termios.TCSANOW, self._before)
@@ -118,16 +118,16 @@ class Keyboard:
         return text.partition(_END)[0]
 
     def _chunk(self) -> str:
-        assert self._handle is not None  # noqa: S101 - only called at a terminal
+        assert self._handle is not None
         return os.read(self._handle, 1 << 16).decode(errors="ignore")
 
     def _waiting(self) -> bool:
-        assert self._handle is not None  # noqa: S101 - as above
+        assert self._handle is not None
         return bool(select.select([self._handle], [], [], _SOON)[0])
 
     def _send(self, words: bytes) -> None:
         """To the terminal itself, as standard error may go elsewhere."""
-        assert self._handle is not None  # noqa: S101 - as above
+        assert self._handle is not None
         try:
             os.write(self._handle, words)
         except OSError:  # opened for reading only: pasted text is then told by its speed

@@ -15,7 +15,7 @@ from rankgate.judging.pooling.pool import (
     pool,
 )
 from rankgate.judging.pooling.sampling import QUERY_SAMPLINGS, QuerySampling
-from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
+from rankgate.scoring import Convention
 
 
 def _orders() -> str:
@@ -90,7 +90,7 @@ def _orders() -> str:
 @options.convention
 @options.form(*FORMS)
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     runs: tuple[str, ...],
     depth: int,
     order: str,
@@ -102,7 +102,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     query_sampling: QuerySampling,
     sizes: str | None,
     batch: int | None,
-    blind: bool,  # noqa: FBT001 - click passes it by name
+    blind: bool,
     seed: int,
     convention: Convention,
     form: str,
@@ -117,7 +117,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate pool *.run --qrels qrels.txt --order move-to-front --batch 50 -o pool.csv
     rankgate pool old.run new.run --qrels qrels.txt --order influence -m nDCG@10
     rankgate pool *.run --strata 100:0.3 --rest rest.qrels -o sample.csv
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     inputs = tuple(each for each in (*runs, qrels, sizes) if each)
     refuse_clashes(inputs, output)
     refuse_clashes(inputs, rest_to)

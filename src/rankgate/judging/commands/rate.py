@@ -41,7 +41,7 @@ _CUT = "an unfinished line at the end of the file was cut off"
 )
 @llm_options.judge
 @click.pass_context
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     ctx: click.Context,
     pool: str,
     rater: str | None,
@@ -65,7 +65,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate rate pool.csv --queries queries.csv --documents docs.csv -o ann.jsonl --rater ann
     rankgate rate pool.csv --queries queries.csv --documents docs.csv -o llm.jsonl \\
         --llm MODEL --key-from API_KEY --prices 0.5 1.5 --ceiling 20
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes(tuple(each for each in (pool, queries, documents) if each), output)
     if judge is not None:
         if not (queries and documents):
@@ -74,14 +74,28 @@ def command(  # noqa: PLR0917 - click passes them by name
                 code="missing-input",
             )
         with LLMRating(
-            pool, output, judge, queries=queries, documents=documents, rater=rater or "",
-            scale=scale, guideline=guideline, batch=batch,
-        ) as asking:  # fmt: skip
+            pool,
+            output,
+            judge,
+            queries=queries,
+            documents=documents,
+            rater=rater or "",
+            scale=scale,
+            guideline=guideline,
+            batch=batch,
+        ) as asking:
             ctx.exit(_asked(asking))
     with Rating(
-        pool, output, rater or getpass.getuser(), scale=scale, queries=queries,
-        documents=documents, guideline=guideline, batch=batch, seed=seed,
-    ) as work:  # fmt: skip
+        pool,
+        output,
+        rater or getpass.getuser(),
+        scale=scale,
+        queries=queries,
+        documents=documents,
+        guideline=guideline,
+        batch=batch,
+        seed=seed,
+    ) as work:
         if work.cut:
             click.echo(_CUT, err=True)
         rated(work)

@@ -65,7 +65,7 @@ def _rules() -> str:
 @options.from_
 @options.form(*FORMS)
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     ratings: str,
     rule: str,
     parameters: tuple[str, ...],
@@ -91,12 +91,19 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate resolve ratings.csv --sample sample.csv --rest rest.qrels -o qrels.txt
     rankgate resolve ratings.csv --rule unanimous --unresolved differ.csv -o agreed.txt
     rankgate resolve book.json --rule adjudicated --set adjudicator=ann -o qrels.txt
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes(tuple(each for each in (ratings, sample, rest) if each), output)
     result = resolve(
-        ratings, rule, parameters, transform=transform, scale=scale, slots=slots, sample=sample,
-        rest=rest, from_=from_,
-    )  # fmt: skip
+        ratings,
+        rule,
+        parameters,
+        transform=transform,
+        scale=scale,
+        slots=slots,
+        sample=sample,
+        rest=rest,
+        from_=from_,
+    )
     deliver(render(result, form), output)
     if output not in (None, "-"):
         deliver(render(result, "meta"), f"{output}.meta.json")

@@ -11,7 +11,7 @@ from rankgate.console.progress import Progress
 from rankgate.judging.pooling.pool import DEPTH
 from rankgate.judging.pooling.reusability import reusability
 from rankgate.present.write import FORMS
-from rankgate.scoring import Convention  # noqa: TC001 - as the other commands have it
+from rankgate.scoring import Convention
 
 
 @click.command("reusability")
@@ -28,7 +28,7 @@ from rankgate.scoring import Convention  # noqa: TC001 - as the other commands h
 )
 @options.form(*FORMS)
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     qrels: str,
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
@@ -43,7 +43,7 @@ def command(  # noqa: PLR0917 - click passes them by name
 
     \b
     rankgate reusability qrels.txt *.run -m nDCG@10 --depth 10
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes((qrels, *runs), output)
     with Progress(len(runs)) as progress:
         result = reusability(qrels, runs, metrics, convention, depth=depth, on_progress=progress)

@@ -54,7 +54,7 @@ from rankgate.judging.sheets.sheets import FORMS, Form, sheets
     help="What is written; xlsx needs the extra xlsx.",
 )
 @click.option("-o", "--output", required=True, metavar="FILE|FOLDER", type=click.Path())
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     pool: str,
     raters: str,
     scale: str,
@@ -77,14 +77,22 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate sheet pool.csv --raters ann -o ann.csv
     rankgate sheet pool.csv --raters ann,bob,cyd --overlap 0.2 --format xlsx -o sheets
     rankgate sheet differ.csv --raters dan --show ratings.jsonl -o dan.csv
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     if not Path(output).is_dir():
         refuse_clashes(tuple(each for each in (pool, queries, documents, show) if each), output)
     names = [name.strip() for name in raters.split(",")]
     result = sheets(
-        pool, names, scale=scale, per_document=per_document, overlap=overlap, queries=queries,
-        documents=documents, guideline=guideline, seed=seed, show=show,
-    )  # fmt: skip
+        pool,
+        names,
+        scale=scale,
+        per_document=per_document,
+        overlap=overlap,
+        queries=queries,
+        documents=documents,
+        guideline=guideline,
+        seed=seed,
+        show=show,
+    )
     ends = "xlsx" if output.lower().endswith(".xlsx") else form
     paths = result.write(output, ends)
     for name, path in zip(result.tables, paths, strict=True):

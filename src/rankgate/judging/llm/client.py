@@ -80,7 +80,7 @@ class Client:
         self, wire: Wire, url: str = "", key: str | None = None, *, timeout: float, threads: int = 1
     ) -> None:
         try:
-            import urllib3  # noqa: PLC0415 - an extra, and only here
+            import urllib3
         except ImportError:
             message = "language models need urllib3; pip install 'rankgate[llm]'."
             raise MissingExtraError(message) from None
@@ -112,9 +112,14 @@ class Client:
         end, status = time.monotonic() + self._timeout, 0
         try:
             response = self._pool.request(
-                "POST", self._url, body=body, headers=self._headers, redirect=False,
-                preload_content=False, timeout=self._limits,
-            )  # fmt: skip
+                "POST",
+                self._url,
+                body=body,
+                headers=self._headers,
+                redirect=False,
+                preload_content=False,
+                timeout=self._limits,
+            )
             status = response.status
             data = self._body(response, end)
         except self._errors.HTTPError as error:
@@ -179,7 +184,7 @@ class Client:
 
 def _pool(url: str, threads: int) -> urllib3.PoolManager:
     """Connections to an endpoint, through the proxy that the environment names for it, if any."""
-    import urllib3  # noqa: PLC0415 - an extra, and only here
+    import urllib3
 
     base = urlsplit(url)
     host = str(base.hostname)
@@ -243,4 +248,4 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         except (ValueError, TypeError):
             return None
         seconds = (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-    return max(seconds, 0.0) if seconds < 1e9 else None  # noqa: PLR2004 - NaN and nonsense are none
+    return max(seconds, 0.0) if seconds < 1e9 else None  # NaN and nonsense are none

@@ -70,15 +70,17 @@ class Ledger:
         """
         answer = outcome.answer
         seconds = round(outcome.seconds, 3)
-        self.journal.add({
-            **self._rating(ask, answer.grade, answer.reason, answer.comment, seconds),
-            "answered": outcome.answered,
-            "input_tokens": outcome.input_tokens,
-            "output_tokens": outcome.output_tokens,
-            "cost": outcome.cost,
-            "attempts": outcome.attempts,
-            "answer": outcome.text[:_KEPT],
-        })  # fmt: skip
+        self.journal.add(
+            {
+                **self._rating(ask, answer.grade, answer.reason, answer.comment, seconds),
+                "answered": outcome.answered,
+                "input_tokens": outcome.input_tokens,
+                "output_tokens": outcome.output_tokens,
+                "cost": outcome.cost,
+                "attempts": outcome.attempts,
+                "answer": outcome.text[:_KEPT],
+            }
+        )
 
     def last(self) -> dict[tuple[str, str], Row]:
         """The rater's last rating of each pair."""
@@ -97,15 +99,17 @@ class Ledger:
         return total
 
     def _repeat(self, ask: Ask, row: Mapping[str, Any]) -> None:
-        self.journal.add({
-            **self._rating(ask, row["grade"], row.get("reason"), row.get("comment"), None),
-            "answered": True,
-            "input_tokens": 0,
-            "output_tokens": 0,
-            "cost": 0.0,
-            "attempts": 0,
-            "answer": row.get("answer", ""),
-        })  # fmt: skip
+        self.journal.add(
+            {
+                **self._rating(ask, row["grade"], row.get("reason"), row.get("comment"), None),
+                "answered": True,
+                "input_tokens": 0,
+                "output_tokens": 0,
+                "cost": 0.0,
+                "attempts": 0,
+                "answer": row.get("answer", ""),
+            }
+        )
 
     def _rating(
         self,
@@ -116,7 +120,13 @@ class Ledger:
         seconds: float | None,
     ) -> Row:
         row = rating_row(
-            ask.task, self.rater, grade, reason, at=datetime.now(UTC), seconds=seconds,
-            comment=comment, guideline=self.guideline,
-        )  # fmt: skip
+            ask.task,
+            self.rater,
+            grade,
+            reason,
+            at=datetime.now(UTC),
+            seconds=seconds,
+            comment=comment,
+            guideline=self.guideline,
+        )
         return {**row, "model": self.model, "request": ask.request}

@@ -70,9 +70,7 @@ class Template:
             grades: the scale: each grade with its label.
         """
         tags = {match[1] for match in _TAG.finditer(f"{self.system}\n{self.user}")}
-        known = {
-            "query": _without_tags(query, tags), "document": _without_tags(document, tags)
-        }  # fmt: skip
+        known = {"query": _without_tags(query, tags), "document": _without_tags(document, tags)}
         scale = "\n".join(
             f"{grade:g}" if label == f"{grade:g}" else f"{grade:g}  {label}"
             for grade, label in (grades or {}).items()

@@ -128,7 +128,7 @@ class Anthropic:
 
     def said(self, body: Mapping[str, Any]) -> Said:
         """The tool's input; the text where there is none."""
-        import json  # noqa: PLC0415 - of this shape only
+        import json
 
         blocks = body["content"]
         texts = [json.dumps(each["input"]) for each in blocks if each.get("type") == "tool_use"]

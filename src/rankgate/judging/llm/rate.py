@@ -79,9 +79,12 @@ class LLMRating(Closing):
         asks = [judge.ask(task, self._template, self._scale) for task in part]
         self._asks = list({ask.task.pair: ask for ask in asks}.values())
         self._client = Client(
-            WIRES[judge.protocol], judge.url, _key(judge.key_from),
-            timeout=judge.timeout, threads=judge.threads,
-        )  # fmt: skip
+            WIRES[judge.protocol],
+            judge.url,
+            _key(judge.key_from),
+            timeout=judge.timeout,
+            threads=judge.threads,
+        )
         self._journal = Journal.open(path)
         version = guideline or f"{self._template.name} {self._template.sha256[:12]}"
         self._ledger = Ledger(self._journal, self._rater, judge.model, version)
@@ -118,9 +121,15 @@ class LLMRating(Closing):
                 on_progress(f"{ask.task.query_id} {ask.task.doc_id}")
 
         work = Work(
-            self._client, self._scale, keep, Purse(judge.ceiling, ledger.spent(judge.prices)),
-            judge.prices, judge.most_tokens, judge.retries, judge.first_wait,
-        )  # fmt: skip
+            self._client,
+            self._scale,
+            keep,
+            Purse(judge.ceiling, ledger.spent(judge.prices)),
+            judge.prices,
+            judge.most_tokens,
+            judge.retries,
+            judge.first_wait,
+        )
         work.run(self._left, judge.threads)
         if work.problem:
             raise UsageError(
@@ -202,9 +211,16 @@ def rate(
         MissingExtraError: urllib3 is not installed.
     """
     with LLMRating(
-        pool, path, judge, queries=queries, documents=documents, rater=rater, scale=scale,
-        guideline=guideline, batch=batch,
-    ) as work:  # fmt: skip
+        pool,
+        path,
+        judge,
+        queries=queries,
+        documents=documents,
+        rater=rater,
+        scale=scale,
+        guideline=guideline,
+        batch=batch,
+    ) as work:
         return work.run(on_progress)
 
 
@@ -224,7 +240,7 @@ def _key(variable: str | None) -> str | None:
 
 def _template(chosen: str | Path | None, grades: tuple[float, ...]) -> Template:
     if chosen is None:
-        from importlib.resources import files  # noqa: PLC0415 - of what is shipped only
+        from importlib.resources import files
 
         name = _SHIPPED.get(grades)
         if name is None:

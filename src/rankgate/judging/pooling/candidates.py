@@ -63,13 +63,16 @@ def pooled(ranks: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
         .with_columns(
             spread.alias("disagreement"),
             pl.format(
-                "rank {} of {}; in {} of {} systems", "best_rank", "first", "systems",
+                "rank {} of {}; in {} of {} systems",
+                "best_rank",
+                "first",
+                "systems",
                 pl.lit(count),
             ).alias("why"),
         )
         .select(*PAIR, "best_rank", "systems", "disagreement", "why")
         .sort(PAIR)
-    )  # fmt: skip
+    )
 
 
 def _by_rank(

@@ -46,9 +46,11 @@ def document(result: Pool) -> Document:
     first, *more = _lines(result)
     whole = result.table.select("query_id", "doc_id", *HEAD[2:])
     return made(
-        first, *more, Table("the first documents to judge", grid),
+        first,
+        *more,
+        Table("the first documents to judge", grid),
         rows=Rows(HEAD, list(whole.iter_rows())),
-    )  # fmt: skip
+    )
 
 
 def rest(result: Pool) -> str:

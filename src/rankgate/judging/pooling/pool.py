@@ -55,12 +55,18 @@ class Pool(Result):
     document_from: ClassVar[str] = "rankgate.judging.pooling.document:document"
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
         "table": {
-            "query_id": pl.String, "doc_id": pl.String, "why": pl.String, "best_rank": pl.Int64,
-            "systems": pl.Int64, "stratum": pl.String, "inclusion": pl.Float64,
-            "query_inclusion": pl.Float64, "batch": pl.Int64,
+            "query_id": pl.String,
+            "doc_id": pl.String,
+            "why": pl.String,
+            "best_rank": pl.Int64,
+            "systems": pl.Int64,
+            "stratum": pl.String,
+            "inclusion": pl.Float64,
+            "query_inclusion": pl.Float64,
+            "batch": pl.Int64,
         },
         "rest": {"query_id": pl.String, "doc_id": pl.String},
-    }  # fmt: skip
+    }
 
     table: pl.DataFrame
     rest: pl.DataFrame
@@ -173,16 +179,24 @@ def pool(
     left = _in_batches(left, batch).join(drawn, on="query_id", how="left", maintain_order="left")
     result = shuffled(left, seed) if shuffle else left
     made_by = {
-        "depth": deep, "order": order, "seed": seed, "shuffled": shuffle, "batch": batch,
-        "strata": strata, "convention": chosen_convention(convention).name,
+        "depth": deep,
+        "order": order,
+        "seed": seed,
+        "shuffled": shuffle,
+        "batch": batch,
+        "strata": strata,
+        "convention": chosen_convention(convention).name,
         **({"queries": queries, "query_sampling": query_sampling} if queries else {}),
         **({"qrels": judged.name, "qrels_sha256": judged.sha256} if judged else {}),
         **({"metric": metric} if order == INFLUENCE else {}),
-    }  # fmt: skip
+    }
     counts = {
-        "pool": len(whole), "sampled": len(kept), "judged": len(done), "to_judge": len(result),
+        "pool": len(whole),
+        "sampled": len(kept),
+        "judged": len(done),
+        "to_judge": len(result),
         "queries": result["query_id"].n_unique(),
-    }  # fmt: skip
+    }
     return Pool(_columns(result), rest, tuple(names), counts, made_by)
 
 
@@ -196,9 +210,15 @@ def _columns(result: pl.DataFrame) -> pl.DataFrame:
         if name not in result.columns:
             result = result.with_columns(pl.lit(None, dtype=dtype).alias(name))
     return result.select(
-        *_PAIR, "why", "best_rank", "systems", "stratum", pl.col("inclusion").fill_null(1.0),
-        "query_inclusion", "batch",
-    )  # fmt: skip
+        *_PAIR,
+        "why",
+        "best_rank",
+        "systems",
+        "stratum",
+        pl.col("inclusion").fill_null(1.0),
+        "query_inclusion",
+        "batch",
+    )
 
 
 def _queries(
@@ -257,7 +277,7 @@ def _by_influence(
     seed: int,
 ) -> pl.DataFrame:
     """Holes of the first two runs first, by their influence; then the others by rank."""
-    if judged is None or len(systems) < 2:  # noqa: PLR2004 - a comparison is of two
+    if judged is None or len(systems) < 2:  # a comparison is of two
         raise UsageError(
             "the order influence needs the judgments so far and two runs, the baseline first; "
             "give --qrels, or another order.",
@@ -265,9 +285,10 @@ def _by_influence(
         )
     result = holes(judged, systems[0], systems[1], [metric], how, seed=seed)
     found = result.judge_next.select(
-        *_PAIR, pl.int_range(pl.len()).cast(pl.Float64).alias("key"),
+        *_PAIR,
+        pl.int_range(pl.len()).cast(pl.Float64).alias("key"),
         pl.format("influence {}; {}", pl.col("influence").round(6), "why").alias("reason"),
-    )  # fmt: skip
+    )
     joined = kept.join(found, on=_PAIR, how="left", maintain_order="left")
     after = pl.lit(float(len(found))) + pl.col("best_rank")
     return joined.with_columns(

@@ -144,8 +144,11 @@ def reusability(
         relevant = int((unique["grade"] >= rel).sum())
         rows += [
             {
-                "run": run.name, "metric": label, "unique": len(unique),
-                "unique_relevant": relevant, "value": before[label][run.name],
+                "run": run.name,
+                "metric": label,
+                "unique": len(unique),
+                "unique_relevant": relevant,
+                "value": before[label][run.name],
                 "without": after[label][run.name],
                 "loss": before[label][run.name] - after[label][run.name],
                 "rank": _rank(before[label], run.name),
@@ -153,7 +156,7 @@ def reusability(
                 "tau": _tau(before[label], after[label]),
             }
             for label, _ in chosen
-        ]  # fmt: skip
+        ]
     table = pl.DataFrame(rows, schema=Reusability.SCHEMAS["table"])
     return Reusability(judged.name, rules.to_dict(), depth, table, _summary(table))
 

@@ -44,10 +44,17 @@ def document(result: Reusability) -> Document:
 
 def _grid(table: pl.DataFrame) -> Grid:
     rows = tuple(
-        (row["run"], str(row["unique"]), str(row["unique_relevant"]), decimal(row["value"]),
-         decimal(row["without"]), signed(row["loss"]), f"{row['rank']} → {row['rank_without']}",
-         number(row["tau"], 3))
+        (
+            row["run"],
+            str(row["unique"]),
+            str(row["unique_relevant"]),
+            decimal(row["value"]),
+            decimal(row["without"]),
+            signed(row["loss"]),
+            f"{row['rank']} → {row['rank_without']}",
+            number(row["tau"], 3),
+        )
         for row in table.sort("loss", "run", descending=[True, False]).iter_rows(named=True)
-    )  # fmt: skip
+    )
     head = ("run", "unique", "relevant", "value", "without", "loss", "place", "tau")
     return Grid(head, rows)

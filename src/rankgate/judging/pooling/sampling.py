@@ -84,10 +84,10 @@ def sampled(
     result = within.with_columns(chance).with_columns(
         (pl.col("chance").rank("ordinal").over(cell) <= drawn).alias("in"),
         (drawn / size).alias("inclusion"),
-        pl.col("at").replace_strict(dict(enumerate(names)), return_dtype=pl.String).alias(
-            "stratum"
-        ),
-    )  # fmt: skip
+        pl.col("at")
+        .replace_strict(dict(enumerate(names)), return_dtype=pl.String)
+        .alias("stratum"),
+    )
     kept = result.filter("in").drop("in", "chance", "at")
     return kept.sort(PAIR), result.filter(~pl.col("in")).select(PAIR).sort(PAIR)
 

@@ -56,6 +56,9 @@ def _field(name: str, text: str, width: int, part: int = 0) -> list[str]:
     shown = f"{shown} […]" if begin + _LONGEST < len(whole) else shown
     label = f"{printable(name)}: "
     return textwrap.wrap(
-        printable(shown), width, initial_indent=label, subsequent_indent="  ",
+        printable(shown),
+        width,
+        initial_indent=label,
+        subsequent_indent="  ",
         break_on_hyphens=False,
-    ) or [label.rstrip()]  # fmt: skip
+    ) or [label.rstrip()]

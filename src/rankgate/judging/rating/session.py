@@ -120,9 +120,14 @@ class Session:
         self, task: Task, grade: float | None, reason: str | None, seconds: float | None
     ) -> dict[str, Any]:
         return rating_row(
-            task, self.rater, grade, reason, at=self.now(), seconds=seconds,
+            task,
+            self.rater,
+            grade,
+            reason,
+            at=self.now(),
+            seconds=seconds,
             guideline=self.guideline,
-        )  # fmt: skip
+        )
 
 
 def rating_row(
@@ -139,10 +144,16 @@ def rating_row(
     """A rating as its line in a journal."""
     moment = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return {
-        "query_id": task.query_id, "doc_id": task.doc_id, "rater": rater, "grade": grade,
-        "reason": reason, "at": moment, "seconds": seconds, "comment": comment,
+        "query_id": task.query_id,
+        "doc_id": task.doc_id,
+        "rater": rater,
+        "grade": grade,
+        "reason": reason,
+        "at": moment,
+        "seconds": seconds,
+        "comment": comment,
         "guideline": guideline or None,
-    }  # fmt: skip
+    }
 
 
 def grades_of(scale: Scale) -> tuple[float, ...]:

@@ -56,9 +56,11 @@ def tasks_of(
             twice.
     """
     asked = _by_key(queries, ["query_id"], "queries")
-    by = ["query_id", "doc_id"] if documents is not None and "query_id" in documents.columns else [
-        "doc_id"
-    ]  # fmt: skip
+    by = (
+        ["query_id", "doc_id"]
+        if documents is not None and "query_id" in documents.columns
+        else ["doc_id"]
+    )
     shown = _by_key(documents, by, label)
     items = []
     for query, document in pool.select(PAIR).iter_rows():

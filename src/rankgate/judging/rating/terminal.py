@@ -97,9 +97,14 @@ class Rating(Closing):
         if task is None:
             return None
         return Screen(
-            task.query_id, task.doc_id, task.query, task.document, self.done, self.total,
+            task.query_id,
+            task.doc_id,
+            task.query,
+            task.document,
+            self.done,
+            self.total,
             self._keys,
-        )  # fmt: skip
+        )
 
     @property
     def done(self) -> int:

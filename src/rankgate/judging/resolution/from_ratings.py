@@ -161,9 +161,13 @@ def from_ratings(
         carried = _carried(way.scale, graded_on, said)
         result = resolve(said, way.rule, transformer=carried, scale=graded_on)
         found = evaluate(
-            judgments(result, said.place.label), runs, labels, rules, extra=extra,
+            judgments(result, said.place.label),
+            runs,
+            labels,
+            rules,
+            extra=extra,
             on_progress=on_progress,
-        )  # fmt: skip
+        )
         parts.append(Part(way, result.made_by, found))
     return tuple(parts)
 

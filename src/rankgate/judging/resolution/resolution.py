@@ -15,8 +15,12 @@ from rankgate.present.result import Notice, Result
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_UNRESOLVED = {"query_id": pl.String, "doc_id": pl.String, "why": pl.String,
-               "grades": pl.List(pl.Float64)}  # fmt: skip
+_UNRESOLVED = {
+    "query_id": pl.String,
+    "doc_id": pl.String,
+    "why": pl.String,
+    "grades": pl.List(pl.Float64),
+}
 _JUDGED = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 _UNLIKE = 0.1  # of rates of strata, beyond what rounding leaves
 

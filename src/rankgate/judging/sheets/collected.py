@@ -76,8 +76,9 @@ class CollectedRatings(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        notes = [{"what": n.what, "count": n.count, "examples": list(n.examples)}
-                 for n in self.notes]  # fmt: skip
+        notes = [
+            {"what": n.what, "count": n.count, "examples": list(n.examples)} for n in self.notes
+        ]
         return {**self.head(), "ratings": self.rows, "notes": notes}
 
     @classmethod

@@ -64,20 +64,29 @@ def sheet(
     asked = _names(task.query for task in tasks)
     shown = _names(task.document for task in tasks)
     titles = [name if name != "text" else "query text" for name in asked]
-    fields = [f"{name} of document" if name in {*_LAST, *_FIRST, *_OTHERS, *titles} else name
-              for name in shown]  # fmt: skip
+    fields = [
+        f"{name} of document" if name in {*_LAST, *_FIRST, *_OTHERS, *titles} else name
+        for name in shown
+    ]
     others = [] if given is None else list(_OTHERS)
     head = [*_FIRST, *titles, *fields, *others, *_LAST]
     rows = [
         [
-            check_of(*task.pair), guarded(task.query_id), guarded(task.doc_id),
+            check_of(*task.pair),
+            guarded(task.query_id),
+            guarded(task.doc_id),
             *(guarded(task.query.get(name, "")) for name in asked),
             *(guarded(task.document.get(name, "")) for name in shown),
             *(guarded(words) for words in (given or {}).get(task.pair, ("", ""))[: len(others)]),
-            "", "", "", guarded(rater), scale, guarded(guideline),
+            "",
+            "",
+            "",
+            guarded(rater),
+            scale,
+            guarded(guideline),
         ]
         for task in tasks
-    ]  # fmt: skip
+    ]
     return head, rows
 
 
@@ -110,9 +119,11 @@ def filled(
         DuplicateError: one rater rates a document twice.
     """
     grades = scale or _scale(sheets)
-    known = {check_of(q, d): (q, d) for q, d in pool.select("query_id", "doc_id").iter_rows()} if (
-        pool is not None
-    ) else None  # fmt: skip
+    known = (
+        {check_of(q, d): (q, d) for q, d in pool.select("query_id", "doc_id").iter_rows()}
+        if (pool is not None)
+        else None
+    )
     rows, places, empty = list[dict[str, object]](), list[tuple[str, int]](), list[str]()
     seen: dict[tuple[str, str, str], str] = {}
     for each in sheets:
@@ -133,11 +144,17 @@ def filled(
                 )
                 raise DuplicateError(problem, source=each.label, line=row.line)
             places.append((each.label, row.line))
-            rows.append({
-                "query_id": pair[0], "doc_id": pair[1], "rater": who, "grade": grade,
-                "reason": reason or None, "comment": reader.text("comment") or None,
-                "guideline": reader.text("guideline") or None,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "query_id": pair[0],
+                    "doc_id": pair[1],
+                    "rater": who,
+                    "grade": grade,
+                    "reason": reason or None,
+                    "comment": reader.text("comment") or None,
+                    "guideline": reader.text("guideline") or None,
+                }
+            )
     label = sheets[0].label if len(sheets) == 1 else f"{len(sheets)} sheets"
     place = Place(label, lambda i: places[i][1] if len(sheets) == 1 else None)
     table = pl.DataFrame(rows, schema={name: SCHEMA[name] for name in _KEPT})

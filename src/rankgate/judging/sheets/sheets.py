@@ -110,9 +110,7 @@ def sheets(
     """
     scale_of(scale)
     said = None if show is None else read_ratings(show)
-    parts = assigned(
-        pool_of(pool), raters, per_document=per_document, overlap=overlap, seed=seed
-    )  # fmt: skip
+    parts = assigned(pool_of(pool), raters, per_document=per_document, overlap=overlap, seed=seed)
     tables = {
         name: sheet(
             tasks(part, queries, documents),

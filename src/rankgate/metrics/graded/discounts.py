@@ -66,7 +66,7 @@ def averaged(judged: Judged, cutoff: int | None, discount: Discount, base: float
     return alone
 
 
-def _group_mean(  # noqa: PLR0917 - as in `averaged`
+def _group_mean(
     judged: Judged,
     rows: Flags,
     cutoff: int | None,
@@ -90,7 +90,7 @@ def _group_mean(  # noqa: PLR0917 - as in `averaged`
 
 def _divisor(rank: Ranks | NDArray[np.int64] | Floats, discount: Discount, base: float) -> Floats:
     log: Floats = np.log2(rank if discount == "original" else rank + 1.0)
-    if base != 2:  # noqa: PLR2004 the binary logarithm is the usual one
+    if base != 2:  # the binary logarithm is the usual one
         log /= np.log2(base)
     if discount == "original":
         np.maximum(log, 1, out=log)

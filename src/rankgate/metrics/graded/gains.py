@@ -100,7 +100,7 @@ def _merged(pairs: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
     The halves and the preference for the left are those of glibc's ``qsort``.
     """
-    if len(pairs) < 2:  # noqa: PLR2004 one level, or none, is in order
+    if len(pairs) < 2:  # one level, or none, is in order
         return list(pairs)
     middle = len(pairs) // 2
     left, right = _merged(pairs[:middle]), _merged(pairs[middle:])

@@ -95,8 +95,8 @@ def add_parts(one: Part, other: Part) -> Part:
     """What two batches add up to."""
     if isinstance(one, Sums) and isinstance(other, Sums):
         return one + other
-    assert not isinstance(one, Sums)  # noqa: S101 - both are of one metric
-    assert not isinstance(other, Sums)  # noqa: S101 - as above
+    assert not isinstance(one, Sums)
+    assert not isinstance(other, Sums)
     return tuple(mine + more for mine, more in zip(one, other, strict=True))
 
 

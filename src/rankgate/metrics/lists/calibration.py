@@ -42,14 +42,15 @@ def miscalibration(
     >>> miscalibration(told, divergence="js").round(4)
     array([0.3113])
     """
-    assert listed.categories is not None  # noqa: S101 - as declared
-    assert listed.history is not None  # noqa: S101 - as declared
+    assert listed.categories is not None
+    assert listed.history is not None
     ranks = np.arange(1, listed.items.shape[1] + 1)
     worth = 1 / np.log2(ranks + 1.0) if weight == "log2" else np.ones(len(ranks))
     q = np.einsum("tkg,k->tg", taken(listed.categories, listed.items), worth)
     p = totals(listed.categories, listed.history)
-    q, p = (over(each, np.broadcast_to(each.sum(axis=-1, keepdims=True), each.shape))
-            for each in (q, p))  # fmt: skip
+    q, p = (
+        over(each, np.broadcast_to(each.sum(axis=-1, keepdims=True), each.shape)) for each in (q, p)
+    )
     return between(p, q, divergence, alpha)
 
 
@@ -79,10 +80,13 @@ def category_entropy(
     >>> category_entropy(told)
     array([1., 0.])
     """
-    assert listed.categories is not None  # noqa: S101 - as declared
+    assert listed.categories is not None
     ranks = np.arange(1.0, listed.items.shape[1] + 1)
-    worth = {"uniform": np.ones(len(ranks)), "log2": 1 / np.log2(ranks + 1),
-             "geometric": patience ** (ranks - 1)}[weight]  # fmt: skip
+    worth = {
+        "uniform": np.ones(len(ranks)),
+        "log2": 1 / np.log2(ranks + 1),
+        "geometric": patience ** (ranks - 1),
+    }[weight]
     sums = np.einsum("tkg,k->tg", taken(listed.categories, listed.items), worth)
     sums = np.where(listed.lengths[:, None] > 0, sums + smoothing, 0)
     share = over(sums, np.broadcast_to(sums.sum(axis=-1, keepdims=True), sums.shape))

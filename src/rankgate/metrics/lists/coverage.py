@@ -37,7 +37,7 @@ def coverage(sums: Sums, *, over: Over = "catalogue") -> float:
     """
     counts = sums.counts
     if over == "training":
-        assert sums.known is not None  # noqa: S101 - as declared
+        assert sums.known is not None
         counts = counts[sums.known]
     return float(np.count_nonzero(counts) / len(counts)) if len(counts) else float("nan")
 

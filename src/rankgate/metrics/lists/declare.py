@@ -47,9 +47,14 @@ _ASKS: Mapping[tuple[str, str], tuple[Need, Need | None]] = {
 """What values of parameters need, and what they make needless."""
 _LOOKS = frozenset({"weight", "patience"})
 """Parameters of the attention that places get."""
-_BOUNDLESS = frozenset({
-    ("divisor", "items"), ("relevance", "only"), ("similarity", "given"), ("similarity", "overlap"),
-})  # fmt: skip
+_BOUNDLESS = frozenset(
+    {
+        ("divisor", "items"),
+        ("relevance", "only"),
+        ("similarity", "given"),
+        ("similarity", "overlap"),
+    }
+)
 """Values of parameters under which a metric does not keep its bounds."""
 
 
@@ -174,7 +179,7 @@ class ListMetric(Metric):
         """The number that sums over lists make; not for ``mean``."""
         if isinstance(sums, Sums):
             return float(self.kernel(sums, **self._own()))
-        assert self.finish is not None  # noqa: S101 - as declared
+        assert self.finish is not None
         return float(self.finish(sums))
 
     def value(self, listed: Listed) -> float:

@@ -41,7 +41,7 @@ def intra_list_diversity(
     """
     count = listed.lengths.astype(np.float64)
     if similarity != "given":
-        assert listed.features is not None  # noqa: S101 - as declared
+        assert listed.features is not None
         known = np.asarray((listed.features != 0).any(axis=-1), np.float64)
         count = taken(known, listed.items).sum(axis=-1)
     pairs = count * (count - 1) / 2
@@ -53,7 +53,7 @@ def intra_list_diversity(
 
 def _cosines(listed: Listed) -> Floats:
     """The sum of the cosines of the pairs of each list, ``(T,)``."""
-    assert listed.features is not None  # noqa: S101 - as declared
+    assert listed.features is not None
     width = listed.features.shape[1]
     direction = np.vstack([unit(listed.features), np.zeros(width)])  # the last: where NONE points
     whole = np.zeros((len(listed.items), width))
@@ -66,7 +66,7 @@ def _cosines(listed: Listed) -> Floats:
 
 def _jaccards(listed: Listed) -> Floats:
     """The sum of the Jaccard coefficients of the pairs of each list, ``(T,)``."""
-    assert listed.features is not None  # noqa: S101 - as declared
+    assert listed.features is not None
     had = (listed.features > 0).astype(np.float64)
     width = listed.items.shape[1]
     out = np.empty(len(listed.items))
@@ -84,7 +84,7 @@ def _jaccards(listed: Listed) -> Floats:
 
 def _given(listed: Listed) -> Floats:
     """The sum of the similarities given of the pairs of each list, ``(T,)``."""
-    assert listed.alike is not None  # noqa: S101 - as declared
+    assert listed.alike is not None
     width = listed.items.shape[1]
     out = np.empty(len(listed.items))
     step = max(1, _BLOCK // max(1, width * width))

@@ -60,7 +60,7 @@ def exposure_gini(
     >>> exposure_gini(told.sums(looked=np.array([1.0, 0.5])))
     0.0
     """
-    assert sums.exposure is not None  # noqa: S101 - as declared
+    assert sums.exposure is not None
     return _gini(sums.exposure, over, divisor)
 
 

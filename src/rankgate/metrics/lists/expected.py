@@ -54,7 +54,7 @@ def expected_exposure_relevance(
 
 def _expected(listed: Listed, weight: Weight, patience: float) -> tuple[Floats, Floats, Floats]:
     """Σ ε², Σ ε · ε*, Σ ε*² of each list; NaN for an empty one."""
-    assert listed.relevant is not None  # noqa: S101 - as declared
+    assert listed.relevant is not None
     items, exposed = _exposed(listed, weight, patience)
     hit = among(items, listed.relevant)
     wanted = np.count_nonzero(listed.relevant != NONE, axis=-1)

@@ -95,7 +95,7 @@ def exposure_terms(
 
 def merit_terms(listed: Listed, *, weight: Weight = "log2", patience: Patience = 0.5) -> Floats:
     """The exposure of each group, and its relevant items, for each user, ``(T, 2G)``."""
-    assert listed.relevant is not None  # noqa: S101 - as declared
+    assert listed.relevant is not None
     worth = weights(listed.items.shape[1], weight, patience)
     exposed = _per_group(listed, np.broadcast_to(worth, listed.items.shape))
     wanted = _summed(listed, listed.relevant, np.ones(listed.relevant.shape))
@@ -106,7 +106,7 @@ def opportunity_terms(
     listed: Listed, *, weight: Weight = "log2", patience: Patience = 0.5
 ) -> Floats:
     """The exposure of each group's relevant items, and their number, for each user, ``(T, 2G)``."""
-    assert listed.relevant is not None  # noqa: S101 - as declared
+    assert listed.relevant is not None
     worth = weights(listed.items.shape[1], weight, patience)
     hit = among(listed.items, listed.relevant)
     exposed = _per_group(listed, worth * hit)
@@ -124,7 +124,7 @@ def least_over_most(sums: Floats) -> float:
     """
     part, whole = np.split(sums, 2)
     ratio = part[whole > 0] / whole[whole > 0]
-    if len(ratio) < 2 or not ratio.max():  # noqa: PLR2004 - one group has nobody beside it
+    if len(ratio) < 2 or not ratio.max():  # one group has nobody beside it
         return float("nan")
     return float(ratio.min() / ratio.max())
 
@@ -140,13 +140,14 @@ def _summed(listed: Listed, codes: Codes, worth: Floats) -> Floats:
     of = np.where(codes != NONE, groups[np.where(codes != NONE, codes, 0)], NONE)
     held = of != NONE
     cell = (np.arange(len(codes))[:, None] * size + of)[held]
-    flat = np.bincount(cell, weights=np.broadcast_to(worth, codes.shape)[held],
-                       minlength=len(codes) * size)  # fmt: skip
+    flat = np.bincount(
+        cell, weights=np.broadcast_to(worth, codes.shape)[held], minlength=len(codes) * size
+    )
     return flat.reshape(len(codes), size).astype(np.float64)
 
 
 def _groups(listed: Listed) -> Codes:
-    assert listed.groups is not None  # noqa: S101 - as declared
+    assert listed.groups is not None
     return listed.groups
 
 

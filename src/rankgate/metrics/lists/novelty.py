@@ -54,7 +54,7 @@ def complement(
     >>> complement(told, discount="none")
     array([0.375])
     """
-    assert listed.seen is not None  # noqa: S101 - as declared
+    assert listed.seen is not None
     chance = taken(listed.seen, listed.items) / max(listed.people, 1)
     return _discounted(listed, 1 - chance, relevance, discount)
 
@@ -88,7 +88,7 @@ def free_discovery(
 
 def _information(listed: Listed, of: Of, unknown: Unknown) -> tuple[Floats, np.ndarray]:
     """−log₂ of how likely each item is to be known, ``(T, K)``, and which count."""
-    assert listed.seen is not None  # noqa: S101 - as declared
+    assert listed.seen is not None
     whole = listed.people if of == "people" else int(listed.seen.sum())
     bits = np.log2(max(whole, 1)) - np.log2(np.maximum(listed.seen, 1)) + 0.0
     if unknown == "zero":
@@ -104,7 +104,7 @@ def _discounted(listed: Listed, worth: Floats, relevance: Relevance, discount: D
     )
     counted = weight
     if relevance == "use":
-        assert listed.relevant is not None  # noqa: S101 - looked at before
+        assert listed.relevant is not None
         counted = weight * among(listed.items, listed.relevant)
         wanted = (listed.relevant != NONE).any(axis=-1)
         return np.where(wanted, over((counted * worth).sum(axis=-1), weight.sum(axis=-1)), np.nan)

@@ -247,7 +247,7 @@ def _protected(listed: Listed, protected: int) -> Flags:
 
 
 def _groups(listed: Listed) -> Codes:
-    assert listed.groups is not None  # noqa: S101 - as declared
+    assert listed.groups is not None
     return listed.groups
 
 

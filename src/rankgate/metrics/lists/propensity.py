@@ -31,8 +31,8 @@ def ips_hits(
     >>> ips_hits(told)
     array([4.])
     """
-    assert listed.seen is not None  # noqa: S101 - as declared
-    assert listed.relevant is not None  # noqa: S101 - as declared
+    assert listed.seen is not None
+    assert listed.relevant is not None
     seen = listed.seen.astype(np.float64)
     weight = np.nan_to_num(np.minimum(over(np.full(seen.shape, seen.sum()), seen), cap))
     hits = (taken(weight, listed.items) * among(listed.items, listed.relevant)).sum(axis=-1)

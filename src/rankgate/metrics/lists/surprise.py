@@ -41,8 +41,8 @@ def serendipity(listed: Listed, *, over: Over = "cutoff", cutoff: Cutoff | None 
     >>> serendipity(told)
     array([0.5])
     """
-    assert listed.relevant is not None  # noqa: S101 - as declared
-    assert listed.baseline is not None  # noqa: S101 - as declared
+    assert listed.relevant is not None
+    assert listed.baseline is not None
     found = among(listed.items, listed.relevant) & ~among(listed.items, listed.baseline)
     whole = listed.lengths
     if over == "cutoff" and cutoff is not None:
@@ -65,8 +65,8 @@ def unexpectedness(listed: Listed, *, relevance: Relevance = "ignore") -> Floats
     >>> unexpectedness(told)
     array([0.5])
     """
-    assert listed.features is not None  # noqa: S101 - as declared
-    assert listed.history is not None  # noqa: S101 - as declared
+    assert listed.features is not None
+    assert listed.history is not None
     known = (listed.features != 0).any(axis=-1).astype(np.float64)
     direction = unit(listed.features)
     had = taken(known, listed.history).sum(axis=-1)
@@ -76,7 +76,7 @@ def unexpectedness(listed: Listed, *, relevance: Relevance = "ignore") -> Floats
     distance = 1 - near
     counted: Flags = taken(known, listed.items) > 0
     if relevance != "ignore":
-        assert listed.relevant is not None  # noqa: S101 - looked at before
+        assert listed.relevant is not None
         hit = among(listed.items, listed.relevant)
         if relevance == "only":
             left = 1 - np.where(hit & counted, near, 0).sum(axis=-1)
@@ -93,7 +93,7 @@ def temporal_diversity(listed: Listed) -> Floats:
     >>> temporal_diversity(Listed(np.array([[0, 1]]), 3, earlier=np.array([[1, 2]])))
     array([0.5])
     """
-    assert listed.earlier is not None  # noqa: S101 - as declared
+    assert listed.earlier is not None
     fresh = listed.shown & ~among(listed.items, listed.earlier)
     before = (listed.earlier != NONE).any(axis=-1)
     new = share(np.count_nonzero(fresh, axis=-1).astype(np.float64), listed.lengths)
@@ -108,7 +108,7 @@ def stability(listed: Listed) -> Floats:
     >>> stability(Listed(np.array([[0, 1]]), 3, earlier=np.array([[1, 2]]))).round(3)
     array([0.333])
     """
-    assert listed.earlier is not None  # noqa: S101 - as declared
+    assert listed.earlier is not None
     both = np.count_nonzero(among(listed.items, listed.earlier), axis=-1).astype(np.float64)
     either = listed.lengths + np.count_nonzero(listed.earlier != NONE, axis=-1) - both
     return share(both, either)
@@ -129,7 +129,7 @@ def temporal_novelty(listed: Listed, *, against: Against = "shown") -> Floats:
     """
     known = listed.earlier if listed.before is None else listed.before
     known = listed.history if against == "history" else known
-    assert known is not None  # noqa: S101 - as declared
+    assert known is not None
     fresh = listed.shown & ~among(listed.items, known)
     new = share(np.count_nonzero(fresh, axis=-1).astype(np.float64), listed.lengths)
     return np.where((known != NONE).any(axis=-1) | (against == "history"), new, np.nan)

@@ -27,16 +27,22 @@ def judged(result: Ranks) -> Picture:
     """Lines of judged@k and of the share judged at each rank; what is missing to 1 are holes."""
     names = dict(zip(result.systems, shorts(result.systems), strict=True))
     rows = [
-        {"series": names[row["system"]], "rank": row["rank"], "at": row["at"],
-         "upto": row["upto"], "lists": row["lists"]}
+        {
+            "series": names[row["system"]],
+            "rank": row["rank"],
+            "at": row["at"],
+            "upto": row["upto"],
+            "lists": row["lists"],
+        }
         for row in result.judged.iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     x = Axis("rank", "rank k", (1, max(result.depth, 2)), tuple(_ticks(result.depth)))
     panels = [
-        labelled_lines(rows, x, Axis(field, "share judged", form=".3~p"), size=(320, 280),
-                       title=title)
+        labelled_lines(
+            rows, x, Axis(field, "share judged", form=".3~p"), size=(320, 280), title=title
+        )
         for field, title in (_PANELS if len(names) <= _FEW else _PANELS[:1])
-    ]  # fmt: skip
+    ]
     return Picture(
         "judged",
         f"How far the first {result.depth} documents are judged",

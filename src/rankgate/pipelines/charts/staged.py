@@ -99,8 +99,9 @@ def _labels(rows: list[dict[str, Any]], stages: list[str], k: int) -> Any:  # no
 
 def _stages(names: list[str]) -> Any:  # noqa: ANN401 - as above
     alt = altair()
-    return alt.Y("stage:N", sort=names, title=None,
-                 axis=alt.Axis(domain=False, ticks=False, grid=False))  # fmt: skip
+    return alt.Y(
+        "stage:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False)
+    )
 
 
 def _words(row: dict[str, Any]) -> str:

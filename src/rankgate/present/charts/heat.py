@@ -44,13 +44,19 @@ def heat(
     ]
     axis = {"title": None, "domain": False, "ticks": False, "grid": False, "labelPadding": 6}
     base = alt.Chart(table(known)).encode(
-        x=alt.X("column:N", sort=across, scale=alt.Scale(domain=across),
-                axis=alt.Axis(**axis, orient="top", labelAngle=0 if _fits(across) else -40,
-                              labelLimit=160)),
-        y=alt.Y("row:N", sort=down, scale=alt.Scale(domain=down),
-                axis=alt.Axis(**axis, labelLimit=420)),
-    )  # fmt: skip
-    ends = [domain[0], sum(domain) / 2, domain[1]] if len(shades) > 2 else list(domain)  # noqa: PLR2004
+        x=alt.X(
+            "column:N",
+            sort=across,
+            scale=alt.Scale(domain=across),
+            axis=alt.Axis(
+                **axis, orient="top", labelAngle=0 if _fits(across) else -40, labelLimit=160
+            ),
+        ),
+        y=alt.Y(
+            "row:N", sort=down, scale=alt.Scale(domain=down), axis=alt.Axis(**axis, labelLimit=420)
+        ),
+    )
+    ends = [domain[0], sum(domain) / 2, domain[1]] if len(shades) > 2 else list(domain)
     scale = alt.Scale(domain=ends, range=list(shades), clamp=True, interpolate="rgb")
     cells = base.mark_rect(stroke="#7d8590", strokeWidth=0.5).encode(
         color=alt.Color("value:Q", scale=scale, legend=None),
@@ -84,11 +90,11 @@ def needs_white(value: float, domain: tuple[float, float], shades: Sequence[str]
 def luminance(shade: Sequence[float]) -> float:
     """How light a colour is, of red, green and blue from 0 to 1 (WCAG 2.2)."""
     red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4  # noqa: PLR2004 - sRGB
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4  # sRGB
         for part in shade
     )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def _fits(names: Sequence[str]) -> bool:
-    return max(map(len, names), default=0) <= 11  # noqa: PLR2004 - letters above a cell
+    return max(map(len, names), default=0) <= 11  # letters above a cell

@@ -68,16 +68,19 @@ def labelled_lines(
     base = alt.Chart(table(rows)).encode(
         x=alt.X(f"{x.field}:Q", title=x.title, axis=_ticked(x), scale=_scale(x)),
         y=alt.Y(
-            f"{y.field}:Q", title=y.title, scale=alt.Scale(domain=[low, high], nice=False),
+            f"{y.field}:Q",
+            title=y.title,
+            scale=alt.Scale(domain=[low, high], nice=False),
             axis=_counted(y),
         ),
         color=alt.Color(
             "series:N", scale=alt.Scale(domain=names, range=colours), legend=None, sort=names
         ),
         tooltip=["series:N", f"{x.field}:Q", f"{y.field}:Q"],
-    )  # fmt: skip
-    thin = alt.condition({"test": {"field": "series", "oneOf": names[_TOLD_APART:]}},
-                         alt.value(1), alt.value(2))  # fmt: skip
+    )
+    thin = alt.condition(
+        {"test": {"field": "series", "oneOf": names[_TOLD_APART:]}}, alt.value(1), alt.value(2)
+    )
     layers = [base.mark_line().encode(strokeWidth=thin)]
     if len(rows) <= _DOTTED * len(names):
         layers.append(base.mark_point(filled=True, size=26, opacity=1))
@@ -105,13 +108,20 @@ def _ends(rows: Rows, field: str, domain: tuple[float, float], height: int) -> l
 
 def _labels(ends: Rows, names: Sequence[str], colours: Sequence[str], width: int) -> list[Any]:
     alt = altair()
-    shades = alt.Color("series:N", scale=alt.Scale(domain=list(names), range=list(colours)),
-                       legend=None, sort=list(names))  # fmt: skip
+    shades = alt.Color(
+        "series:N",
+        scale=alt.Scale(domain=list(names), range=list(colours)),
+        legend=None,
+        sort=list(names),
+    )
     base = alt.Chart(table(ends))
     leader = base.mark_rule(strokeWidth=1, opacity=0.6).encode(
-        x=alt.value(width), x2=alt.value(width + _AWAY - 3), y=alt.Y("own:Q"), y2="at:Q",
+        x=alt.value(width),
+        x2=alt.value(width + _AWAY - 3),
+        y=alt.Y("own:Q"),
+        y2="at:Q",
         color=shades,
-    )  # fmt: skip
+    )
     words = base.mark_text(align="left", baseline="middle", fontSize=11).encode(
         x=alt.value(width + _AWAY), y=alt.Y("at:Q"), text="label:N", color=shades
     )

@@ -53,9 +53,11 @@ def spots(
 
 
 def written(
-    rows: Sequence[Mapping[str, Any]], places: Sequence[int | None], axes: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    places: Sequence[int | None],
+    axes: Mapping[str, Any],
     **marks: Any,  # noqa: ANN401 - Altair's
-) -> list[Any]:  # fmt: skip
+) -> list[Any]:
     """A layer for each spot that is taken: the rows' ``shown`` beside their points."""
     alt = altair()
     layers = []
@@ -80,7 +82,5 @@ def _within(box: tuple[float, float, float, float], size: tuple[float, float]) -
     return box[0] >= 0 and box[1] <= size[0] and box[2] >= 0 and box[3] <= size[1]
 
 
-def _meet(
-    one: tuple[float, float, float, float], two: tuple[float, float, float, float]
-) -> bool:  # fmt: skip
+def _meet(one: tuple[float, float, float, float], two: tuple[float, float, float, float]) -> bool:
     return one[0] < two[1] and two[0] < one[1] and one[2] < two[3] and two[2] < one[3]

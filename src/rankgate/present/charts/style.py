@@ -50,10 +50,18 @@ def of_grade(grade: float | None, top: float) -> str:
 def config() -> dict[str, Any]:
     """How all pictures are set."""
     axis = {
-        "labelColor": DIM, "titleColor": INK, "gridColor": LINE, "domainColor": LINE,
-        "tickColor": LINE, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal",
-        "labelLimit": 260, "gridOpacity": 0.6, "labelFlush": False,
-    }  # fmt: skip
+        "labelColor": DIM,
+        "titleColor": INK,
+        "gridColor": LINE,
+        "domainColor": LINE,
+        "tickColor": LINE,
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 260,
+        "gridOpacity": 0.6,
+        "labelFlush": False,
+    }
     return {
         "background": PAPER,
         "padding": 14,

@@ -198,8 +198,8 @@ def drawn(chart: Chart) -> str:
 
     It follows the reader's choice of light or dark.
     """
-    from rankgate.errors import MissingExtraError, UsageError  # noqa: PLC0415 - drawing is rare
-    from rankgate.present.resolve import resolved  # noqa: PLC0415 - as above
+    from rankgate.errors import MissingExtraError, UsageError
+    from rankgate.present.resolve import resolved
 
     try:
         svg: str = resolved(chart.draw)(chart.result).svg("light")

@@ -66,8 +66,9 @@ def page(document: Document) -> str:
 def _links(sections: tuple[Section, ...]) -> str:
     """Each part by its short name, or by its heading where several share the short one."""
     count = Counter(each.short for each in sections)
-    names = [each.short if count[each.short] == 1 and each.short else each.title
-             for each in sections]  # fmt: skip
+    names = [
+        each.short if count[each.short] == 1 and each.short else each.title for each in sections
+    ]
     words = "".join(
         f'<a href="#{each.anchor}">{safe(name)}</a>'
         for each, name in zip(sections, names, strict=True)

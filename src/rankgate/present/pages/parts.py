@@ -102,8 +102,10 @@ def of_grid(
     flat = grid.flat
     kinds = ["" if i in flat.left else ' class="n"' for i in range(len(flat.head))]
     drawn = ['<th scope="col">drawn</th>'] if spans else []
-    head = [f'<th scope="col"{kind}>{safe(name)}</th>' if name else "<td></td>"
-            for name, kind in zip(flat.head, kinds, strict=True)]  # fmt: skip
+    head = [
+        f'<th scope="col"{kind}>{safe(name)}</th>' if name else "<td></td>"
+        for name, kind in zip(flat.head, kinds, strict=True)
+    ]
     strips = _strips(spans) or [""] * len(flat.rows)
     about = links or [""] * len(flat.rows)
     rows = [

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 @options.seed
 @options.form(*FORMS)
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     qrels: str,
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
@@ -77,8 +77,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     candidates: str | None,
     users: str | None,
     slices: tuple[str, ...],
-    drop_seen: bool,  # noqa: FBT001 - a flag of the command line
-    judged_users_only: bool,  # noqa: FBT001 - as above
+    drop_seen: bool,
+    judged_users_only: bool,
     level: float,
     resamples: int,
     seed: int,
@@ -94,7 +94,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate scorecard test.qrels.csv a.run b.run --items movies.csv --category genres
     rankgate scorecard test.qrels.csv a.run b.run -m nDCG@10 -m Gini@10 -m Coverage@10
     rankgate scorecard test.qrels.csv a.run b.run --train train.csv --slice activity
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     again = several(drawn, "--drawn")
     more = (*(each for each in (candidates, users) if each), *chain.from_iterable(again.values()))
     refuse_clashes((qrels, *runs, *paths(beside), *more), output)

@@ -104,14 +104,14 @@ from rankgate.recommenders.split_stream import split_into
 @options.seed
 @options.form(*FORMS)
 @options.output
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     log: str,
     way: str,
     share: float,
     last: int,
     cut: str | None,
     windows: int,
-    validation: bool,  # noqa: FBT001 - a flag of the command line
+    validation: bool,
     candidates: str,
     negatives: int,
     weights: tuple[str, ...],
@@ -137,13 +137,16 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate split ratings.csv --threshold 4 --into parts
     rankgate split events.parquet --weight buy=1 --weight view=0.1 --cut 2026-03-01
     rankgate split ml-100k.inter --way leave-last --candidates sampled --into parts
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes((log,), output)
     plan = Plan(way, share, last, None, windows, validation, seed)
     rule = Truth(
-        pairs(weights, "--weight", float), threshold, repeats, grades,  # type: ignore[arg-type]
+        pairs(weights, "--weight", float),
+        threshold,
+        repeats,
+        grades,  # type: ignore[arg-type]
         pairs(least, "--least", float),
-    )  # fmt: skip
+    )
     result, names = split_into(
         log, plan, rule, folder=into, to=to, candidates=candidates, negatives=negatives, cut=cut,
         columns=pairs(columns, "--column", str), from_=from_, unit=unit, same=same,

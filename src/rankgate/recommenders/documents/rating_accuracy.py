@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 def document(result: RatingAccuracy) -> Document:
     """A row a metric, with the side that is better."""
     arrows = ["↑" if RATING_METRICS[name].higher_is_better else "↓" for name in result.values]
-    grid = Grid.of({
-        "metric": [f"{name} {arrow}" for name, arrow in zip(result.values, arrows, strict=True)],
-        "value": column(result.values.values()),
-    })  # fmt: skip
+    grid = Grid.of(
+        {
+            "metric": [
+                f"{name} {arrow}" for name, arrow in zip(result.values, arrows, strict=True)
+            ],
+            "value": column(result.values.values()),
+        }
+    )
     basis = (
         f"{result.pairs:,} rated pairs of {result.users:,} users of {printable(result.qrels)}, "
         f"predicted by {printable(result.run)}"

@@ -29,10 +29,14 @@ FORMS = ("text", "json", "csv", "markdown", "latex", "html")
 """The forms of a scorecard, by the name that ``--format`` takes."""
 
 _LATEX = {
-    f" {BETTER}": r"\textsuperscript{+}", f" {WORSE}": r"\textsuperscript{--}",
-    BETTER: r"\textsuperscript{+}", WORSE: r"\textsuperscript{--}",
-    "↑": r"$\uparrow$", "↓": r"$\downarrow$", "· ": r"\quad{}",
-}  # fmt: skip
+    f" {BETTER}": r"\textsuperscript{+}",
+    f" {WORSE}": r"\textsuperscript{--}",
+    BETTER: r"\textsuperscript{+}",
+    WORSE: r"\textsuperscript{--}",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "· ": r"\quad{}",
+}
 _BY = {
     "activity": "users without an item in training are new, those with at most the median number "
     "of the others light, the rest heavy",

@@ -80,8 +80,11 @@ def sheet(result: Scorecard, *, by: str | None = None) -> Grid:
         ]
         rows.append((*labels, *cells))
     of = result.slices.filter(pl.col("slice") == by)["of"].first() if by else None
-    return Grid(("metric", *([str(by), str(of)] if by else []), *result.systems), tuple(rows),
-                frozenset({0, 1} if by else {0}))  # fmt: skip
+    return Grid(
+        ("metric", *([str(by), str(of)] if by else []), *result.systems),
+        tuple(rows),
+        frozenset({0, 1} if by else {0}),
+    )
 
 
 def _rows(result: Scorecard, by: str | None) -> Iterator[tuple[str, str | None, list[_Row]]]:
@@ -90,8 +93,10 @@ def _rows(result: Scorecard, by: str | None) -> Iterator[tuple[str, str | None, 
     if by is None:
         figures = result.figures.join(
             result.differences.select("system", "metric", "p_value", "better"),
-            on=["system", "metric"], how="left", maintain_order="left",
-        ).with_columns(pl.lit(None, pl.String).alias("part"))  # fmt: skip
+            on=["system", "metric"],
+            how="left",
+            maintain_order="left",
+        ).with_columns(pl.lit(None, pl.String).alias("part"))
     else:
         figures = result.slices.filter(pl.col("slice") == by)
         parts = figures["part"].unique(maintain_order=True).to_list()

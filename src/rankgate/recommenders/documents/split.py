@@ -26,8 +26,10 @@ def render(result: SplitFigures, form: str, width: int = WIDTH) -> str:
         return as_json.dumped(result.to_dict())
     grid = parts(result)
     table = as_markdown.table(grid) if form == "markdown" else fitted(grid, width)
-    rows = [*_facts(result), *(("beware" if not at else "", line)
-                             for at, line in enumerate(result.warnings))]  # fmt: skip
+    rows = [
+        *_facts(result),
+        *(("beware" if not at else "", line) for at, line in enumerate(result.warnings)),
+    ]
     if form == "markdown":
         lines = [f"- {label or 'beware'}: {as_markdown.escaped(line)}" for label, line in rows]
         return "\n".join([table, "", *lines]) + "\n"
@@ -54,8 +56,9 @@ def parts(result: SplitFigures) -> Grid:
 def _title(result: SplitFigures) -> str:
     plan = result.plan
     how = {"leave-last": f"{plan.last} of each user", "windows": f"{plan.windows} folds"}
-    share = how.get(plan.way, "" if plan.way == "leave-one-out" or plan.cut is not None
-                    else f"{plan.share:.0%}")  # fmt: skip
+    share = how.get(
+        plan.way, "" if plan.way == "leave-one-out" or plan.cut is not None else f"{plan.share:.0%}"
+    )
     seed = f", seed {plan.seed}" if plan.way in _DRAWN or "sampled" in result.candidates else ""
     return f"{printable(result.log)} split by {plan.way}{', ' if share else ''}{share}{seed}"
 

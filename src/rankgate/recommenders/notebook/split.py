@@ -112,6 +112,10 @@ def split(
         log,
         service.Plan(way, share, last, None, windows, validation, seed),
         service.Truth(weights or {}, threshold, repeats, grades, least or {}),
-        candidates=candidates, negatives=negatives, cut=cut, columns=columns, unit=unit,
-    )  # fmt: skip
+        candidates=candidates,
+        negatives=negatives,
+        cut=cut,
+        columns=columns,
+        unit=unit,
+    )
     return Split(**vars(result))

@@ -101,7 +101,7 @@ _KINDS = "\b\n" + "\n".join(f"{each.name:<17} {each.title}" for each in KINDS)
     help="FILE.svg, .png, .pdf, .html or .json. Without it deltas, cutoffs and distributions are "
     "drawn with characters.",
 )
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     name: str,
     qrels: str,
     runs: tuple[str, ...],
@@ -113,8 +113,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     depth: int | None,
     labels: tuple[str, ...],
     beside: Context,
-    drop_seen: bool,  # noqa: FBT001 - a flag of the command line
-    judged_users_only: bool,  # noqa: FBT001 - as above
+    drop_seen: bool,
+    judged_users_only: bool,
     unequal: str,
     theme: str | None,
     scale: float,
@@ -127,7 +127,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate plot deltas qrels.txt old.run new.run -m nDCG@10 -o deltas.svg
     rankgate plot cutoffs qrels.txt *.run -m P -m nDCG -k 1,5,10,20 -o cutoffs.html
     rankgate plot explain qrels.txt new.run --query q17 -m nDCG@10 -o q17.png
-    """  # noqa: D301 - click needs the character that \b makes
+    """
     refuse_clashes((qrels, *runs, *paths(beside)), output)
     beside = replace(beside, drop_seen=drop_seen, judged_users_only=judged_users_only)
     if output is not None:

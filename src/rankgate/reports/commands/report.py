@@ -92,13 +92,13 @@ class _Remembered(click.Command):
 )
 @options.output
 @click.pass_context
-def command(  # noqa: PLR0917 - click passes them by name
+def command(
     ctx: click.Context,
     sources: tuple[str, ...],
     metrics: tuple[str, ...],
     metrics_from: str | None,
     convention: Convention,
-    gated: bool,  # noqa: FBT001 - a flag of the command line
+    gated: bool,
     policy: str | None,
     queries: str | None,
     documents: str | None,
@@ -122,7 +122,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     rankgate report results/ -o report.html
     rankgate report compare.json --format latex
     rankgate report qrels.txt old.run new.run --format pdf -o report.pdf
-    """  # noqa: D301, E501 - click needs the character that \b makes; a command is one line
+    """  # noqa: E501 - click needs the character that \b makes; a command is one line
     files = tuple(each for each in (policy, queries, documents, metrics_from) if each)
     again = shlex.join(["rankgate", "report", *ctx.meta[_WORDS]])
     left_out: list[str] = []
@@ -138,10 +138,16 @@ def command(  # noqa: PLR0917 - click passes them by name
         refuse_clashes((*sources, *files), output)
         with Progress(2 + len(sources)) as progress:
             parts, remarks = _gathered(
-                sources, metrics, convention, gated=gated, policy=policy, depth=depth,
+                sources,
+                metrics,
+                convention,
+                gated=gated,
+                policy=policy,
+                depth=depth,
                 rules=Rules(Test(resamples=resamples, seed=seed), unequal=unequal),
-                extra=from_file(metrics_from), on_progress=progress,
-            )  # fmt: skip
+                extra=from_file(metrics_from),
+                on_progress=progress,
+            )
     lists = [
         each.lists.select("query_id", "doc_id")
         for part in parts

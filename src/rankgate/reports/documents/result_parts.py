@@ -25,8 +25,9 @@ def tables(values: Values) -> tuple[Block, ...]:
 
 def _cautions(values: Values) -> list[Block]:
     found = [each for name in _CAUTIONS for each in values.get(name) or ()]
-    lines = [each["what"] if isinstance(each, dict) and "what" in each else word(each)
-             for each in found]  # fmt: skip
+    lines = [
+        each["what"] if isinstance(each, dict) and "what" in each else word(each) for each in found
+    ]
     return [Points(tuple(lines))] if lines else []
 
 

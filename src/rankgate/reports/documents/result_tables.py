@@ -15,10 +15,17 @@ if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
 _WORDS = {
-    "query_id": "query", "doc_id": "document", "p_value": "p", "p_tukey": "p (Tukey)",
-    "p_randomised": "p (randomised)", "mde": "detectable", "n": "queries", "equal": "agreement",
-    "sha256": "SHA-256", "low": "interval",
-}  # fmt: skip
+    "query_id": "query",
+    "doc_id": "document",
+    "p_value": "p",
+    "p_tukey": "p (Tukey)",
+    "p_randomised": "p (randomised)",
+    "mde": "detectable",
+    "n": "queries",
+    "equal": "agreement",
+    "sha256": "SHA-256",
+    "low": "interval",
+}
 _SIGNED = {"delta", "loss", "mean_loss", "largest_loss", "worst", "best", "condensed", "expected",
            "bias", "effect"}  # fmt: skip
 _SHARES = {"share", "blind", "unmoved", "realised", "flip", "reversed"}
@@ -33,8 +40,11 @@ def table(heading: str, rows: Sequence[Row], *, level: float | None = None) -> T
         rows: of JSON, one mapping each.
         level: of intervals, whose ends share a column.
     """
-    names = [name for name in dict.fromkeys(key for row in rows for key in row)
-             if any(row.get(name) not in (None, "", []) for row in rows)]  # fmt: skip
+    names = [
+        name
+        for name in dict.fromkeys(key for row in rows for key in row)
+        if any(row.get(name) not in (None, "", []) for row in rows)
+    ]
     both = {"low", "high"} <= set(names)
     names = [name for name in names if not (both and name == "high")]
     whole = {name: _whole([row.get(name) for row in rows]) for name in names}
@@ -54,8 +64,11 @@ def table(heading: str, rows: Sequence[Row], *, level: float | None = None) -> T
 
 def pairs(heading: str, result: Row, *, folded: bool = True) -> Table:
     """Names and values."""
-    rows = tuple((name.replace("_", " "), word(value)) for name, value in result.items()
-                 if value not in (None, "", [], {}))  # fmt: skip
+    rows = tuple(
+        (name.replace("_", " "), word(value))
+        for name, value in result.items()
+        if value not in (None, "", [], {})
+    )
     return Table(heading, Grid(("what", "value"), rows, frozenset({0, 1})), folded=folded)
 
 

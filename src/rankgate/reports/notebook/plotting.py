@@ -53,7 +53,15 @@ def plot(
     """
     opened = tuple(read_run(run, name) if name else run for name, run in named(runs))
     asked = Asked(
-        qrels, opened, (metrics,) if isinstance(metrics, str) else tuple(metrics), convention,
-        tuple(cutoffs), query_id, depth, unequal, extra, labels or {},
-    )  # fmt: skip
+        qrels,
+        opened,
+        (metrics,) if isinstance(metrics, str) else tuple(metrics),
+        convention,
+        tuple(cutoffs),
+        query_id,
+        depth,
+        unequal,
+        extra,
+        labels or {},
+    )
     return pictured(kind, {kind: lambda: result_for(kind_of(kind).needs, asked)})

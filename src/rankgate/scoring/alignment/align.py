@@ -193,9 +193,7 @@ def nothing(codes: NDArray[np.int64], ran: NDArray[np.bool_] | None = None) -> A
     none = np.zeros(0, np.int64)
     retrieved = np.zeros(len(codes), np.int64)
     present = retrieved > 0 if ran is None else ran
-    return Aligned(
-        codes, present, retrieved, none, none, none, none, np.zeros(0), none, none
-    )  # fmt: skip
+    return Aligned(codes, present, retrieved, none, none, none, none, np.zeros(0), none, none)
 
 
 def condensed(aligned: Aligned) -> Aligned:

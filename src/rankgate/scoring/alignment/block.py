@@ -49,10 +49,10 @@ class Block:
         if view == RANKING:
             return blocks(self.aligned, self.judgments)
         if view == SUBTOPICS:
-            from rankgate.scoring.alignment.subtopics import subtopic_blocks  # noqa: PLC0415 - few need it
+            from rankgate.scoring.alignment.subtopics import subtopic_blocks
 
             return subtopic_blocks(self.aligned, self.judgments)
-        assert view.build is not None  # noqa: S101 - only views of a user's own have other names
+        assert view.build is not None
         return view.build(self)
 
 

@@ -172,7 +172,7 @@ def ranks(
     return Ranks(position - begin + 1, first - begin + 1, end - begin)
 
 
-def _broken(  # noqa: PLR0917 - one caller, right above
+def _broken(
     placed: Order,
     heads: NDArray[np.int64],
     groups: NDArray[np.int64],

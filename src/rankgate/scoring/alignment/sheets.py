@@ -160,9 +160,13 @@ def best_of(
             mask = np.zeros((rows.stop - rows.start, source.items.size), bool)
             mask.flat[gone] = True
         found = best(
-            source.values[rows], depth, above=how.above, absent=how.absent, single=single,
+            source.values[rows],
+            depth,
+            above=how.above,
+            absent=how.absent,
+            single=single,
             without=mask,
-        )  # fmt: skip
+        )
     else:
         owner, item, score = source.flat(rows)
         kept = score > (-np.inf if how.above is None else how.above)
@@ -186,10 +190,18 @@ def _of_scores(
     owner, item = (np.cumsum(known) - 1)[found.owner[rows]], found.column[rows]
     row, judgment = _met(owner, item, wanted, source)
     met = Met(
-        found.score[rows], _Names(source.items, item), owner, wanted.codes, row,
-        wanted.grade[judgment], None, 0, wanted.place[judgment], found.retrieved[known],
+        found.score[rows],
+        _Names(source.items, item),
+        owner,
+        wanted.codes,
+        row,
+        wanted.grade[judgment],
+        None,
+        0,
+        wanted.place[judgment],
+        found.retrieved[known],
         ordered=False,
-    )  # fmt: skip
+    )
     return align(met, replace(how, above=None, absent=None))  # as `best_of` has seen to
 
 
@@ -233,9 +245,17 @@ def _of_lists(lists: Codes, wanted: _Wanted, how: Alignment) -> Aligned:
     rank, owner, grade = rank[by], owner[by], wanted.grade[judgment][by]
     retrieved = np.count_nonzero(lists != NOWHERE, axis=1)
     aligned = Aligned(
-        wanted.codes, retrieved > 0, retrieved, owner, rank, rank, rank, grade, judgment[by],
+        wanted.codes,
+        retrieved > 0,
+        retrieved,
+        owner,
+        rank,
+        rank,
+        rank,
+        grade,
+        judgment[by],
         wanted.place[judgment[by]],
-    )  # fmt: skip
+    )
     return limited(aligned, how)
 
 
@@ -283,9 +303,17 @@ def _ranked(source: MatrixInput, found: Best, known: NDArray[np.bool_], how: Ali
     owner, item = (np.cumsum(known) - 1)[found.owner[rows]], found.column[rows]
     users, every = int(known.sum()), np.arange(len(item))
     met = Met(
-        found.score[rows], _Names(source.items, item), owner, np.arange(users), every,
-        every.astype(np.float64), None, 0, every, ordered=False,
-    )  # fmt: skip
+        found.score[rows],
+        _Names(source.items, item),
+        owner,
+        np.arange(users),
+        every,
+        every.astype(np.float64),
+        None,
+        0,
+        every,
+        ordered=False,
+    )
     top = first(met, replace(how, above=None, absent=None), None)  # as `best_of` has seen to
     out = np.full((users, int(top.rank.max(initial=1))), NOWHERE)
     out[top.owner, top.rank - 1] = item[top.row]

@@ -39,9 +39,12 @@ def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
     relevant = qrels.table.filter(pl.col("grade") >= 1).select(*_PAIR, subtopic=subtopic)
     owner = np.repeat(np.arange(len(index.query_ids)), np.diff(index.offsets))
     known = pl.DataFrame(
-        [index.query_ids.gather(owner).alias("query_id"), index.doc_ids.alias("doc_id"),
-         pl.Series("t", owner)]
-    ).with_row_index("judgment")  # fmt: skip
+        [
+            index.query_ids.gather(owner).alias("query_id"),
+            index.doc_ids.alias("doc_id"),
+            pl.Series("t", owner),
+        ]
+    ).with_row_index("judgment")
     numbered = relevant.with_columns(
         (pl.col("subtopic").rank("dense").over("query_id") - 1).cast(pl.Int64).alias("s")
     )
@@ -65,7 +68,7 @@ def subtopic_blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[Co
     Of one value the sums run over the documents in a fixed order, whatever block a query is in.
     """
     found = index.subtopics
-    assert found is not None  # noqa: S101 - whoever plans such metrics lays them out
+    assert found is not None
     T, S = len(aligned.codes), found.covers.shape[1]
     at = found.place[aligned.judgment]
     kept = at >= 0
@@ -80,8 +83,9 @@ def subtopic_blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[Co
         ranks[line, column] = rank[rows]
         first = found.starts[aligned.codes[chosen]]
         whose = np.repeat(np.arange(len(chosen)), pooled[chosen])
-        inside = np.arange(len(whose)) - np.repeat(np.cumsum(pooled[chosen]) - pooled[chosen],
-                                                   pooled[chosen])  # fmt: skip
+        inside = np.arange(len(whose)) - np.repeat(
+            np.cumsum(pooled[chosen]) - pooled[chosen], pooled[chosen]
+        )
         pool, _, _ = _padded(whose, found.covers[first[whose] + inside], len(chosen))
         yield chosen, Faceted(ranks, covers, pool, np.count_nonzero(pool.any(axis=1), axis=-1))
 

@@ -102,7 +102,7 @@ def jackknife(value: float, without: Floats, level: float = 0.95, fewest: int = 
     Returns:
         the interval; NaN with one cluster, or where leaving one out leaves nothing defined.
     """
-    from scipy.special import stdtrit  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import stdtrit
 
     nan, size = float("nan"), len(without)
     undefined = 1 - np.isfinite(without).mean() if size else 1.0
@@ -115,7 +115,7 @@ def jackknife(value: float, without: Floats, level: float = 0.95, fewest: int = 
 
 def _tails(clusters: int, level: float) -> tuple[float, float]:
     """The quantiles to read of the replicates."""
-    from scipy.special import ndtr, stdtrit  # noqa: PLC0415 - loaded only where it is needed
+    from scipy.special import ndtr, stdtrit
 
     widened = np.sqrt(clusters / (clusters - 1)) * stdtrit(clusters - 1, (1 + level) / 2)
     return float(ndtr(-widened)), float(ndtr(widened))

@@ -157,7 +157,7 @@ def weights(grades: Floats, kind: Weighting) -> Floats:
     1 − C(|i−j|+1, 2)/C(K, 2) by their places (Gwet 2014).
     """
     size = grades.size
-    if kind == "identity" or size < 2:  # noqa: PLR2004 - one grade cannot disagree
+    if kind == "identity" or size < 2:  # one grade cannot disagree
         return np.eye(size)
     if kind == "ordinal":
         apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))

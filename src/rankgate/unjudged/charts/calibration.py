@@ -21,9 +21,11 @@ def draw(result: Calibration) -> Picture:
     """A square for the relevance of hidden documents, and one for flips of the comparison."""
     parts = [
         (what, title, getattr(result, what).to_dicts())
-        for what, title in (("relevance", f"relevant: {result.documents:,} documents"),
-                            ("flips", f"flips of {result.metric}: {result.experiments} trials"))
-    ]  # fmt: skip
+        for what, title in (
+            ("relevance", f"relevant: {result.documents:,} documents"),
+            ("flips", f"flips of {result.metric}: {result.experiments} trials"),
+        )
+    ]
     shown = [(what, title, rows) for what, title, rows in parts if rows]
     return Picture(
         "calibration",
@@ -50,9 +52,11 @@ def _panel(rows: list[dict[str, Any]], title: str) -> Any:  # noqa: ANN401 - Alt
     axis = alt.Axis(format=".0%", tickCount=6)
     x = alt.X("predicted:Q", title="predicted", scale=scale, axis=axis)
     y = alt.Y("measured:Q", title="came true", scale=scale, axis=axis)
-    line = alt.Chart(table([{"predicted": end, "measured": end} for end in (0, 1)])).mark_line(
-        color=GREY, strokeDash=[4, 3], strokeWidth=1
-    ).encode(x=x, y=y)  # fmt: skip
+    line = (
+        alt.Chart(table([{"predicted": end, "measured": end} for end in (0, 1)]))
+        .mark_line(color=GREY, strokeDash=[4, 3], strokeWidth=1)
+        .encode(x=x, y=y)
+    )
     base = alt.Chart(table([row | {"count": f"{row['n']:,}"} for row in rows])).encode(x=x)
     bars = base.mark_rule(strokeWidth=2, color=BLUE, opacity=0.6).encode(
         y=alt.Y("measured_low:Q", scale=scale), y2="measured_high:Q"

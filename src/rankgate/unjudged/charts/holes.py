@@ -53,8 +53,12 @@ def draw(result: HoleAnalysis) -> Picture:
 def _chart(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - Altair's
     alt = altair()
     shown = [row | {"words": _words(row)} for row in rows]
-    y = alt.Y("metric:N", sort=[row["metric"] for row in rows], title=None,
-              axis=alt.Axis(domain=False, ticks=False, grid=False, labelPadding=8))  # fmt: skip
+    y = alt.Y(
+        "metric:N",
+        sort=[row["metric"] for row in rows],
+        title=None,
+        axis=alt.Axis(domain=False, ticks=False, grid=False, labelPadding=8),
+    )
     base = alt.Chart(table(shown)).encode(y=y)
     x = alt.X("worst:Q", title="mean difference", axis=signed_axis())
     layers = [
@@ -62,12 +66,12 @@ def _chart(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - Altair's
         base.mark_rule(color=GREY, strokeWidth=1.5).encode(x=x, x2="best:Q"),
         base.mark_rule(color=BLUE, strokeWidth=7, opacity=0.55).encode(x="low:Q", x2="high:Q"),
         base.mark_point(size=70, strokeWidth=2, color=BLUE, opacity=1).encode(
-            x="expected:Q", tooltip=[f"{name}:{'N' if name == 'metric' else 'Q'}"
-                                     for name in _FIGURES]
+            x="expected:Q",
+            tooltip=[f"{name}:{'N' if name == 'metric' else 'Q'}" for name in _FIGURES],
         ),
         base.mark_tick(color=INK, thickness=2.5, size=20).encode(x="delta:Q"),
         base.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="words:N"),
-    ]  # fmt: skip
+    ]
     return alt.layer(*layers).properties(width=_WIDTH, height=max(_ROW * len(rows), 50))
 
 

@@ -30,7 +30,7 @@ _TEMPLATE = {
 _METRIC = {"dcg": {"k": 10, "normalize": True}}
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """Requests, each with an id, and ratings or a template."""
     if have(head, "requests[].id") and matching(
         head, r"requests\[\]\.(ratings|template_id|request)"

@@ -25,7 +25,7 @@ _UNRATED = ("unrated_docs", "unknown_docs")
 _STATES = ("query_id", "state", "error")
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """Details by query with hits and ratings."""
     if matching(
         head, r"details\..+\.(hits|metric_score|quality_level|unrated_docs|unknown_docs).*"

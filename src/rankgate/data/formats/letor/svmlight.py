@@ -44,7 +44,7 @@ _SNIFFED = re.compile(
 _NAMED = r"(?i)^docid\s*=\s*(\S+)"  # LETOR: docid = GX008-86-4444840 inc = 1 prob = 0.086622
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The first line is a number, perhaps a qid, and features such as 1:0.5."""
     for line in head.removeprefix(b"\xef\xbb\xbf").splitlines(keepends=True):
         if line.strip() and not line.lstrip().startswith(b"#"):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NAME = "opensearch-configuration"
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """A name, an index and a query with the placeholder of the search."""
     found = search_answer.inner(head)
     if {"index", "query"} <= found and b"%SearchText%" in head:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NAME = "opensearch-experiment"
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """A query set with configurations, or results of evaluations with documents."""
     found = search_answer.inner(head)
     if {"querySetId", "searchConfigurationList"} <= found:

@@ -25,7 +25,7 @@ _LISTS = ("judgmentRatings", "judgmentScores")
 _TYPES = ("IMPORT_JUDGMENT", "UBI_JUDGMENT", "LLM_JUDGMENT")
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """Ratings of a judgment list, or the request to make one."""
     found = search_answer.inner(head)
     if found & {*_LISTS}:

@@ -28,7 +28,7 @@ _MORE = ("query_set_id", "application", "evaluation_id")
 _COLUMNS = VALUES | dict.fromkeys(_MORE, pl.String)
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """Lines with a search configuration, a metric and a value."""
     if have(head, "search_config", "metric", "value") and matching(head, "timestamp|datetime"):
         return "lines with search_config, query, metric and value"

@@ -34,7 +34,7 @@ _BOM = b"\xef\xbb\xbf"
 Row = dict[str, str | None]
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """querySetQueries, lines of queryText, or lines of query: and answer:."""
     found = search_answer.inner(head)
     if _LIST in found or "querySetSize" in found:

@@ -28,7 +28,7 @@ _NAME = "quepid-book"
 _UNRATEABLE, _LATER = "unrateable", "judge later"
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """Pairs of query and document."""
     if have(head, "query_doc_pairs", "query_doc_pairs[].query_text"):
         return "an object with query_doc_pairs"

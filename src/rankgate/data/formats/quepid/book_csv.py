@@ -31,7 +31,7 @@ _LOOKED_AT = 200
 _NO_JUDGE = {name for ours in ("grade", "score", "rank", "rater") for name in ALIASES[ours]}
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """Query and docid, then columns that hold numbers or nothing, of which one has a number."""
     names = sheet.names_of(head)
     judges = names[len(_IDS) :]

@@ -37,7 +37,7 @@ NOTED = ("information_need", "notes", "options")
 _NAME = "quepid-case"
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """A case's name and its queries."""
     if have(head, "case_name", "queries"):
         return "an object with case_name and queries"

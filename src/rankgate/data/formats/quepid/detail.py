@@ -35,7 +35,7 @@ _COLUMNS = {
 _PAIR = ["query_id", "doc_id"]
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The columns of a case, and those of its documents with a rating."""
     names = set(sheet.names_of(head))
     if {"case name", "query text", "doc id", "doc position", "rating"} <= names:

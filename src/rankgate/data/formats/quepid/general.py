@@ -36,7 +36,7 @@ _COLUMNS = {
 }
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The columns of a case's queries."""
     if {"case name", "query text", "score", "date last scored"} <= set(sheet.names_of(head)):
         return "the first line names Case Name, Query Text, Score and Date Last Scored"

@@ -21,7 +21,7 @@ _NAME = "information-need"
 _COLUMNS = {"query_id": ("query",), "information_need": ("information_need",)}
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The columns query and information_need, and no document."""
     names = set(sheet.names_of(head))
     if {"query", "information_need"} <= names and not names & {"docid", "doc_id", "rating"}:

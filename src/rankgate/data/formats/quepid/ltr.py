@@ -28,7 +28,7 @@ _SNIFFED = re.compile(rb"^[ \t]*[-+.\deE]+[ \t]+qid:\S+[ \t]*#", re.MULTILINE)
 _FEATURE = re.compile(rb"^[ \t]*\S+[ \t]+qid:\S+[ \t]+\d+:", re.MULTILINE)
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """A grade and a qid, then at once the comment with the document."""
     if _SNIFFED.search(head) and not _FEATURE.search(head):
         return "lines of a grade, qid: and a comment with the document, without features"

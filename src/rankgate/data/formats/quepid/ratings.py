@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NAME = "quepid-ratings"
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """Queries with ratings by document."""
     if matching(head, r"queries\[\]\.query") and matching(head, r"queries\[\]\.ratings(\..+)?"):
         return "queries with an object of ratings by document"

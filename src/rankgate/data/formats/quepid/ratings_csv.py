@@ -21,7 +21,7 @@ _COLUMNS = {"query_id": ("query",), "doc_id": ("docid", "doc_id"), "grade": ("ra
 _PAIR = ["query_id", "doc_id"]
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The columns query, docid (or doc_id) and rating."""
     names = sheet.names_of(head)
     if "rating" in names and "query" in names and {"docid", "doc_id"} & set(names):

@@ -29,7 +29,7 @@ _NAME = "quepid-snapshot"
 _PARTS = ("docs", "queries", "scores")
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """A name, a time and documents by query."""
     if have(head, "name", "time", "docs") and matching(head, r"docs\..+\[\]\.(rated_only|explain)"):
         return "an object with name, time and docs, lists of documents with rated_only"

@@ -31,7 +31,7 @@ _COLUMNS = {
 }
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The columns of a snapshot."""
     if {"snapshot name", "query text", "doc id", "doc position"} <= set(sheet.names_of(head)):
         return "the first line names Snapshot Name, Query Text, Doc ID and Doc Position"

@@ -111,7 +111,7 @@ def _fault(problem: str, label: str) -> InputError:
 
 def _cbor2() -> ModuleType:
     try:
-        import cbor2  # noqa: PLC0415 - only where it is needed
+        import cbor2
     except ImportError:
         message = "ranx's lz4 files need the package cbor2: pip install 'rankgate[ranx]'."
         raise MissingExtraError(message) from None

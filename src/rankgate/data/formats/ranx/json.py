@@ -30,13 +30,20 @@ _STRING = rb'"(?:[^"\\]|\\.)*+"\s*+'
 _NUMBER = rb"-?\d++(?:\.\d++)?+(?:[eE][-+]?\d++)?+\s*+"
 _EMPTY = _STRING + rb":\s*+\{\s*+\}\s*+,\s*+"
 _SNIFFED = re.compile(
-    rb"\{\s*+(?:" + _EMPTY + rb")*+" + _STRING + rb":\s*+\{\s*+" + _STRING + rb":\s*+"
-    + _NUMBER + rb"[,}]"
-)  # fmt: skip
+    rb"\{\s*+(?:"
+    + _EMPTY
+    + rb")*+"
+    + _STRING
+    + rb":\s*+\{\s*+"
+    + _STRING
+    + rb":\s*+"
+    + _NUMBER
+    + rb"[,}]"
+)
 _BOM = b"\xef\xbb\xbf"
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """An object of queries, each an object of documents with numbers."""
     if _SNIFFED.match(head.removeprefix(_BOM).lstrip()):
         return "an object of queries, each an object of documents with numbers"

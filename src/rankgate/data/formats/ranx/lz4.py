@@ -27,7 +27,7 @@ _PIECE = 1 << 20
 _LEVEL = 9
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The file begins as LZ4 does."""
     return "it begins as LZ4 does" if head.startswith(_MAGIC) else None
 
@@ -78,7 +78,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
 
 def _lz4() -> ModuleType:
     try:
-        import lz4.frame  # noqa: PLC0415 - only where it is needed
+        import lz4.frame
     except ImportError:
         message = "ranx's lz4 files need the package lz4: pip install 'rankgate[ranx]'."
         raise MissingExtraError(message) from None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankgate.data.contents import Contents
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """Relevant documents as lists."""
     if document.mode(head) == "array":
         return "queries with relevant_documents, lists of documents by gain"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankgate.data.contents import Contents
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """Relevant documents with gains, or none at all."""
     found = document.mode(head)
     if found == "gain" or (found is None and document.is_rre(head)):

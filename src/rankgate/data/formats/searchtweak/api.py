@@ -25,7 +25,7 @@ _PAIR = ("query_id", "doc_id")
 _WHOLE = {"query_id": pl.String, "doc_id": pl.String, "position": pl.String}
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """A list of grade, keyword and doc."""
     if have(head, "[].grade", "[].keyword", "[].doc"):
         return "a list of objects with grade, keyword and doc"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _COLUMNS = {"query_id": ("keyword",), "doc_id": ("doc",), "grade": ("grade",)}
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The columns grade, keyword and doc."""
     if {"grade", "keyword", "doc"} <= set(sheet.names_of(head)):
         return "the first line names grade, keyword and doc, as SearchTweak does"

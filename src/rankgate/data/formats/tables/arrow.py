@@ -43,7 +43,7 @@ VALUES = 100_000_000
 _BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The file begins with ARROW1."""
     return "it begins with ARROW1" if head.startswith(ARROW) else None
 
@@ -152,13 +152,13 @@ def told_full() -> Iterator[None]:
 
 def batches(contents: Contents, part: str) -> pl.LazyFrame:
     """A part that is made batch by batch while it is written."""
-    from polars.io.plugins import register_io_source  # noqa: PLC0415 - not needed to read
+    from polars.io.plugins import register_io_source
 
     def source(
         with_columns: list[str] | None,
         predicate: pl.Expr | None,
-        n_rows: int | None,  # noqa: ARG001 - the whole is written
-        batch_size: int | None,  # noqa: ARG001 - batches are as they come
+        n_rows: int | None,
+        batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
         for frame in schemas.rows(contents, part):
             kept = frame if with_columns is None else frame.select(with_columns)

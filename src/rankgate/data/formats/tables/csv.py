@@ -41,7 +41,7 @@ def separator_of(head: bytes) -> str | None:
     return None
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The first line names columns that are known."""
     separator = separator_of(head)
     return f"the first line names columns between {_BETWEEN[separator]}" if separator else None
@@ -160,7 +160,7 @@ def _asked(source: InputFile, header: records.Header, part: str) -> Table:
             wanted = ", ".join(ALIASES[ours][:4])
             problem = f"no column for {ours} among {names}; name one {wanted}."
             raise InputError(problem, source=source.label, line=1, code="missing-column")
-    assert table is not None  # noqa: S101 - or the loop has raised
+    assert table is not None
     return table
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _NEEDED = {"qrels": "grade", "runs": "score"}
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The first line is an object with known keys and plain values."""
     first = _first_object(head)
     table = schemas.table_of(list(first)) if first else None

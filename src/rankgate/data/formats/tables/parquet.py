@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The file begins with PAR1."""
     return "it begins with PAR1" if head.startswith(arrow.PARQUET) else None
 

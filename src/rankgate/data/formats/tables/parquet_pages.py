@@ -179,10 +179,10 @@ class _Thrift:
 
     def _unsigned(self) -> int:
         value = shift = 0
-        while shift < 70:  # noqa: PLR2004 - ten bytes of seven bits
+        while shift < 70:  # ten bytes of seven bits
             byte = self._byte()
             value |= (byte & 0x7F) << shift
-            if byte < 0x80:  # noqa: PLR2004 - the last byte
+            if byte < 0x80:  # the last byte
                 return value
             shift += 7
         raise _LiesError

@@ -33,7 +33,7 @@ def queries_of(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | Non
     Raises:
         InputError: a latency that is no number of 0 or more; a query with two of them.
     """
-    from rankgate.data.formats.run_meta import STATES  # noqa: PLC0415 - few runs have such columns
+    from rankgate.data.formats.run_meta import STATES
 
     parts = [frame.unique(maintain_order=True) for frame in frames]
     if not parts:
@@ -63,6 +63,8 @@ def queries_of(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | Non
     if first["latency_ms"].is_null().all() and first["state"].is_null().all():
         return None
     return first.select(
-        "query_id", pl.col("state").fill_null("ok"), "latency_ms",
+        "query_id",
+        pl.col("state").fill_null("ok"),
+        "latency_ms",
         pl.lit(None, pl.String).alias("error"),
-    )  # fmt: skip
+    )

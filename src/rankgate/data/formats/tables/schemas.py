@@ -183,7 +183,7 @@ def judgments(rows: pl.DataFrame, name: str, place: Place) -> tuple[Qrels, tuple
 
 def _refuse_scales(rows: pl.DataFrame, place: Place) -> None:
     """Grades of two scales in one file cannot be put together."""
-    if "scale" not in rows.columns or rows["scale"].drop_nulls().n_unique() < 2:  # noqa: PLR2004
+    if "scale" not in rows.columns or rows["scale"].drop_nulls().n_unique() < 2:
         return
     first = rows["scale"].is_not_null().arg_max() or 0
     row = int(rows["scale"].ne(rows["scale"][first]).arg_max() or 0)

@@ -28,7 +28,7 @@ _WIDTHS = (3, 4)
 _LOOKED_AT = 100
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The second or third field of the first lines is a label such as S, A, B, C or L2."""
     at = _place([line.split() for line in head.removeprefix(b"\xef\xbb\xbf").splitlines()])
     return f"field {at + 1} of the first lines is a label such as A or L2" if at else None
@@ -90,7 +90,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: there are no judgments, a grade that is no whole number, ids with blanks.
     """
-    from rankgate.data.formats.trec.write import judgments  # noqa: PLC0415 - not needed to read
+    from rankgate.data.formats.trec.write import judgments
 
     table = contents.judgments("").table
     broken = table.filter(pl.col("grade") != pl.col("grade").round())

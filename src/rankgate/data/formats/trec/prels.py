@@ -27,7 +27,7 @@ _ALL = 1.0  # the probability of a document where every one was judged
 _LOOKED_AT = 100
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The first lines have 5 fields, the last of them numbers: grade, method, probability."""
     lines = [line.split() for line in head.removeprefix(b"\xef\xbb\xbf").splitlines()[:-1]]
     lines = lines or [head.split()]
@@ -91,8 +91,8 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: there are no judgments, or two ids that would become one.
     """
-    from rankgate.data.formats.tables import schemas  # noqa: PLC0415 - not needed to read
-    from rankgate.data.formats.trec import write as trec_write  # noqa: PLC0415 - not needed to read
+    from rankgate.data.formats.tables import schemas
+    from rankgate.data.formats.trec import write as trec_write
 
     qrels = contents.judgments("")
     drawn = "inclusion" in qrels.table.columns

@@ -69,8 +69,8 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: there are no judgments, or two ids that would become one.
     """
-    from rankgate.data.formats.tables import schemas  # noqa: PLC0415 - not needed to read
-    from rankgate.data.formats.trec import write as trec_write  # noqa: PLC0415 - not needed to read
+    from rankgate.data.formats.tables import schemas
+    from rankgate.data.formats.trec import write as trec_write
 
     qrels = contents.judgments("")
     zero = pl.lit("0")

@@ -36,7 +36,7 @@ _FIELDS: dict[Part, dict[int, tuple[str, ...]]] = {
 _UNUSED = frozenset({"Q0", "tag"})
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The first line has as many fields between blanks as judgments or runs have."""
     for text in head.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
         content = text.strip()
@@ -87,7 +87,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
         InputError: two ids that would become one.
         UsageError: neither judgments nor a run.
     """
-    from rankgate.data.formats.trec import write as trec_write  # noqa: PLC0415 - not needed to read
+    from rankgate.data.formats.trec import write as trec_write
 
     return trec_write.write(contents, out)
 

@@ -30,7 +30,7 @@ _IDS = {"query": ("qid", "text"), "passage": ("docid", "segment")}
 _MADE = ("prompt", "prediction")  # what the model was asked and said
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """The first line is an object with query, passage and judgment."""
     line = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
     if line.startswith(b"{") and set(_NEEDED) <= keys(line):

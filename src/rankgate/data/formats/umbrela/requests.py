@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _NAME = "umbrela-requests"
 
 
-def sniff(head: bytes, name: str) -> str | None:  # noqa: ARG001 - what every format is asked
+def sniff(head: bytes, name: str) -> str | None:
     """An object with a query and candidates."""
     if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
         found = keys(head)
