@@ -143,7 +143,7 @@ def command(
     rule = Truth(
         pairs(weights, "--weight", float),
         threshold,
-        repeats,
+        repeats,  # type: ignore[arg-type]
         grades,  # type: ignore[arg-type]
         pairs(least, "--least", float),
     )
