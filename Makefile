@@ -20,13 +20,13 @@ check: .venv/.dev      ## format, lint, types, floors, and the quick tests
 	$(BIN)/ruff check src tests bench validity fuzz docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q $(CORES) -m "not slow and not large" tests/laws tests/metrics tests/data tests/scoring tests/stats tests/judging src --ignore tests/judging/llm
+	$(BIN)/python -m pytest -q $(CORES) -m "not slow and not large" tests/laws tests/metrics tests/data tests/scoring tests/stats src
 
 tensors:               ## tests of matrices with torch and JAX, in an environment of their own
 	$(PYTHON) -m venv build/tensors
 	build/tensors/bin/python -m pip install -q -e '.[dev]'
 	PIP_CONSTRAINT= build/tensors/bin/python -m pip install -q torch==2.13.0 jax
-	build/tensors/bin/python -m pytest -q tests/notebook/test_matrices.py
+	build/tensors/bin/python -m pytest -q tests/evaluation/test_matrices.py
 
 explore: .venv/.dev    ## tests of properties, on other inputs every time; an hour
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q $(CORES) -m "hypothesis or explore" tests

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support import wording
+from support.command import run, small, start  # noqa: F401 - fixtures of all folders
 
 settings.register_profile(
     "quick",

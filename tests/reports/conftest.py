@@ -26,7 +26,7 @@ RUNS = {
 
 
 @pytest.fixture(scope="session")
-def small():
+def collection():
     """The collection, and how many runs each result takes."""
     return SimpleNamespace(qrels=QRELS, runs=(OLD, NEW), takes=RUNS)
 

@@ -100,14 +100,16 @@ _RATED = {"agreed", "admitted"}  # of ratings, and of two sets of judgments
 
 
 @pytest.mark.parametrize("name", [each.name for each in KINDS if each.needs not in _RATED])
-def test_whatever_stands_in_data_stays_text(name, small):
-    qrels = {EVIL + q: {EVIL + d: g for d, g in docs.items()} for q, docs in small.qrels.items()}
+def test_whatever_stands_in_data_stays_text(name, collection):
+    qrels = {
+        EVIL + q: {EVIL + d: g for d, g in docs.items()} for q, docs in collection.qrels.items()
+    }
     runs = []
-    for i, run in enumerate(small.runs):
+    for i, run in enumerate(collection.runs):
         ranked = {EVIL + q: {EVIL + d: s for d, s in docs.items()} for q, docs in run.items()}
         runs.append(replace(read_run(ranked), name=f"{EVIL}{i}"))
     need = kind(name).needs
-    asked = Asked(qrels, tuple(runs)[: small.takes[need]], query_id=f"{EVIL}q1")
+    asked = Asked(qrels, tuple(runs)[: collection.takes[need]], query_id=f"{EVIL}q1")
     told = kind(name).draw(result_for(need, asked))
     _parsed(told.svg())
     drawn = page(replace(told, title=f"{told.title} {EVIL}"))
@@ -148,20 +150,20 @@ def test_written_gives_each_form(results):
     assert json.loads(told.written("json"))["$schema"].startswith("https://vega.github.io/schema")
 
 
-def test_bars_of_text_have_every_query_or_both_ends(results, small):
+def test_bars_of_text_have_every_query_or_both_ends(results, collection):
     told = in_text("deltas", results["comparison"], 80)
     lines = [line for line in told.splitlines() if line.startswith("q")]
-    assert len(lines) == len(small.qrels)
+    assert len(lines) == len(collection.qrels)
     assert max(map(len, told.splitlines())) <= 80
     assert told.splitlines()[0].startswith("nDCG@10: ")
     with raises("binary-output", UsageError):
         in_text("scatter", results["comparison"], 80)
 
 
-def test_text_histograms_count_every_query(results, small):
+def test_text_histograms_count_every_query(results, collection):
     told = in_text("distributions", results["evaluation"], 80)
     counts = [int(found) for found in re.findall(r"to +\d\.\d\d +(\d+)", told)]
-    assert sum(counts) == 2 * len(small.qrels)
+    assert sum(counts) == 2 * len(collection.qrels)
 
 
 def test_without_the_extra_one_sentence_says_so(results, monkeypatch):

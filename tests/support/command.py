@@ -1,4 +1,4 @@
-"""The command, called in this process or in one of its own."""
+"""The command as a fixture: called in this process, or started as a process."""
 
 import io
 import os
