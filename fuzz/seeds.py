@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.registry import FORMATS
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.ratings import Ratings
@@ -90,7 +90,7 @@ def seeds() -> dict[str, list[bytes]]:
     return found
 
 
-def _contents() -> list[Contents]:
+def _contents() -> list[FileContents]:
     pair = {"query_id": ["1", "1", "2"], "doc_id": ["a", "ä b", "a"]}
     qrels = Qrels(pl.DataFrame({**pair, "grade": [3.0, 0.0, 2.0]}), scale=Scale(0, 3))
     ranked = pl.DataFrame({**pair, "score": [2.5, 1e-3, 7.0]})
@@ -101,12 +101,12 @@ def _contents() -> list[Contents]:
     documents = pl.DataFrame({"doc_id": ["a", "ä b"], "title": ["x", None]})
     values = pl.DataFrame({"run": ["r"], "query_id": ["1"], "metric": ["AP"], "value": [0.5]})
     parts = [
-        Contents(qrels=qrels, queries=queries),
-        Contents(runs=(run,), qrels=qrels, queries=queries, documents=documents),
-        Contents(runs=(run,)),
-        Contents(ratings=ratings),
-        Contents(queries=queries),
-        Contents(documents=documents),
-        Contents(values=values),
+        FileContents(qrels=qrels, queries=queries),
+        FileContents(runs=(run,), qrels=qrels, queries=queries, documents=documents),
+        FileContents(runs=(run,)),
+        FileContents(ratings=ratings),
+        FileContents(queries=queries),
+        FileContents(documents=documents),
+        FileContents(values=values),
     ]
-    return [*parts, Contents(qrels=qrels)]
+    return [*parts, FileContents(qrels=qrels)]

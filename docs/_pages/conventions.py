@@ -12,7 +12,7 @@ from rankgate.evaluation.metric_details import passport
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rankgate.evaluation.conventions import AxisFacts, Choice, ConventionFacts
+    from rankgate.evaluation.conventions import AxisChoice, AxisFacts, ConventionFacts
 
 _METRICS = ("nDCG", "DCG", "AP", "RR", "P", "R", "F", "Success", "Rprec", "ERR", "RBP", "Bpref")
 _SAME = "·"
@@ -81,7 +81,7 @@ def _other(facts: ConventionFacts) -> str:
     return "\n".join(["## What it does not reproduce\n", *lines, ""])
 
 
-def _choice(choice: Choice) -> tuple[str, str, str]:
+def _choice(choice: AxisChoice) -> tuple[str, str, str]:
     value = code(choice.value)
     return (
         code(choice.axis),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from _pages.words import MADE
 from rankgate.reports.commands.plot import command
 from rankgate.reports.kinds import KINDS
-from rankgate.reports.pictured import Asked, result_for
+from rankgate.reports.pictured import ChartRequest, result_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def pages() -> Iterator[tuple[str, str]]:
 def _drawn(kind: Kind, words: list[str]) -> Iterator[tuple[str, str]]:
     """The SVG that the command's words give, for light and for dark pages."""
     said = command.make_context("plot", words).params
-    asked = Asked(
+    asked = ChartRequest(
         said["qrels"], said["runs"], said["metrics"], said["convention"], said["cutoffs"],
         said["query_id"], said["depth"], said["unequal"],
     )  # fmt: skip

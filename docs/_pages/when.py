@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from _pages.words import MADE, label, prose, table
 from rankgate.advice.advise import choices
-from rankgate.advice.facts import DEPTH, PAGE, STAGES, TASKS, Facts
+from rankgate.advice.facts import DEPTH, PAGE, STAGES, TASKS, DataFacts
 from rankgate.advice.rules import CAUTIONS, ROLES, RULES, named, worded
 from rankgate.advice.sources import SOURCES
 from rankgate.metrics.names import parse
@@ -53,7 +53,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "which-metric.md", _page()
 
 
-def _facts(task: str, stage: str, *, graded: bool, **other: object) -> Facts:
+def _facts(task: str, stage: str, *, graded: bool, **other: object) -> DataFacts:
     """Data in good order: 200 queries, well judged, of five relevant documents each."""
     usual = {
         "task": task, "stage": stage, "page": PAGE, "depth": DEPTH, "queries": 200,
@@ -62,7 +62,7 @@ def _facts(task: str, stage: str, *, graded: bool, **other: object) -> Facts:
         "over_page": 0.2, "over_depth": 0.0, "runs": 2,
         "judged": (("old", 1.0), ("new", 1.0)), "latency": True,
     }  # fmt: skip
-    return Facts(**{**usual, **other})
+    return DataFacts(**{**usual, **other})
 
 
 def _page() -> str:
@@ -112,7 +112,7 @@ def _task(task: str) -> str:
     return table(("stage", "grades", "decide by", "watch", "report", "do not decide by"), rows)
 
 
-def _cells(facts: Facts) -> list[str]:
+def _cells(facts: DataFacts) -> list[str]:
     """The metrics of each role, each with the sources of its rules."""
     chosen = choices(facts)
     return [

@@ -11,7 +11,7 @@ import pytest
 from statsmodels.stats.power import TTestPower
 
 import rankgate
-from rankgate.advice.facts import STAGES, TASKS, Facts
+from rankgate.advice.facts import STAGES, TASKS, DataFacts
 from rankgate.advice.rules import CAUTIONS, ROLES, RULES, named, worded
 from rankgate.advice.sources import SOURCES
 from rankgate.errors import UsageError
@@ -19,7 +19,7 @@ from rankgate.gating.policy import parsed
 from rankgate.metrics.names import parse
 from support.wording import raises
 
-FACTS = Facts(
+FACTS = DataFacts(
     task="explore", stage="final", page=10, depth=100, queries=200, judgments=4000,
     grades=(0.0, 1.0, 2.0, 3.0), graded=True, irrelevant=True, relevant=12.0, single=0.0,
     without=0.0, over_page=0.6, over_depth=0.0, runs=0, judged=(), latency=False,

@@ -106,7 +106,7 @@ def test_published_values_end_to_end(shared):
 
 
 def side(qrels, run, metrics, how="trec"):
-    return Scorer.of(qrels, metrics, how).side(run)
+    return Scorer.of(qrels, metrics, how).scored(run)
 
 
 def rankgate_side(plain, name, scores):

@@ -8,7 +8,7 @@ import json
 import polars as pl
 import pytest
 
-from rankgate.data import Contents, contents_of, read_qrels
+from rankgate.data import FileContents, contents_of, read_qrels
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.source import InputFile, source
 from rankgate.errors import InputError
@@ -117,5 +117,5 @@ def test_what_one_file_cannot_hold_is_told(folder):
         ("documents with their fields", 2),
     ]
     documents = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "text": ["t"]})
-    lost = named("beir").write(Contents(documents=documents), io.BytesIO())
+    lost = named("beir").write(FileContents(documents=documents), io.BytesIO())
     assert [(loss.what, loss.examples) for loss in lost] == [("fields of documents", ("query_id",))]

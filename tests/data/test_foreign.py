@@ -12,7 +12,7 @@ import zipfile
 import polars as pl
 import pytest
 
-from rankgate.data import Contents, contents_of, read_qrels, read_run
+from rankgate.data import FileContents, contents_of, read_qrels, read_run
 from rankgate.data.formats.registry import named
 from rankgate.data.qrels import Qrels
 from rankgate.data.source import InputFile
@@ -97,7 +97,7 @@ def test_a_mark_between_two_runs(tmp_path):
 def test_ids_that_begin_with_such_a_mark_come_back(name):
     table = pl.DataFrame({"query_id": ["q", "\ufeffq"], "doc_id": ["a", "b"], "grade": [1.0, 0.0]})
     out = io.BytesIO()
-    named(name).write(Contents(qrels=Qrels(table)), out)
+    named(name).write(FileContents(qrels=Qrels(table)), out)
     assert contents_of(InputFile(None, out.getvalue()), name).qrels.table.equals(table)
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.registry import TABLE, named
 from rankgate.data.source import InputFile
 from rankgate.errors import RankgateError
@@ -42,7 +42,7 @@ def endured(name, data):
         assert str(error).strip()  # noqa: PT017 - the error is one of two good ends
         assert "\n" not in str(error)  # noqa: PT017 - as above
         return None
-    assert isinstance(contents, Contents)
+    assert isinstance(contents, FileContents)
     return contents
 
 

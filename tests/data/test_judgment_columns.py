@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.data import Contents, contents_of, read_qrels
+from rankgate.data import FileContents, contents_of, read_qrels
 from rankgate.data.formats.registry import FORMATS, named
 from rankgate.data.qrels import OPTIONAL, Qrels
 from rankgate.data.source import InputFile
@@ -35,7 +35,7 @@ DRAWN = SUBTOPICS.drop("subtopic").unique(["query_id", "doc_id"], maintain_order
 
 def written(name, table):
     out = io.BytesIO()
-    losses = named(name).write(Contents(qrels=Qrels(table)), out)
+    losses = named(name).write(FileContents(qrels=Qrels(table)), out)
     return out.getvalue(), losses
 
 
@@ -55,7 +55,7 @@ def test_other_formats_tell_what_they_drop(name, table, tmp_path):
     """A format without subtopics has the highest grade of each document, and nothing else."""
     if name == "quepid-snapshot":
         pytest.skip("a snapshot needs a run")
-    contents = Contents(qrels=Qrels(table.with_columns(pl.col("grade").clip(0))))
+    contents = FileContents(qrels=Qrels(table.with_columns(pl.col("grade").clip(0))))
     told = convert(contents, tmp_path / "out", to=name)
     lost = {each for loss in told.losses for each in loss.examples}
     flat = "subtopic" in table.columns and "subtopic" not in named(name).columns

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.data import Contents, contents_of, read_qrels, read_run
+from rankgate.data import FileContents, contents_of, read_qrels, read_run
 from rankgate.data.formats.ranx import cbor
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels, Scale
@@ -179,12 +179,12 @@ def test_both_come_back_and_losses_are_told(name):
     table = pl.DataFrame({"query_id": ["1", "1"], "doc_id": ["ä", "b"], "grade": [3.0, 0.0]})
     out = io.BytesIO()
     qrels = Qrels(table, unjudged=("2",), scale=Scale(0, 3))
-    lost = named(name).write(Contents(qrels=qrels), out)
+    lost = named(name).write(FileContents(qrels=qrels), out)
     assert [loss.what for loss in lost] == ["scale of the grades"]
     back = held(out.getvalue(), name).qrels
     assert (back.table.rows(), back.unjudged) == (table.rows(), ("2",))
     rows = pl.DataFrame({"query_id": ["1"], "doc_id": ["b"], "score": [0.1]})
     out = io.BytesIO()
-    lost = named(name).write(Contents(runs=(Run("r", lambda: iter([rows]), tag="t"),)), out)
+    lost = named(name).write(FileContents(runs=(Run("r", lambda: iter([rows]), tag="t"),)), out)
     assert [loss.what for loss in lost] == ["tag of a run"]
     assert held(out.getvalue(), name).runs[0].table.rows() == rows.rows()

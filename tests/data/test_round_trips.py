@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rankgate.data import Contents, contents_of
+from rankgate.data import FileContents, contents_of
 from rankgate.data.formats.registry import FORMATS, named
 from rankgate.data.qrels import SCHEMA, Qrels, Scale
 from rankgate.data.ratings import Ratings
@@ -74,7 +74,7 @@ def rows(table):
 @example(found={("a\rb", ' "c",\n'): 1.0, ("é", "#"): 0.1, ("[", "{"): -0.0})
 def test_judgments_in_tables(name, found):
     qrels = qrels_of(found)
-    back, losses = again(Contents(qrels=qrels), name)
+    back, losses = again(FileContents(qrels=qrels), name)
     assert back.qrels.table.equals(qrels.table.with_columns(pl.col("grade") + 0.0))
     assert losses == ()
 
@@ -83,7 +83,7 @@ def test_judgments_in_tables(name, found):
 @given(found=pairs(ids, scores))
 def test_runs_in_tables(name, found):
     run = run_of(found)
-    back, losses = again(Contents(runs=(run,)), name)
+    back, losses = again(FileContents(runs=(run,)), name)
     assert back.runs[0].table.equals(run.table)
     assert losses == ()
 
@@ -91,9 +91,9 @@ def test_runs_in_tables(name, found):
 @given(found=pairs(plain, grades), ranked=pairs(plain, scores))
 def test_trec(found, ranked):
     qrels, run = qrels_of(found), run_of(ranked, tag="mine")
-    back, losses = again(Contents(qrels=qrels), "trec")
+    back, losses = again(FileContents(qrels=qrels), "trec")
     assert (back.qrels.table.equals(qrels.table), losses) == (True, ())
-    back, losses = again(Contents(runs=(run,)), "trec")
+    back, losses = again(FileContents(runs=(run,)), "trec")
     assert (back.runs[0].table.equals(run.table), losses) == (True, ())
     assert back.runs[0].tag == "mine"
 
@@ -111,9 +111,9 @@ def test_trec_with_ids_that_it_cannot_hold(found):
     )
     if merged:
         with pytest.raises(Exception, match="would be written as"):
-            written(Contents(qrels=qrels), "trec")
+            written(FileContents(qrels=qrels), "trec")
         return
-    back, losses = again(Contents(qrels=qrels), "trec", "qrels")
+    back, losses = again(FileContents(qrels=qrels), "trec", "qrels")
     assert back.qrels.table.equals(fitted)
     changed = (fitted["query_id"] != qrels.table["query_id"]).sum()
     changed_documents = (fitted["doc_id"] != qrels.table["doc_id"]).sum()
@@ -135,16 +135,16 @@ def test_ratings_queries_documents_and_values(name):
             }
         )
     )
-    back, losses = again(Contents(ratings=rated), name)
+    back, losses = again(FileContents(ratings=rated), name)
     assert back.ratings.table.equals(rated.table)
     queries = pl.DataFrame({"query_id": ["1", "2"], "text": ["red, shoes", None], "tag": ["x", ""]})
-    back, losses = again(Contents(queries=queries), name)
+    back, losses = again(FileContents(queries=queries), name)
     assert back.queries.fill_null("").rows() == queries.fill_null("").rows()
     documents = pl.DataFrame({"doc_id": ["a", "b"], "title": ["t", "u"], "score": ["1", "x"]})
-    back, losses = again(Contents(documents=documents), name)
+    back, losses = again(FileContents(documents=documents), name)
     assert back.documents.equals(documents)
     values = pl.DataFrame({"run": ["r"], "query_id": ["1"], "metric": ["AP"], "value": [1 / 3]})
-    back, losses = again(Contents(values=values), name)
+    back, losses = again(FileContents(values=values), name)
     assert back.values.select(values.columns).equals(values)
     assert losses == ()
 
@@ -156,7 +156,9 @@ def test_all_that_a_table_cannot_hold_is_told(name):
     )
     run = run_of({("1", "a"): 1.0}, tag="bm25")
     queries = pl.DataFrame({"query_id": ["1"], "text": ["red shoes"]})
-    everything = Contents(qrels=qrels, runs=(run,), queries=queries, extra={"rre": {"index": "i"}})
+    everything = FileContents(
+        qrels=qrels, runs=(run,), queries=queries, extra={"rre": {"index": "i"}}
+    )
     _, losses = written(everything, name)
     told = {loss.what: (loss.count, loss.examples) for loss in losses}
     assert told == {
@@ -166,7 +168,7 @@ def test_all_that_a_table_cannot_hold_is_told(name):
         "scale of grades": (1, ("0 to 4",)),
         "queries without judgments": (2, ("7", "8")),
     }
-    _, losses = written(Contents(runs=(run, run)), name)
+    _, losses = written(FileContents(runs=(run, run)), name)
     tag = {"tag of a run": 1} if name != "trec" else {}
     assert {loss.what: loss.count for loss in losses} == {"runs": 1, **tag}
 
@@ -184,7 +186,7 @@ def sample(holds):
     queries = pl.DataFrame(
         {"query_id": ["star wars", "star trek"], "text": ["star wars", "star trek"]}
     )
-    whole = Contents(qrels=Qrels(table), runs=(run,), queries=queries)
+    whole = FileContents(qrels=Qrels(table), runs=(run,), queries=queries)
     return whole.only(*holds)
 
 
@@ -224,7 +226,7 @@ def test_judgments_survive_two_formats(first, second):
 def test_scores_keep_every_digit():
     score = math.nextafter(0.1, 1)
     for name in (*TABLES, "trec"):
-        back, _ = again(Contents(runs=(run_of({("1", "a"): score}),)), name)
+        back, _ = again(FileContents(runs=(run_of({("1", "a"): score}),)), name)
         assert back.runs[0].table["score"].item() == score
 
 
@@ -237,7 +239,7 @@ def test_queries_keep_the_order_of_the_file(name):
     )  # fmt: skip
     run = run_of({(query, f"d{i}"): float(3 - i) for i in range(2) for query in order})
     fmt = named(name)
-    whole = Contents(qrels=Qrels(table), runs=(run,)).only(*fmt.holds)
+    whole = FileContents(qrels=Qrels(table), runs=(run,)).only(*fmt.holds)
     if fmt.write is None:
         pytest.skip(f"{name} is only read")
     data, _ = written(whole, name)

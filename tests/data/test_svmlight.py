@@ -7,7 +7,7 @@ import io
 import polars as pl
 import pytest
 
-from rankgate.data import Contents, contents_of
+from rankgate.data import FileContents, contents_of
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels
 from rankgate.data.source import InputFile
@@ -118,7 +118,7 @@ def test_it_comes_back_as_it_was():
 
 def test_judgments_from_elsewhere():
     table = pl.DataFrame({"query_id": ["red shoes"], "doc_id": ["a"], "grade": [0.5]})
-    data, lost = again(Contents(qrels=Qrels(table)))
+    data, lost = again(FileContents(qrels=Qrels(table)))
     assert data == b"0.5 qid:1 # a red shoes\n"
     assert [(loss.what, loss.examples) for loss in lost] == [
         ("ids of queries, which have blanks and are numbered", ("red shoes",))

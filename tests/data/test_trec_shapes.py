@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.data import Contents, contents_of, read_qrels
+from rankgate.data import FileContents, contents_of, read_qrels
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.source import InputFile
@@ -79,7 +79,7 @@ def test_labels_are_written_with_their_level():
     assert [loss.what for loss in lost] == ["scale of grades"]
     table = pl.DataFrame({"query_id": ["1"], "doc_id": ["a"], "grade": [0.5]})
     with raises("grade-outside-scale", InputError):
-        named("ntcir").write(Contents(qrels=Qrels(table)), io.BytesIO())
+        named("ntcir").write(FileContents(qrels=Qrels(table)), io.BytesIO())
 
 
 def test_probabilities_are_kept_and_none_is_null():
@@ -99,7 +99,7 @@ def test_probabilities_are_kept_and_none_is_null():
 def test_judgments_without_probabilities_are_told():
     table = pl.DataFrame({"query_id": ["1"], "doc_id": ["a"], "grade": [2.0]})
     out = io.BytesIO()
-    lost = named("prels").write(Contents(qrels=Qrels(table)), out)
+    lost = named("prels").write(FileContents(qrels=Qrels(table)), out)
     assert out.getvalue() == b"1 a 2 0 1.0\n"
     assert [(loss.what, loss.count) for loss in lost] == [
         ("probabilities that are not known, written as 1", 1)
@@ -186,7 +186,7 @@ def test_pieces_of_judgments_are_the_whole(monkeypatch, queries):
     for piece in (1, 2, 3, 100):
         monkeypatch.setattr("rankgate.data.formats.trec.write._PIECE", piece)
         out = io.BytesIO()
-        told.add((named("trec").write(Contents(qrels=Qrels(table)), out), out.getvalue()))
+        told.add((named("trec").write(FileContents(qrels=Qrels(table)), out), out.getvalue()))
     grades = (1, 0, 2, 0, 1, 3)
     lines = zip(queries.replace(".", "_").split(), "abcdef", grades, strict=True)
     ((losses, data),) = told

@@ -21,7 +21,7 @@ def test_separated(parts):
     data = "".join(field + end for field, end in parts).encode()
     header = records.header_in(HEADER.encode(), ",")
     table = schemas.table_of(header.names, "runs") or schemas.table_of(header.names)
-    layout = records.Layout(header, table.kept, frozenset({"grade"}))
+    layout = records.ColumnChoice(header, table.kept, frozenset({"grade"}))
     if not data or not records._regular(data, ","):
         return
     quick = records._quick(data, layout)
@@ -61,7 +61,9 @@ def test_json_lines(lines):
 def test_the_fast_way_is_taken():
     """Else the tests above would say nothing."""
     header = records.header_in(HEADER.encode(), ",")
-    layout = records.Layout(header, {"query_id": "qid", "grade": "grade"}, frozenset({"grade"}))
+    layout = records.ColumnChoice(
+        header, {"query_id": "qid", "grade": "grade"}, frozenset({"grade"})
+    )
     assert records._quick(b'"x\ny",b,2\n1,"c""d",0.5\n', layout) is not None
     line = json.dumps({"qid": "1", "doc": "é", "score": 0.1, "note": {"doc": "x"}})
     table = schemas.table_of(["qid", "doc", "score"], "runs")

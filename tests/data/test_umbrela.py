@@ -8,7 +8,7 @@ import json
 import polars as pl
 import pytest
 
-from rankgate.data import Contents, contents_of
+from rankgate.data import FileContents, contents_of
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels
 from rankgate.data.source import InputFile
@@ -121,7 +121,7 @@ def test_several_answers_for_a_pair_are_ratings_only():
 def test_grades_of_another_scale_are_refused():
     table = pl.DataFrame({"query_id": ["1"], "doc_id": ["a"], "grade": [4.0]})
     with raises("grade-outside-scale", InputError):
-        again("umbrela", Contents(qrels=Qrels(table)))
+        again("umbrela", FileContents(qrels=Qrels(table)))
 
 
 def test_requests_are_a_run_with_texts():

@@ -6,18 +6,18 @@ from contextlib import closing
 import pytest
 
 from rankgate.demo import engines
-from rankgate.demo.harvest import Document
+from rankgate.demo.harvest import Docstring
 from rankgate.errors import InputError
 from support.wording import raises
 
 DOCUMENTS = [
-    Document("shop.merge", "merge(a, b)", "Merge two things.", "shop"),
-    Document("shop.TemporaryShop", "TemporaryShop()", "Closes itself.", "shop"),
-    Document("shop.b", "b", "Sell a thing.\n\nMerged with nothing.", "shop"),
-    Document("shop.c", "c", "The same words.", "shop"),
-    Document("shop.d", "d", "The same words.", "shop"),
-    Document("shop.e", "e", "Something else entirely.", "shop"),
-    Document("shop.f", "f", "Not this either, please.", "shop"),
+    Docstring("shop.merge", "merge(a, b)", "Merge two things.", "shop"),
+    Docstring("shop.TemporaryShop", "TemporaryShop()", "Closes itself.", "shop"),
+    Docstring("shop.b", "b", "Sell a thing.\n\nMerged with nothing.", "shop"),
+    Docstring("shop.c", "c", "The same words.", "shop"),
+    Docstring("shop.d", "d", "The same words.", "shop"),
+    Docstring("shop.e", "e", "Something else entirely.", "shop"),
+    Docstring("shop.f", "f", "Not this either, please.", "shop"),
 ]
 
 

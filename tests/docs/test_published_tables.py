@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rankgate
-from rankgate.reports.pictured import Asked, result_for
+from rankgate.reports.pictured import ChartRequest, result_for
 
 HERE = Path(__file__).parents[2] / "examples" / "published-tables"
 STAGES = ("bm25", "dense", "rrf", "cross-encoder", "llm")
@@ -41,7 +41,7 @@ def _guide(k):
 def test_the_guide_s_comparison_over_cutoffs():
     charts = pytest.importorskip("rankgate.evaluation.charts.cutoffs")
     pytest.importorskip("altair")
-    asked = Asked(str(HERE / "robots-grades.csv"), (str(HERE / "robots-ranking.csv"),),
+    asked = ChartRequest(str(HERE / "robots-grades.csv"), (str(HERE / "robots-ranking.csv"),),
                   how="guide", cutoffs=(1, 3, 5, 10))  # fmt: skip
     told = charts.draw(result_for("cutoffs", asked))
     drawn = {(row["metric"], row["k"]): row["value"] for row in told.rows}

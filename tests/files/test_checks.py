@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rankgate.data import read_qrels
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.notes import Note
 from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
@@ -219,7 +219,7 @@ def test_the_scale_of_grades(found):
 
 def rated(*rows, scale=None):
     names = ["query_id", "doc_id", "rater", "grade"]
-    return Contents(ratings=Ratings(pl.DataFrame(rows, names, orient="row"), scale=scale))
+    return FileContents(ratings=Ratings(pl.DataFrame(rows, names, orient="row"), scale=scale))
 
 
 OF_RATINGS = [
@@ -242,8 +242,13 @@ OF_RATINGS = [
         rated(("q", "d", "a", 3), scale=Scale(0, 3)),
         1,
     ),
-    ("rated-only", Contents(notes=(Note("documents that are rated only", 2),)), Contents(), 2),
-    ("seen", Contents(notes=(Note("doublets", 3, ("x",)),)), Contents(), 3),
+    (
+        "rated-only",
+        FileContents(notes=(Note("documents that are rated only", 2),)),
+        FileContents(),
+        2,
+    ),
+    ("seen", FileContents(notes=(Note("doublets", 3, ("x",)),)), FileContents(), 3),
 ]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import rankgate
 from rankgate.data import read_qrels, read_run
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.errors import UsageError
 from rankgate.files.describe import describe
 from support.wording import raises
@@ -76,7 +76,7 @@ def test_parts_without_figures(tmp_path):
     place.write_text("query_id,text\nq,a\nr,b\n")
     told = describe(place).files[0]
     assert (told.queries, told.judgments, told.runs) == (2, None, ())
-    held = Contents(qrels=read_qrels(QRELS))
+    held = FileContents(qrels=read_qrels(QRELS))
     assert describe(held).files[0].judgments.queries == 2
 
 

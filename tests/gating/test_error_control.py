@@ -14,7 +14,7 @@ from scipy.stats import t as student
 
 from rankgate.comparison.comparison import METRICS, Comparison, Identity
 from rankgate.gating.decide import decide
-from rankgate.gating.looks import Place
+from rankgate.gating.looks import LookNumber
 from rankgate.gating.policy import parsed
 from rankgate.stats.interval import guarded_interval, lean
 
@@ -64,7 +64,7 @@ def spread(mean, n=40, seed=1):
 
 
 def low_of(looks, policy, delta):
-    place = Place(looks, looks) if looks else None
+    place = LookNumber(looks, looks) if looks else None
     (ended,) = decide(compared(delta), policy, looks=place).rules
     return ended.outcome.low
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rankgate.errors import UsageError
 from rankgate.metrics import parse
 from rankgate.metrics.list_names import parse_list
-from rankgate.metrics.lists import LIST_METRICS, NONE, Accumulator, Listed
+from rankgate.metrics.lists import LIST_METRICS, NONE, ListAccumulator, Listed
 from rankgate.metrics.lists.calibration import between, miscalibration
 from rankgate.metrics.lists.coverage import coverage, full_lists, list_coverage
 from rankgate.metrics.lists.diversity import ILD, intra_list_diversity
@@ -232,15 +232,15 @@ def test_every_value_is_within_its_bounds(lists):
 def test_parts_in_any_order_give_what_one_pass_gives(lists, data):
     told = full(np.array(lists))
     metrics = [*LIST_METRICS, *(metric @ 2 for metric in LIST_METRICS)]
-    whole = Accumulator(metrics)
+    whole = ListAccumulator(metrics)
     whole.update(told)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(lists)), max_size=3)))
     parts = []
     for begin, end in zip([0, *cuts], [*cuts, len(lists)], strict=True):
-        part = Accumulator(metrics)
+        part = ListAccumulator(metrics)
         part.update(told.rows(slice(begin, end)))
         parts.append(part)
-    merged = Accumulator(metrics)
+    merged = ListAccumulator(metrics)
     for part in data.draw(st.permutations(parts)):
         merged.merge(part)
     for metric in metrics:
@@ -251,8 +251,8 @@ def test_parts_in_any_order_give_what_one_pass_gives(lists, data):
 
 def test_accumulators_of_other_metrics_do_not_merge():
     with raises("accumulators-differ", UsageError):
-        Accumulator([AWRF]).merge(Accumulator([ILD]))
-    assert np.isnan(Accumulator([ILD]).result()["ILD"])
+        ListAccumulator([AWRF]).merge(ListAccumulator([ILD]))
+    assert np.isnan(ListAccumulator([ILD]).result()["ILD"])
 
 
 @given(rows, rows)

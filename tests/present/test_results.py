@@ -10,7 +10,7 @@ from rankgate.present.pages.notebook import html
 from rankgate.present.pages.page import page
 from rankgate.present.result import Result
 from rankgate.present.write import FORMS, rendered
-from rankgate.reports.compose import Part, compose
+from rankgate.reports.compose import ReportPart, compose
 from rankgate.reports.kinds_of_results import modules, result_class
 
 QRELS = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(24)}
@@ -125,7 +125,7 @@ def test_every_form_can_be_made_and_escapes(result, form):
 
 def test_a_notebook_and_a_report_show_it(result):
     assert "<script>" not in html(result.document())
-    document = compose([Part(result)])
+    document = compose([ReportPart(result)])
     assert document.title
     assert len(document.sections) > 1
     assert page(document).count("<section") == len(document.sections)

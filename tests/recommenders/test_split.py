@@ -15,7 +15,7 @@ import rankgate
 from rankgate.cli import rankgate as program
 from rankgate.data.logs.candidates import sample
 from rankgate.data.logs.reading import read_interactions
-from rankgate.data.logs.splits import WAYS, Plan, masks_of
+from rankgate.data.logs.splits import WAYS, SplitPlan, masks_of
 from rankgate.data.qrels import Qrels
 from rankgate.errors import InputError, UsageError
 from rankgate.recommenders.split import Truth, split
@@ -38,7 +38,7 @@ LOG = log_of([(u, f"{u}{k}", 10 * k + at) for at, u in enumerate("pqr") for k in
 def test_parts_share_no_row_and_the_future_stays_out(rows, way, seed):
     log = log_of(rows)
     try:
-        folds = masks_of(log, Plan(way, seed=seed))
+        folds = masks_of(log, SplitPlan(way, seed=seed))
     except InputError:
         return  # so few rows that a part is empty
     at, users = log.table["at"].to_numpy(), log.table["query_id"].to_numpy()
@@ -61,7 +61,7 @@ def test_parts_share_no_row_and_the_future_stays_out(rows, way, seed):
 
 def test_the_sizes_are_those_that_were_asked_for():
     def tested(**plan):
-        ((_, test),) = masks_of(LOG, Plan(**plan))
+        ((_, test),) = masks_of(LOG, SplitPlan(**plan))
         return LOG.table.filter(pl.Series(test))["doc_id"].to_list()
 
     assert tested(way="leave-last") == ["p5", "q5", "r5"]
@@ -75,7 +75,7 @@ def test_the_sizes_are_those_that_were_asked_for():
 
 
 def test_windows_follow_each_other():
-    folds = masks_of(LOG, Plan("windows", share=0.4, windows=2))
+    folds = masks_of(LOG, SplitPlan("windows", share=0.4, windows=2))
     tested = [LOG.table.filter(pl.Series(test))["doc_id"].to_list() for _, test in folds]
     assert [sorted(part) for part in tested] == [["p4", "q4", "r4"], ["p5", "q5", "r5"]]
     assert [int(train.sum()) for train, _ in folds] == [9, 12]
@@ -83,7 +83,7 @@ def test_windows_follow_each_other():
 
 def test_a_user_of_one_interaction_is_learned_from():
     log = log_of([("a", "x", 1), ("b", "x", 2), ("b", "y", 3)])
-    told = split(log, Plan("leave-last"))
+    told = split(log, SplitPlan("leave-last"))
     assert told.folds[0].test.table["query_id"].to_list() == ["b"]
     assert told.folds[0].leaks.users_only_train == 1
 
@@ -91,7 +91,7 @@ def test_a_user_of_one_interaction_is_learned_from():
 def test_what_leaks_is_counted_and_told():
     log = log_of([("a", "x", 1), ("a", "y", 9), ("b", "x", 2), ("b", "z", 3), ("c", "w", 4),
                   ("c", "w", 5), ("d", "x", 6), ("d", "y", 6)])  # fmt: skip
-    told = split(log, Plan("leave-last"), candidates="all")
+    told = split(log, SplitPlan("leave-last"), candidates="all")
     fold = told.folds[0]
     assert [(part.rows, part.users, part.items) for part in fold.parts] == [(4, 4, 2), (4, 4, 3)]
     leaks = fold.leaks
@@ -100,7 +100,7 @@ def test_what_leaks_is_counted_and_told():
     assert leaks.same_time == 1  # d has two at 6
     assert leaks.ahead == 2  # c's at 4 and d's at 6 are not before b's at 3
     assert any("later than some" in line for line in told.warnings)
-    assert split(log, Plan("global")).folds[0].leaks.ahead == 0
+    assert split(log, SplitPlan("global")).folds[0].leaks.ahead == 0
 
 
 def test_one_of_a_kind_is_told_in_the_singular():
@@ -114,20 +114,20 @@ def test_one_of_a_kind_is_told_in_the_singular():
 
 def test_what_a_user_had_is_no_ground_truth_of_unseen_items():
     log = log_of([("c", "w", 4), ("c", "w", 5), ("d", "x", 6), ("d", "y", 7)])
-    assert split(log, Plan("leave-last")).folds[0].judgments.table.rows() == [("d", "y", 1.0)]
-    every = split(log, Plan("leave-last"), candidates="all").folds[0].judgments.table
+    assert split(log, SplitPlan("leave-last")).folds[0].judgments.table.rows() == [("d", "y", 1.0)]
+    every = split(log, SplitPlan("leave-last"), candidates="all").folds[0].judgments.table
     assert every.rows() == [("c", "w", 1.0), ("d", "y", 1.0)]
     again = log_of([("c", "w", 4), ("c", "w", 5)])
     with raises("no-interactions", InputError):
-        split(again, Plan("leave-last"))
+        split(again, SplitPlan("leave-last"))
 
 
 def test_validation_lies_between_training_and_test():
-    fold = split(LOG, Plan("leave-last", validation=True)).folds[0]
+    fold = split(LOG, SplitPlan("leave-last", validation=True)).folds[0]
     assert fold.validation.table["doc_id"].to_list() == ["p4", "q4", "r4"]
     assert fold.tuning.table["doc_id"].to_list() == ["p4", "q4", "r4"]
     assert len(fold.train.table) == 9
-    sizes = [part.rows for part in split(LOG, Plan("global", validation=True)).folds[0].parts]
+    sizes = [part.rows for part in split(LOG, SplitPlan("global", validation=True)).folds[0].parts]
     assert sizes == [9, 3, 3]
 
 
@@ -135,10 +135,10 @@ def test_ways_that_need_times_refuse_logs_without():
     bare = read_interactions(pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"]}))
     for way in ("global", "leave-last"):
         with raises("missing-input", UsageError):
-            split(bare, Plan(way))
-    assert len(split(bare, Plan("random", share=0.5)).folds[0].test.table) == 1
+            split(bare, SplitPlan(way))
+    assert len(split(bare, SplitPlan("random", share=0.5)).folds[0].test.table) == 1
     with raises("no-interactions", InputError):
-        split(log_of([("a", "x", 1), ("b", "y", 1)]), Plan("global"))
+        split(log_of([("a", "x", 1), ("b", "y", 1)]), SplitPlan("global"))
 
 
 @given(st.integers(0, 5), st.integers(1, 6))
@@ -166,7 +166,7 @@ def test_every_free_item_is_as_likely():
 
 
 def test_too_few_to_draw_from_is_told():
-    told = split(LOG, Plan("leave-last"), candidates="sampled", negatives=99)
+    told = split(LOG, SplitPlan("leave-last"), candidates="sampled", negatives=99)
     assert told.candidates == "sampled(99)"
     assert told.folds[0].sample.short == 3
     assert told.folds[0].judgments.name == "test.sampled-99"
@@ -177,9 +177,11 @@ def test_the_same_seed_draws_the_same_whatever_the_order_of_the_file():
     shuffled = log_of([row[:3] for row in LOG.table.with_columns(pl.col("at") // 1_000_000)
                        .sample(fraction=1, shuffle=True, seed=3).rows()])  # fmt: skip
     for way in ("random", "leave-one-out", "cold-users", "cold-items"):
-        one, two = (split(log, Plan(way, seed=7)).folds[0].test.table for log in (LOG, shuffled))
+        one, two = (
+            split(log, SplitPlan(way, seed=7)).folds[0].test.table for log in (LOG, shuffled)
+        )
         assert one.equals(two)
-        assert not one.equals(split(LOG, Plan(way, seed=9)).folds[0].test.table), way
+        assert not one.equals(split(LOG, SplitPlan(way, seed=9)).folds[0].test.table), way
 
 
 def test_wrong_plans_are_refused():
@@ -190,7 +192,7 @@ def test_wrong_plans_are_refused():
         ({"way": "windows", "validation": True}, "leave validation out"),
     ):
         with pytest.raises(UsageError, match=told):
-            Plan(**plan)
+            SplitPlan(**plan)
     with raises("unknown-choice", UsageError):
         split(pl.DataFrame({"user": ["u"], "item": ["a"], "time": [1]}), unit="hours")
     with raises("unknown-choice", UsageError):

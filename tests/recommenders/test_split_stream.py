@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rankgate.data.logs.reading import opened, read_interactions
 from rankgate.data.logs.sorted_users import stretched
-from rankgate.data.logs.splits import WAYS, Plan
+from rankgate.data.logs.splits import WAYS, SplitPlan
 from rankgate.errors import InputError, UsageError
 from rankgate.recommenders.split import Truth, split
 from rankgate.recommenders.split_files import written
@@ -45,7 +45,7 @@ ASKED = st.tuples(
 def test_stretches_give_what_the_whole_gives(tmp_path_factory, rows, asked, size):
     way, validation, rule, candidates = asked
     folder = tmp_path_factory.mktemp("split")
-    plan = Plan(way, share=0.3, windows=2, validation=validation and way != "windows", seed=3)
+    plan = SplitPlan(way, share=0.3, windows=2, validation=validation and way != "windows", seed=3)
     log = frame_of(rows)
     try:
         told = split(log, plan, rule, candidates=candidates, negatives=2)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rankgate.reports.pictured import NEEDS, Asked, result_for
+from rankgate.reports.pictured import NEEDS, ChartRequest, result_for
 
 QUERIES = [f"q{i}" for i in range(12)]
 QRELS = {q: {"a": 3, "b": 1, "c": 0, "d": 2} for q in QUERIES}
@@ -39,7 +39,7 @@ def results(tmp_path_factory):
     return {
         need: result_for(
             need,
-            Asked(str(ratings) if need == "agreed" else QRELS, (OLD, NEW)[: RUNS[need]],
+            ChartRequest(str(ratings) if need == "agreed" else QRELS, (OLD, NEW)[: RUNS[need]],
                   query_id="q1"),
         )
         for need in NEEDS

@@ -9,7 +9,7 @@ import pytest
 
 from rankgate.data import read_run
 from rankgate.reports.kinds import kind
-from rankgate.reports.pictured import Asked, result_for
+from rankgate.reports.pictured import ChartRequest, result_for
 
 pytest.importorskip("altair")
 
@@ -118,7 +118,7 @@ def test_agreement_is_a_matrix_with_both_halves(results):
 def test_admission_has_people_s_grades_by_the_judge_s():
     people = {"q": {"a": 2, "b": 1, "c": 0, "d": 0}}
     judge = {"q": {"a": 1, "b": 1, "c": 1, "d": 0}}
-    rows = kind("admission").draw(result_for("admitted", Asked(people, (judge,)))).rows
+    rows = kind("admission").draw(result_for("admitted", ChartRequest(people, (judge,)))).rows
     assert [(row["judge"], row["grade"], row["count"], row["share"]) for row in rows] == [
         (1, 2, 1, 1 / 3), (1, 1, 1, 1 / 3), (1, 0, 1, 1 / 3), (0, 0, 1, 1.0),
     ]  # fmt: skip
@@ -141,7 +141,7 @@ def test_scorecard_and_pareto_have_the_means_and_know_who_is_beaten():
         name: {"q": {doc: -float(i) for i, doc in enumerate(docs)}} for name, docs in lists.items()
     }
     named = tuple(replace(read_run(run), name=name) for name, run in runs.items())
-    told = result_for("tradeoff", Asked(qrels, named, ("RR", "R@3")))
+    told = result_for("tradeoff", ChartRequest(qrels, named, ("RR", "R@3")))
     assert told.front == ("whole",)
     points = {row["system"]: (row["x"], row["y"]) for row in kind("pareto").draw(told).rows}
     assert points == {

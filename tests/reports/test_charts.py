@@ -16,7 +16,7 @@ from rankgate.present.charts.style import DARK, PAPER, on_dark
 from rankgate.present.pages.chart import page
 from rankgate.reports.drawing import in_text
 from rankgate.reports.kinds import KINDS, kind
-from rankgate.reports.pictured import NEEDS, Asked, result_for
+from rankgate.reports.pictured import NEEDS, ChartRequest, result_for
 from support.wording import raises
 
 pytest.importorskip("altair")
@@ -109,7 +109,7 @@ def test_whatever_stands_in_data_stays_text(name, collection):
         ranked = {EVIL + q: {EVIL + d: s for d, s in docs.items()} for q, docs in run.items()}
         runs.append(replace(read_run(ranked), name=f"{EVIL}{i}"))
     need = kind(name).needs
-    asked = Asked(qrels, tuple(runs)[: collection.takes[need]], query_id=f"{EVIL}q1")
+    asked = ChartRequest(qrels, tuple(runs)[: collection.takes[need]], query_id=f"{EVIL}q1")
     told = kind(name).draw(result_for(need, asked))
     _parsed(told.svg())
     drawn = page(replace(told, title=f"{told.title} {EVIL}"))
@@ -183,7 +183,7 @@ def test_many_queries_are_drawn_too(count):
     qrels = {f"q{i}": {"a": 1} for i in range(count)}
     old = {q: {"b": 2.0, "a": 1.0} for q in qrels}
     new = {q: {"a": 2.0, "b": 1.0} if i % 3 else old[q] for i, q in enumerate(qrels)}
-    told = kind("deltas").draw(result_for("comparison", Asked(qrels, (old, new), ("RR",))))
+    told = kind("deltas").draw(result_for("comparison", ChartRequest(qrels, (old, new), ("RR",))))
     drawn = told.svg()
     _parsed(drawn)
     assert len(told.rows) == count

@@ -8,7 +8,7 @@ from rankgate.comparison.compare import compare
 from rankgate.comparison.planned import planned
 from rankgate.errors import UsageError
 from rankgate.pipelines.ranks import ranks, ranks_of
-from rankgate.reports.pictured import Asked, at_cutoffs, result_for
+from rankgate.reports.pictured import ChartRequest, at_cutoffs, result_for
 from support.wording import raises
 
 QUERIES = [f"q{i}" for i in range(12)]
@@ -30,11 +30,11 @@ NEW = {q: {"a": 5.0 - i % 3, "b": 4.5, "y": 3.5, "d": 1.0 + i % 4} for i, q in e
 )
 def test_too_few_or_too_many_runs_are_told(need, runs, code):
     with raises(code, UsageError):
-        result_for(need, Asked(QRELS, runs))
+        result_for(need, ChartRequest(QRELS, runs))
 
 
 def test_what_is_unasked_is_by_how_many_runs_there_are():
-    one, two = (result_for("cutoffs", Asked(QRELS, runs)) for runs in ((OLD,), (OLD, NEW)))
+    one, two = (result_for("cutoffs", ChartRequest(QRELS, runs)) for runs in ((OLD,), (OLD, NEW)))
     stems = [list(dict.fromkeys(m.split("@")[0] for m in each.metrics)) for each in (one, two)]
     assert stems == [["P", "R", "F", "AP", "nDCG"], ["P", "R", "nDCG"]]
 
@@ -47,7 +47,7 @@ def test_a_cutoff_that_is_named_stays():
 
 def test_two_metrics_where_one_is_needed_are_told():
     with raises("several-metrics", UsageError):
-        result_for("reconciliation", Asked(QRELS, (OLD,), ("AP", "RR")))
+        result_for("reconciliation", ChartRequest(QRELS, (OLD,), ("AP", "RR")))
 
 
 def test_power_at_the_queries_there_are_is_what_the_comparison_says():

@@ -20,13 +20,13 @@ from rankgate.stats.agreement.kappa import (
     gwet,
 )
 from rankgate.stats.agreement.krippendorff import alpha
-from rankgate.stats.agreement.ratings import Sheet, Tallies, weights
+from rankgate.stats.agreement.ratings import RatingMatrix, Tallies, weights
 from support import published_ratings as published
 from support.wording import raises
 
 
 def tallies(matrix, grades=None):
-    return Tallies.of(Sheet.of(matrix, grades))
+    return Tallies.of(RatingMatrix.of(matrix, grades))
 
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -62,7 +62,9 @@ def test_gwets_four_raters():
 
 
 def test_fleiss_of_the_table_and_of_1971():
-    table = Tallies.of(Sheet(np.arange(5.0), published.FLEISS_TABLE[:, None, :].astype(float)))
+    table = Tallies.of(
+        RatingMatrix(np.arange(5.0), published.FLEISS_TABLE[:, None, :].astype(float))
+    )
     assert fleiss(table) == pytest.approx([0.2099307], abs=5e-8)
     assert brennan_prediger(table) == pytest.approx([0.2225275], abs=5e-8)
     assert fleiss(tallies(published.DIAGNOSES)) == pytest.approx([0.4302445], abs=5e-8)
@@ -97,7 +99,7 @@ def test_many_cohens_are_each_cohen(tables):
 
 @given(arrays(float, (12, 2), elements=st.integers(0, 3)))
 def test_conger_of_two_is_cohen(matrix):
-    sheet = Sheet.of(matrix)
+    sheet = RatingMatrix.of(matrix)
     pair = cohen(confusion(sheet, 0, 1), sheet.grades)
     np.testing.assert_allclose(conger(Tallies.of(sheet))[0], pair.value, atol=1e-10)
 
@@ -107,7 +109,7 @@ def test_times_are_repeated_items(matrix, rng):
     """Counting an item twice is the item standing there twice."""
     often = np.array([rng.randint(0, 3) for _ in matrix], float)
     twice = tallies(np.repeat(matrix, often.astype(int), axis=0), [0, 1, 2])
-    items = Tallies.of(Sheet.of(matrix, [0, 1, 2]), np.arange(len(matrix)))
+    items = Tallies.of(RatingMatrix.of(matrix, [0, 1, 2]), np.arange(len(matrix)))
     once = items.drawn(often[None, :])
     for measure in (agreement, fleiss, conger, gwet, brennan_prediger):
         np.testing.assert_allclose(measure(once, "linear"), measure(twice, "linear"), atol=1e-9)
@@ -132,7 +134,7 @@ def test_nobody_rated_twice():
 
 def test_a_grade_outside_the_scale():
     with raises("grade-outside-scale", UsageError):
-        Sheet.of(np.array([[5.0, 1.0]]), [0, 1, 2, 3])
+        RatingMatrix.of(np.array([[5.0, 1.0]]), [0, 1, 2, 3])
 
 
 def test_quadratic_weights_follow_the_values():
@@ -159,7 +161,7 @@ def test_dawid_skene_1979():
 def two_raters(share, rng, items=400):
     first = rng.integers(0, 2, items)
     second = np.where(rng.random(items) < share, first, 1 - first)
-    return Sheet.of(np.stack([first, second], axis=1).astype(float))
+    return RatingMatrix.of(np.stack([first, second], axis=1).astype(float))
 
 
 def left_out(clusters):
@@ -182,7 +184,7 @@ def test_clusters_of_one_item_give_the_binomial_interval(of):
 def test_items_that_repeat_each_other_add_no_precision():
     """Every item ten times over, as ten items of one query: the interval is that of the queries."""
     sheet = two_raters(0.8, np.random.default_rng(6), 40)
-    tenfold = Sheet(sheet.grades, np.repeat(sheet.said, 10, axis=0))
+    tenfold = RatingMatrix(sheet.grades, np.repeat(sheet.said, 10, axis=0))
     once = intervals({"pa": agreement}, Tallies.of(sheet, np.arange(40)))["pa"]
     tens = intervals({"pa": agreement}, Tallies.of(tenfold, np.arange(400) // 10))["pa"]
     assert (once.low, once.high) == pytest.approx((tens.low, tens.high))

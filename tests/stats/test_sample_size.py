@@ -136,7 +136,7 @@ def test_a_wanted_difference_takes_more_queries_after_a_correction():
 def test_a_gate_does_without_the_simulation():
     qrels, old, new = systems(30, 11)
     scorer = Scorer.of(qrels, METRICS, "trec")
-    sides = [scorer.side(run) for run in (old, new)]
+    sides = [scorer.scored(run) for run in (old, new)]
     (told,) = compared(*sides, Rules(Test(correction="none"), sizes=False))
     row = told.metrics.row(0, named=True)
     theirs = TTestPower().solve_power(effect_size=row["delta"] / row["sd"], alpha=0.05, power=0.8)

@@ -91,7 +91,7 @@ def partly_judged(seed, queries=40, share=0.5):
 
 def holes_of(left, one, two):
     scorer = Scorer.of(left, ["nDCG@10"])
-    return modelled(scorer.side(one), scorer.side(two))
+    return modelled(scorer.scored(one), scorer.scored(two))
 
 
 def test_a_departure_widens_the_draws_and_is_told_apart():

@@ -17,7 +17,7 @@ from rankgate.data import read_qrels
 from rankgate.stats.agreement.intervals import intervals
 from rankgate.stats.agreement.kappa import conger, gwet
 from rankgate.stats.agreement.krippendorff import alpha
-from rankgate.stats.agreement.ratings import Sheet, Tallies
+from rankgate.stats.agreement.ratings import RatingMatrix, Tallies
 from studies.populations import FOLDER
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
             held = {each: np.zeros(2) for each in COEFFICIENTS}
             for number in range(replications):
                 matrix, query = sample(queries)
-                sheet = Sheet.of(matrix, range(int(matrix.max()) + 1))
+                sheet = RatingMatrix.of(matrix, range(int(matrix.max()) + 1))
                 for way, code in enumerate((query, np.arange(len(matrix)))):
                     told = intervals(
                         COEFFICIENTS, Tallies.of(sheet, code), samples=SAMPLES, seed=number
@@ -132,7 +132,7 @@ def _populations(rng: np.random.Generator) -> Iterator[tuple[str, Sample, dict[s
 
 
 def _truth(matrix: Floats) -> dict[str, float]:
-    tallies = Tallies.of(Sheet.of(matrix, range(int(matrix.max()) + 1)))
+    tallies = Tallies.of(RatingMatrix.of(matrix, range(int(matrix.max()) + 1)))
     return {name: float(of(tallies)[0]) for name, of in COEFFICIENTS.items()}
 
 

@@ -26,7 +26,7 @@ from tables import percent, table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
 
 METRIC, DEPTH, MARGIN = "nDCG@10", 10, 0.02
 HIDDEN = (0.15, 0.3, 0.5)
@@ -93,13 +93,13 @@ def _case(
     rng: np.random.Generator,
 ) -> Case:
     whole = Scorer.of(judged, [METRIC], depth=DEPTH)
-    sides = whole.side(read_run(one), "one"), whole.side(read_run(two), "two")
+    sides = whole.scored(read_run(one), "one"), whole.scored(read_run(two), "two")
     truth, then = _said(*sides)
     shown = _shown(*sides, only_second=way != "at random")
     hidden = shown.filter(pl.Series(rng.random(len(shown)) < share))
     left = judged.join(hidden, on=["query_id", "doc_id"], how="anti", maintain_order="left")
     scorer = Scorer.of(left, [METRIC], depth=DEPTH)
-    partly = scorer.side(read_run(one), "one"), scorer.side(read_run(two), "two")
+    partly = scorer.scored(read_run(one), "one"), scorer.scored(read_run(two), "two")
     naive, now = _said(*partly)
     stage, found = Stage.of(scorer, *partly), modelled(*partly)
     told = figures(stage, found, {METRIC: MARGIN}, DRAWS, 0).row(0, named=True)
@@ -114,7 +114,7 @@ def _case(
     )  # fmt: skip
 
 
-def _said(one: Side, two: Side) -> tuple[float, str]:
+def _said(one: ScoredRun, two: ScoredRun) -> tuple[float, str]:
     values = values_of(one, two, "zero")
     delta = (values.candidate - values.baseline)[:, 0]
     delta = delta[~np.isnan(delta)]
@@ -122,7 +122,7 @@ def _said(one: Side, two: Side) -> tuple[float, str]:
                                        MARGIN)  # fmt: skip
 
 
-def _shown(one: Side, two: Side, *, only_second: bool) -> pl.DataFrame:
+def _shown(one: ScoredRun, two: ScoredRun, *, only_second: bool) -> pl.DataFrame:
     keys = ["query_id", "doc_id"]
     if only_second:
         return two.lists.join(one.lists, on=keys, how="anti").select(keys)
@@ -141,7 +141,7 @@ def _settled(
         known = order.head(count).select("query_id", "doc_id")
         back = judged.join(known, on=["query_id", "doc_id"], how="semi")
         scorer = Scorer.of(pl.concat([left, back]), [METRIC], depth=DEPTH)
-        sides = scorer.side(read_run(runs[0]), "one"), scorer.side(read_run(runs[1]), "two")
+        sides = scorer.scored(read_run(runs[0]), "one"), scorer.scored(read_run(runs[1]), "two")
         told = figures(Stage.of(scorer, *sides), modelled(*sides), {METRIC: MARGIN}, DRAWS, 0)
         if (told.row(0, named=True)["flip"] or 0.0) < SURE:
             return count

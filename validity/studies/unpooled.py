@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
 
     Floats = NDArray[np.float64]
     Runs = dict[str, pl.DataFrame]
@@ -199,23 +199,25 @@ def _first(table: pl.DataFrame) -> pl.DataFrame:
     return ranked.group_by("query_id", maintain_order=True).head(DEPTH).select(KEYS)
 
 
-def _sides(judged: pl.DataFrame, runs: list[pl.DataFrame]) -> tuple[Side, Side]:
+def _sides(judged: pl.DataFrame, runs: list[pl.DataFrame]) -> tuple[ScoredRun, ScoredRun]:
     scorer = Scorer.of(judged, [METRIC], depth=DEPTH)
-    return scorer.side(read_run(runs[0], "one")), scorer.side(read_run(runs[1], "two"))
+    return scorer.scored(read_run(runs[0], "one")), scorer.scored(read_run(runs[1], "two"))
 
 
-def _gains(sides: tuple[Side, Side]) -> tuple[list[str], Floats]:
+def _gains(sides: tuple[ScoredRun, ScoredRun]) -> tuple[list[str], Floats]:
     values = values_of(*sides, "zero")
     return values.query_ids, np.nan_to_num(values.gains[:, 0])
 
 
-def _said(sides: tuple[Side, Side]) -> tuple[float, str]:
+def _said(sides: tuple[ScoredRun, ScoredRun]) -> tuple[float, str]:
     _, gains = _gains(sides)
     squares = float((gains**2).sum())
     return float(gains.mean()), status(float(gains.mean()), squares, len(gains), 0.0)
 
 
-def _drawn(left: pl.DataFrame, sides: tuple[Side, Side], seed: int) -> tuple[Floats, Floats, int]:
+def _drawn(
+    left: pl.DataFrame, sides: tuple[ScoredRun, ScoredRun], seed: int
+) -> tuple[Floats, Floats, int]:
     """(S,) means and sums of squares of the gains under drawn grades, and the queries."""
     found = modelled(*sides)
     grades = np.maximum(found.drawn(DRAWS, seed)[0], 0.0)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.advice.carried_metrics import Carrying
-from rankgate.advice.facts import Answers, Facts
+from rankgate.advice.facts import Answers, DataFacts
 from rankgate.present.resolve import resolved
 from rankgate.present.result import Notice, Result
 
@@ -24,7 +24,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Choice:
+class AdvisedMetric:
     """A metric and what it is for.
 
     Attributes:
@@ -66,17 +66,17 @@ class Advice(Result):
     document_from: ClassVar[str] = "rankgate.advice.document:document"
 
     answers: Answers
-    facts: Facts
+    facts: DataFacts
     qrels: str
     qrels_sha256: str
     runs: tuple[str, ...]
     convention: Mapping[str, Any]
-    choices: tuple[Choice, ...]
-    avoided: tuple[Choice, ...]
+    choices: tuple[AdvisedMetric, ...]
+    avoided: tuple[AdvisedMetric, ...]
     cautions: tuple[Reason, ...]
     sources: Mapping[str, str]
 
-    def of(self, role: str) -> tuple[Choice, ...]:
+    def of(self, role: str) -> tuple[AdvisedMetric, ...]:
         """The choices of one role."""
         return tuple(each for each in self.choices if each.role == role)
 
@@ -107,7 +107,7 @@ class Advice(Result):
         facts |= {"grades": tuple(facts["grades"]), "judged": tuple(facts["judged"].items())}
         return cls(
             answers=Answers(**values["answers"]),
-            facts=Facts(**facts),
+            facts=DataFacts(**facts),
             qrels=values["qrels"]["name"],
             qrels_sha256=values["qrels"]["sha256"],
             runs=tuple(values["runs"]),
@@ -135,9 +135,9 @@ class Advice(Result):
         return made
 
 
-def _choice(values: Mapping[str, Any]) -> Choice:
+def _choice(values: Mapping[str, Any]) -> AdvisedMetric:
     found = values["carrying"]
     if found is not None:
         found = Carrying(**{**found, "means": tuple(map(tuple, found["means"]))})
     reasons = tuple(Reason(**each) for each in values["reasons"])
-    return Choice(**{**values, "reasons": reasons, "carrying": found})
+    return AdvisedMetric(**{**values, "reasons": reasons, "carrying": found})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rankgate.advice.advice import Advice, Choice, Reason
+from rankgate.advice.advice import Advice, AdvisedMetric, Reason
 from rankgate.advice.carried_metrics import carrying
-from rankgate.advice.facts import DEPTH, MARGIN, PAGE, Answers, Facts, facts_of, facts_supposed
+from rankgate.advice.facts import DEPTH, MARGIN, PAGE, Answers, DataFacts, facts_of, facts_supposed
 from rankgate.advice.rules import CAUTIONS, ROLES, RULES, STEPS, named, worded
 from rankgate.advice.sources import SOURCES
 from rankgate.comparison import compared as parts
@@ -22,7 +22,7 @@ from rankgate.scoring.run_names import sides_apart
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
 
@@ -94,14 +94,16 @@ def advise(
     sides, places = [], []
     for name, run in parts.named(runs):
         say(f"scoring {name or run if isinstance(run, str) else 'a run'}")
-        sides.append(scorer.side(run, name))
+        sides.append(scorer.scored(run, name))
         places.append(run)
     sides = sides_apart(sides, places)
     facts = facts_of(judgments, len(scorer.index.query_ids), sides, said)
     return _advice(said, facts, scorer, tuple(sides))
 
 
-def _advice(said: Answers, facts: Facts, scorer: Scorer | None, sides: tuple[Side, ...]) -> Advice:
+def _advice(
+    said: Answers, facts: DataFacts, scorer: Scorer | None, sides: tuple[ScoredRun, ...]
+) -> Advice:
     every = choices(facts)
     chosen = tuple(
         replace(
@@ -141,7 +143,7 @@ def _every(said: Answers, top: float) -> list[str]:
     return list(dict.fromkeys(named(metric, said.page, said.depth, top) for metric in chosen))
 
 
-def choices(facts: Facts) -> list[Choice]:
+def choices(facts: DataFacts) -> list[AdvisedMetric]:
     """Each metric in its strongest role, with the reasons for that role; the strongest first."""
     roles = list(ROLES)
     reasons: dict[tuple[str, str], list[Reason]] = {}
@@ -172,11 +174,11 @@ def deepest(metrics: Sequence[str]) -> int:
     return max((cutoff_of(parse(name)) or 0 for name in metrics), default=0)
 
 
-def _about_judgments(choice: Choice) -> bool:
+def _about_judgments(choice: AdvisedMetric) -> bool:
     """Whether it says something of the judgments, and nothing of the ranking."""
     return choice.metric.startswith("Judged@")
 
 
-def _choice(metric: str, role: str, reasons: Sequence[Reason]) -> Choice:
+def _choice(metric: str, role: str, reasons: Sequence[Reason]) -> AdvisedMetric:
     details = passport(parse(metric).name)
-    return Choice(metric, role, tuple(reasons), details.sees, details.blind_to, None)
+    return AdvisedMetric(metric, role, tuple(reasons), details.sees, details.blind_to, None)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.advice.facts import Answers
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
 
     Floats = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ class Carrying:
     high: float | None
 
 
-def carrying(metric: str, sides: Sequence[Side], said: Answers) -> Carrying | None:
+def carrying(metric: str, sides: Sequence[ScoredRun], said: Answers) -> Carrying | None:
     """Hold the differences of each run to the first against what a gate shall show.
 
     The sd is that of a paired comparison; n queries detect t-wise what Cohen (1988) and Sakai
@@ -98,19 +98,19 @@ def carrying(metric: str, sides: Sequence[Side], said: Answers) -> Carrying | No
     )
 
 
-def _mean(side: Side, metric: str) -> float | None:
+def _mean(side: ScoredRun, metric: str) -> float | None:
     mean = side.scores.filter(pl.col("metric") == metric)["value"].mean()
     return mean if isinstance(mean, float) else None
 
 
-def _delta(metric: str, before: Side, after: Side) -> Floats:
+def _delta(metric: str, before: ScoredRun, after: ScoredRun) -> Floats:
     values = values_of(before, after, "zero")
     j = values.metrics.index(metric)
     delta = values.candidate[:, j] - values.baseline[:, j]
     return delta[~np.isnan(delta)]
 
 
-def _unmoved(metric: str, sides: Sequence[Side], page: int) -> float | None:
+def _unmoved(metric: str, sides: Sequence[ScoredRun], page: int) -> float | None:
     """Over all runs against the first: of the queries whose page changed, where it stands still."""
     changed = still = 0
     first = _pages(sides[0], page)
@@ -126,13 +126,13 @@ def _unmoved(metric: str, sides: Sequence[Side], page: int) -> float | None:
     return still / changed if changed else None
 
 
-def _pages(side: Side, page: int) -> pl.DataFrame:
+def _pages(side: ScoredRun, page: int) -> pl.DataFrame:
     top = side.lists.filter(pl.col("rank") <= page).sort("query_id", "rank")
     return top.group_by("query_id", maintain_order=True).agg(pl.col("doc_id").alias("docs"))
 
 
 def _reliable(
-    metric: str, sides: Sequence[Side]
+    metric: str, sides: Sequence[ScoredRun]
 ) -> tuple[float | None, float | None, float | None]:
     """Eρ² with its interval; nothing of fewer than three runs."""
     if len(sides) < 3:  # of two systems no variance is worth estimating

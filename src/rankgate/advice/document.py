@@ -15,7 +15,7 @@ from rankgate.present.numbers import UNDEFINED, decimal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.advice.advice import Advice, Choice
+    from rankgate.advice.advice import Advice, AdvisedMetric
     from rankgate.present.document import Block
 
 _ROLES = {
@@ -91,7 +91,7 @@ def title(advice: Advice) -> str:
     )
 
 
-def verdict(choice: Choice, margin: float) -> str:
+def verdict(choice: AdvisedMetric, margin: float) -> str:
     """Whether the queries carry a metric, in a sentence; empty where nothing is known."""
     advice = choice.carrying
     if advice is None or advice.needed is None or advice.margin is None:
@@ -164,11 +164,11 @@ def _notes(advice: Advice) -> str:
     )
 
 
-def _lines(choice: Choice, margin: float) -> tuple[str, ...]:
+def _lines(choice: AdvisedMetric, margin: float) -> tuple[str, ...]:
     lines = [*_reasons(choice), f"sees: {choice.sees}", f"blind to: {choice.blind_to}"]
     words = verdict(choice, margin) if choice.role != "report" else ""
     return tuple([*lines, words] if words else lines)
 
 
-def _reasons(choice: Choice) -> list[str]:
+def _reasons(choice: AdvisedMetric) -> list[str]:
     return [f"{reason.words} [{reason.source}]" for reason in choice.reasons]

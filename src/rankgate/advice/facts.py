@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.data import Qrels
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
 
 TASKS = {
     "navigational": "one page is meant, and the searcher knows it",
@@ -100,7 +100,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Facts:
+class DataFacts:
     """What judgments and runs show.
 
     Attributes:
@@ -159,7 +159,7 @@ class Facts:
         return {**asdict(self), "judged": dict(self.judged), "complete": self.complete}
 
 
-def facts_of(qrels: Qrels, queries: int, sides: Sequence[Side], said: Answers) -> Facts:
+def facts_of(qrels: Qrels, queries: int, sides: Sequence[ScoredRun], said: Answers) -> DataFacts:
     """Look at judgments and at the first documents of each run.
 
     Args:
@@ -173,7 +173,7 @@ def facts_of(qrels: Qrels, queries: int, sides: Sequence[Side], said: Answers) -
     counts = known.filter(pl.col("grade") > 0).group_by("query_id").len("n")["n"]
     whole = max(queries, 1)
     median = counts.median()
-    return Facts(
+    return DataFacts(
         task=said.task,
         stage=said.stage,
         page=said.page,
@@ -194,7 +194,7 @@ def facts_of(qrels: Qrels, queries: int, sides: Sequence[Side], said: Answers) -
     )
 
 
-def facts_supposed(said: Answers) -> Facts:
+def facts_supposed(said: Answers) -> DataFacts:
     """What judgments will show, as far as it was said; the rest in good order.
 
     Raises:
@@ -206,7 +206,7 @@ def facts_supposed(said: Answers) -> Facts:
             code="missing-input",
         )
     grades = tuple(float(grade) for grade in range(said.grades or _GRADES))
-    return Facts(
+    return DataFacts(
         said.task, said.stage, said.page, said.depth, said.queries, 0, grades, len(grades) > 2,
         irrelevant=True, relevant=float(said.page), single=0.0, without=0.0, over_page=0.0,
         over_depth=0.0, runs=0,
@@ -214,7 +214,7 @@ def facts_supposed(said: Answers) -> Facts:
     )  # fmt: skip
 
 
-def _judged(side: Side, page: int) -> float | None:
+def _judged(side: ScoredRun, page: int) -> float | None:
     top = side.lists.filter(pl.col("rank") <= page)
     share = top.group_by("query_id").agg(pl.col("grade").is_not_null().mean())["grade"].mean()
     return share if isinstance(share, float) else None

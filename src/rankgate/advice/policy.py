@@ -12,7 +12,7 @@ from rankgate.present.figures import whole
 from rankgate.present.grid import printable
 
 if TYPE_CHECKING:
-    from rankgate.advice.advice import Advice, Choice
+    from rankgate.advice.advice import Advice, AdvisedMetric
 
 _COMPLETE = 0.8
 _RISE = 1.2
@@ -49,7 +49,7 @@ def _settings(advice: Advice, known: frozenset[str]) -> list[str]:
     return lines
 
 
-def _rule(choice: Choice, advice: Advice) -> str:
+def _rule(choice: AdvisedMetric, advice: Advice) -> str:
     said = advice.answers
     lines = ["", *(_comment(f"{r.words} ({advice.sources[r.source]})") for r in choice.reasons)]
     lines.append(_comment(f"blind to {choice.blind_to}"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rankgate.advice.facts import Facts
+    from rankgate.advice.facts import DataFacts
 
 Role = Literal["gate", "watch", "report", "avoid"]
 
@@ -25,7 +25,7 @@ STEPS, USUAL = 10, 4  # grades above the first are gains; ERR takes those up to 
 
 
 @dataclass(frozen=True)
-class Rule:
+class Advised:
     """One piece of advice.
 
     Attributes:
@@ -41,122 +41,124 @@ class Rule:
     id: str
     role: Role
     metric: str
-    when: Callable[[Facts], bool]
+    when: Callable[[DataFacts], bool]
     reason: str
     source: str
 
 
-def _shown(f: Facts) -> bool:
+def _shown(f: DataFacts) -> bool:
     """People see the list, or one in the order that it has."""
     return f.stage != "retrieval"
 
 
-def _page_counts(f: Facts) -> bool:
+def _page_counts(f: DataFacts) -> bool:
     return _shown(f) and f.task in {"explore", "recommend"}
 
 
-def _holes(f: Facts) -> bool:
+def _holes(f: DataFacts) -> bool:
     """Judgments that raters did not get to; a log has none of what nobody touched."""
     return f.task != "recommend" and f.complete is not None and f.complete < MANY_HOLES
 
 
 RULES = (
-    Rule("retrieval-recall", "gate", "R@{depth}", lambda f: f.stage == "retrieval",
+    Advised("retrieval-recall", "gate", "R@{depth}", lambda f: f.stage == "retrieval",
          "what is not among the candidates no reranker can bring back: the share of relevant "
          "documents that are handed on is what retrieval is for", "esci"),
-    Rule("retrieval-recommender", "gate", "R@{depth}",
+    Advised("retrieval-recommender", "gate", "R@{depth}",
          lambda f: f.stage == "retrieval" and f.task == "recommend",
          "a retrieval model is to find all items that matter to a user", "recommender"),
-    Rule("retrieval-order", "report", "nDCG@{page}", lambda f: f.stage == "retrieval",
+    Advised("retrieval-order", "report", "nDCG@{page}", lambda f: f.stage == "retrieval",
          "what people would see if nothing came after it", "esci"),
-    Rule("first-hit-navigational", "gate", "RR@{page}",
+    Advised("first-hit-navigational", "gate", "RR@{page}",
          lambda f: _shown(f) and f.task == "navigational",
          "one document is meant, so that its rank is all there is to see", "broder2002"),
-    Rule("first-hit", "gate", "RR@{page}", lambda f: _shown(f) and f.task == "find-one",
+    Advised("first-hit", "gate", "RR@{page}", lambda f: _shown(f) and f.task == "find-one",
          "the searcher stops at the first good answer", "migration"),
-    Rule("first-hit-questions", "gate", "RR@{page}", lambda f: _shown(f) and f.task == "find-one",
+    Advised("first-hit-questions", "gate", "RR@{page}",
+         lambda f: _shown(f) and f.task == "find-one",
          "questions with one answer are scored by the rank of the first right one",
          "voorhees1999"),
-    Rule("behind-the-first", "watch", "nDCG@{page}", lambda f: _shown(f) and f.task == "find-one",
+    Advised("behind-the-first", "watch", "nDCG@{page}",
+         lambda f: _shown(f) and f.task == "find-one",
          "RR is content with the first hit: a change that spoils the order behind it passes unseen",
          "migration"),
-    Rule("grades-of-the-first", "report", "ERR{most}@{page}",
+    Advised("grades-of-the-first", "report", "ERR{most}@{page}",
          lambda f: _shown(f) and f.task == "find-one" and f.graded and f.top <= STEPS,
          "stops where a reader is satisfied, as RR does, and a better grade satisfies more",
          "chapelle2009"),
-    Rule("at-once", "report", "Success@1", lambda f: _shown(f) and f.task == "navigational",
+    Advised("at-once", "report", "Success@1", lambda f: _shown(f) and f.task == "navigational",
          "how often the page that is meant comes first", "passport"),
-    Rule("order-graded", "gate", "nDCG@{page}", lambda f: _page_counts(f) and f.graded,
+    Advised("order-graded", "gate", "nDCG@{page}", lambda f: _page_counts(f) and f.graded,
          "there are {levels} grades, and only a graded metric tells the best document from one "
          "that will just do", "esci"),
-    Rule("order-default", "gate", "nDCG@{page}", lambda f: _page_counts(f) and f.graded,
+    Advised("order-default", "gate", "nDCG@{page}", lambda f: _page_counts(f) and f.graded,
          "it sees the order of the whole page, where RR sees the first hit", "migration"),
-    Rule("order-recommender", "gate", "nDCG@{page}",
+    Advised("order-recommender", "gate", "nDCG@{page}",
          lambda f: _shown(f) and f.task == "recommend",
          "it takes the position of every shown item into account", "recommender"),
-    Rule("order-binary", "gate", "AP@{depth}",
+    Advised("order-binary", "gate", "AP@{depth}",
          lambda f: _shown(f) and f.task == "explore" and not f.graded,
          "relevance is yes or no here, and both how many are found and how early counts", "guide"),
-    Rule("page-binary", "watch", "nDCG@{page}",
+    Advised("page-binary", "watch", "nDCG@{page}",
          lambda f: _shown(f) and f.task == "explore" and not f.graded,
          "the same on the page alone, the first ranks counting most", "jarvelin2002"),
-    Rule("page-share", "report", "P@{page}", lambda f: _shown(f) and f.task == "explore",
+    Advised("page-share", "report", "P@{page}", lambda f: _shown(f) and f.task == "explore",
          "the share of good results on a page, which everybody understands", "guide"),
-    Rule("page-first", "report", "RR@{page}", _page_counts,
+    Advised("page-first", "report", "RR@{page}", _page_counts,
          "how far down the first good result is", "esci"),
-    Rule("shown-of-all", "watch", "R@{page}",
+    Advised("shown-of-all", "watch", "R@{page}",
          lambda f: _shown(f) and f.task == "recommend" and f.over_page <= HALF,
          "the share of what matters to a user that is shown", "recommender"),
-    Rule("deep-graded", "gate", "nDCG@{depth}",
+    Advised("deep-graded", "gate", "nDCG@{depth}",
          lambda f: _shown(f) and f.task == "recall" and f.graded,
          "the reader goes deep, and {levels} grades are there to be used", "jarvelin2002"),
-    Rule("deep-binary", "gate", "AP@{depth}",
+    Advised("deep-binary", "gate", "AP@{depth}",
          lambda f: _shown(f) and f.task == "recall" and not f.graded,
          "it counts every relevant document and where it stands", "guide"),
-    Rule("deep-recall", "watch", "R@{depth}", lambda f: _shown(f) and f.task == "recall",
+    Advised("deep-recall", "watch", "R@{depth}", lambda f: _shown(f) and f.task == "recall",
          "a relevant document that is missing is what this task cannot bear", "guide"),
-    Rule("reranker-keeps", "watch", "R@{depth}", lambda f: f.stage == "reranking",
+    Advised("reranker-keeps", "watch", "R@{depth}", lambda f: f.stage == "reranking",
          "reranking moves documents and adds none: a fall says that it loses some", "esci"),
-    Rule("steadier", "report", "AP@{depth}",
+    Advised("steadier", "report", "AP@{depth}",
          lambda f: f.queries < FEW and f.task in {"explore", "recall"},
          "with few queries a metric of all relevant documents is steadier than one of the first "
          "ranks", "buckley2000"),
-    Rule("coverage", "report", "Judged@{page}", lambda f: f.task != "recommend",
+    Advised("coverage", "report", "Judged@{page}", lambda f: f.task != "recommend",
          "how much of the page rests on judgments; look at it before trusting a small change",
          "searchtweak"),
-    Rule("holes-condensed", "report", "nDCG(judged_only=True)@{page}",
+    Advised("holes-condensed", "report", "nDCG(judged_only=True)@{page}",
          lambda f: _holes(f) and f.irrelevant,
          "only {complete} of a page is judged: without the unjudged documents the order of the "
          "others can still be compared", "sakai2007"),
-    Rule("holes-bpref", "report", "Bpref",
+    Advised("holes-bpref", "report", "Bpref",
          lambda f: _holes(f) and f.irrelevant and f.task in {"explore", "recall"},
          "only {complete} of a page is judged: it looks at judged documents alone", "buckley2004"),
-    Rule("holes-unknown", "report", "RBP(p=0.8)", _holes,
+    Advised("holes-unknown", "report", "RBP(p=0.8)", _holes,
          "only {complete} of a page is judged: new judgments never lower it, and RBPResid says how "
          "much they could add", "moffat2008"),
-    Rule("not-first-hit", "avoid", "RR@{page}",
+    Advised("not-first-hit", "avoid", "RR@{page}",
          lambda f: f.task in {"explore", "recall", "recommend"},
          "satisfied at the first relevant document: two rankings that differ below it are equal",
          "migration"),
-    Rule("not-binary-page", "avoid", "P@{page}", lambda f: f.graded,
+    Advised("not-binary-page", "avoid", "P@{page}", lambda f: f.graded,
          "throws the {levels} grades away, and the order within the page", "esci"),
-    Rule("not-short", "avoid", "P@{page}", lambda f: f.relevant < f.page,
+    Advised("not-short", "avoid", "P@{page}", lambda f: f.relevant < f.page,
          "half of the queries have no more than {relevant} relevant, so that it cannot come near 1",
          "passport"),
-    Rule("not-binary-average", "avoid", "AP@{depth}", lambda f: f.graded,
+    Advised("not-binary-average", "avoid", "AP@{depth}", lambda f: f.graded,
          "binary; nDCG is its generalisation to grades", "esci"),
-    Rule("not-average-of-one", "avoid", "AP@{depth}",
+    Advised("not-average-of-one", "avoid", "AP@{depth}",
          lambda f: f.single > SPARSE and f.task in {"navigational", "find-one"},
          "with one relevant document a query it is RR under another name", "passport"),
-    Rule("not-hit-rate", "avoid", "Success@{page}", lambda _: True,
+    Advised("not-hit-rate", "avoid", "Success@{page}", lambda _: True,
          "too coarse: whether anything relevant is on the page; RR says more", "esci"),
-    Rule("not-f", "avoid", "F@{page}", lambda _: True,
+    Advised("not-f", "avoid", "F@{page}", lambda _: True,
          "blind to order; the guide has it for a balance of precision and recall at one cutoff",
          "guide"),
-    Rule("not-recall-of-page", "avoid", "R@{page}", lambda f: f.over_page > HALF,
+    Advised("not-recall-of-page", "avoid", "R@{page}", lambda f: f.over_page > HALF,
          "most queries have more relevant documents than a page has places, so that it cannot "
          "reach 1", "passport"),
-    Rule("not-auc", "avoid", "AUC", lambda f: f.task == "recommend",
+    Advised("not-auc", "avoid", "AUC", lambda f: f.task == "recommend",
          "an exchange at the end of the list costs what one at the top does", "passport"),
 )  # fmt: skip
 """Every rule. A metric takes the strongest role that any rule gives it."""
@@ -174,7 +176,7 @@ class Caution:
     """
 
     id: str
-    when: Callable[[Facts], bool]
+    when: Callable[[DataFacts], bool]
     words: str
     source: str
 
@@ -256,7 +258,7 @@ def named(metric: str, page: int, depth: int, top: float) -> str:
     return metric.format(page=page, depth=depth, most=most)
 
 
-def worded(text: str, f: Facts) -> str:
+def worded(text: str, f: DataFacts) -> str:
     """A sentence with the facts that it names."""
     complete = f"{f.complete:.0%}" if f.complete is not None else ""
     return text.format(

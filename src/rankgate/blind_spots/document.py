@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Document, Rows, Table
+from rankgate.present.document import Document, PlainRows, Table
 from rankgate.present.document import document as made
 from rankgate.present.figures import signed
 from rankgate.present.grid import Grid, printable
@@ -18,7 +18,7 @@ def document(result: BlindSpots) -> Document:
     """What the metrics saw of the change, the profile, and what follows from it."""
     tables = [Table(heading, grid) for heading, grid in grids(result)]
     head = ("change", "metric", "altered", "unmoved", "delta")
-    rows = Rows(head, list(result.profile.select(*head).iter_rows()))
+    rows = PlainRows(head, list(result.profile.select(*head).iter_rows()))
     return made("", *tables, *sentences(result), rows=rows)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rankgate.comparison.inference import Test
     from rankgate.comparison.paired import Figures
-    from rankgate.comparison.values import Values
+    from rankgate.comparison.values import PairedValues
 
     Floats = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ _HEAVY = 0.01
 that, which by Edgeworth's expansion moves no p above 0.001 by more than a tenth."""
 
 
-def cautions(result: Figures, values: Values, test: Test) -> tuple[str, ...]:
+def cautions(result: Figures, values: PairedValues, test: Test) -> tuple[str, ...]:
     """One sentence each: a secondary test, blind metrics, skew, one query that makes it all."""
     found: list[str] = []
     if test.method in SECONDARY:
@@ -47,7 +47,9 @@ def cautions(result: Figures, values: Values, test: Test) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _influence(metric: str, delta: Floats, known: NDArray[np.bool_], values: Values) -> list[str]:
+def _influence(
+    metric: str, delta: Floats, known: NDArray[np.bool_], values: PairedValues
+) -> list[str]:
     """One query that makes much of a difference that is there."""
     from rankgate.stats.influence import largest_share
     from rankgate.stats.paired import standard_error

@@ -16,8 +16,8 @@ from rankgate.comparison.many import many
 from rankgate.comparison.paired import figures
 from rankgate.comparison.sample_sizes import detectables, queries_needed
 from rankgate.comparison.slices import max_t, sliced
-from rankgate.comparison.values import Values, values_of
-from rankgate.data.comparison import Side
+from rankgate.comparison.values import PairedValues, values_of
+from rankgate.data.comparison import ScoredRun
 from rankgate.data.logs.candidates import warned
 from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import DEPTH, Scorer
@@ -80,7 +80,7 @@ def compare(
 
     Args:
         qrels: judgments, as ``evaluate`` takes them.
-        baseline: a run as ``evaluate`` takes it, or a `Side`.
+        baseline: a run as ``evaluate`` takes it, or a `ScoredRun`.
         candidates: a run, a list of runs, or ``{name: run}``.
         metrics: names or metrics.
         how: a convention, its name, or a TOML file that says one.
@@ -101,11 +101,11 @@ def compare(
     )
     chosen = rules or Rules()
     say("scoring the baseline")
-    base = baseline if isinstance(baseline, Side) else scorer.side(baseline)
+    base = baseline if isinstance(baseline, ScoredRun) else scorer.scored(baseline)
     sides, places = [base], [baseline]
     for name, run in parts.named(candidates):
         say(f"scoring {name or 'a candidate'}")
-        sides.append(run if isinstance(run, Side) else scorer.side(run, name))
+        sides.append(run if isinstance(run, ScoredRun) else scorer.scored(run, name))
         places.append(run)
     if len(sides) == 1:
         raise UsageError(
@@ -118,7 +118,7 @@ def compare(
 
 
 def compared(
-    baseline: Side, candidates: Side | Sequence[Side], rules: Rules | None = None
+    baseline: ScoredRun, candidates: ScoredRun | Sequence[ScoredRun], rules: Rules | None = None
 ) -> tuple[Comparison, ...]:
     """What lies between a baseline and each candidate; p-values are corrected over all of them.
 
@@ -127,7 +127,7 @@ def compared(
             only one side ran, unless the rules say what they are.
     """
     chosen = rules or Rules()
-    sides = [candidates] if isinstance(candidates, Side) else list(candidates)
+    sides = [candidates] if isinstance(candidates, ScoredRun) else list(candidates)
     pairs = [_Pair.of(baseline, side, chosen) for side in sides]
     p_value = _corrected(pairs, chosen)
     pairs, plans = _planned(pairs, chosen)
@@ -141,19 +141,19 @@ def compared(
 class _Pair:
     """A baseline and a candidate with their values by query, (T, M), and the figures."""
 
-    baseline: Side
-    candidate: Side
-    values: Values
+    baseline: ScoredRun
+    candidate: ScoredRun
+    values: PairedValues
     figures: Figures
 
     @classmethod
-    def of(cls, baseline: Side, candidate: Side, rules: Rules) -> _Pair:
+    def of(cls, baseline: ScoredRun, candidate: ScoredRun, rules: Rules) -> _Pair:
         refuse(baseline, candidate)
         values = values_of(baseline, candidate, rules.unequal)
         return cls(baseline, candidate, values, figures(values, rules.test))
 
 
-def refuse(baseline: Side, candidate: Side) -> None:
+def refuse(baseline: ScoredRun, candidate: ScoredRun) -> None:
     """Stop where two sides cannot be compared.
 
     Raises:

@@ -11,8 +11,8 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.comparison.values import Values
-    from rankgate.data.comparison import Side
+    from rankgate.comparison.values import PairedValues
+    from rankgate.data.comparison import ScoredRun
 
 
 _UNEVEN = 0.05
@@ -33,7 +33,7 @@ def named(candidates: Any) -> Iterator[tuple[str | None, Any]]:  # noqa: ANN401 
         yield None, candidates
 
 
-def queries_of(baseline: Side, candidate: Side, values: Values) -> pl.DataFrame:
+def queries_of(baseline: ScoredRun, candidate: ScoredRun, values: PairedValues) -> pl.DataFrame:
     """Every query that is compared: metrics in order, the worst query of each first."""
     shared = _overlap(baseline, candidate)
     judged = baseline.queries.select("query_id", pl.col("judged").alias("judged_baseline")).join(
@@ -65,7 +65,7 @@ def queries_of(baseline: Side, candidate: Side, values: Values) -> pl.DataFrame:
     return table
 
 
-def _tags(baseline: Side, candidate: Side) -> pl.DataFrame | None:
+def _tags(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame | None:
     """Tags that the baseline's queries have, then those that only the candidate's have."""
     table = None
     for side in (baseline, candidate):
@@ -77,7 +77,7 @@ def _tags(baseline: Side, candidate: Side) -> pl.DataFrame | None:
     return table
 
 
-def _overlap(baseline: Side, candidate: Side) -> pl.DataFrame:
+def _overlap(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     """The share of the first documents that both lists have, of the longer of them."""
     both = (
         baseline.lists.join(candidate.lists, on=["query_id", "doc_id"])
@@ -94,7 +94,7 @@ def _overlap(baseline: Side, candidate: Side) -> pl.DataFrame:
     return table.select("query_id", (pl.col("both") / longer).alias("overlap"))
 
 
-def lists_of(baseline: Side, candidate: Side) -> pl.DataFrame:
+def lists_of(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     """Both lists, each document with how many ranks it gained against the other list."""
     parts = []
     for name, side, other in (
@@ -118,7 +118,7 @@ def lists_of(baseline: Side, candidate: Side) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def latency_of(baseline: Side, candidate: Side) -> pl.DataFrame:
+def latency_of(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     """Quantiles of the latency of the queries that say theirs; no row for a side without."""
     latency = pl.col("latency_ms")
     quantiles = [
@@ -136,7 +136,7 @@ def latency_of(baseline: Side, candidate: Side) -> pl.DataFrame:
     return pl.concat(parts).filter(pl.col("n") > 0)
 
 
-def states_of(baseline: Side, candidate: Side) -> pl.DataFrame:
+def states_of(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     """How many queries of each side are in each state."""
     parts = [
         side.queries.group_by("state")
@@ -148,7 +148,7 @@ def states_of(baseline: Side, candidate: Side) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def of_slice(baseline: Side, candidate: Side, slice_: str) -> tuple[Side, Side]:
+def of_slice(baseline: ScoredRun, candidate: ScoredRun, slice_: str) -> tuple[ScoredRun, ScoredRun]:
     """Both sides with what is known of the queries of a slice, `tag=value`; lists stay whole."""
     tag, _, value = slice_.partition("=")
     tags = _tags(baseline, candidate)
@@ -164,7 +164,7 @@ def of_slice(baseline: Side, candidate: Side, slice_: str) -> tuple[Side, Side]:
     )
 
 
-def judged_of(baseline: Side, candidate: Side) -> pl.DataFrame:
+def judged_of(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     """The mean share of judged documents among the first k, for k up to the depth kept."""
     depth = min(baseline.depth, candidate.depth)
     rows = []

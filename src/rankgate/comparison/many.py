@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.comparison.inference import Test
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
     from rankgate.stats.reliability import Reliability
 
 _TARGET = 0.95
 
 
-def many(sides: Sequence[Side], test: Test) -> Many:
+def many(sides: Sequence[ScoredRun], test: Test) -> Many:
     """Everything in `Many`, from sides that were scored by the same judgments."""
     names = tuple(side.name for side in sides)
     metrics = sides[0].metrics
@@ -89,7 +89,7 @@ _RELIABLE = {
 }  # fmt: skip
 
 
-def matrix_of(sides: Sequence[Side], metric: str) -> NDArray[np.float64]:
+def matrix_of(sides: Sequence[ScoredRun], metric: str) -> NDArray[np.float64]:
     """(n, S) values of the queries on which every system has one."""
     table = None
     for i, side in enumerate(sides):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.comparison.inference import Test
-    from rankgate.comparison.values import Values
+    from rankgate.comparison.values import PairedValues
     from rankgate.stats.interval import Intervals
 
     Floats = NDArray[np.float64]
@@ -75,7 +75,7 @@ class Figures:
     warnings: tuple[tuple[str, ...], ...]
 
 
-def figures(values: Values, test: Test) -> Figures:
+def figures(values: PairedValues, test: Test) -> Figures:
     """Everything in `Figures`, from the values of two systems."""
     baseline, candidate = values.baseline, values.candidate
     delta = candidate - baseline

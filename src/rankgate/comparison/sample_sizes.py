@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rankgate.comparison.inference import Test
     from rankgate.comparison.paired import Figures
-    from rankgate.comparison.values import Values
+    from rankgate.comparison.values import PairedValues
     from rankgate.stats.sample_size import Samples
 
     Floats = NDArray[np.float64]
@@ -45,7 +45,7 @@ def detectables(figures: Figures, test: Test, correction: str, tests: int) -> Fl
 
 
 def queries_needed(
-    pairs: Sequence[tuple[Values, Figures]],
+    pairs: Sequence[tuple[PairedValues, Figures]],
     test: Test,
     correction: str,
     wanted: float | None = None,
@@ -138,7 +138,7 @@ def _max_t_level(delta: Floats, alpha: float, seed: int) -> float:
     return float(np.quantile(p.min(axis=1), alpha))
 
 
-def _joined(pairs: Sequence[Values]) -> Floats:
+def _joined(pairs: Sequence[PairedValues]) -> Floats:
     """(T, K·M) differences of all candidates, query by query; NaN where there is none."""
     every = sorted({query for values in pairs for query in values.query_ids})
     place = {query: i for i, query in enumerate(every)}

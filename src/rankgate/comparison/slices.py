@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.comparison.inference import Test
-    from rankgate.comparison.values import Values
-    from rankgate.data.comparison import Side
+    from rankgate.comparison.values import PairedValues
+    from rankgate.data.comparison import ScoredRun
 
     Floats = NDArray[np.float64]
 
 
 def sliced(
-    baseline: Side,
-    values: Values,
+    baseline: ScoredRun,
+    values: PairedValues,
     tags: Sequence[str],
     test: Test,
     table_of: Callable[..., pl.DataFrame],
@@ -71,7 +71,7 @@ def sliced(
 
 
 def _interactions(
-    tag: str, values: Values, belongs: NDArray[Any], groups: list[str]
+    tag: str, values: PairedValues, belongs: NDArray[Any], groups: list[str]
 ) -> list[dict[str, Any]]:
     """Do the values of a tag differ in their differences? One-way analysis of variance."""
     from rankgate.stats.groups import one_way
@@ -84,7 +84,7 @@ def _interactions(
     return rows
 
 
-def max_t(pairs: Sequence[Values], test: Test) -> list[Floats]:
+def max_t(pairs: Sequence[PairedValues], test: Test) -> list[Floats]:
     """Max-T over metrics and candidates, under the same flips: (M,) p-values a candidate."""
     from rankgate.stats.randomization import randomization
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
 
     Floats = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Values:
+class PairedValues:
     """The values of two sides on the queries that are compared.
 
     Attributes:
@@ -47,7 +47,7 @@ class Values:
         return self.signs * (self.candidate - self.baseline)
 
 
-def values_of(baseline: Side, candidate: Side, unequal: str) -> Values:
+def values_of(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> PairedValues:
     """Values side by side, with what is left out and why.
 
     Raises:
@@ -67,7 +67,7 @@ def values_of(baseline: Side, candidate: Side, unequal: str) -> Values:
     both = both.filter(~pl.col("query_id").is_in(dropped))
     query_ids = both["query_id"].unique().sort().to_list()
     metrics = baseline.metrics
-    return Values(
+    return PairedValues(
         query_ids,
         metrics,
         _matrix(both, "value", query_ids, metrics),
@@ -98,7 +98,7 @@ def _excluded(dropped: list[str], both: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _lacking(side: Side) -> set[str]:
+def _lacking(side: ScoredRun) -> set[str]:
     return set(side.scores.filter(pl.col("why") == "missing")["query_id"].to_list())
 
 

@@ -7,16 +7,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
     from rankgate.data.qrels import Qrels
     from rankgate.data.read import contents_of, read_qrels, read_run
     from rankgate.data.run import Run
     from rankgate.data.scores import Counts, Scores
 
-__all__ = ["Contents", "Counts", "Qrels", "Run", "Scores", "contents_of", "read_qrels", "read_run"]
+__all__ = [
+    "Counts",
+    "FileContents",
+    "Qrels",
+    "Run",
+    "Scores",
+    "contents_of",
+    "read_qrels",
+    "read_run",
+]
 
 _MODULES = {
-    "Contents": "contents",
+    "FileContents": "contents",
     "Counts": "scores",
     "Qrels": "qrels",
     "Run": "run",

@@ -40,7 +40,7 @@ how long it took, how much it returned, the share of judged documents among the 
 
 
 @dataclass(frozen=True)
-class Side:
+class ScoredRun:
     """One system, scored: all that a comparison needs to know of it.
 
     Attributes:

@@ -32,7 +32,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Contents:
+class FileContents:
     """Everything a file holds; what it does not hold is None or empty.
 
     Attributes:
@@ -63,9 +63,9 @@ class Contents:
         """The names of the parts that hold something."""
         return tuple(name for name in PARTS if _full(getattr(self, name)))
 
-    def only(self, *parts: str) -> Contents:
+    def only(self, *parts: str) -> FileContents:
         """The same without the parts that are not named; notes stay."""
-        empty = Contents()
+        empty = FileContents()
         left = {
             each.name: getattr(empty, each.name)
             for each in fields(self)

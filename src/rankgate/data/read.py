@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats import registry
 from rankgate.data.memory import frames
 from rankgate.data.qrels import Qrels
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def contents_of(
     path: str | Path | InputFile, from_: str | None = None, as_: Part | None = None
-) -> Contents:
+) -> FileContents:
     """Everything that a file holds; ``-`` is standard input.
 
     Args:
@@ -36,9 +36,9 @@ def contents_of(
     place, found = registry.opened(path, from_)
     found = found or registry.detected(place)[0]
     if as_ == "qrels":
-        return Contents(qrels=_qrels(place, found))
+        return FileContents(qrels=_qrels(place, found))
     if as_ == "run":
-        return Contents(runs=(_run(place, found),))
+        return FileContents(runs=(_run(place, found),))
     contents = found.read(place)
     if len(contents.runs) != 1:
         return contents

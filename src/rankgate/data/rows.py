@@ -27,7 +27,7 @@ WRITTEN = "written"
 
 
 @dataclass(frozen=True)
-class Rows:
+class FileRows:
     """The rows of one file.
 
     Attributes:
@@ -43,7 +43,7 @@ class Rows:
     place: Place
 
     @classmethod
-    def of(cls, part: Part, frames: Iterable[pl.DataFrame], place: Place) -> Rows:
+    def of(cls, part: Part, frames: Iterable[pl.DataFrame], place: Place) -> FileRows:
         """Rows from frames; where there is no score, the rank or the order of lines makes it."""
         number = NUMBERS[part]
         rank = pl.col("rank").cast(pl.Float64, strict=False)

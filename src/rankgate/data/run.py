@@ -111,7 +111,7 @@ class Run:
             ScatteredError: a query comes back after others; use ``whole`` instead.
             InputError, DuplicateError: as ``table``.
         """
-        seen = _Seen()
+        seen = _SeenQueries()
         rest, row = pl.DataFrame(schema=SCHEMA), 0
         for piece in self._with_end():
             last = piece is None
@@ -227,7 +227,7 @@ def starts_of(column: pl.Series) -> NDArray[np.int64]:
     return ends - lengths
 
 
-class _Seen:
+class _SeenQueries:
     """The queries so far, by their hashes.
 
     They are kept in sorted parts, each more than twice as long as the next, so that a hash is

@@ -64,7 +64,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Parts:
+class MeanParts:
     """What numbers over queries are made of: sums, which add up over batches.
 
     Attributes:
@@ -110,7 +110,7 @@ class Scores:
     high: Scores | None = None
     all_irrelevant: Scores | None = None
     all_best: Scores | None = None
-    parts: Parts = field(default_factory=Parts)
+    parts: MeanParts = field(default_factory=MeanParts)
 
     @cached_property
     def table(self) -> pl.DataFrame:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from rankgate.demo.harvest import Document
+    from rankgate.demo.harvest import Docstring
 
 DEPTH = 100
 """How many documents an engine returns for a query."""
@@ -100,7 +100,7 @@ def match(text: str, stop: frozenset[str] = frozenset()) -> str:
     return " OR ".join(f'"{word}"' for word in words)
 
 
-def index(documents: Iterable[Document], connection: sqlite3.Connection) -> None:
+def index(documents: Iterable[Docstring], connection: sqlite3.Connection) -> None:
     """Write one full-text table per engine into an empty database."""
     documents = list(documents)
     for engine in ENGINES:
@@ -117,7 +117,7 @@ def index(documents: Iterable[Document], connection: sqlite3.Connection) -> None
     connection.commit()
 
 
-def _fields(doc: Document, engine: Engine) -> list[str]:
+def _fields(doc: Docstring, engine: Engine) -> list[str]:
     """The texts of a document's fields; `TemporaryDirectory` is in a name also as two words."""
     body = doc.text.split("\n\n", 1)[1:]
     texts = {

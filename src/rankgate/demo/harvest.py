@@ -23,7 +23,7 @@ _PUBLIC = re.compile(r"[^\W_]\w*")
 
 
 @dataclass(frozen=True)
-class Document:
+class Docstring:
     """One docstring: what a search of the standard library's documentation finds.
 
     Attributes:
@@ -62,13 +62,13 @@ class _Found:
         alias: The object calls itself otherwise.
     """
 
-    doc: Document
+    doc: Docstring
     behind: int
     depth: int
     alias: bool
 
 
-def harvest() -> list[Document]:
+def harvest() -> list[Docstring]:
     """Read the docstrings of the public names of the standard library, sorted by doc_id.
 
     Modules, classes, functions, methods and properties, each once: an object
@@ -151,7 +151,7 @@ def _document(doc_id: str, module: str, thing: object, depth: int) -> Iterator[_
     """The document of one thing, or nothing where it has no docstring."""
     text = getattr(thing, "__doc__", None)
     if isinstance(text, str) and text.strip():
-        doc = Document(doc_id, _signature(doc_id, thing), inspect.cleandoc(text), module)
+        doc = Docstring(doc_id, _signature(doc_id, thing), inspect.cleandoc(text), module)
         last = doc_id.rsplit(".", 1)[-1]
         alias = getattr(thing, "__name__", last) not in {last, doc_id}
         yield _Found(doc, id(getattr(thing, "__func__", thing)), depth, alias)
@@ -179,10 +179,10 @@ def _plain(parameter: inspect.Parameter) -> bool:
     return default is parameter.empty or (type(default) in _PLAIN and default != sys.executable)
 
 
-def _once(found: list[_Found]) -> list[Document]:
+def _once(found: list[_Found]) -> list[Docstring]:
     """Each object, and each text that the methods of one name share, under one name only."""
     taken: set[object] = set()
-    kept: list[Document] = []
+    kept: list[Docstring] = []
     for one in sorted(found, key=_naturalness):
         doc = one.doc
         shared = (doc.module, doc.doc_id.rsplit(".", 1)[-1], doc.text)

@@ -19,8 +19,7 @@ from rankgate.evaluation.list_builder import ListBuilder, everyone
 from rankgate.evaluation.rankings import rankings_of, score_run
 from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.facets import FACET_METRICS
-from rankgate.metrics.lists import NONE, Sums
-from rankgate.metrics.lists import Accumulator as OfLists
+from rankgate.metrics.lists import NONE, ListAccumulator, Sums
 from rankgate.metrics.lists.accumulate import Part, add_parts
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.metrics.views import SUBTOPICS
@@ -51,7 +50,7 @@ SCHEMA_VERSION = 2
 
 
 @dataclass
-class Seen:
+class BatchTotals:
     """What all batches so far add up to.
 
     Attributes:
@@ -66,12 +65,12 @@ class Seen:
     judged_at: dict[int, ExactMean] = field(default_factory=dict)
     lists: list[Any] | None = None
 
-    def added(self, other: Seen) -> Seen:
+    def added(self, other: BatchTotals) -> BatchTotals:
         """Both together."""
         lists = self.lists if other.lists is None else other.lists
         if self.lists is not None and other.lists is not None:
             lists = [add_parts(one, two) for one, two in zip(self.lists, other.lists, strict=True)]
-        return Seen(
+        return BatchTotals(
             {name: self.counts[name] + other.counts[name] for name in _COUNTED},
             _added(self.means, other.means, _both),
             _added(self.judged_at, other.judged_at, add),
@@ -110,7 +109,7 @@ class Accumulator:
             raise UsageError(words, code="missing-input")
         read = self._listing.tables
         self._listing.tables = replace(read, items=None, users=None)  # all of it is in the world
-        self._seen = Seen()
+        self._seen = BatchTotals()
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -170,7 +169,7 @@ class Accumulator:
             lists = [_part(part) for part in lists]
         means = {label: (ExactMean(*part[:3]), part[3]) for label, part in found["means"].items()}
         judged_at = {k: ExactMean(*part) for k, part in found["judged_at"].items()}
-        fresh = Seen(dict(found["counts"]), means, judged_at, lists)
+        fresh = BatchTotals(dict(found["counts"]), means, judged_at, lists)
         self._seen = self._seen.added(fresh)
 
     def state(self) -> dict[str, Any]:
@@ -191,7 +190,7 @@ class Accumulator:
     def result(self) -> dict[str, float]:
         """The number of each metric; NaN where nothing was seen that has one."""
         of_lists = [each for _, each in self._metrics if is_of_lists(each)]
-        lists = list(OfLists(of_lists, self._seen.lists).result().values())  # type: ignore[arg-type]
+        lists = list(ListAccumulator(of_lists, self._seen.lists).result().values())  # type: ignore[arg-type]
         found = {}
         for label, metric in self._metrics:
             if is_of_lists(metric):
@@ -226,15 +225,15 @@ class Accumulator:
             item = top.names[int(top.codes[outside][0])]
             problem = f"item '{item}' is not in the catalogue; give all items there are."
             raise InputError(problem, source=run.name, code="unknown-item")
-        found = OfLists(tuple(self._listing.metrics.values()))
+        found = ListAccumulator(tuple(self._listing.metrics.values()))
         found.update(listed)
         assert found.parts is not None
         return list(found.parts)
 
 
-def _seen(scores: Scores) -> Seen:
+def _seen(scores: Scores) -> BatchTotals:
     counts = {name: getattr(scores.counts, name) for name in _COUNTED}
-    return Seen(counts, dict(scores.parts.means), dict(scores.parts.judged_at))
+    return BatchTotals(counts, dict(scores.parts.means), dict(scores.parts.judged_at))
 
 
 def _added(

@@ -21,7 +21,7 @@ _EVERY = "*"
 
 
 @dataclass(frozen=True)
-class Choice:
+class AxisChoice:
     """What a convention chooses on one axis.
 
     Attributes:
@@ -59,9 +59,9 @@ class ConventionFacts:
     source: str
     defects: tuple[str, ...]
     hash: str
-    choices: tuple[Choice, ...]
-    parameters: tuple[Choice, ...]
-    special: tuple[Choice, ...]
+    choices: tuple[AxisChoice, ...]
+    parameters: tuple[AxisChoice, ...]
+    special: tuple[AxisChoice, ...]
     spellings: Mapping[str, str]
 
     @classmethod
@@ -141,9 +141,9 @@ def axis_facts() -> tuple[AxisFacts, ...]:
     return (*plain, *_parameter_facts(hows))
 
 
-def _choices(how: Convention) -> list[Choice]:
+def _choices(how: Convention) -> list[AxisChoice]:
     return [
-        Choice(
+        AxisChoice(
             axis.name,
             written(getattr(how, axis.name)),
             written(getattr(how, axis.name)) == written(axis.default),
@@ -153,7 +153,7 @@ def _choices(how: Convention) -> list[Choice]:
     ]
 
 
-def _parameters(how: Convention) -> list[Choice]:
+def _parameters(how: Convention) -> list[AxisChoice]:
     found = []
     for name, bound in how.parameters.items():
         metric = by_name.get(name)
@@ -161,11 +161,11 @@ def _parameters(how: Convention) -> list[Choice]:
             usual = metric is not None and written(_default(metric, key)) == written(value)
             label = key if name == _EVERY else f"{name}.{key}"
             about = "every metric that has it" if name == _EVERY else ""
-            found.append(Choice(label, written(value), usual, about))
+            found.append(AxisChoice(label, written(value), usual, about))
     return found
 
 
-def _special(how: Convention) -> list[Choice]:
+def _special(how: Convention) -> list[AxisChoice]:
     found = []
     for name, chosen in how.special.items():
         for key, value in chosen.items():
@@ -173,7 +173,7 @@ def _special(how: Convention) -> list[Choice]:
             about = axis.help if axis else ""
             if isinstance(value, dict) and not axis:
                 value = {k: v for each in value.values() for k, v in each.items()}  # noqa: PLW2901
-            found.append(Choice(f"{name}.{key}", written(value), usual=False, about=about))
+            found.append(AxisChoice(f"{name}.{key}", written(value), usual=False, about=about))
     return found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data import read_qrels, read_run
-from rankgate.data.comparison import LISTS, QUERIES, Side
+from rankgate.data.comparison import LISTS, QUERIES, ScoredRun
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.scoring.alignment.judgments import JudgmentIndex
@@ -72,7 +72,7 @@ class Scorer:
         judgments = read_qrels(qrels)
         return cls(judgments, JudgmentIndex.of(judgments), chosen, rules, depth, tags)
 
-    def side(self, run: Any, name: str | None = None) -> Side:  # noqa: ANN401 - as of qrels
+    def scored(self, run: Any, name: str | None = None) -> ScoredRun:  # noqa: ANN401 - as of qrels
         """Score a run.
 
         Raises:
@@ -81,7 +81,7 @@ class Scorer:
         ranked = read_run(run, name).held()
         scores = score(self.index, ranked, list(self.metrics), self.how)
         lists = tops(ranked, self.index, self.how, self.depth)
-        return Side(
+        return ScoredRun(
             name=name or ranked.name,
             tag=ranked.tag,
             sha256=ranked.sha256,

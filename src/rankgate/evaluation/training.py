@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.data.logs.user_items import Meetings, packed, read_meetings
 from rankgate.data.memory.matrices import MatrixInput, is_source, pairs_of, source_of
 from rankgate.evaluation.list_inputs import kept
-from rankgate.scoring.alignment.sheets import Seen
+from rankgate.scoring.alignment.sheets import SeenItems
 
 if TYPE_CHECKING:
     from rankgate.data import Run
@@ -52,9 +52,9 @@ class Train:
         if self.source is None:
             self.met  # noqa: B018 - kept from here on
 
-    def seen(self, run: MatrixInput) -> Seen:
+    def seen(self, run: MatrixInput) -> SeenItems:
         """The same by the numbers of a run."""
-        return Seen.of(self.source or self.met, run)
+        return SeenItems.of(self.source or self.met, run)
 
     def without(self, run: Run) -> Run:
         """A run by ids without it."""

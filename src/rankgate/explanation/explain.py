@@ -14,9 +14,9 @@ from rankgate.data.run import SCHEMA
 from rankgate.data.scores import REASONS
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
-from rankgate.explanation.explanation import Explanation, Other, Row, known
+from rankgate.explanation.explanation import ExplainedRow, Explanation, Other, known
 from rankgate.explanation.ideal import ideal_rows
-from rankgate.explanation.ranking import Ranking, ranking
+from rankgate.explanation.ranking import QueryRanking, ranking
 from rankgate.explanation.steps import Trail, trail
 from rankgate.scoring import CONVENTIONS, Convention
 from rankgate.scoring.alignment.judgments import JudgmentIndex
@@ -195,7 +195,7 @@ def _cutoff(case: _Case) -> float:
     return math.inf if cutoff is None else cutoff
 
 
-def _shown(ranked: Ranking, cutoff: float, depth: int | None) -> list[int]:
+def _shown(ranked: QueryRanking, cutoff: float, depth: int | None) -> list[int]:
     """The ranks that matter most, ascending.
 
     Relevant documents within the cutoff go first, then other judged ones, then the unjudged
@@ -211,12 +211,12 @@ def _shown(ranked: Ranking, cutoff: float, depth: int | None) -> list[int]:
     return sorted(rank for _, rank in sorted(matter)[:depth])
 
 
-def _rows(ranked: Ranking, shown: list[int], marks: Trail) -> tuple[Row, ...]:
+def _rows(ranked: QueryRanking, shown: list[int], marks: Trail) -> tuple[ExplainedRow, ...]:
     rows, above = [], 0
     for rank in shown:
         document, mark = ranked.doc_ids[rank - 1], marks.marks[rank]
         rows.append(
-            Row(
+            ExplainedRow(
                 rank=rank,
                 doc_id=document,
                 grade=ranked.grades.get(document),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Row:
+class ExplainedRow:
     """One document of a ranking, and what it adds.
 
     Attributes:
@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class IdealRow:
-    """One document of the ideal ranking; fields as in ``Row``, and where the run has it.
+    """One document of the ideal ranking; fields as in ``ExplainedRow``, and where the run has it.
 
     Attributes:
         found: its rank in the run, None where it was not retrieved.
@@ -143,7 +143,7 @@ class Explanation(Result):
     usual: Mapping[str, Any]
     value: float | None
     why: str
-    rows: tuple[Row, ...]
+    rows: tuple[ExplainedRow, ...]
     left_out: int
     retrieved: int
     excluded: int

@@ -12,12 +12,12 @@ from rankgate.metrics.judged import block
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rankgate.explanation.ranking import Ranking
+    from rankgate.explanation.ranking import QueryRanking
     from rankgate.metrics.declare import Metric
 
 
 def ideal_rows(
-    metric: Metric, ranked: Ranking, marks: tuple[Mark, ...], defaults: Mapping[str, Any]
+    metric: Metric, ranked: QueryRanking, marks: tuple[Mark, ...], defaults: Mapping[str, Any]
 ) -> tuple[list[IdealRow], float | None]:
     """The ideal ranking with what each of its documents adds, and its value.
 
@@ -59,7 +59,7 @@ def ideal_rows(
     return rows, known(float(metric.compute(perfect, defaults)[0]))
 
 
-def _gains(metric: Metric, ranked: Ranking, defaults: Mapping[str, Any]) -> dict[str, float]:
+def _gains(metric: Metric, ranked: QueryRanking, defaults: Mapping[str, Any]) -> dict[str, float]:
     """What each document is worth to the metric, for those that are worth something.
 
     Where the metric is no sum of gains, the grade of each relevant document.

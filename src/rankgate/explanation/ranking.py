@@ -24,7 +24,7 @@ _UNJUDGED = -1.0  # as a document of the pool without a judgment; no one else's 
 
 
 @dataclass(frozen=True)
-class Ranking:
+class QueryRanking:
     """The ranking of one query.
 
     Attributes:
@@ -51,7 +51,7 @@ class Ranking:
 
 def ranking(
     query_id: str, frame: pl.DataFrame, judged: pl.DataFrame, how: Convention, *, judged_only: bool
-) -> Ranking:
+) -> QueryRanking:
     """Rank the documents of one query.
 
     Args:
@@ -69,7 +69,7 @@ def ranking(
     all_of_it, full = _aligned(query_id, frame, everything, how, judged_only=judged_only)
     documents = frame["doc_id"].gather(all_of_it.row).to_list()
     grades = dict(zip(judged["doc_id"].to_list(), judged["grade"].to_list(), strict=True))
-    return Ranking(
+    return QueryRanking(
         doc_ids=tuple(documents),
         tied=tuple((all_of_it.last > all_of_it.first).tolist()),
         grades=grades,

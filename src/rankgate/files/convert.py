@@ -9,7 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
 from rankgate.data import read
-from rankgate.data.contents import WORDS, Contents
+from rankgate.data.contents import WORDS, FileContents
 from rankgate.data.formats import registry, run_meta
 from rankgate.data.formats.format import Loss, Note
 from rankgate.data.notes import STATES
@@ -38,7 +38,7 @@ PARTS = {
     "documents": "documents",
     "values": "values",
 }
-"""What ``--as`` may say, and the part of `Contents` that it is."""
+"""What ``--as`` may say, and the part of `FileContents` that it is."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def convert(
     one step when all of it is written; its name's last suffix may be ``.gz`` or ``.zst``.
 
     Args:
-        source: a path (``-`` is standard input, ``NAME:PATH`` names the format), `Contents`,
+        source: a path (``-`` is standard input, ``NAME:PATH`` names the format), `FileContents`,
             `Qrels`, a `Run`; or with ``as_`` a frame or a dict of dicts.
         target: a path, or a stream of bytes, which needs ``to``.
         from_: the format of the source; found by looking into it if not given.
@@ -148,9 +148,9 @@ def _read(
     source: Any,  # noqa: ANN401 - as of convert
     from_: str | None,
     as_: str | None,
-) -> tuple[str, str, str, Contents, tuple[Loss, ...]]:
+) -> tuple[str, str, str, FileContents, tuple[Loss, ...]]:
     """The source's label, its format, why it is of that, what it holds, and what is left out."""
-    held = source if isinstance(source, Contents) else _in_memory(source, as_)
+    held = source if isinstance(source, FileContents) else _in_memory(source, as_)
     if held is not None:
         kept, lost = _only(held, as_, "the source")
         return "in memory", "memory", "it is in memory", kept, lost
@@ -166,25 +166,27 @@ def _read(
     return place.label, found.name, reason, kept, lost
 
 
-def _in_memory(source: Any, as_: str | None) -> Contents | None:  # noqa: ANN401 - as of convert
+def _in_memory(source: Any, as_: str | None) -> FileContents | None:  # noqa: ANN401 - as of convert
     """What a table in memory holds; None if the source is a path."""
     if isinstance(source, Qrels):
-        return Contents(qrels=source)
+        return FileContents(qrels=source)
     if isinstance(source, Run):
-        return Contents(runs=(source,))
+        return FileContents(runs=(source,))
     if isinstance(source, str) or hasattr(source, "__fspath__"):
         return None
     if as_ == "qrels":
-        return Contents(qrels=read.read_qrels(source))
+        return FileContents(qrels=read.read_qrels(source))
     if as_ == "run":
-        return Contents(runs=(read.read_run(source),))
+        return FileContents(runs=(read.read_run(source),))
     raise UsageError(
         "a table in memory is judgments or a run; say as_='qrels' or as_='run'.",
         code="ambiguous-input",
     )
 
 
-def _only(contents: Contents, as_: str | None, label: str) -> tuple[Contents, tuple[Loss, ...]]:
+def _only(
+    contents: FileContents, as_: str | None, label: str
+) -> tuple[FileContents, tuple[Loss, ...]]:
     if as_ is None:
         return contents, ()
     part = PARTS[as_]
@@ -196,7 +198,7 @@ def _only(contents: Contents, as_: str | None, label: str) -> tuple[Contents, tu
     return contents.only(part), contents.losses(part)
 
 
-def _refuse_unheld(contents: Contents, writer: Format, label: str) -> None:
+def _refuse_unheld(contents: FileContents, writer: Format, label: str) -> None:
     if not set(contents.parts) & set(writer.holds):
         there = ", ".join(part for part in contents.parts if part != "extra") or "nothing"
         problem = f"there is {there} in it, and {writer.name} holds {', '.join(writer.holds)}"
@@ -205,7 +207,7 @@ def _refuse_unheld(contents: Contents, writer: Format, label: str) -> None:
         raise InputError(f"{problem}; {way}.", source=label, code="format-cannot-hold")
 
 
-def _flattened(contents: Contents, writer: Format) -> tuple[Contents, tuple[Loss, ...]]:
+def _flattened(contents: FileContents, writer: Format) -> tuple[FileContents, tuple[Loss, ...]]:
     """Judgments with one grade a document, if the format has no place for subtopics."""
     qrels = contents.qrels
     if qrels is None or not qrels.by_subtopic or {"subtopic"} <= {*writer.columns}:
@@ -219,7 +221,7 @@ def _flattened(contents: Contents, writer: Format) -> tuple[Contents, tuple[Loss
 
 
 def _written(
-    contents: Contents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
+    contents: FileContents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
 ) -> tuple[Loss, ...]:
     """Write; a run whose queries stand apart is brought together in memory and written anew."""
     try:
@@ -230,7 +232,7 @@ def _written(
 
 
 def _once(
-    contents: Contents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
+    contents: FileContents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
 ) -> tuple[Loss, ...]:
     assert writer.write is not None
     counted = replace(contents, runs=tuple(_counted(run, counts) for run in contents.runs))
@@ -245,7 +247,7 @@ def _once(
 
 
 def _beside(
-    contents: Contents,
+    contents: FileContents,
     target: str | Path | BinaryIO,
     lost: tuple[Loss, ...],
     counts: dict[str, int],
@@ -278,7 +280,7 @@ def _counted(run: Run, counts: dict[str, int]) -> Run:
 
 
 def _rows(
-    contents: Contents, writer: Format, lost: tuple[Loss, ...], counts: dict[str, int]
+    contents: FileContents, writer: Format, lost: tuple[Loss, ...], counts: dict[str, int]
 ) -> dict[str, int]:
     """By part the rows that were written; a part without any only where there is no other."""
     whole = {loss.what for loss in lost}

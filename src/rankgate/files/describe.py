@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data import read
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats import registry
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
@@ -19,7 +19,7 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.files.checks.opening import part_of
 from rankgate.files.described import judgments_of, ranking_of, rated_of
-from rankgate.files.description import Description, Descriptions, Holes, Overlap
+from rankgate.files.description import Description, Descriptions, JudgedDepth, SharedIds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,7 @@ def describe(
     )
 
 
-def _read(given: Any, from_: str | None, as_: Part | None) -> tuple[Description, Contents]:  # noqa: ANN401
+def _read(given: Any, from_: str | None, as_: Part | None) -> tuple[Description, FileContents]:  # noqa: ANN401
     """A description of one file, and what it holds."""
     if not isinstance(given, str | Path):
         contents = _in_memory(given, as_)
@@ -84,13 +84,13 @@ def _read(given: Any, from_: str | None, as_: Part | None) -> tuple[Description,
     return result, contents
 
 
-def _in_memory(given: Any, as_: Part | None) -> Contents:  # noqa: ANN401 - as of describe
-    if isinstance(given, Contents):
+def _in_memory(given: Any, as_: Part | None) -> FileContents:  # noqa: ANN401 - as of describe
+    if isinstance(given, FileContents):
         return given
     if isinstance(given, Qrels) or as_ == "qrels":
-        return Contents(qrels=read.read_qrels(given))
+        return FileContents(qrels=read.read_qrels(given))
     if isinstance(given, Run) or as_ == "run":
-        return Contents(runs=(read.read_run(given),))
+        return FileContents(runs=(read.read_run(given),))
     raise UsageError(
         "a table could be judgments or a run; say as_='qrels' or as_='run'.", code="ambiguous-input"
     )
@@ -109,7 +109,7 @@ def _stored(place: InputFile) -> tuple[int, str]:
 
 
 def _described(
-    label: str, known: tuple[str, str], stored: tuple[int, str], contents: Contents
+    label: str, known: tuple[str, str], stored: tuple[int, str], contents: FileContents
 ) -> Description:
     parts = (contents.queries, contents.documents, contents.values)
     queries, documents, values = (None if part is None else len(part) for part in parts)
@@ -127,14 +127,14 @@ def _described(
     )
 
 
-def _overlaps(labels: list[str], held: list[Contents]) -> tuple[Overlap, ...]:
+def _overlaps(labels: list[str], held: list[FileContents]) -> tuple[SharedIds, ...]:
     """What each two files have in common."""
     if len(held) < 2:  # one file has nothing in common with another
         return ()
     queries = [_ids(contents, "query_id") for contents in held]
     documents = [_ids(contents, "doc_id") for contents in held]
     return tuple(
-        Overlap(
+        SharedIds(
             labels[i],
             labels[j],
             _common(queries[i], queries[j]),
@@ -144,7 +144,7 @@ def _overlaps(labels: list[str], held: list[Contents]) -> tuple[Overlap, ...]:
     )
 
 
-def _ids(contents: Contents, column: str) -> pl.Series:
+def _ids(contents: FileContents, column: str) -> pl.Series:
     """The ids that a file has: those of judgments, runs, ratings; else of queries, documents."""
     tables = [
         *([contents.qrels.table] if contents.qrels else []),
@@ -161,7 +161,7 @@ def _common(first: pl.Series, second: pl.Series) -> tuple[int, int, int]:
     return len(first), len(second), both
 
 
-def _holes(held: list[Contents], cutoff: int) -> tuple[Holes, ...]:
+def _holes(held: list[FileContents], cutoff: int) -> tuple[JudgedDepth, ...]:
     """How much of each run each set of judgments knows."""
     sets = [contents.qrels for contents in held if contents.qrels]
     runs = [run for contents in held for run in contents.runs]
@@ -175,5 +175,5 @@ def _holes(held: list[Contents], cutoff: int) -> tuple[Holes, ...]:
             if both:
                 values = evaluate(qrels, run, label).runs[0].per_query(label)
                 share = fmean(values[query] or 0.0 for query in sorted(both))
-            items.append(Holes(qrels.name, run.name, cutoff, share, len(both)))
+            items.append(JudgedDepth(qrels.name, run.name, cutoff, share, len(both)))
     return tuple(items)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.files.checks.subject import PAIR, Ranked
+from rankgate.files.checks.subject import PAIR, RawRun
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
@@ -54,7 +54,7 @@ class Judgments:
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RunSummary:
     """A run in figures.
 
     Attributes:
@@ -82,7 +82,7 @@ class Ranking:
 
 
 @dataclass(frozen=True)
-class Rated:
+class RatingSummary:
     """Ratings of single people in figures; ``shared`` are pairs with several raters."""
 
     ratings: int
@@ -111,11 +111,11 @@ def judgments_of(qrels: Qrels) -> Judgments:
     )
 
 
-def ranking_of(run: Run) -> Ranking:
+def ranking_of(run: Run) -> RunSummary:
     """A run in figures; reads all of it."""
-    ranked = Ranked(run.name, run.table)
+    ranked = RawRun(run.name, run.table)
     scores = run.table["score"]
-    return Ranking(
+    return RunSummary(
         name=run.name,
         tag=run.tag,
         queries=len(ranked.query_ids),
@@ -135,12 +135,12 @@ def _spread(lengths: pl.Series) -> Spread | None:
     return Spread(int(lengths.min()), float(lengths.median()), int(lengths.max()))  # type: ignore[arg-type]
 
 
-def rated_of(ratings: Ratings) -> Rated:
+def rated_of(ratings: Ratings) -> RatingSummary:
     """Ratings in figures."""
     table = ratings.table
     graded = table.filter(pl.col("grade").is_not_null())
     pairs = graded.group_by(PAIR).agg(raters=pl.col("rater").n_unique())
-    return Rated(
+    return RatingSummary(
         ratings=len(table),
         raters=table["rater"].n_unique(),
         queries=table["query_id"].n_unique(),

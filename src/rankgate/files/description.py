@@ -8,7 +8,7 @@ from typing import ClassVar
 import polars as pl
 
 from rankgate.data.notes import Note  # noqa: TC001 - read by its type
-from rankgate.files.described import Judgments, Ranking, Rated  # noqa: TC001 - as above
+from rankgate.files.described import Judgments, RatingSummary, RunSummary  # noqa: TC001 - as above
 from rankgate.present.result import Result
 
 
@@ -32,8 +32,8 @@ class Description:
     bytes: int
     sha256: str
     judgments: Judgments | None
-    runs: tuple[Ranking, ...]
-    ratings: Rated | None
+    runs: tuple[RunSummary, ...]
+    ratings: RatingSummary | None
     queries: int | None
     documents: int | None
     values: int | None
@@ -41,7 +41,7 @@ class Description:
 
 
 @dataclass(frozen=True)
-class Overlap:
+class SharedIds:
     """What two files have in common, and how many each has.
 
     Attributes:
@@ -57,7 +57,7 @@ class Overlap:
 
 
 @dataclass(frozen=True)
-class Holes:
+class JudgedDepth:
     """How much of the tops of a run is judged.
 
     Attributes:
@@ -85,8 +85,8 @@ class Descriptions(Result):
     order: ClassVar[int] = 90
 
     files: tuple[Description, ...]
-    overlaps: tuple[Overlap, ...]
-    holes: tuple[Holes, ...]
+    overlaps: tuple[SharedIds, ...]
+    holes: tuple[JudgedDepth, ...]
 
     def _table(self) -> pl.DataFrame:
         rows = [(each.file, each.format, each.bytes, each.sha256) for each in self.files]

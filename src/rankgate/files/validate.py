@@ -10,7 +10,7 @@ from rankgate.data.scales import scale_of
 from rankgate.errors import InputError, UsageError
 from rankgate.files.checks import CHECKS, SEVERITIES
 from rankgate.files.checks.opening import part_of, subject
-from rankgate.files.checks.subject import Asked, Both
+from rankgate.files.checks.subject import Both, RawQueries
 from rankgate.files.validation import Looked, Problem, Validation
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Scale
     from rankgate.data.rows import Part
     from rankgate.files.checks import Check, Found, Needs, Severity
-    from rankgate.files.checks.subject import Judged, Outline, Subject
+    from rankgate.files.checks.subject import Outline, RawQrels, Subject
 
 
 @dataclass(frozen=True)
@@ -86,16 +86,16 @@ def validate(
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _SeenFile:
     """One file, with what of it other files are held against."""
 
     looked: Looked
     problems: tuple[Problem, ...]
-    judged: Judged | None
+    judged: RawQrels | None
     runs: tuple[Outline, ...]
 
 
-def _held_against(given: Any, scale: Scale | None, say: Callable[[str], None]) -> _Seen:  # noqa: ANN401
+def _held_against(given: Any, scale: Scale | None, say: Callable[[str], None]) -> _SeenFile:  # noqa: ANN401
     """The judgments that others are held against; that there are none is an error."""
     seen = _seen(given, (None, "qrels" if isinstance(given, dict) else None, scale), None, say)
     if seen.judged is not None or any(each.check == "unreadable" for each in seen.problems):
@@ -110,9 +110,9 @@ def _held_against(given: Any, scale: Scale | None, say: Callable[[str], None]) -
 def _seen(
     given: Any,  # noqa: ANN401 - as of `validate`
     how: tuple[str | None, Part | None, Scale | None],
-    against: Judged | None,
+    against: RawQrels | None,
     say: Callable[[str], None],
-) -> _Seen:
+) -> _SeenFile:
     """Look at one file."""
     say(str(given) if isinstance(given, str | Path) else "a table")
     found, failure = subject(given, *how)
@@ -121,7 +121,7 @@ def _seen(
         problems += _tried("failure", failure, found.label, None)
     judgments = len(found.judged.table) if found.judged else 0
     ranked = sum(len(run.table) for run in found.ranked)
-    return _Seen(
+    return _SeenFile(
         Looked(found.label, found.format, found.reason, judgments, ranked),
         tuple(sorted(problems, key=lambda each: SEVERITIES.index(each.severity))),
         found.judged,
@@ -129,7 +129,7 @@ def _seen(
     )
 
 
-def _checked(found: Subject, against: Judged | None) -> Iterator[Problem]:
+def _checked(found: Subject, against: RawQrels | None) -> Iterator[Problem]:
     """What all checks find in one file."""
     label, judged, contents = found.label, found.judged, found.contents
     yield from _tried("bytes", found.bytes, label, None)
@@ -145,7 +145,7 @@ def _checked(found: Subject, against: Judged | None) -> Iterator[Problem]:
         if beside and len(run.table) and len(beside.graded):
             yield from _tried("both", Both(beside, run), label, run.place)
     if contents and contents.queries is not None and against and not found.ranked:
-        asked = Asked(against, contents.queries["query_id"])
+        asked = RawQueries(against, contents.queries["query_id"])
         yield from _tried("queries", asked, label, None)
 
 

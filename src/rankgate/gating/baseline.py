@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.comparison import LISTS, QUERIES, SCORES, Side
+from rankgate.data.comparison import LISTS, QUERIES, SCORES, ScoredRun
 from rankgate.data.text.json_text import parsed
 from rankgate.errors import InputError
 
@@ -30,7 +30,7 @@ class Baseline:
     """
 
     name: str
-    side: Side
+    side: ScoredRun
     noise: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -86,7 +86,7 @@ def _line(value: Any) -> str:  # noqa: ANN401 - plain values
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
-def _by_query(side: Side) -> dict[str, dict[str, Any]]:
+def _by_query(side: ScoredRun) -> dict[str, dict[str, Any]]:
     """Each query's state, values and first documents."""
     values: dict[str, dict[str, Any]] = {}
     for row in side.queries.sort("query_id").iter_rows(named=True):
@@ -99,7 +99,7 @@ def _by_query(side: Side) -> dict[str, dict[str, Any]]:
     return values
 
 
-def _side(result: dict[str, Any]) -> Side:
+def _side(result: dict[str, Any]) -> ScoredRun:
     scores, lists, queries = [], [], []
     tags = result["tags"]
     for query, own in result["queries"].items():
@@ -110,7 +110,7 @@ def _side(result: dict[str, Any]) -> Side:
         known = {name: own.get(name) for name in [*QUERIES, *tags] if name != "query_id"}
         queries.append({"query_id": query, **known})
     schema = {**QUERIES, **dict.fromkeys(tags, pl.String)}
-    return Side(
+    return ScoredRun(
         name=result["run"]["name"],
         tag=result["run"]["tag"],
         sha256=result["run"]["sha256"],

@@ -24,7 +24,7 @@ from rankgate.scoring.chosen import chosen_convention, refuse_mixed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
     from rankgate.scoring import Convention
 
 FOLDER = Path("rankgate/baselines")
@@ -105,7 +105,7 @@ def save(
     asked, _ = apart(policy.metrics, chosen_convention(how))
     wanted = metrics or tuple(dict.fromkeys((*asked, *DEFAULT_METRICS)))
     scorer = Scorer.of(qrels, wanted, how, depth=depth or policy.depth, tags=tags)
-    return write(Baseline(name, scorer.side(run)), path, before)
+    return write(Baseline(name, scorer.scored(run)), path, before)
 
 
 def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> Saved:
@@ -121,7 +121,7 @@ def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> 
     before = Version.of(saved.path)
     base = saved.baseline.side
     scorer = Scorer.of(qrels, list(base.metrics), base.convention["name"], depth=base.depth)
-    sides = [base, *(scorer.side(run) for run in runs)]
+    sides = [base, *(scorer.scored(run) for run in runs)]
     if any(side.qrels_sha256 != base.qrels_sha256 for side in sides):
         raise UsageError(
             f"{name} was scored by other judgments; save it anew first.", code="not-comparable"
@@ -195,7 +195,7 @@ def write(baseline: Baseline, path: Path, before: Version | None = None) -> Save
     return Saved(path, baseline)
 
 
-def record(saved: Saved, candidate: Side, policy: str, verdict: str) -> None:
+def record(saved: Saved, candidate: ScoredRun, policy: str, verdict: str) -> None:
     """Log a look: when, at what, and how it ended.
 
     Raises:
@@ -228,7 +228,7 @@ def path_of(name: str, folder: Path = FOLDER) -> Path:
     return folder / f"{name}.json"
 
 
-def spread(metric: str, sides: Sequence[Side]) -> float:
+def spread(metric: str, sides: Sequence[ScoredRun]) -> float:
     """The largest difference of a metric's means between any two sides."""
     means = []
     for side in sides:

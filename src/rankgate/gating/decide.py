@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rankgate.comparison.comparison import Comparison
     from rankgate.gating.evidence import Drift
-    from rankgate.gating.looks import Place
+    from rankgate.gating.looks import LookNumber
     from rankgate.gating.policy import Policy
     from rankgate.gating.rule import Status
 
@@ -29,7 +29,7 @@ def decide(
     policy: Policy,
     inputs: Inputs | None = None,
     *,
-    looks: Place | None = None,
+    looks: LookNumber | None = None,
     today: str = "",
 ) -> Verdict:
     """How every rule ends, and what that makes of the whole.
@@ -130,7 +130,7 @@ def _refuse(policy: Policy, evidence: Evidence) -> None:
             )
 
 
-def _share(policy: Policy, looks: Place | None) -> float:
+def _share(policy: Policy, looks: LookNumber | None) -> float:
     """The share of alpha that this look may spend; those of looks 1, 2, … add up to 1."""
     if looks is None or policy["looks"] == "warn":
         return 1.0
@@ -138,7 +138,7 @@ def _share(policy: Policy, looks: Place | None) -> float:
     return 6 / (pi * count) ** 2
 
 
-def _notes(policy: Policy, evidence: Evidence, looks: Place | None) -> list[str]:
+def _notes(policy: Policy, evidence: Evidence, looks: LookNumber | None) -> list[str]:
     items = [*_control(policy, evidence), *_skewed(policy, evidence)]
     if looks is None:
         return items

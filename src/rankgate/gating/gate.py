@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from rankgate.comparison.inference import Interval
     from rankgate.data import Run
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
     from rankgate.gating.baselines import Saved
     from rankgate.gating.policy import Policy
     from rankgate.gating.verdict import Verdict
@@ -106,11 +106,11 @@ def gate(
     tables = Tables.of(given) if lists or ACTIVITY in rules.slices else None
     scorer = _with_activity(scorer, rules, tables)
     run = read_run(candidate)
-    other = scorer.side(run)
+    other = scorer.scored(run)
     if saved is not None and saved.baseline.side.qrels_sha256 != scorer.qrels.sha256:
         return _stale(saved, other, rules)
     say("scoring the baseline")
-    base = _chosen(saved, metrics, rules) if saved else scorer.side(baseline)
+    base = _chosen(saved, metrics, rules) if saved else scorer.scored(baseline)
     base, other = sides_apart([base, other], [None if saved else baseline, candidate])
     test = Test(
         interval=_interval(rules),
@@ -118,7 +118,7 @@ def gate(
         power=rules["power"],
         seed=rules["seed"],
     )
-    again = [scorer.side(run) for run in noise]
+    again = [scorer.scored(run) for run in noise]
     beyond = Beyond.of(lists, scorer, [base, other, *again], given, tables)
     (result,) = compared(
         beyond.scored(0, base),
@@ -143,7 +143,7 @@ def gate(
     return _logged(verdict, saved, other, record=record) if saved else verdict
 
 
-def _logged(verdict: Verdict, saved: Saved, candidate: Side, *, record: bool) -> Verdict:
+def _logged(verdict: Verdict, saved: Saved, candidate: ScoredRun, *, record: bool) -> Verdict:
     """The verdict, its look on disk; or with a note that it is not."""
     why = "as it was asked"
     if record:
@@ -192,7 +192,7 @@ def _interval(rules: Policy) -> Interval:
     return interval
 
 
-def _chosen(saved: Saved, metrics: Sequence[str], rules: Policy) -> Side:
+def _chosen(saved: Saved, metrics: Sequence[str], rules: Policy) -> ScoredRun:
     """The saved side with the metrics of the policy.
 
     Raises:
@@ -218,7 +218,7 @@ def _chosen(saved: Saved, metrics: Sequence[str], rules: Policy) -> Side:
     return replace(side, metrics=tuple(metrics), scores=scores)
 
 
-def _stale(saved: Saved, candidate: Side, rules: Policy) -> Verdict:
+def _stale(saved: Saved, candidate: ScoredRun, rules: Policy) -> Verdict:
     """Other judgments than the baseline was scored by: what changed is not the system alone."""
     side, drift = saved.baseline.side, _drift(saved.baseline.side, candidate)
     reason = (
@@ -239,7 +239,7 @@ def _stale(saved: Saved, candidate: Side, rules: Policy) -> Verdict:
     return stale(rules, (saved.baseline.name, candidate.name), drift, reason, after, hashes)
 
 
-def _drift(saved: Side, now: Side) -> Drift:
+def _drift(saved: ScoredRun, now: ScoredRun) -> Drift:
     """What changed between the judgments that a side was saved by and those of today."""
     then, today = (set(side.queries["query_id"].to_list()) for side in (saved, now))
     both = saved.lists.join(now.lists, on=["query_id", "doc_id"], how="inner")
@@ -253,7 +253,9 @@ def _drift(saved: Side, now: Side) -> Drift:
     )
 
 
-def _noise(saved: Saved | None, sides: Sequence[Side], metrics: Sequence[str]) -> dict[str, float]:
+def _noise(
+    saved: Saved | None, sides: Sequence[ScoredRun], metrics: Sequence[str]
+) -> dict[str, float]:
     """The floor that the baseline has recorded, or that further runs of its system show."""
     floor = dict(saved.baseline.noise) if saved else {}
     if len(sides) > 1:
@@ -268,7 +270,7 @@ def _unjudged_lists(rules: Policy, scorer: Scorer, run: Run) -> pl.DataFrame | N
     return ranked_of(run, pl.Series(left), rules.depth, scorer.how) if left else None
 
 
-def _slices(rules: Policy, base: Side, other: Side) -> dict[str, Counted]:
+def _slices(rules: Policy, base: ScoredRun, other: ScoredRun) -> dict[str, Counted]:
     """States and latencies of the slices that rules count them of."""
     named = {rule.slice for rule in rules.rules if "counts" in RULES[rule.kind].needs}
     values = {}
@@ -287,7 +289,9 @@ def _ranges(metrics: Iterable[tuple[str, Metric]]) -> dict[str, tuple[float, flo
     }
 
 
-def _holes(scorer: Scorer, base: Side, other: Side, rules: Policy) -> dict[str, DrawnValues]:
+def _holes(
+    scorer: Scorer, base: ScoredRun, other: ScoredRun, rules: Policy
+) -> dict[str, DrawnValues]:
     """Values under drawn grades, of the metrics that a rule asks about."""
     asked = {rule["metric"] for rule in rules.rules if RULES[rule.kind].statuses is not None}
     if rules["holes"] == "ignore" or not asked:

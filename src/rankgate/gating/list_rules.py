@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from rankgate.comparison.comparison import Comparison
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
     from rankgate.evaluation.context import Context
     from rankgate.evaluation.list_inputs import Tables
     from rankgate.evaluation.scored_system import Scorer
@@ -81,7 +81,7 @@ class Beyond:
         cls,
         metrics: Mapping[str, ListMetric],
         scorer: Scorer,
-        sides: Sequence[Side],
+        sides: Sequence[ScoredRun],
         beside: Context,
         tables: Tables | None,
     ) -> Beyond:
@@ -119,7 +119,7 @@ class Beyond:
         ]
         return cls(metrics, world.queries, lists, tuple(items))
 
-    def scored(self, at: int, side: Side) -> Side:
+    def scored(self, at: int, side: ScoredRun) -> ScoredRun:
         """A side with the values of its lists beside those of its rankings."""
         known = side.scores.group_by("query_id", maintain_order=True).agg(
             (pl.col("why") == "missing").any().alias("gone")
@@ -212,7 +212,7 @@ def deepest(metrics: Mapping[str, ListMetric]) -> int:
     return max([1, *(each.cutoff or 1 for each in metrics.values())])
 
 
-def _deep(metrics: Mapping[str, ListMetric], sides: Sequence[Side]) -> int:
+def _deep(metrics: Mapping[str, ListMetric], sides: Sequence[ScoredRun]) -> int:
     """How far the lists of all sides go.
 
     Raises:

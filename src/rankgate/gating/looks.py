@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
 
 NAMES = ("at", "candidate", "sha256", "qrels_sha256", "policy", "verdict")
 """What a look is: when, at which run, by which judgments and policy, and its verdict."""
@@ -30,7 +30,7 @@ _BYTES = 4  # of a fingerprint
 
 
 @dataclass(frozen=True)
-class Place:
+class LookNumber:
     """Where a look stands among those at the same queries, from 1.
 
     Attributes:
@@ -47,7 +47,7 @@ def log_of(baseline: Path) -> Path:
     return baseline.with_suffix(".looks.jsonl")
 
 
-def fingerprints(side: Side) -> dict[str, str]:
+def fingerprints(side: ScoredRun) -> dict[str, str]:
     """By fingerprint of a query, that of its list; of the 64 queries whose own are lowest.
 
     The sample depends on the queries alone. So of two sets of queries that share some, such as
@@ -105,7 +105,7 @@ def add(path: Path, look: Mapping[str, Any]) -> None:
         os.fsync(stream.fileno())
 
 
-def place(looks: Sequence[Mapping[str, Any]], candidate: Side) -> Place:
+def place(looks: Sequence[Mapping[str, Any]], candidate: ScoredRun) -> LookNumber:
     """Which look at these queries it is to look at this candidate.
 
     A look counts if it was at some of the same queries, whatever the judgments were then. To look
@@ -127,7 +127,7 @@ def place(looks: Sequence[Mapping[str, Any]], candidate: Side) -> Place:
             seen.append(run)
         if not any(_same(known, lists or run[0]) for known in candidates):
             candidates.append(lists or run[0])
-    return Place(
+    return LookNumber(
         seen.index((candidate.sha256, candidate.qrels_sha256)) + 1,
         next(
             i

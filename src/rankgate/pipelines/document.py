@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.comparison.method import way
 from rankgate.pipelines.sentence import sentence
-from rankgate.present.document import Chart, Document, Rows, Table, Warnings
+from rankgate.present.document import Chart, Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.figures import corrected, interval, number, p_value, signed
 from rankgate.present.grid import Grid, printable
@@ -28,7 +28,7 @@ def document(result: Pipeline) -> Document:
     tables = [Table(heading, grid) for heading, grid in grids(result)]
     chart = Chart("rankgate.pipelines.charts.staged:draw", result)
     head = ("stage", "metric", "mean", "n")
-    rows = Rows(head, list(result.means.select(*head).iter_rows()))
+    rows = PlainRows(head, list(result.means.select(*head).iter_rows()))
     return made(
         title(result),
         chart,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rankgate.comparison.comparison import Comparison
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
     from rankgate.scoring import Convention
 
 _ANY = "P@10"  # lists need a metric to be scored by; its values are not looked at
@@ -39,7 +39,7 @@ GRADES: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Ranks:
+class GradesByRank:
     """Judgments and grades of the first documents, rank by rank.
 
     Attributes:
@@ -73,7 +73,7 @@ def ranks(
     depth: int = 20,
     labels: Mapping[float, str] | None = None,
     on_progress: Callable[[str], None] | None = None,
-) -> Ranks:
+) -> GradesByRank:
     """Look at the first documents of each run, rank by rank.
 
     Args:
@@ -89,17 +89,17 @@ def ranks(
     """
     say = on_progress or (lambda _: None)
     scorer = Scorer.of(qrels, _ANY, how, depth=depth)
-    sides: list[Side] = []
+    sides: list[ScoredRun] = []
     places: list[Any] = []
     for name, run in parts.named(runs):
         say(f"reading {name or 'a run'}")
-        sides.append(scorer.side(run, name))
+        sides.append(scorer.scored(run, name))
         places.append(run)
     sides = sides_apart(sides, places)
     scale = scorer.qrels.scale
     names = {**dict(scale.labels if scale else ()), **(labels or {})}
     first = sides[0]
-    return Ranks(
+    return GradesByRank(
         tuple(side.name for side in sides),
         first.qrels,
         first.qrels_sha256,
@@ -110,11 +110,11 @@ def ranks(
     )
 
 
-def ranks_of(result: Comparison) -> Ranks:
+def ranks_of(result: Comparison) -> GradesByRank:
     """The same of the lists that a comparison has kept."""
     sides = (("baseline", result.baseline.name), ("candidate", result.candidate.name))
     lists = {name: result.lists.filter(pl.col("system") == side) for side, name in sides}
-    return Ranks(
+    return GradesByRank(
         tuple(lists),
         result.qrels,
         result.qrels_sha256,

@@ -10,7 +10,7 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
 
 MOST_GRADES = 8
 """With more grades than these only relevant and not relevant are shown."""
@@ -36,7 +36,7 @@ MIX: dict[str, Any] = {
 }
 
 
-def moves(sides: Sequence[Side], cutoffs: Sequence[int]) -> pl.DataFrame:
+def moves(sides: Sequence[ScoredRun], cutoffs: Sequence[int]) -> pl.DataFrame:
     """How many documents, and relevant ones, each stage has, brought and lost.
 
     Args:
@@ -64,7 +64,7 @@ def moves(sides: Sequence[Side], cutoffs: Sequence[int]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=MOVES)
 
 
-def mix(sides: Sequence[Side], k: int, labels: Mapping[float, str]) -> pl.DataFrame:
+def mix(sides: Sequence[ScoredRun], k: int, labels: Mapping[float, str]) -> pl.DataFrame:
     """The share of each grade among the first k documents of all queries.
 
     Args:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rankgate.comparison.comparison import Comparison
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -108,11 +108,11 @@ def stages(
     aim = target_of(scorer, target, extra)
     if aim[0] not in dict(scorer.metrics):
         scorer = replace(scorer, metrics=(aim, *scorer.metrics))
-    sides: list[Side] = []
+    sides: list[ScoredRun] = []
     places: list[Any] = []
     for name, run in parts.named(runs):
         say(f"scoring {name or run if isinstance(run, str) else 'a stage'}")
-        sides.append(scorer.side(run, name))
+        sides.append(scorer.scored(run, name))
         places.append(run)
     if not sides:
         problem = "no stage; give the run after each stage, the first first."
@@ -126,7 +126,7 @@ def stages(
 def _pipeline(
     scorer: Scorer,
     aim: tuple[str, Metric],
-    sides: Sequence[Side],
+    sides: Sequence[ScoredRun],
     labels: Mapping[float, str],
     ruled: tuple[Rules, str],
 ) -> Pipeline:
@@ -150,7 +150,7 @@ def _pipeline(
     )  # fmt: skip
 
 
-def _values(scorer: Scorer, aim: tuple[str, Metric], sides: Sequence[Side]) -> pl.DataFrame:
+def _values(scorer: Scorer, aim: tuple[str, Metric], sides: Sequence[ScoredRun]) -> pl.DataFrame:
     """``query_id``, ``best``, ``value0``, ``ceiling0``, ``value1``, …; whole rows only."""
     table = best_there_is(scorer, aim).rename({"value": "best"})
     for i, side in enumerate(sides):
@@ -162,7 +162,7 @@ def _values(scorer: Scorer, aim: tuple[str, Metric], sides: Sequence[Side]) -> p
     return table.drop_nulls().sort("query_id")
 
 
-def _means(sides: Sequence[Side]) -> pl.DataFrame:
+def _means(sides: Sequence[ScoredRun]) -> pl.DataFrame:
     table = pl.concat(side.scores.with_columns(stage=pl.lit(side.name)) for side in sides)
     return table.group_by("stage", "metric", maintain_order=True).agg(
         pl.col("value").mean().alias("mean"), pl.col("value").count().cast(pl.Int64).alias("n")
@@ -170,7 +170,11 @@ def _means(sides: Sequence[Side]) -> pl.DataFrame:
 
 
 def _ceilings(
-    values: pl.DataFrame, sides: Sequence[Side], kinds: Sequence[str], moved: pl.DataFrame, k: int
+    values: pl.DataFrame,
+    sides: Sequence[ScoredRun],
+    kinds: Sequence[str],
+    moved: pl.DataFrame,
+    k: int,
 ) -> pl.DataFrame:
     documents = moved.filter(pl.col("k") == k)["documents"].to_list()
     rows = []
@@ -191,7 +195,7 @@ def _ceilings(
 
 
 def _steps(
-    sides: Sequence[Side], rules: Rules, correction: str
+    sides: Sequence[ScoredRun], rules: Rules, correction: str
 ) -> tuple[pl.DataFrame, list[str], str]:
     """Each stage against the one before, with what to be careful about, and what corrected p."""
     pairs = list(pairwise(sides))

@@ -104,7 +104,7 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Place:
+class ListedDocument:
     """A document in a list: its grade (None: unjudged), its move in words, its text."""
 
     doc_id: str
@@ -114,7 +114,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Lists:
+class ListPair:
     """One query with the lists of both systems.
 
     Attributes:
@@ -132,7 +132,7 @@ class Lists:
     text: str
     change: str
     names: tuple[str, str]
-    ranks: tuple[tuple[int, Place | None, Place | None], ...]
+    ranks: tuple[tuple[int, ListedDocument | None, ListedDocument | None], ...]
     top: float
 
 
@@ -141,7 +141,7 @@ class Opened:
     """Queries that are opened one by one."""
 
     heading: str
-    queries: tuple[Lists, ...]
+    queries: tuple[ListPair, ...]
 
 
 Block = str | Points | Warnings | Entries | Table | Code | Bars | Chart | Opened
@@ -166,7 +166,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Rows:
+class PlainRows:
     """The figures of a result for spreadsheets and programs: one fact a line, every digit."""
 
     head: tuple[str, ...]
@@ -189,7 +189,7 @@ class Document:
     status: str = ""
     lead: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
-    rows: Rows | None = field(default=None, compare=False)
+    rows: PlainRows | None = field(default=None, compare=False)
 
     @property
     def tables(self) -> Iterator[tuple[Section, Table]]:
@@ -205,7 +205,7 @@ def document(
     *blocks: Block,
     lead: Sequence[str] = (),
     status: str = "",
-    rows: Rows | None = None,
+    rows: PlainRows | None = None,
 ) -> Document:
     """A document of one part without a heading; tables without rows and empty blocks are left out.
 

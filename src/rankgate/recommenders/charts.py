@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.present.charts.door import altair
-from rankgate.present.charts.parts import Axis, labelled_lines, table, unmarked
+from rankgate.present.charts.parts import ChartAxis, labelled_lines, table, unmarked
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.side_by_side import spots, written
 from rankgate.present.charts.style import BLUE, DIM, GREY, INK
@@ -38,8 +38,10 @@ def scorecard(result: Tradeoff) -> Picture:
         for place, metric in enumerate(result.higher)
     ]
     width = max(_STEP * (len(result.higher) - 1), _LEAST)
-    x = Axis("place", "", (0, len(result.higher) - 1), bare=True)
-    lines = labelled_lines(rows, x, Axis("share", "", (0, 1), bare=True), size=(width, _HEIGHT))
+    x = ChartAxis("place", "", (0, len(result.higher) - 1), bare=True)
+    lines = labelled_lines(
+        rows, x, ChartAxis("share", "", (0, 1), bare=True), size=(width, _HEIGHT)
+    )
     height = lines.height
     falls = "" if all(result.higher.values()) else " ↓: lower is better."
     return Picture(

@@ -20,7 +20,7 @@ _PAIR = ["query_id", "doc_id"]
 
 
 @dataclass(frozen=True)
-class Part:
+class SplitPart:
     """One part: its interactions, users and items, and the first and last time in it."""
 
     name: str
@@ -85,11 +85,11 @@ class PartCount:
             self.first = low if self.first is None else min(self.first, low)
             self.last = high if self.last is None else max(self.last, high)
 
-    def part(self, name: str, unit: Unit) -> Part:
+    def part(self, name: str, unit: Unit) -> SplitPart:
         """The figures so far, times as people read them."""
         ends = (self.first, self.last)
         items = ["" if at is None or unit == "place" else shown(at, unit) for at in ends]
-        return Part(name, self.rows, self.users, len(self.items), *items)
+        return SplitPart(name, self.rows, self.users, len(self.items), *items)
 
 
 @dataclass(eq=False)

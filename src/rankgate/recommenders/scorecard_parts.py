@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.metrics.declare import Metric
-    from rankgate.recommenders.scorecard_slices import Part
+    from rankgate.recommenders.scorecard_slices import Segment
 
 SLICES = {
     "slice": pl.String,
@@ -69,7 +69,7 @@ class Sliced:
     resamples: int
     seed: int
 
-    def figures(self, parts: Sequence[Part]) -> pl.DataFrame:
+    def figures(self, parts: Sequence[Segment]) -> pl.DataFrame:
         """Every metric of every system in every part, the columns of `SLICES`.
 
         p is corrected over a slice: all its parts, systems and metrics (Benjamini-Hochberg).
@@ -79,7 +79,7 @@ class Sliced:
         slices = whole.partition_by("slice", maintain_order=True)
         return pl.concat([pl.DataFrame(schema=SLICES), *map(_corrected, slices)])
 
-    def gaps(self, parts: Sequence[Part]) -> pl.DataFrame:
+    def gaps(self, parts: Sequence[Segment]) -> pl.DataFrame:
         """How far the mean of each part's users lies from that of all others, `GAPS`.
 
         Of metrics with a value for each user, and corrected as `figures`.
@@ -100,7 +100,7 @@ class Sliced:
         slices = whole.partition_by("slice", maintain_order=True)
         return pl.concat([pl.DataFrame(schema=GAPS), *map(_corrected, slices)])
 
-    def _part(self, part: Part) -> pl.DataFrame:
+    def _part(self, part: Segment) -> pl.DataFrame:
         groups = self._users(part) if part.of == "users" else self._items(part)
         frames = []
         for cards, metrics in groups:
@@ -119,7 +119,7 @@ class Sliced:
             pl.col(name).cast(dtype) for name, dtype in SLICES.items()
         )
 
-    def _users(self, part: Part) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
+    def _users(self, part: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
         """The same lists and values, of these users."""
         rows = np.flatnonzero(part.mask)
         cards = []
@@ -129,7 +129,7 @@ class Sliced:
             cards.append(Card(card.name, values, _means(values, self.metrics, listed), listed))
         yield cards, dict(self.metrics)
 
-    def _items(self, part: Part) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
+    def _items(self, part: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
         """Accuracy by what is relevant among these items; lists cut first, then only these."""
         lists = {name: each for name, each in self.metrics.items() if isinstance(each, ListMetric)}
         accuracy = {name: each for name, each in self.metrics.items() if name not in lists}

@@ -29,7 +29,7 @@ MOST = 20
 
 
 @dataclass(frozen=True)
-class Part:
+class Segment:
     """Some of the users, or some of the items.
 
     Attributes:
@@ -45,7 +45,7 @@ class Part:
     mask: NDArray[np.bool_]
 
 
-def parts_of(name: str, world: Catalogue, tables: Tables) -> list[Part]:
+def parts_of(name: str, world: Catalogue, tables: Tables) -> list[Segment]:
     """The parts that a slice makes.
 
     ``activity``: users without an item in training are new, those with at most the median number
@@ -65,7 +65,7 @@ def parts_of(name: str, world: Catalogue, tables: Tables) -> list[Part]:
     if name == POPULARITY:
         assert world.seen is not None
         tail = tail_of(world.seen)
-        return [Part(name, "items", "head", ~tail), Part(name, "items", "tail", tail)]
+        return [Segment(name, "items", "head", ~tail), Segment(name, "items", "tail", tail)]
     table, column = _column(name, tables)
     of = table.of
     ids = world.queries if of == "users" else world.items
@@ -88,10 +88,10 @@ def active(users: pl.Series, train: Meetings) -> pl.Series:
     return pl.Series(ACTIVITY, words.tolist(), pl.String)
 
 
-def _activity(world: Catalogue) -> list[Part]:
+def _activity(world: Catalogue) -> list[Segment]:
     assert world.history is not None
     groups = _groups(np.count_nonzero(world.history != NONE, axis=1)).items()
-    return [Part(ACTIVITY, "users", value, mask) for value, mask in groups if mask.any()]
+    return [Segment(ACTIVITY, "users", value, mask) for value, mask in groups if mask.any()]
 
 
 def _groups(had: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
@@ -122,7 +122,7 @@ def _column(name: str, tables: Tables) -> tuple[Described, str]:
     )
 
 
-def _valued(name: str, of: Whose, words: pl.Series) -> Iterator[Part]:
+def _valued(name: str, of: Whose, words: pl.Series) -> Iterator[Segment]:
     """A part for each value, in byte order; last those without one."""
     rows = pl.DataFrame({"row": np.arange(len(words)), "word": words.cast(pl.String)})
     apart = rows.with_columns(pl.col("word").str.split("|")).explode("word")
@@ -138,6 +138,6 @@ def _valued(name: str, of: Whose, words: pl.Series) -> Iterator[Part]:
         mask = np.zeros(len(words), bool)
         mask[apart.filter(pl.col("word") == value)["row"].to_numpy()] = True
         rest &= ~mask
-        yield Part(name, of, value, mask)
+        yield Segment(name, of, value, mask)
     if rest.any():
-        yield Part(name, of, "(none)", rest)
+        yield Segment(name, of, "(none)", rest)

@@ -9,7 +9,7 @@ from rankgate.data.logs.candidates import CANDIDATES, Sample, sample
 from rankgate.data.logs.clock import instant
 from rankgate.data.logs.reading import read_interactions
 from rankgate.data.logs.relevance import Truth
-from rankgate.data.logs.splits import WAYS, Plan
+from rankgate.data.logs.splits import WAYS, SplitPlan
 from rankgate.errors import UsageError
 from rankgate.recommenders.split_figures import FoldCount, FoldFigures, SplitFigures, warnings_of
 from rankgate.recommenders.split_parts import (
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rankgate.data.logs.interactions import Interactions
     from rankgate.data.qrels import Qrels
 
-__all__ = ["CANDIDATES", "WAYS", "Fold", "Plan", "Split", "Truth", "split", "way_facts"]
+__all__ = ["CANDIDATES", "WAYS", "Fold", "Split", "SplitPlan", "Truth", "split", "way_facts"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Split(SplitFigures):
 
 def split(
     log: Any,  # noqa: ANN401 - a path, a frame, or a log as it is
-    plan: Plan | None = None,
+    plan: SplitPlan | None = None,
     rule: Truth | None = None,
     *,
     candidates: str = "unseen",
@@ -92,7 +92,7 @@ def split(
     """
     number = negatives_of(candidates, negatives)
     rows = read_interactions(log, columns, from_=from_, unit=unit, same=same)
-    plan, rule = plan or Plan(), rule or Truth()
+    plan, rule = plan or SplitPlan(), rule or Truth()
     if cut is not None:
         plan = replace(plan, cut=instant(cut, rows.unit))
     refuse_unknown_kinds(rule, rows.table["kind"].unique().to_list())
@@ -133,7 +133,7 @@ def way_facts() -> tuple[tuple[str, str], ...]:
 def _fold(
     rows: Interactions,
     chosen: Masks,
-    plan: Plan,
+    plan: SplitPlan,
     rule: Truth,
     *,
     unseen: bool,

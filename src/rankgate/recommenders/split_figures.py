@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.logs.candidates import WARNING
-from rankgate.recommenders.leaks import LeakCount, Leaks, Part, PartCount
+from rankgate.recommenders.leaks import LeakCount, Leaks, PartCount, SplitPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rankgate.data.logs.candidates import Sample
     from rankgate.data.logs.clock import Unit
     from rankgate.data.logs.relevance import Truth
-    from rankgate.data.logs.splits import Plan
-    from rankgate.recommenders.split_parts import Parts
+    from rankgate.data.logs.splits import SplitPlan
+    from rankgate.recommenders.split_parts import FoldParts
 
 SCHEMA_VERSION = 1
 
@@ -35,7 +35,7 @@ class FoldFigures:
         short: users with fewer items to draw from than were to be drawn.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[SplitPart, ...]
     leaks: Leaks
     judged: int
     relevant: int
@@ -69,7 +69,7 @@ class SplitFigures:
     log: str
     unit: str
     repeated: int
-    plan: Plan
+    plan: SplitPlan
     rule: Truth
     candidates: str
     folds: tuple[FoldFigures, ...]
@@ -93,13 +93,13 @@ class SplitFigures:
 class FoldCount:
     """The figures of one fold, counted stretch by stretch of whole users."""
 
-    def __init__(self, plan: Plan, unit: Unit) -> None:
+    def __init__(self, plan: SplitPlan, unit: Unit) -> None:
         self._unit = unit
         self._leaks = LeakCount(unit not in {"none", "place"} and plan.way not in _ORDERED)
         self._parts: dict[str, PartCount] = {}
         self._judged = self._relevant = self._short = 0
 
-    def add(self, made: Parts, drawn: Sample | None) -> None:
+    def add(self, made: FoldParts, drawn: Sample | None) -> None:
         """Count the parts of some users, whom no other call has."""
         named = {"train": made.train, "validation": made.validation, "test": made.test}
         for name, log in named.items():
@@ -118,7 +118,7 @@ class FoldCount:
         return FoldFigures(result, self._leaks.leaks(), self._judged, self._relevant, self._short)
 
 
-def warnings_of(plan: Plan, candidates: str, folds: Sequence[FoldFigures]) -> tuple[str, ...]:
+def warnings_of(plan: SplitPlan, candidates: str, folds: Sequence[FoldFigures]) -> tuple[str, ...]:
     """What to know before trusting a figure on these folds."""
     items = []
     ahead = sum(fold.leaks.ahead for fold in folds)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.logs.interactions import Interactions
     from rankgate.data.logs.relevance import Truth
-    from rankgate.data.logs.splits import Flags, Plan
+    from rankgate.data.logs.splits import Flags, SplitPlan
     from rankgate.data.qrels import Qrels
 
 _PAIR = ["query_id", "doc_id"]
@@ -44,7 +44,7 @@ class Masks:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class FoldParts:
     """The rows of one fold, and the ground truth of them; None where there is none.
 
     Attributes:
@@ -62,7 +62,7 @@ class Parts:
     judgments: Qrels | None
 
 
-def masks(log: Interactions, plan: Plan) -> list[Masks]:
+def masks(log: Interactions, plan: SplitPlan) -> list[Masks]:
     """The masks of each fold; only users and times are looked at, and items by `cold-items`.
 
     Raises:
@@ -80,7 +80,7 @@ def masks(log: Interactions, plan: Plan) -> list[Masks]:
     return found
 
 
-def parts(log: Interactions, chosen: Masks, rule: Truth, *, unseen: bool) -> Parts:
+def parts(log: Interactions, chosen: Masks, rule: Truth, *, unseen: bool) -> FoldParts:
     """The parts of a log, or of a stretch of whole users.
 
     Args:
@@ -91,10 +91,10 @@ def parts(log: Interactions, chosen: Masks, rule: Truth, *, unseen: bool) -> Par
     """
     train, test = log.kept(pl.Series(chosen.train)), log.kept(pl.Series(chosen.test))
     if chosen.validation is None:
-        return Parts(train, None, test, None, _judged(test, train, rule, "test", unseen=unseen))
+        return FoldParts(train, None, test, None, _judged(test, train, rule, "test", unseen=unseen))
     validation = log.kept(pl.Series(chosen.validation))
     known = log.kept(pl.Series(chosen.train | chosen.validation))
-    return Parts(
+    return FoldParts(
         train,
         validation,
         test,
@@ -127,7 +127,7 @@ def nothing_judged(rule: Truth, label: str) -> InputError:
     return InputError(problem, source=label, code="no-interactions")
 
 
-def _again(plan: Plan) -> float:
+def _again(plan: SplitPlan) -> float:
     """The share of what is left that is as large as the test."""
     return plan.share if plan.way.startswith("cold") else min(0.5, plan.share / (1 - plan.share))
 

@@ -15,7 +15,7 @@ from rankgate.data.logs.clock import instant
 from rankgate.data.logs.reading import opened
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.sorted_users import ROWS, stretched
-from rankgate.data.logs.splits import Plan
+from rankgate.data.logs.splits import SplitPlan
 from rankgate.recommenders.split import marked, negatives_of
 from rankgate.recommenders.split_figures import FoldCount, SplitFigures, warnings_of
 from rankgate.recommenders.split_files import FoldTables, folder_for, saved
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def split_into(
     log: Any,  # noqa: ANN401 - a path or a frame
-    plan: Plan | None = None,
+    plan: SplitPlan | None = None,
     rule: Truth | None = None,
     *,
     folder: str | Path | None = None,
@@ -71,7 +71,7 @@ def split_into(
     Raises:
         InputError, UsageError: as `split` and `written`.
     """
-    plan, rule = plan or Plan(), rule or Truth()
+    plan, rule = plan or SplitPlan(), rule or Truth()
     number = negatives_of(candidates, negatives)
     raw = opened(log, columns, from_=from_, unit=unit)
     top = None if folder is None else folder_for(folder, to)
@@ -101,7 +101,7 @@ def split_into(
 class _Asked:
     """What the split is to be."""
 
-    plan: Plan
+    plan: SplitPlan
     rule: Truth
     unseen: bool
     negatives: int | None

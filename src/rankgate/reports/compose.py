@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Part:
+class ReportPart:
     """A result of a report.
 
     Attributes:
@@ -49,7 +49,7 @@ def write(result: Result, path: str | Path, **options: Any) -> Path:  # noqa: AN
     if form == "json":
         save(path, as_json.dumped(result.to_dict()))
         return Path(path)
-    document = compose([Part(result)], ReportOptions(**options))
+    document = compose([ReportPart(result)], ReportOptions(**options))
     ways = {
         "html": page,
         "markdown": forms.markdown,
@@ -62,7 +62,7 @@ def write(result: Result, path: str | Path, **options: Any) -> Path:  # noqa: AN
 
 
 def compose(
-    parts: Sequence[Part],
+    parts: Sequence[ReportPart],
     options: ReportOptions | None = None,
     *,
     title: str = "",
@@ -141,7 +141,7 @@ def _with_own_anchors(sections: Sequence[Section]) -> list[Section]:
 
 
 def _inputs(
-    parts: Sequence[Part], command: str, left_out: Sequence[str], remarks: Sequence[str]
+    parts: Sequence[ReportPart], command: str, left_out: Sequence[str], remarks: Sequence[str]
 ) -> Section:
     """Files and inputs with their hashes, each convention once, and the command."""
     blocks: list[Block] = []
@@ -161,7 +161,7 @@ def _inputs(
     return Section("inputs", "Inputs and how to reproduce", tuple(blocks), "Inputs")
 
 
-def _hashes(parts: Sequence[Part]) -> tuple[tuple[str, str, str], ...]:
+def _hashes(parts: Sequence[ReportPart]) -> tuple[tuple[str, str, str], ...]:
     files = [(part.name, part.result.kind, part.sha256) for part in parts if part.sha256]
     inputs = [row for part in parts for row in part.result.inputs if row[2]]
     return tuple(dict.fromkeys([*files, *inputs]))

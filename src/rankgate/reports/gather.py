@@ -15,7 +15,7 @@ from rankgate.gating.gate import gate
 from rankgate.gating.policies import policy as policy_of
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.result import Result
-from rankgate.reports.compose import Part
+from rankgate.reports.compose import ReportPart
 from rankgate.reports.plain import PlainResult
 from rankgate.unjudged.holes import holes
 
@@ -43,7 +43,7 @@ def gather(
     depth: int = DEPTH,
     extra: Sequence[Metric] = (),
     on_progress: Callable[[str], None] | None = None,
-) -> tuple[list[Part], tuple[str, ...]]:
+) -> tuple[list[ReportPart], tuple[str, ...]]:
     """The results that say what a change does: verdict, comparison, blind spots, holes.
 
     Args:
@@ -86,7 +86,7 @@ def gather(
     if verdict is not None and len(runs) > 1:
         others = ", ".join(run.name for run in runs[1:])
         remarks.append(f"Compared too, without a verdict: {others}.")
-    return [Part(each) for each in parts], tuple(remarks)
+    return [ReportPart(each) for each in parts], tuple(remarks)
 
 
 def _has_holes(parts: Sequence[Result]) -> bool:

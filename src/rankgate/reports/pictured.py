@@ -16,7 +16,7 @@ from rankgate.explanation.reconcile import reconcile
 from rankgate.judging.admission.admit import admit
 from rankgate.judging.agreement.agree import agree
 from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.pipelines.ranks import Ranks, ranks
+from rankgate.pipelines.ranks import GradesByRank, ranks
 from rankgate.pipelines.verb import DEPTH, METRICS, stages
 from rankgate.recommenders.tradeoff import Tradeoff, tradeoff
 from rankgate.unjudged.calibration import Calibration, calibration
@@ -50,7 +50,7 @@ _RECALL = tuple(f"IPrec@{level / 10:.1f}" for level in range(11))
 
 
 @dataclass(frozen=True)
-class Asked:
+class ChartRequest:
     """What a picture is asked of.
 
     Attributes:
@@ -115,7 +115,7 @@ class Asked:
             )
 
 
-def result_for(needs: str, asked: Asked) -> Any:  # noqa: ANN401 - each need has its type
+def result_for(needs: str, asked: ChartRequest) -> Any:  # noqa: ANN401 - each need has its type
     """Make the result of that name.
 
     Raises:
@@ -138,7 +138,7 @@ def at_cutoffs(metrics: Sequence[str], cutoffs: Sequence[int]) -> tuple[str, ...
     )
 
 
-def _comparisons(asked: Asked) -> Comparisons:
+def _comparisons(asked: ChartRequest) -> Comparisons:
     asked.need(2, None, "compares runs: a baseline and one candidate or more")
     return compare(
         asked.qrels,
@@ -152,16 +152,16 @@ def _comparisons(asked: Asked) -> Comparisons:
     )
 
 
-def _comparison(asked: Asked) -> Comparison:
+def _comparison(asked: ChartRequest) -> Comparison:
     asked.need(2, 2, "compares two runs: a baseline and a candidate")
     return _comparisons(asked).comparisons[0]
 
 
-def _planned(asked: Asked) -> Planned:
+def _planned(asked: ChartRequest) -> Planned:
     return planned(_comparison(asked))
 
 
-def _evaluation(asked: Asked, metrics: Sequence[str] = ()) -> Evaluation:
+def _evaluation(asked: ChartRequest, metrics: Sequence[str] = ()) -> Evaluation:
     asked.need(1, None, "is of one run or more")
     return evaluate(
         asked.qrels,
@@ -174,20 +174,20 @@ def _evaluation(asked: Asked, metrics: Sequence[str] = ()) -> Evaluation:
     )
 
 
-def _cutoffs(asked: Asked) -> Evaluation:
+def _cutoffs(asked: ChartRequest) -> Evaluation:
     unasked = _AT_K_OF_ONE if len(asked.runs) == 1 else _AT_K
     return _evaluation(asked, at_cutoffs(asked.metrics or unasked, asked.cutoffs))
 
 
-def _recall(asked: Asked) -> Evaluation:
+def _recall(asked: ChartRequest) -> Evaluation:
     return _evaluation(asked, asked.metrics or _RECALL)
 
 
-def _reconciliation(asked: Asked) -> Reconciliation:
+def _reconciliation(asked: ChartRequest) -> Reconciliation:
     return reconcile(asked.qrels, asked.only, asked.one, beside=asked.beside)
 
 
-def _blindness(asked: Asked) -> BlindSpots:
+def _blindness(asked: ChartRequest) -> BlindSpots:
     return blindspots(
         asked.qrels,
         asked.only,
@@ -200,7 +200,7 @@ def _blindness(asked: Asked) -> BlindSpots:
     )
 
 
-def _explanation(asked: Asked) -> Explanation:
+def _explanation(asked: ChartRequest) -> Explanation:
     if asked.query_id is None:
         raise UsageError(
             "this picture is of one query; name it with --query.", code="missing-input"
@@ -208,7 +208,7 @@ def _explanation(asked: Asked) -> Explanation:
     return explain(asked.qrels, asked.only, asked.query_id, asked.one, asked.how, extra=asked.extra)
 
 
-def _ranks(asked: Asked) -> Ranks:
+def _ranks(asked: ChartRequest) -> GradesByRank:
     asked.need(1, None, "is of one run or more")
     return ranks(
         asked.qrels,
@@ -220,12 +220,12 @@ def _ranks(asked: Asked) -> Ranks:
     )
 
 
-def _tradeoff(asked: Asked) -> Tradeoff:
+def _tradeoff(asked: ChartRequest) -> Tradeoff:
     asked.need(2, None, "is of two runs or more")
     return tradeoff(_evaluation(asked, asked.metrics or DEFAULT_METRICS), asked.extra)
 
 
-def _hidden(asked: Asked) -> HoleAnalysis:
+def _hidden(asked: ChartRequest) -> HoleAnalysis:
     asked.need(2, 2, "is of two runs: a baseline and a candidate")
     one, two = asked.runs
     return holes(
@@ -240,23 +240,23 @@ def _hidden(asked: Asked) -> HoleAnalysis:
     )
 
 
-def _calibration(asked: Asked) -> Calibration:
+def _calibration(asked: ChartRequest) -> Calibration:
     asked.need(2, 2, "is of two runs: a baseline and a candidate")
     one, two = asked.runs
     return calibration(asked.qrels, one, two, asked.one, asked.how, on_progress=asked.on_progress)
 
 
-def _agreed(asked: Asked) -> RaterAgreement:
+def _agreed(asked: ChartRequest) -> RaterAgreement:
     asked.need(0, 0, "is of ratings alone")
     return agree(asked.qrels)
 
 
-def _admitted(asked: Asked) -> JudgeAdmission:
+def _admitted(asked: ChartRequest) -> JudgeAdmission:
     asked.need(1, 1, "is of judgments by people and by a judge")
     return admit(asked.qrels, asked.runs[0], on_progress=asked.on_progress)
 
 
-def _pipeline(asked: Asked) -> Pipeline:
+def _pipeline(asked: ChartRequest) -> Pipeline:
     asked.need(1, None, "is of the run after each stage")
     return stages(
         asked.qrels,
@@ -271,7 +271,7 @@ def _pipeline(asked: Asked) -> Pipeline:
     )
 
 
-NEEDS: Mapping[str, Callable[[Asked], Any]] = {
+NEEDS: Mapping[str, Callable[[ChartRequest], Any]] = {
     "comparison": _comparison,
     "comparisons": _comparisons,
     "planned": _planned,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import InputError, UsageError
-from rankgate.reports.compose import Part
+from rankgate.reports.compose import ReportPart
 from rankgate.reports.kinds_of_results import result_class
 from rankgate.reports.plain import PlainResult
 
@@ -28,7 +28,7 @@ def are_results(paths: Sequence[str]) -> bool:
     return all(Path(path).is_dir() or _is_result(Path(path)) for path in paths)
 
 
-def read_results(paths: Sequence[str]) -> tuple[list[Part], list[str]]:
+def read_results(paths: Sequence[str]) -> tuple[list[ReportPart], list[str]]:
     """Read results.
 
     Args:
@@ -66,7 +66,7 @@ def _is_result(path: Path) -> bool:
         return False
 
 
-def _part(path: Path) -> Part:
+def _part(path: Path) -> ReportPart:
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -77,7 +77,7 @@ def _part(path: Path) -> Part:
     except (ValueError, RecursionError):
         problem = "not a whole JSON document; write the result again."
         raise InputError(problem, source=str(path), code="invalid-json") from None
-    return Part(read_result(values, str(path)), path.stem, hashlib.sha256(raw).hexdigest())
+    return ReportPart(read_result(values, str(path)), path.stem, hashlib.sha256(raw).hexdigest())
 
 
 def read_result(values: Mapping[str, Any], label: str) -> Result:

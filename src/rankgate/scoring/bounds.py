@@ -52,7 +52,7 @@ _Found = dict[tuple["Alignment", "Alignment", int | None], Completed]
 
 
 @dataclass(frozen=True, eq=False)
-class _Group:
+class _BoundsGroup:
     """Metrics whose rankings are formed alike and that look equally deep, with one grade given.
 
     Attributes:
@@ -76,7 +76,7 @@ class _Group:
         how: Convention,
         grades: tuple[float, float],
         most: float | None = None,
-    ) -> _Group:
+    ) -> _BoundsGroup:
         """A group; ``most`` is the grade of what lies behind the ends of lists, if it counts."""
         own, cutoff, metrics = group
         jobs = tuple(Job.of(label, metric, how) for label, metric in metrics)
@@ -131,10 +131,12 @@ def bounded(
     open_to = [group for group in groups if any(_has_bounds(each, how) for _, each in group[2])]
     ends = {"low": (0.0, best), "high": (best, 0.0)}
     every = {
-        "all_irrelevant": [_Group.of(group, how, (0.0, 0.0)) for group in groups],
-        "all_best": [_Group.of(group, how, (best, best), most) for group in groups],
+        "all_irrelevant": [_BoundsGroup.of(group, how, (0.0, 0.0)) for group in groups],
+        "all_best": [_BoundsGroup.of(group, how, (best, best), most) for group in groups],
         **{
-            name: [_Group.of(group, how, pair, most if pair[0] else None) for group in open_to]
+            name: [
+                _BoundsGroup.of(group, how, pair, most if pair[0] else None) for group in open_to
+            ]
             for name, pair in ends.items()
         },
     }
@@ -153,7 +155,7 @@ def bounded(
     )
 
 
-def _measured(source: RunSource, groups: Sequence[_Group]) -> list[Scores]:
+def _measured(source: RunSource, groups: Sequence[_BoundsGroup]) -> list[Scores]:
     """The scores of each group."""
     totals = [Measurement(group.plan) for group in groups]
     rules = [rule for total in totals for rule, _ in total.plan.by_rule()]
@@ -229,7 +231,7 @@ def envelope(
     return low, high_scores
 
 
-def _over(source: RunSource, rule: Duplicates, groups: Sequence[_Group]) -> list[Measurement]:
+def _over(source: RunSource, rule: Duplicates, groups: Sequence[_BoundsGroup]) -> list[Measurement]:
     """What each group measures on a run, with one way to treat duplicates."""
     totals = [Measurement(group.plan) for group in groups]
     for met in source.met(rule):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankgate.scoring.alignment.judgments import JudgmentIndex
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.job import Job
-    from rankgate.scoring.kernels import Values
+    from rankgate.scoring.kernels import JobValues
 
     Codes = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class BlockValues:
     """What was measured on one block.
 
     Attributes:
@@ -49,13 +49,13 @@ class Part:
     retrieved: Codes
     lacking: Flags
     shares: dict[int, Floats]
-    values: tuple[Values, ...]
+    values: tuple[JobValues, ...]
     ties: int
     unknown: int
     against_scores: int
 
     @classmethod
-    def of(cls, block: Block, values: tuple[Values, ...], cutoffs: Sequence[int]) -> Part:
+    def of(cls, block: Block, values: tuple[JobValues, ...], cutoffs: Sequence[int]) -> BlockValues:
         """The values of a block, and what its rankings say of the queries."""
         found = block.aligned
         return cls(
@@ -85,7 +85,7 @@ class Facts:
     against_scores: int = 0
 
     @classmethod
-    def of(cls, found: Sequence[Part], T: int, cutoffs: Sequence[int]) -> Facts:
+    def of(cls, found: Sequence[BlockValues], T: int, cutoffs: Sequence[int]) -> Facts:
         """What the parts of one way say together."""
         shares = {k: np.full(T, np.nan) for k in cutoffs}
         facts = cls(np.zeros(T, bool), np.zeros(T, np.int64), np.zeros(T, bool), shares)

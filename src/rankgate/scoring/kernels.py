@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class JobValues:
     """What one job has computed; one row a query.
 
     Attributes:
@@ -42,7 +42,7 @@ class Values:
     weight: Floats | None = None
 
     @classmethod
-    def empty(cls, job: Job, T: int) -> Values:
+    def empty(cls, job: Job, T: int) -> JobValues:
         """Nothing yet, with room for what the job computes."""
         return cls(
             np.full(T, np.nan),
@@ -51,7 +51,7 @@ class Values:
             None if job.metric.weight is None else np.ones(T),
         )
 
-    def put(self, rows: NDArray[np.int64], other: Values) -> None:
+    def put(self, rows: NDArray[np.int64], other: JobValues) -> None:
         """Take over the values of some queries."""
         self.value[rows], self.lacking[rows] = other.value, other.lacking
         if self.hit is not None and other.hit is not None:
@@ -60,9 +60,9 @@ class Values:
             self.weight[rows] = other.weight
 
 
-def computed(block: Block, jobs: Sequence[Job]) -> tuple[Values, ...]:
+def computed(block: Block, jobs: Sequence[Job]) -> tuple[JobValues, ...]:
     """The values of some jobs for the queries of a block."""
-    found = [Values.empty(job, len(block.aligned.codes)) for job in jobs]
+    found = [JobValues.empty(job, len(block.aligned.codes)) for job in jobs]
     for view in dict.fromkeys(job.metric.view for job in jobs):
         mine = [pair for pair in zip(jobs, found, strict=True) if pair[0].metric.view == view]
         for rows, seen in block.seen_as(view):
@@ -71,12 +71,12 @@ def computed(block: Block, jobs: Sequence[Job]) -> tuple[Values, ...]:
                 continue
             for job, values in mine:
                 value = _computed(block, rows, job, seen)
-                values.put(rows, Values(value, _lacking(block, rows, job, seen)))
+                values.put(rows, JobValues(value, _lacking(block, rows, job, seen)))
     return tuple(found)
 
 
 def _rankings(
-    block: Block, rows: NDArray[np.int64], judged: Judged, jobs: Sequence[tuple[Job, Values]]
+    block: Block, rows: NDArray[np.int64], judged: Judged, jobs: Sequence[tuple[Job, JobValues]]
 ) -> None:
     """Run kernels over one block of rankings; what several conventions share is computed once."""
     levels = {at: judged.at_level(at) for at in {1, *(job.level for job, _ in jobs)}}
@@ -91,7 +91,7 @@ def _rankings(
             value, unseen = _forced(value, level, job)
             lacking &= ~unseen
         weight = job.metric.weigh(level, job.defaults)
-        values.put(rows, Values(value, lacking, hit, weight))
+        values.put(rows, JobValues(value, lacking, hit, weight))
 
 
 def _lacking(block: Block, rows: NDArray[np.int64], job: Job, seen: Any) -> Flags:  # noqa: ANN401

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rankgate.data.memory.matrices import MatrixInput
     from rankgate.data.run import Duplicates
     from rankgate.scoring.alignment.judgments import JudgmentIndex
-    from rankgate.scoring.alignment.sheets import Seen
+    from rankgate.scoring.alignment.sheets import SeenItems
     from rankgate.scoring.plan import Plan
 
 
@@ -35,7 +35,7 @@ class MatrixSource:
 
     matrix: MatrixInput
     judgments: JudgmentIndex
-    seen: Seen | None = None
+    seen: SeenItems | None = None
     tag: str | None = None
     duplicates: Duplicates | None = "error"
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import polars as pl
 
-from rankgate.data.scores import Parts, Scores
+from rankgate.data.scores import MeanParts, Scores
 from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.views import LISTS, RANKING
 from rankgate.scoring.alignment.block import Origin, Way
-from rankgate.scoring.facts import Facts, Part, zeros_relevant
+from rankgate.scoring.facts import BlockValues, Facts, zeros_relevant
 from rankgate.scoring.job import Job
-from rankgate.scoring.kernels import Values, computed
+from rankgate.scoring.kernels import JobValues, computed
 from rankgate.scoring.mean import filled, of_parts, parts, terms
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Plan:
         """
         jobs = self.ways[block.way]
         values = computed(block, jobs)
-        part = Part.of(block, values, self.cutoffs[block.way.duplicates])
+        part = BlockValues.of(block, values, self.cutoffs[block.way.duplicates])
         return Measurement(self, (part,))
 
 
@@ -127,7 +127,7 @@ class Measurement:
     """
 
     plan: Plan
-    parts: tuple[Part, ...] = ()
+    parts: tuple[BlockValues, ...] = ()
 
     def merge(self, other: Measurement) -> Measurement:
         """Both together."""
@@ -181,7 +181,7 @@ class Measurement:
         zeros = zeros_relevant(self.plan.jobs[i], index)
         counts = facts.counts(counted, zeros)
         shares = facts.known_shares(counted) if exact else {}
-        made = Parts(made_of, {k: ExactMean.of(share) for k, share in shares.items()})
+        made = MeanParts(made_of, {k: ExactMean.of(share) for k, share in shares.items()})
         query_ids = index.query_ids.filter(pl.Series(counted))
         return Scores(
             source.name,
@@ -202,11 +202,11 @@ class Measurement:
             self.plan.cutoffs[way.duplicates],
         )
 
-    def _values(self, job: Job, T: int) -> Values:
+    def _values(self, job: Job, T: int) -> JobValues:
         """The values of one job for all queries."""
         way = self.plan.way(job.how)
         at = next(i for i, each in enumerate(self.plan.ways[way]) if each is job)
-        found = Values.empty(job, T)
+        found = JobValues.empty(job, T)
         for part in self.parts:
             if part.way == way:
                 found.put(part.codes, part.values[at])

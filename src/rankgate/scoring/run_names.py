@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
 
 
 def apart(names: Sequence[str], places: Sequence[Any]) -> list[str]:
@@ -38,7 +38,7 @@ def apart(names: Sequence[str], places: Sequence[Any]) -> list[str]:
     return result
 
 
-def sides_apart(sides: Sequence[Side], places: Sequence[Any]) -> list[Side]:
+def sides_apart(sides: Sequence[ScoredRun], places: Sequence[Any]) -> list[ScoredRun]:
     """The same of systems that were scored."""
     names = apart([side.name for side in sides], places)
     return [

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Test:
+class PairedTest:
     """A test of each column.
 
     Attributes:
@@ -37,7 +37,7 @@ def columns(delta: Floats) -> Floats:
     return table[:, None] if table.ndim == 1 else table
 
 
-def student(delta: Floats) -> Test:
+def student(delta: Floats) -> PairedTest:
     """Paired t, two-sided: t = mean / (sd / √n), n − 1 degrees of freedom (Student 1908).
 
     It keeps its level where differences are symmetric about 0, on IR data at every n (Urbano, Lima
@@ -58,7 +58,7 @@ def student(delta: Floats) -> Test:
     equal = (error == 0) & (n > 1)
     if equal.any():
         p = np.where(equal, np.where(mean == 0, 1.0, sign(table).p_value), p)
-    return Test(t, p, _counts(table, n))
+    return PairedTest(t, p, _counts(table, n))
 
 
 def standard_error(delta: Floats) -> Floats:
@@ -71,7 +71,7 @@ def standard_error(delta: Floats) -> Floats:
     return np.asarray(np.where(flat, 0.0, table.std(axis=0, ddof=1) / np.sqrt(n)), np.float64)
 
 
-def wilcoxon(delta: Floats) -> Test:
+def wilcoxon(delta: Floats) -> PairedTest:
     """Wilcoxon's signed ranks, by the normal approximation with a continuity correction.
 
     It tests whether differences lie symmetrically about 0, not the mean, and rejects too often as
@@ -87,14 +87,14 @@ def wilcoxon(delta: Floats) -> Test:
         for column in table.T
     ]
     used = np.count_nonzero(table, axis=0)
-    return Test(
+    return PairedTest(
         np.array([float(each[0]) for each in items]),
         np.array([float(each[1]) for each in items]),
         used.astype(np.int64),
     )
 
 
-def sign(delta: Floats, *, band: float = 0.0) -> Test:
+def sign(delta: Floats, *, band: float = 0.0) -> PairedTest:
     """The sign test: are gains as frequent as losses? Exact binomial, a half each, two-sided.
 
     Args:
@@ -111,7 +111,7 @@ def sign(delta: Floats, *, band: float = 0.0) -> Test:
     tail = np.array(
         [bdtr(float(k), int(n), 0.5) if n else 1.0 for k, n in zip(fewer, total, strict=True)]
     )
-    return Test(wins.astype(np.float64), np.minimum(1.0, 2 * tail), total.astype(np.int64))
+    return PairedTest(wins.astype(np.float64), np.minimum(1.0, 2 * tail), total.astype(np.int64))
 
 
 def _counts(table: Floats, n: int) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ Ties = Literal["w", "a", "b"]
 
 
 @dataclass(frozen=True)
-class Overlap:
+class RankBiasedOverlap:
     """Rank-biased overlap of two lists of which only the first items are known.
 
     Attributes:
@@ -42,7 +42,7 @@ def rbo(
     second: Sequence[Sequence[str]],
     p: float = 0.9,
     ties: Ties = "a",
-) -> Overlap:
+) -> RankBiasedOverlap:
     """RBO = (1 − p)/p · Σ_d p^d · A_d, with A_d the agreement of the first d items.
 
     An item counts at depth d by how far it is known to be among the first d: ``w`` wholly from
@@ -85,7 +85,7 @@ def rbo(
     shared = float(seen[-1])
     tails = _tail_low(shared, n, p), _tail_high(shared, s, n, p)
     tail = (shared + (n - s) * agreed) / n * p**n
-    return Overlap(
+    return RankBiasedOverlap(
         float((weight * (seen + likely) / over).sum() + tail),
         float((weight * seen / over).sum() + tails[0]),
         float((weight * (seen + most) / over).sum() + tails[1]),

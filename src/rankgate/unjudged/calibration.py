@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
     from rankgate.scoring import Convention
 
     Floats = NDArray[np.float64]
@@ -119,7 +119,7 @@ def calibration(
     scorer = replace(scorer, depth=depth)
     say("scoring both systems")
     runs = read_run(baseline), read_run(candidate)
-    sides = scorer.side(runs[0]), scorer.side(runs[1])
+    sides = scorer.scored(runs[0]), scorer.scored(runs[1])
     known = shown(*sides)
     if known.is_empty():
         raise UsageError(
@@ -172,7 +172,7 @@ def brier(predicted: Floats, true: Floats) -> tuple[float, float]:
 
 
 def _guessed(
-    sides: tuple[Side, Side], known: pl.DataFrame, rng: np.random.Generator
+    sides: tuple[ScoredRun, ScoredRun], known: pl.DataFrame, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """The probability of relevance of each known document while it is hidden, and its relevance."""
     fold = rng.permutation(len(known)) % FOLDS
@@ -186,7 +186,7 @@ def _guessed(
     return table["chance"].to_numpy(), (table["grade"] > 0).cast(pl.Float64).to_numpy()
 
 
-def _without(side: Side, hidden: pl.DataFrame) -> Side:
+def _without(side: ScoredRun, hidden: pl.DataFrame) -> ScoredRun:
     """The judged documents of a list, those hidden without their grade."""
     lists = side.lists.filter(pl.col("grade") >= 0).join(
         hidden, on=KEYS, how="left", maintain_order="left"

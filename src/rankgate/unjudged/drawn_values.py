@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
     from rankgate.evaluation.scored_system import Scorer
 
     Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ class DrawnValues:
 
 
 def drawn_values(
-    scorer: Scorer, baseline: Side, candidate: Side, *, draws: int = DRAWS, seed: int = 0
+    scorer: Scorer, baseline: ScoredRun, candidate: ScoredRun, *, draws: int = DRAWS, seed: int = 0
 ) -> dict[str, DrawnValues]:
     """By metric; those that look deeper than the lists are left out, and empty without holes.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data import Run
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
     from rankgate.evaluation.scored_system import Scorer
 
     Floats = NDArray[np.float64]
@@ -69,7 +69,7 @@ def trials(
     return pairs[:, 0], pairs[:, 1]
 
 
-def shown(one: Side, two: Side) -> pl.DataFrame:
+def shown(one: ScoredRun, two: ScoredRun) -> pl.DataFrame:
     """Every judged document of either list once: ``query_id``, ``doc_id``, ``grade``."""
     both = pl.concat([side.lists.select(*KEYS, "grade") for side in (one, two)])
     return both.filter(pl.col("grade") >= 0).unique(KEYS, keep="first").sort(*KEYS)
@@ -104,11 +104,11 @@ def _judging(scorer: Scorer, judged: pl.DataFrame) -> Scorer:
     return replace(scorer, qrels=qrels, index=JudgmentIndex.of(qrels))
 
 
-def _sides(scorer: Scorer, runs: list[Run]) -> tuple[Side, Side]:
-    return scorer.side(runs[0]), scorer.side(runs[1])
+def _sides(scorer: Scorer, runs: list[Run]) -> tuple[ScoredRun, ScoredRun]:
+    return scorer.scored(runs[0]), scorer.scored(runs[1])
 
 
-def _said(one: Side, two: Side) -> str:
+def _said(one: ScoredRun, two: ScoredRun) -> str:
     """What the interval of the mean difference says of 0."""
     values = values_of(one, two, "zero")
     delta = (values.candidate - values.baseline)[:, 0]

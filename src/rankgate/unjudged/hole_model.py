@@ -13,7 +13,7 @@ from rankgate.unjudged.relevance_model import fitted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
     from rankgate.unjudged.relevance_model import RelevanceModel
 
     Floats = NDArray[np.float64]
@@ -94,7 +94,7 @@ class Holes:
         return self.shares[:, (self.grades > 0) == relevant]
 
 
-def modelled(baseline: Side, candidate: Side) -> Holes:
+def modelled(baseline: ScoredRun, candidate: ScoredRun) -> Holes:
     """Every hole with the chances of its grade.
 
     Whether it is relevant: a logistic regression on the log of its best rank, whether both lists
@@ -160,7 +160,7 @@ def _placed(shares: Floats, draws: int, rng: np.random.Generator) -> Places:
     return place
 
 
-def _pooled(baseline: Side, candidate: Side) -> pl.DataFrame:
+def _pooled(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     """The documents of both lists, each once, with its ranks and the band of the best."""
     one = baseline.lists.rename({"rank": "rank_baseline"})
     two = candidate.lists.rename({"rank": "rank_candidate"})

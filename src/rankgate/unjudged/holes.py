@@ -134,7 +134,7 @@ def holes(
     say = on_progress or (lambda _: None)
     scorer = Scorer.of(qrels, metrics, convention, overrides=overrides, extra=extra, depth=depth)
     say("scoring both systems")
-    sides = [scorer.side(baseline), scorer.side(candidate)]
+    sides = [scorer.scored(baseline), scorer.scored(candidate)]
     base, other = sides_apart(sides, [baseline, candidate])
     stage = Stage.of(scorer, base, other)
     if not stage.metrics:
@@ -175,7 +175,7 @@ def _condensed(
     """The difference with unjudged documents taken out of the lists."""
     how = replace(scorer.how, judged_only=True)
     apart = replace(scorer, how=how, depth=1)
-    sides = [apart.side(run) for run in (baseline, candidate)]
+    sides = [apart.scored(run) for run in (baseline, candidate)]
     values = values_of(sides[0], sides[1], "zero")
     delta = values.candidate - values.baseline
     column = {metric: j for j, metric in enumerate(values.metrics)}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.data.comparison import Side
+    from rankgate.data.comparison import ScoredRun
     from rankgate.evaluation.scored_system import Scorer
     from rankgate.metrics.declare import Metric
 
@@ -43,12 +43,12 @@ class Stage:
     """
 
     scorer: Scorer
-    baseline: Side
-    candidate: Side
+    baseline: ScoredRun
+    candidate: ScoredRun
     metrics: tuple[tuple[str, Metric], ...]
 
     @classmethod
-    def of(cls, scorer: Scorer, baseline: Side, candidate: Side) -> Stage:
+    def of(cls, scorer: Scorer, baseline: ScoredRun, candidate: ScoredRun) -> Stage:
         """The metrics whose cutoff lies within both lists."""
         depth = min(baseline.depth, candidate.depth)
         some = [
@@ -107,7 +107,7 @@ class Stage:
 
     def _values(
         self,
-        side: Side,
+        side: ScoredRun,
         queries: pl.Series,
         count: int,
         index: JudgmentIndex,

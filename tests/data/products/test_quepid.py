@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.ratings import Ratings
 from rankgate.errors import DuplicateError, InputError
 from support.wording import raises
@@ -264,7 +264,7 @@ def test_a_book_in_columns_says_which_ratings_have_no_grade(written):
     """An empty cell is unrated; that a judge could not tell would be lost in silence."""
     rows = [("q", "1", "ann", 3.0), ("q", "2", "ann", None), ("q", "2", "bob", 1.0)]
     table = pl.DataFrame(rows, schema=["query_id", "doc_id", "rater", "grade"], orient="row")
-    text, losses = written(Contents(ratings=Ratings(table)), "quepid-book-csv")
+    text, losses = written(FileContents(ratings=Ratings(table)), "quepid-book-csv")
     assert text.decode() == "query,docid,ann,bob\nq,1,3,\nq,2,,1\n"
     assert losses == {"ratings without a grade, written as unrated": 1}
 

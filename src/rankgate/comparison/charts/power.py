@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.comparison.planned import planned
 from rankgate.present.charts.door import altair
-from rankgate.present.charts.parts import Axis, labelled_lines, table
+from rankgate.present.charts.parts import ChartAxis, labelled_lines, table
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.style import PAPER, colour
 from rankgate.present.charts.words import queries, short
@@ -29,9 +29,9 @@ def draw(result: Planned) -> Picture:
     ]
     counts = sorted({row["n"] for row in rows})
     ticks = tuple(n for n in counts if str(n).rstrip("0") in {"1", "2", "5"})
-    x = Axis("n", "queries", (counts[0], counts[-1]), ticks, log=True)
+    x = ChartAxis("n", "queries", (counts[0], counts[-1]), ticks, log=True)
     high = max(row["detectable"] for row in (*rows, *measured)) * 1.04
-    y = Axis("detectable", "smallest difference shown", (0, high), form=".2f")
+    y = ChartAxis("detectable", "smallest difference shown", (0, high), form=".2f")
     return Picture(
         "power",
         f"What more queries would show: {short(result.candidate)} against {short(result.baseline)}",
@@ -45,7 +45,7 @@ def draw(result: Planned) -> Picture:
     )
 
 
-def _chart(rows: Rows, measured: Rows, x: Axis, y: Axis) -> Any:  # noqa: ANN401 - Altair's
+def _chart(rows: Rows, measured: Rows, x: ChartAxis, y: ChartAxis) -> Any:  # noqa: ANN401 - Altair's
     alt = altair()
     names = list(dict.fromkeys(row["series"] for row in rows))
     shades = alt.Scale(domain=names, range=[colour(i) for i in range(len(names))])

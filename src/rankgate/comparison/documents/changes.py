@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rankgate.comparison.documents import comparison
-from rankgate.present.document import Bars, Lists, Opened, Place, Points, Section, Table
+from rankgate.present.document import Bars, ListedDocument, ListPair, Opened, Points, Section, Table
 from rankgate.present.figures import interval, signed
 from rankgate.present.grid import Grid
 from rankgate.present.numbers import decimal
@@ -148,13 +148,13 @@ class _Queries:
             found.setdefault(row["query_id"], []).append(row)
         return found
 
-    def _query(self, row: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) -> Lists:
+    def _query(self, row: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) -> ListPair:
         query = row["query_id"]
         self.anchors[query] = f"q{self.place}-{quote(query, safe='')}"
         texts = self._documents(query)
-        sides: dict[str, dict[int, Place]] = {"baseline": {}, "candidate": {}}
+        sides: dict[str, dict[int, ListedDocument]] = {"baseline": {}, "candidate": {}}
         for each in lists.get(query, ()):
-            sides[each["system"]][each["rank"]] = Place(
+            sides[each["system"]][each["rank"]] = ListedDocument(
                 each["doc_id"], each["grade"], _move(each), texts.get(each["doc_id"], "")
             )
         deepest = max((rank for side in sides.values() for rank in side), default=0)
@@ -166,7 +166,7 @@ class _Queries:
             f"{decimal(row['baseline'])} → {decimal(row['candidate'])} ({signed(row['delta'])})"
         )
         names = (self.result.baseline.name, self.result.candidate.name)
-        return Lists(
+        return ListPair(
             self.anchors[query], query, self.texts.get(query, ""), change, names, ranks, self.top
         )
 

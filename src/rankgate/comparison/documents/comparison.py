@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.comparison.documents.systems import of_many
 from rankgate.comparison.method import way
 from rankgate.errors import UsageError
-from rankgate.present.document import Document, Rows, Table, Warnings
+from rankgate.present.document import Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.figures import corrected, interval, number, p_value, signed, whole, won
 from rankgate.present.grid import SOFT, Grid, printable
@@ -294,10 +294,10 @@ def _document(row: dict[str, Any] | None, alone: str) -> tuple[str, str, str]:
     return row["doc_id"], grade, words
 
 
-def _rows(result: Comparisons) -> Rows:
+def _rows(result: Comparisons) -> PlainRows:
     """Every query of every metric of every candidate."""
     head = ("candidate", "metric", "query_id", "baseline", "candidate_value", "delta")
-    return Rows(head, [
+    return PlainRows(head, [
         (each.candidate.name, row["metric"], row["query_id"], row["baseline"], row["candidate"],
          row["delta"])
         for each in result.comparisons

@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.tables import csv as delimited
 from rankgate.data.formats.tables import jsonl, jsonl_rows, schemas
@@ -51,7 +51,7 @@ def holds(folder: Path) -> str | None:
     return f"the folder holds {' and '.join(found)}" if found else None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Queries, documents and judgments, those that are there.
 
     Of several files of judgments in a folder, ``test.tsv`` is read, and the others are noted.
@@ -65,7 +65,7 @@ def read(source: InputFile) -> Contents:
     head = source.head()
     if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
         return _texts(source, head)
-    return Contents(qrels=delimited.read_qrels(source))
+    return FileContents(qrels=delimited.read_qrels(source))
 
 
 def read_qrels(source: InputFile) -> Qrels:
@@ -83,7 +83,7 @@ def read_qrels(source: InputFile) -> Qrels:
     return read(source).judgments(source.label)
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The judgments if there are any, else the queries, else the documents.
 
     Raises:
@@ -133,7 +133,7 @@ def _chosen(splits: list[Path], folder: Path) -> Path:
     return named[0]
 
 
-def _folder(folder: Path) -> Contents:
+def _folder(folder: Path) -> FileContents:
     parts: dict[str, Any] = {}
     for name, part in (("queries.jsonl", "queries"), ("corpus.jsonl", "documents")):
         if file := _file(folder / name):
@@ -148,10 +148,10 @@ def _folder(folder: Path) -> Contents:
     if not parts:
         problem = "a folder without corpus.jsonl, queries.jsonl or qrels; name a file."
         raise InputError(problem, source=str(folder), code="missing-file")
-    return Contents(**parts)
+    return FileContents(**parts)
 
 
-def _texts(source: InputFile, head: bytes, part: str | None = None) -> Contents:
+def _texts(source: InputFile, head: bytes, part: str | None = None) -> FileContents:
     """The queries or documents of a file; documents have a title."""
     names = jsonl.names_of(source)
     if "_id" not in names:
@@ -161,14 +161,14 @@ def _texts(source: InputFile, head: bytes, part: str | None = None) -> Contents:
     part = part or ("documents" if "title" in keys(first) else "queries")
     wanted = ("title", "text", _NESTED) if part == "documents" else ("text", _NESTED)
     others = {name: name for name in (*wanted, *names) if name not in {"_id", *_IDS.values()}}
-    layout = schemas.Table(part, {_IDS[part]: "_id"} | others, frozenset(), frozenset(others))
+    layout = schemas.TableSchema(part, {_IDS[part]: "_id"} | others, frozenset(), frozenset(others))
     rows = jsonl_rows.whole(source, layout)
     filled = [column.name for column in rows if column.null_count() < len(column)]
     ours = _IDS[part]
     kept = [name for name in rows.columns if name in {*filled, ours, "text"}]
     _refuse_twins(rows[ours], Place(source.label, partial(jsonl_rows.line_of, source)))
     found = rows.select(kept)
-    return Contents(queries=found) if part == "queries" else Contents(documents=found)
+    return FileContents(queries=found) if part == "queries" else FileContents(documents=found)
 
 
 def _refuse_twins(ids: pl.Series, place: Place) -> None:

@@ -35,7 +35,7 @@ _PAIR = ["query_id", "doc_id"]
 
 
 @dataclass
-class Judged:
+class GrowingQrels:
     """Columns that grow: queries, documents, grades and where each stands.
 
     Attributes:
@@ -125,8 +125,8 @@ class Judged:
 
 
 @dataclass
-class Rated:
-    """As `Judged`, with who rated; one row a rating."""
+class GrowingRatings:
+    """As `GrowingQrels`, with who rated; one row a rating."""
 
     label: str
     asked: dict[str, None] = field(default_factory=dict)

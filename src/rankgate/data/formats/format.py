@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
     from rankgate.data.qrels import Qrels
-    from rankgate.data.rows import Rows
+    from rankgate.data.rows import FileRows
     from rankgate.data.run import Run
     from rankgate.data.source import InputFile
 
@@ -37,7 +37,7 @@ class Format:
         read_run: reads a run, lazily if it can be long; as ``read_qrels``.
         rows: the rows of judgments or of a run with their defects, for `validate`; None where
             the file holds neither. Only plain tables have it.
-        holds: the parts of `Contents` that it can hold, by name.
+        holds: the parts of `FileContents` that it can hold, by name.
         loses: what it cannot hold, in words, for the table of formats.
         columns: those columns of judgments that it holds and few formats do, as ``subtopic``.
         streams: whether a run is written while it is read, however long it is.
@@ -47,12 +47,12 @@ class Format:
     title: str
     suffixes: tuple[str, ...]
     sniff: Callable[[bytes, str], str | None]
-    read: Callable[[InputFile], Contents]
+    read: Callable[[InputFile], FileContents]
     detail: str = ""
-    write: Callable[[Contents, BinaryIO], tuple[Loss, ...]] | None = None
+    write: Callable[[FileContents, BinaryIO], tuple[Loss, ...]] | None = None
     read_qrels: Callable[[InputFile], Qrels] | None = None
     read_run: Callable[[InputFile], Run] | None = None
-    rows: Callable[[InputFile], Rows | None] | None = None
+    rows: Callable[[InputFile], FileRows | None] | None = None
     holds: tuple[str, ...] = ("qrels",)
     loses: str = ""
     columns: tuple[str, ...] = ()

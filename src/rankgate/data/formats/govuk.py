@@ -11,7 +11,7 @@ from rankgate.data.text import sheet
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
     from rankgate.data.source import InputFile
 
 _QUERY, _SCORE, _URI = "queryEntry.query", "queryEntry.targets.score", "queryEntry.targets.uri"
@@ -25,7 +25,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments; the document is its address.
 
     Raises:
@@ -35,7 +35,7 @@ def read(source: InputFile) -> Contents:
     return judged(source, _COLUMNS, guard=False)
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The three columns.
 
     Raises:

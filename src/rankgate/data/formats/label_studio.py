@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data.columns import named
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.writing import known, lost, lost_columns, own, text_of, texts
 from rankgate.data.place import Place
@@ -34,7 +34,7 @@ _WORDS = ("comment", "reason")
 
 
 @dataclass
-class _Seen:
+class _SeenInTask:
     """What is seen on the way: the control of grades, models, and results that are no grades."""
 
     control: dict[str, Any] = field(default_factory=dict)
@@ -49,7 +49,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Ratings of every annotator, and of models where there are predictions.
 
     A task's data names the query and the document; its other fields are texts of both. The grade
@@ -62,7 +62,7 @@ def read(source: InputFile) -> Contents:
     rows: list[dict[str, Any]] = []
     queries: dict[str, dict[str, str]] = {}
     documents: dict[tuple[str, str], dict[str, str]] = {}
-    seen = _Seen()
+    seen = _SeenInTask()
     unrated: list[str] = []
     for where, task in each(document(source), "", source.label):
         data = an_object(task, "data", where, source.label)
@@ -77,7 +77,7 @@ def read(source: InputFile) -> Contents:
     own_ = {"control": seen.control, "models": [*seen.models]}
     own_ = {name: held for name, held in own_.items() if held}
     table = pl.DataFrame(rows, schema=SCHEMA) if rows else pl.DataFrame(schema=SCHEMA)
-    return Contents(
+    return FileContents(
         ratings=Ratings(table, source.stem, place=Place(source.label)),
         queries=_queries(queries),
         documents=_documents(documents),
@@ -111,7 +111,7 @@ def _pair(
 
 
 def _annotations(
-    task: dict[str, Any], where: str, label: str, seen: _Seen
+    task: dict[str, Any], where: str, label: str, seen: _SeenInTask
 ) -> Iterator[dict[str, Any]]:
     """Each annotation and prediction as a rating."""
     for kind in ("annotations", "predictions"):
@@ -144,7 +144,7 @@ def _rater(said: dict[str, Any], kind: str, where: str, label: str) -> str:
 
 
 def _grade(
-    said: dict[str, Any], where: str, label: str, seen: _Seen
+    said: dict[str, Any], where: str, label: str, seen: _SeenInTask
 ) -> tuple[float | None, dict[str, str]]:
     """The one grade of an annotation, and what was written beside it."""
     grades: list[float] = []
@@ -198,7 +198,7 @@ def _documents(found: dict[tuple[str, str], dict[str, str]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """A task a pair, with an annotation a rating; tasks without ratings are there to be done.
 
     Raises:
@@ -224,7 +224,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     return _losses(contents)
 
 
-def _tasks(contents: Contents) -> dict[tuple[str, str], dict[str, Any]]:
+def _tasks(contents: FileContents) -> dict[tuple[str, str], dict[str, Any]]:
     asked, documents = texts(contents), contents.documents
     pairs: dict[tuple[str, str], None] = {}
     by_pair = documents is not None and "query_id" in documents.columns
@@ -275,7 +275,7 @@ def _annotation(row: dict[str, Any], control: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _losses(contents: Contents) -> tuple[Loss, ...]:
+def _losses(contents: FileContents) -> tuple[Loss, ...]:
     found = list(lost(contents, _NAME, "ratings", "queries", "documents"))
     found += lost_columns("queries", contents.queries, ("query_id", "text"))
     if contents.ratings:

@@ -11,7 +11,7 @@ from rankgate.data.text.formulas import unguarded
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
-    from rankgate.data.text.cells import Row
+    from rankgate.data.text.cells import CsvRow
 
 SCHEMA = {
     "query_id": pl.String,
@@ -68,7 +68,7 @@ def read_pool(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a path or a frame
     return pl.DataFrame(result, schema=SCHEMA, orient="row")
 
 
-def _text(row: Row, name: str, label: str) -> str:
+def _text(row: CsvRow, name: str, label: str) -> str:
     cell = row.cells.get(name)
     if cell is None or cell == "":
         raise InputError(f"{name} is empty.", source=label, line=row.line, code="empty-value")
@@ -81,7 +81,7 @@ def _text(row: Row, name: str, label: str) -> str:
     return unguarded(cell)
 
 
-def _batch(row: Row, label: str) -> int:
+def _batch(row: CsvRow, label: str) -> int:
     cell = row.cells.get("batch")
     if cell in (None, ""):
         return 1
@@ -92,7 +92,7 @@ def _batch(row: Row, label: str) -> int:
         raise InputError(problem, source=label, line=row.line, code="not-a-whole-number") from None
 
 
-def _chance(row: Row, label: str) -> float:
+def _chance(row: CsvRow, label: str) -> float:
     cell = row.cells.get("inclusion")
     if cell in (None, ""):
         return 1.0

@@ -11,7 +11,7 @@ from rankgate.data.text import sheet
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
     from rankgate.data.source import InputFile
 
 _BOM = b"\xef\xbb\xbf"
@@ -25,7 +25,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments; where a document is rated twice the last rating counts, as in Quaerite.
 
     Raises:
@@ -34,7 +34,7 @@ def read(source: InputFile) -> Contents:
     return judged(source, _COLUMNS, guard=False, last=True)
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Three columns behind a byte order mark.
 
     Raises:

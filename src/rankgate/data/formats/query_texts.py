@@ -13,11 +13,11 @@ from rankgate.data.formats.writing import lost_columns, texts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
     from rankgate.data.run import Run
 
 
-def by_text(contents: Contents) -> tuple[Contents, tuple[Loss, ...]]:
+def by_text(contents: FileContents) -> tuple[FileContents, tuple[Loss, ...]]:
     """Contents without queries of their own, as the ids are the texts; and what is lost by it.
 
     Where two queries would have one name, nothing is changed: the ids stay, and the texts are
@@ -47,7 +47,7 @@ def by_text(contents: Contents) -> tuple[Contents, tuple[Loss, ...]]:
     return replace(called, queries=None), losses
 
 
-def _ids(contents: Contents) -> set[str]:
+def _ids(contents: FileContents) -> set[str]:
     """The ids of all queries that are judged, rated or asked."""
     found: set[str] = set()
     if contents.qrels:

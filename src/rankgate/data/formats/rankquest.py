@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.contents import Contents
-from rankgate.data.formats.collected import Judged
+from rankgate.data.contents import FileContents
+from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import (
     by_pair,
@@ -41,7 +41,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments by the ids of test cases, and their search contexts as queries.
 
     Raises:
@@ -49,7 +49,7 @@ def read(source: InputFile) -> Contents:
         DuplicateError: a document with two ratings in one test case.
     """
     label = source.label
-    judged, rows, raw, labels = Judged(label), [], {}, []
+    judged, rows, raw, labels = GrowingQrels(label), [], {}, []
     for where, case in each(document(source), "", label):
         query = an_id(case, "id", where, label)
         if query in raw:
@@ -73,7 +73,7 @@ def read(source: InputFile) -> Contents:
     columns = {name: [row.get(name) for row in rows] for name in names}
     qrels, notes = judged.qrels(source.stem)
     shown = pl.DataFrame(labels, schema=dict.fromkeys(("query_id", "doc_id", "label"), pl.String))
-    return Contents(
+    return FileContents(
         qrels=qrels,
         queries=pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)) if rows else None,
         documents=shown if shown["label"].null_count() < len(shown) else judged.pool(),
@@ -96,7 +96,7 @@ def _tags(context: Mapping[str, Any]) -> dict[str, str | None]:
     return {key: text_of(value) for key, value in context.items() if key not in taken}
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The test cases, with ratings as they are now.
 
     Raises:

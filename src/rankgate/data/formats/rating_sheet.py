@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.query_texts import by_text
 from rankgate.data.formats.repeated import once
 from rankgate.data.formats.tables import schemas
@@ -25,7 +25,7 @@ _PAIR = ["query_id", "doc_id"]
 
 def judged(
     source: InputFile, columns: Mapping[str, tuple[str, ...]], *, guard: bool, last: bool = False
-) -> Contents:
+) -> FileContents:
     """Judgments from the columns of a product's CSV; other columns become those of documents.
 
     A judgment that stands twice is read once.
@@ -46,7 +46,7 @@ def judged(
     single, place, repeated = once(rows.select(*_PAIR, "grade"), found.place, last=last)
     qrels, notes = schemas.judgments(single, source.stem, place)
     documents = _documents(rows, found.others, len(qrels.table))
-    return Contents(qrels=qrels, documents=documents, notes=(*repeated, *notes))
+    return FileContents(qrels=qrels, documents=documents, notes=(*repeated, *notes))
 
 
 def _documents(rows: pl.DataFrame, others: Sequence[str], graded: int) -> pl.DataFrame | None:
@@ -58,7 +58,7 @@ def _documents(rows: pl.DataFrame, others: Sequence[str], graded: int) -> pl.Dat
     return pool if others or len(pool) > graded else None
 
 
-def pool_of(contents: Contents) -> pl.DataFrame:
+def pool_of(contents: FileContents) -> pl.DataFrame:
     """All rows of a sheet of ratings: judgments, documents without one, queries without any."""
     qrels = contents.judgments("")
     rated = qrels.table.select(*_PAIR, "grade")
@@ -72,7 +72,7 @@ def pool_of(contents: Contents) -> pl.DataFrame:
 
 
 def plain(
-    contents: Contents, out: BinaryIO, names: Mapping[str, str], owner: str
+    contents: FileContents, out: BinaryIO, names: Mapping[str, str], owner: str
 ) -> tuple[Loss, ...]:
     """Write the columns of a product, without a guard against formulas.
 
@@ -91,7 +91,7 @@ def plain(
     return (*pool_losses(contents, owner), *called)
 
 
-def pool_losses(contents: Contents, name: str) -> tuple[Loss, ...]:
+def pool_losses(contents: FileContents, name: str) -> tuple[Loss, ...]:
     """What a sheet of ratings loses: documents of all queries, and the fields of documents."""
     if not by_pair(contents):
         return lost(contents, name, "qrels", "unjudged")

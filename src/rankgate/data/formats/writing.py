@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import BinaryIO
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
 
@@ -40,7 +40,7 @@ def by_query(qrels: Qrels) -> dict[str, dict[str, float]]:
     return found
 
 
-def pooled_by_query(contents: Contents) -> dict[str, dict[str, float | None]]:
+def pooled_by_query(contents: FileContents) -> dict[str, dict[str, float | None]]:
     """As `by_query`, with the documents that belong to a query and have no grade: None.
 
     Raises:
@@ -53,12 +53,12 @@ def pooled_by_query(contents: Contents) -> dict[str, dict[str, float | None]]:
     return found
 
 
-def by_pair(contents: Contents) -> bool:
+def by_pair(contents: FileContents) -> bool:
     """Whether the documents are told for each query, so that they are a pool for it."""
     return contents.documents is not None and {*_PAIR} <= set(contents.documents.columns)
 
 
-def unrated(contents: Contents) -> pl.DataFrame:
+def unrated(contents: FileContents) -> pl.DataFrame:
     """The pairs of query and document, in the order of documents, that are not judged."""
     documents, qrels = contents.documents, contents.qrels
     if documents is None or not by_pair(contents):
@@ -84,7 +84,7 @@ def ranking_by_query(run: Run) -> dict[str, list[tuple[str, float]]]:
     return found
 
 
-def texts(contents: Contents) -> dict[str, str]:
+def texts(contents: FileContents) -> dict[str, str]:
     """The text of each query that has one."""
     table = contents.queries
     if table is None or not {"query_id", "text"} <= set(table.columns):
@@ -103,13 +103,15 @@ def known(table: pl.DataFrame | None, key: str) -> dict[str, dict[str, str]]:
     }
 
 
-def own(contents: Contents, name: str) -> Mapping[str, Any]:
+def own(contents: FileContents, name: str) -> Mapping[str, Any]:
     """What only this format knows of the contents; empty where it is not from there."""
     found = contents.extra.get(name)
     return found if isinstance(found, dict) else {}
 
 
-def lost(contents: Contents, name: str, *kept: str, runs: int | None = None) -> tuple[Loss, ...]:
+def lost(
+    contents: FileContents, name: str, *kept: str, runs: int | None = None
+) -> tuple[Loss, ...]:
     """What is lost where a format writes some parts.
 
     Args:

@@ -153,7 +153,7 @@ def _separated(origin: InputFile) -> tuple[pl.DataFrame, Place]:
     counts = {sep: len(records.first_fields(first, sep)) for sep in records.SEPARATORS}
     header = records.header_in(first, max(counts, key=lambda sep: counts[sep]))
     plain = {name.partition(":")[0] if ":" in name else name: name for name in header.names}
-    layout = records.Layout(header, plain, frozenset(), frozenset(plain))
+    layout = records.ColumnChoice(header, plain, frozenset(), frozenset(plain))
     frame = pl.concat(
         [pl.DataFrame(schema=dict.fromkeys(plain, pl.String)), *records.frames(origin, layout)]
     )

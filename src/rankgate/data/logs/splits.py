@@ -26,7 +26,7 @@ Masks = list[tuple[Flags, Flags]]
 
 
 @dataclass(frozen=True)
-class Plan:
+class SplitPlan:
     """How a log is split.
 
     Attributes:
@@ -73,13 +73,13 @@ class Plan:
 class SplitWay:
     """One way: its function, what it does in a sentence, and what it asks of the log."""
 
-    masks: Callable[[Interactions, Plan], Masks]
+    masks: Callable[[Interactions, SplitPlan], Masks]
     title: str
     timed: str = ""
     drawn: bool = False
 
 
-def masks_of(log: Interactions, plan: Plan) -> Masks:
+def masks_of(log: Interactions, plan: SplitPlan) -> Masks:
     """For each fold the rows to learn from and the rows to predict.
 
     Args:
@@ -107,7 +107,7 @@ def masks_of(log: Interactions, plan: Plan) -> Masks:
     return found
 
 
-def _global(log: Interactions, plan: Plan) -> Masks:
+def _global(log: Interactions, plan: SplitPlan) -> Masks:
     at = _times(log)
     if plan.cut is not None:
         cut = plan.cut
@@ -118,7 +118,7 @@ def _global(log: Interactions, plan: Plan) -> Masks:
     return [(~test, test)]
 
 
-def _windows(log: Interactions, plan: Plan) -> Masks:
+def _windows(log: Interactions, plan: SplitPlan) -> Masks:
     at = _times(log)
     place = min(len(at) - 1, math.ceil((1 - plan.share) * len(at)))
     first, end = int(np.partition(at, place)[place]), int(at.max()) + 1
@@ -126,20 +126,20 @@ def _windows(log: Interactions, plan: Plan) -> Masks:
     return [(at < low, (at >= low) & (at < high)) for low, high in zip(edges, edges[1:])]  # noqa: B905, RUF007
 
 
-def _per_user(log: Interactions, plan: Plan) -> Masks:
+def _per_user(log: Interactions, plan: SplitPlan) -> Masks:
     place, length = _places(log.table["query_id"])
     predicted = np.minimum(np.floor(plan.share * length + 0.5), length - 1)
     test = place >= length - predicted
     return [(~test, test)]
 
 
-def _last(log: Interactions, plan: Plan) -> Masks:
+def _last(log: Interactions, plan: SplitPlan) -> Masks:
     place, length = _places(log.table["query_id"])
     test = (place >= length - plan.last) & (length > plan.last)
     return [(~test, test)]
 
 
-def _one_out(log: Interactions, plan: Plan) -> Masks:
+def _one_out(log: Interactions, plan: SplitPlan) -> Masks:
     place, length = _places(log.table["query_id"])
     starts = np.flatnonzero(place == 0)
     drawn = np.random.default_rng(plan.seed).integers(0, length[starts])
@@ -148,7 +148,7 @@ def _one_out(log: Interactions, plan: Plan) -> Masks:
     return [(~test, test)]
 
 
-def _random(log: Interactions, plan: Plan) -> Masks:
+def _random(log: Interactions, plan: SplitPlan) -> Masks:
     rows = len(log.table)
     test = np.zeros(rows, bool)
     drawn = np.random.default_rng(plan.seed).permutation(rows)
@@ -156,8 +156,8 @@ def _random(log: Interactions, plan: Plan) -> Masks:
     return [(~test, test)]
 
 
-def _cold(column: str) -> Callable[[Interactions, Plan], Masks]:
-    def masks(log: Interactions, plan: Plan) -> Masks:
+def _cold(column: str) -> Callable[[Interactions, SplitPlan], Masks]:
+    def masks(log: Interactions, plan: SplitPlan) -> Masks:
         names = log.table[column].unique().sort()
         drawn = np.random.default_rng(plan.seed).permutation(len(names))
         cold = names.gather(np.sort(drawn[: math.floor(plan.share * len(names) + 0.5)]))

@@ -112,7 +112,7 @@ def _typed(row: dict[str, object], label: str, line: int) -> dict[str, object]:
 
 
 def _rows(source: InputFile, header: records.Header, kept: dict[str, str]) -> Rows:
-    layout = records.Layout(header, kept, _NUMBERS & {*kept}, _EMPTY & {*kept})
+    layout = records.ColumnChoice(header, kept, _NUMBERS & {*kept}, _EMPTY & {*kept})
     return records.frames(source, layout), Place(source.label, partial(_line, source, header))
 
 

@@ -28,7 +28,7 @@ _LIST = 255  # letters of a list to choose from
 
 
 @dataclass(frozen=True)
-class Row:
+class CsvRow:
     """One row: its line (1 is the header's) and its cells by the names of their columns."""
 
     line: int
@@ -41,7 +41,7 @@ class Cells:
 
     label: str
     names: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[CsvRow, ...]
 
 
 def read(path: str | Path) -> Cells:
@@ -68,7 +68,7 @@ def read(path: str | Path) -> Cells:
         problem = f"two columns are called '{twins[0]}'; rename one of them."
         raise InputError(problem, source=place.label, line=head[0], code="duplicate-column")
     rows = [
-        Row(line, _named(names, cells, place, line))
+        CsvRow(line, _named(names, cells, place, line))
         for line, cells in lines[1:]
         if any(cell not in (None, "") for cell in cells)
     ]

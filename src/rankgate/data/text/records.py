@@ -54,7 +54,7 @@ class Header:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ColumnChoice:
     """Which columns to keep.
 
     Attributes:
@@ -103,7 +103,7 @@ def header_in(first: bytes, separator: str) -> Header:
     return Header(separator, first_fields(first[:size], separator), size)
 
 
-def frames(source: InputFile, layout: Layout) -> Iterator[pl.DataFrame]:
+def frames(source: InputFile, layout: ColumnChoice) -> Iterator[pl.DataFrame]:
     """The kept columns of all records, piece by piece, numbers as Float64.
 
     Raises:
@@ -134,7 +134,7 @@ def line_of(source: InputFile, header: Header, row: int) -> int | None:
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _RecordPiece:
     """Some whole records, the line of the first, and whether all quotes are where they belong."""
 
     data: bytes
@@ -142,7 +142,7 @@ class _Piece:
     regular: bool = True
 
 
-def _pieces(source: InputFile, layout: Layout) -> Iterator[_Piece]:
+def _pieces(source: InputFile, layout: ColumnChoice) -> Iterator[_RecordPiece]:
     """Pieces that end where a record ends, without the header.
 
     Behind a quote in the middle of a field nobody knows without reading which newlines are
@@ -160,10 +160,10 @@ def _pieces(source: InputFile, layout: Layout) -> Iterator[_Piece]:
         if len(rest) > (CHUNK if regular else _IRREGULAR):
             raise _unclosed(source, line + data.count(b"\n", 0, end), regular=regular)
         if end:
-            yield _Piece(data[:end], line)
+            yield _RecordPiece(data[:end], line)
             line += data.count(b"\n", 0, end)
     if rest:
-        yield _Piece(rest, line, regular=False)
+        yield _RecordPiece(rest, line, regular=False)
 
 
 def _unclosed(source: InputFile, line: int, *, regular: bool) -> InputError:
@@ -201,7 +201,7 @@ def _regular(data: bytes, separator: str) -> bool:
     return bool(fine) and len(quotes) % 2 == 0
 
 
-def _frame(piece: _Piece, layout: Layout, source: InputFile) -> pl.DataFrame:
+def _frame(piece: _RecordPiece, layout: ColumnChoice, source: InputFile) -> pl.DataFrame:
     at = joined(piece.data)
     if at is not None and piece.data.count(b'"', 0, at) % 2 == 0:  # else it stands in a field
         line = piece.line + piece.data.count(b"\n", 0, at)
@@ -210,7 +210,7 @@ def _frame(piece: _Piece, layout: Layout, source: InputFile) -> pl.DataFrame:
     return _careful(piece.data, piece.line, layout, source) if frame is None else frame
 
 
-def _quick(data: bytes, layout: Layout) -> pl.DataFrame | None:
+def _quick(data: bytes, layout: ColumnChoice) -> pl.DataFrame | None:
     """The kept columns as Polars reads them; None where anything needs a closer look."""
     number = {str(place) for ours, place in layout.places.items() if ours in layout.numbers}
     names = map(str, range(len(layout.header.names)))
@@ -235,7 +235,7 @@ def _quick(data: bytes, layout: Layout) -> pl.DataFrame | None:
     return frame.select(*layout.places)
 
 
-def _careful(data: bytes, line: int, layout: Layout, source: InputFile) -> pl.DataFrame:
+def _careful(data: bytes, line: int, layout: ColumnChoice, source: InputFile) -> pl.DataFrame:
     """The same, record by record."""
     if layout.defects:
         text = replace(layout, numbers=frozenset(), empty=frozenset(layout.kept), defects=False)
@@ -256,7 +256,7 @@ def _careful(data: bytes, line: int, layout: Layout, source: InputFile) -> pl.Da
     return pl.DataFrame(columns, schema=schema)
 
 
-def _value(text: str, ours: str, layout: Layout) -> str | float | ValueError | None:
+def _value(text: str, ours: str, layout: ColumnChoice) -> str | float | ValueError | None:
     """A field's value, or what is wrong with it."""
     if not text.strip() and ours in layout.empty:
         return None

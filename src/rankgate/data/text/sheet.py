@@ -25,7 +25,7 @@ _MOST = 1000
 
 
 @dataclass(frozen=True)
-class Sheet:
+class CsvSheet:
     """The rows of a CSV file.
 
     Attributes:
@@ -57,7 +57,7 @@ def sheet(
     numbers: Sequence[str] = (),
     filled: Iterable[str] = (),
     guard: bool = True,
-) -> Sheet:
+) -> CsvSheet:
     r"""Read a file.
 
     Args:
@@ -100,7 +100,7 @@ def sheet(
             problem = f"no column {shown} among {', '.join(header.names)[:200]}."
             raise InputError(problem, source=source.label, line=1, code="missing-column")
     empty = frozenset(every) - frozenset(filled)
-    layout = records.Layout(header, every, frozenset(numbers) & frozenset(every), empty)
+    layout = records.ColumnChoice(header, every, frozenset(numbers) & frozenset(every), empty)
     schema = {name: pl.Float64 if name in layout.numbers else pl.String for name in every}
     rows = pl.concat([pl.DataFrame(schema=schema), *records.frames(source, layout)])
     absent = tuple(ours for ours in wanted if ours not in kept)
@@ -113,7 +113,7 @@ def sheet(
             pl.when(text.str.contains(_GUARDED)).then(unguarded).otherwise(text)
         )
     place = Place(source.label, partial(records.line_of, source, header))
-    return Sheet(rows, tuple(others), absent, place)
+    return CsvSheet(rows, tuple(others), absent, place)
 
 
 def _refuse_twins(names: tuple[str, ...], source: InputFile) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
 from rankgate.evaluation.charts.scored import counted, rows_at
-from rankgate.present.charts.parts import Axis, in_columns, labelled_lines
+from rankgate.present.charts.parts import ChartAxis, in_columns, labelled_lines
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.words import short
 from rankgate.present.numbers import UNDEFINED
@@ -61,17 +61,17 @@ def _rows(result: Evaluation) -> list[dict[str, Any]]:
     return rows
 
 
-_MEAN = Axis("value", "mean", form=".2f")
+_MEAN = ChartAxis("value", "mean", form=".2f")
 
 
-def _panel(rows: list[dict[str, Any]], stem: str, x: Axis) -> Any:  # noqa: ANN401 - Altair's
+def _panel(rows: list[dict[str, Any]], stem: str, x: ChartAxis) -> Any:  # noqa: ANN401 - Altair's
     own = [row | {"series": row["run"]} for row in rows if row["metric"] == stem]
     return labelled_lines(own, x, _MEAN, size=(320, 250), title=f"{stem}@k")
 
 
-def _axis(cutoffs: list[int]) -> Axis:
+def _axis(cutoffs: list[int]) -> ChartAxis:
     log = cutoffs[-1] >= _LOG * cutoffs[0]
-    return Axis("k", "cutoff k", (cutoffs[0], cutoffs[-1]), tuple(cutoffs), log=log)
+    return ChartAxis("k", "cutoff k", (cutoffs[0], cutoffs[-1]), tuple(cutoffs), log=log)
 
 
 def text(result: Evaluation, width: int) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.errors import UsageError
 from rankgate.evaluation.charts.scored import counted, rows_at
-from rankgate.present.charts.parts import Axis, labelled_lines
+from rankgate.present.charts.parts import ChartAxis, labelled_lines
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.words import short
 
@@ -32,8 +32,8 @@ def draw(result: Evaluation) -> Picture:
             "no IPrec has a value; a precision-recall curve is made of IPrec@0.0 to IPrec@1.0.",
             code="nothing-to-draw",
         )
-    x = Axis("recall", "recall", (0, 1), (0, 0.2, 0.4, 0.6, 0.8, 1), form=".1f")
-    y = Axis("precision", "interpolated precision", (0, 1), form=".1f")
+    x = ChartAxis("recall", "recall", (0, 1), (0, 0.2, 0.4, 0.6, 0.8, 1), form=".1f")
+    y = ChartAxis("precision", "interpolated precision", (0, 1), form=".1f")
     title = (
         f"Precision and recall of {short(result.runs[0].run)}"
         if len(result.runs) == 1

@@ -12,7 +12,7 @@ from rankgate.present.grid import Grid, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.evaluation.conventions import AxisFacts, Choice, ConventionFacts
+    from rankgate.evaluation.conventions import AxisChoice, AxisFacts, ConventionFacts
 
 FORMS = ("text", "json")
 """The forms of conventions, by the name that ``--format`` takes."""
@@ -89,7 +89,7 @@ def grids(facts: ConventionFacts) -> list[Grid]:
     return items
 
 
-def _starred(choice: Choice) -> str:
+def _starred(choice: AxisChoice) -> str:
     return choice.axis + ("" if choice.usual else f" {_OTHER}")
 
 
@@ -113,7 +113,7 @@ def _named(facts: AxisFacts) -> dict[str, str]:
     return values | ({first: "all others"} if len(facts.chosen[first]) > many else {})
 
 
-def _choices(title: str, choices: Sequence[Choice], width: int) -> str:
+def _choices(title: str, choices: Sequence[AxisChoice], width: int) -> str:
     if not choices:
         return ""
     named = [_starred(each) for each in choices]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Document, Rows, Table, Warnings
+from rankgate.present.document import Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.grid import Grid
 from rankgate.present.numbers import column, decimal
@@ -36,7 +36,7 @@ def document(result: Evaluation, *, per_query: bool = False) -> Document:
     each = queries(result) if per_query else ()
     named = [Table(run.run, grid) for run, grid in zip(result.runs, each, strict=False)]
     warnings = Warnings(tuple(notice.text for notice in result.notices))
-    rows = Rows(*_rows(result, per_query=per_query))
+    rows = PlainRows(*_rows(result, per_query=per_query))
     return made("", *named, *tables, rules(result), warnings, rows=rows)
 
 

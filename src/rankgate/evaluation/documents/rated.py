@@ -12,10 +12,10 @@ from rankgate.present.write import rendered
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.judging.resolution.from_ratings import Part
+    from rankgate.judging.resolution.from_ratings import ToolPart
 
 
-def render_parts(parts: Sequence[Part], form: str, *, per_query: bool = False) -> str:
+def render_parts(parts: Sequence[ToolPart], form: str, *, per_query: bool = False) -> str:
     """Every part in one of the evaluation's forms."""
     if form == "json":
         items = [part.to_dict(per_query=per_query) for part in parts]
@@ -30,7 +30,7 @@ def render_parts(parts: Sequence[Part], form: str, *, per_query: bool = False) -
     return "\n".join(f"{head}\n\n{items}" for head, items in zip(heads, shown, strict=True))
 
 
-def changes(part: Part) -> list[str]:
+def changes(part: ToolPart) -> list[str]:
     """How far each further run is from the first, in whole per cent, a line a run."""
     values: dict[str, list[str]] = {}
     for each in part.changes:
@@ -43,7 +43,7 @@ def changes(part: Part) -> list[str]:
     ]
 
 
-def way(part: Part) -> str:
+def way(part: ToolPart) -> str:
     """How the judgments of a part were made."""
     made_by = part.made_by
     carried = f" after {made_by['transformer']}" if "transformer" in made_by else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.explanation.documents.sentences import together
-from rankgate.present.document import Chart, Document, Entries, Entry, Rows, Table
+from rankgate.present.document import Chart, Document, Entries, Entry, PlainRows, Table
 from rankgate.present.document import document as made
 from rankgate.present.forms import as_text
 from rankgate.present.grid import Grid
@@ -14,7 +14,7 @@ from rankgate.present.numbers import UNDEFINED, column, decimal, grade, plain
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.explanation.explanation import Explanation, IdealRow, Row
+    from rankgate.explanation.explanation import ExplainedRow, Explanation, IdealRow
 
 _TIED, _MORE = "=", "…"
 _TIES = {
@@ -38,7 +38,7 @@ def document(result: Explanation, *, every: bool = False) -> Document:
     facts = _facts(result, every=every)
     entries = Entries(tuple(Entry(label, tuple(lines)) for label, lines in facts.items()))
     head = ("rank", "document", "grade", "gain", "weight", "contribution", "running")
-    rows = Rows(
+    rows = PlainRows(
         head,
         [
             (row.rank, row.doc_id, row.grade, row.gain, row.weight, row.contribution, row.running)
@@ -83,7 +83,7 @@ def ideal(result: Explanation) -> Grid:
     return _with_gaps(Grid.of(columns, left=(1, len(columns) - 1)), [*gaps, result.ideal_left_out])
 
 
-def _columns(result: Explanation, rows: Sequence[Row | IdealRow]) -> dict[str, list[str]]:
+def _columns(result: Explanation, rows: Sequence[ExplainedRow | IdealRow]) -> dict[str, list[str]]:
     columns = {
         "document": [row.doc_id for row in rows],
         "grade": [grade(row.grade) for row in rows],

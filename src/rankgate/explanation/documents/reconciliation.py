@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.explanation.bridge import Bridge
 from rankgate.explanation.reconciliation import Reconciliation
-from rankgate.present.document import Chart, Document, Entries, Entry, Rows
+from rankgate.present.document import Chart, Document, Entries, Entry, PlainRows
 from rankgate.present.document import document as made
 from rankgate.present.grid import printable
 from rankgate.present.numbers import UNDEFINED, decimal
@@ -32,7 +32,7 @@ def document(result: Reconciliation) -> Document:
     """The conventions by the number that they give, and what separates them."""
     digits = digits_for([group.value for group in result.groups])
     refused = tuple(Entry(each.convention, (each.reason,)) for each in result.refusals)
-    rows = Rows(
+    rows = PlainRows(
         ("convention", "value"),
         [(name, group.value) for group in result.groups for name in group.conventions],
     )

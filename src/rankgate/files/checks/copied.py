@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rankgate.data.ratings import Ratings
-    from rankgate.files.checks.subject import Judged
+    from rankgate.files.checks.subject import RawQrels
 
 _ENOUGH = 3  # documents of a query, below which two queries may share them by right
 _CHANCE = 0.001
@@ -21,7 +21,7 @@ _PAIRS = 20
 _WHOLE = pl.struct("doc_id", "grade").sort_by("doc_id").hash().implode()
 
 
-def _same(found: Judged) -> Iterator[Found]:
+def _same(found: RawQrels) -> Iterator[Found]:
     """Queries with the same documents and the same grades."""
     listed = _lists(found, _WHOLE).filter(pl.col("n") >= _ENOUGH)
     yield from _told(
@@ -31,7 +31,7 @@ def _same(found: Judged) -> Iterator[Found]:
     )
 
 
-def _vectors(found: Judged) -> Iterator[Found]:
+def _vectors(found: RawQrels) -> Iterator[Found]:
     """Queries with the same grades, in the same order, for other documents, beyond chance.
 
     The chance is that of any two queries having one list, if grades were drawn one by one as
@@ -70,7 +70,7 @@ def _told(twins: pl.DataFrame, what: str, mend: str) -> Iterator[Found]:
     )
 
 
-def _lists(found: Judged, key: pl.Expr, **more: pl.Expr) -> pl.DataFrame:
+def _lists(found: RawQrels, key: pl.Expr, **more: pl.Expr) -> pl.DataFrame:
     """``query_id``, ``n``, ``row``, ``key``: a hash of what each query's judgments are."""
     table = found.graded.group_by("query_id", maintain_order=True).agg(
         n=pl.len(), row=pl.col("row").first(), key=key, **more

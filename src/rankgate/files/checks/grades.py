@@ -11,7 +11,7 @@ from rankgate.files.checks.declare import Check, Found, counted, some
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.files.checks.subject import Judged
+    from rankgate.files.checks.subject import RawQrels
 
 _HUGE = 10  # above the highest grade of any scale in use; 2^10 is a thousand times the gain of 1
 _OVERFLOW = 1023  # 2^1024 is no number any more
@@ -21,7 +21,7 @@ _RARE = 0.001
 _FEW = 3
 
 
-def _without(found: Judged) -> Iterator[Found]:
+def _without(found: RawQrels) -> Iterator[Found]:
     best = found.graded.group_by("query_id", maintain_order=True).agg(pl.col("grade").max())
     queries = best.filter(pl.col("grade") <= 0)["query_id"]
     if len(queries):
@@ -35,7 +35,7 @@ def _without(found: Judged) -> Iterator[Found]:
         )
 
 
-def _negative(found: Judged) -> Iterator[Found]:
+def _negative(found: RawQrels) -> Iterator[Found]:
     grades = found.grades.filter(pl.col("grade") < 0)
     if len(grades):
         count = int(grades["len"].sum())
@@ -48,7 +48,7 @@ def _negative(found: Judged) -> Iterator[Found]:
         )
 
 
-def _huge(found: Judged) -> Iterator[Found]:
+def _huge(found: RawQrels) -> Iterator[Found]:
     grades = found.grades.filter(pl.col("grade") > _HUGE)
     if len(grades):
         count, top = int(grades["len"].sum()), float(grades["grade"][-1])
@@ -63,7 +63,7 @@ def _huge(found: Judged) -> Iterator[Found]:
         )
 
 
-def _fractions(found: Judged) -> Iterator[Found]:
+def _fractions(found: RawQrels) -> Iterator[Found]:
     grades = found.grades.filter(pl.col("grade") != pl.col("grade").round())
     if len(grades):
         count = int(grades["len"].sum())
@@ -76,7 +76,7 @@ def _fractions(found: Judged) -> Iterator[Found]:
         )
 
 
-def _outside(found: Judged) -> Iterator[Found]:
+def _outside(found: RawQrels) -> Iterator[Found]:
     scale = found.scale
     if scale is None:
         return
@@ -96,7 +96,7 @@ def _outside(found: Judged) -> Iterator[Found]:
         )
 
 
-def _uneven(found: Judged) -> Iterator[Found]:
+def _uneven(found: RawQrels) -> Iterator[Found]:
     """Whole grades whose steps differ widely are gains; fractions are of no scale of steps."""
     grades = found.grades.filter(pl.col("grade") >= 0)["grade"]
     steps = grades.diff().drop_nulls()
@@ -114,7 +114,7 @@ def _uneven(found: Judged) -> Iterator[Found]:
     )
 
 
-def _reversed(found: Judged) -> Iterator[Found]:
+def _reversed(found: RawQrels) -> Iterator[Found]:
     """Without 0, and with 1 the rarest: perhaps 1 was the best."""
     table = found.grades.filter(pl.col("grade") > 0)
     none = found.grades.filter(pl.col("grade") == 0).is_empty()
@@ -130,7 +130,7 @@ def _reversed(found: Judged) -> Iterator[Found]:
     )
 
 
-def _one(found: Judged) -> Iterator[Found]:
+def _one(found: RawQrels) -> Iterator[Found]:
     if len(found.grades) == 1 and found.grades["len"][0] > 1 and found.grades["grade"][0] > 0:
         count, grade = int(found.grades["len"][0]), found.grades["grade"][0]
         yield Found(
@@ -142,7 +142,7 @@ def _one(found: Judged) -> Iterator[Found]:
         )
 
 
-def _stray(found: Judged) -> Iterator[Found]:
+def _stray(found: RawQrels) -> Iterator[Found]:
     table = found.grades
     steps = table["grade"].diff().drop_nulls()
     if len(table) < _FEW:
@@ -159,7 +159,7 @@ def _stray(found: Judged) -> Iterator[Found]:
     )
 
 
-def _first(found: Judged, which: pl.Expr) -> int | None:
+def _first(found: RawQrels, which: pl.Expr) -> int | None:
     rows = found.graded.filter(which)["row"]
     return int(rows[0]) if len(rows) else None
 

@@ -11,7 +11,7 @@ from rankgate.files.checks.declare import Check, Found, counted, some
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rankgate.files.checks.subject import Both, Judged
+    from rankgate.files.checks.subject import Both, RawQrels
 
     Spelling = Callable[[pl.Expr], pl.Expr]
 
@@ -122,7 +122,7 @@ def _strangers(found: Both) -> Iterator[Found]:
         )
 
 
-def _twins(found: Judged) -> Iterator[Found]:
+def _twins(found: RawQrels) -> Iterator[Found]:
     """Queries whose ids differ in blanks, case or form of Unicode only."""
     result = pl.col("id").str.strip_chars().str.to_lowercase().str.normalize("NFKC")
     table = pl.DataFrame({"id": found.query_ids}).with_columns(result.alias("key"))

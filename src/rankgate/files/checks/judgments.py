@@ -12,10 +12,10 @@ from rankgate.files.checks.subject import PAIR
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.files.checks.subject import Judged
+    from rankgate.files.checks.subject import RawQrels
 
 
-def _empty(found: Judged) -> Iterator[Found]:
+def _empty(found: RawQrels) -> Iterator[Found]:
     """Ids that are missing; a row of a query alone says that it has no judgments."""
     query = pl.col("query_id").fill_null("") == ""
     doc = (pl.col("doc_id").fill_null("") == "") & pl.col("grade").is_not_null()
@@ -29,7 +29,7 @@ def _empty(found: Judged) -> Iterator[Found]:
         )
 
 
-def _twice(found: Judged) -> Iterator[Found]:
+def _twice(found: RawQrels) -> Iterator[Found]:
     rated = pl.col("doc_id").is_not_null() & pl.col("grade").is_not_null()
     table = found.table.with_row_index("row").filter(rated)
     key = [*PAIR, *(["subtopic"] if "subtopic" in table.columns else [])]
@@ -54,7 +54,7 @@ def _twice(found: Judged) -> Iterator[Found]:
     )
 
 
-def _no_number(found: Judged) -> Iterator[Found]:
+def _no_number(found: RawQrels) -> Iterator[Found]:
     bad = ~pl.col("grade").is_finite().fill_null(value=True)
     if "written" in found.table.columns:
         bad |= pl.col("grade").is_null() & (pl.col("written").fill_null("") != "")
@@ -71,7 +71,7 @@ def _no_number(found: Judged) -> Iterator[Found]:
         )
 
 
-def _unrated(found: Judged) -> Iterator[Found]:
+def _unrated(found: RawQrels) -> Iterator[Found]:
     empty = pl.col("grade").is_null() & pl.col("doc_id").is_not_null()
     if "written" in found.table.columns:
         empty &= pl.col("written").fill_null("") == ""
@@ -86,7 +86,7 @@ def _unrated(found: Judged) -> Iterator[Found]:
         )
 
 
-def _asked(found: Judged) -> Iterator[Found]:
+def _asked(found: RawQrels) -> Iterator[Found]:
     known = found.table.filter(pl.col("grade").is_null())["query_id"].unique(maintain_order=True)
     every = dict.fromkeys([*found.unjudged, *known.drop_nulls()])
     graded = set(found.query_ids)

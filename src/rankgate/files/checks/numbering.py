@@ -12,7 +12,7 @@ from rankgate.files.checks.declare import Check, Found, counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.files.checks.subject import Asked, Both
+    from rankgate.files.checks.subject import Both, RawQueries
 
 _DEPTH = 100
 _MORE = 2.0  # times the documents found by the ids as they are
@@ -81,7 +81,7 @@ def _by_number(ids: pl.Series) -> pl.Series | None:
     return None if numbers.null_count() else ids.gather(numbers.arg_sort())
 
 
-def _asked(found: Asked) -> Iterator[Found]:
+def _asked(found: RawQueries) -> Iterator[Found]:
     """As many queries as judged ones, the latter counted through, the former not."""
     judged, asked = _by_number(found.judged.query_ids), _by_number(found.query_ids)
     strangers = found.judged.query_ids.filter(

@@ -10,7 +10,7 @@ import polars as pl
 
 from rankgate.data import read
 from rankgate.data.columns import graded, shaped
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats import registry
 from rankgate.data.formats.tables import csv as delimited
 from rankgate.data.place import Place
@@ -18,12 +18,12 @@ from rankgate.data.prefetch import ahead
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import SCHEMA, Run
 from rankgate.errors import InputError, UsageError
-from rankgate.files.checks.subject import Bytes, Judged, Ranked, Subject
+from rankgate.files.checks.subject import Bytes, RawQrels, RawRun, Subject
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
     from rankgate.data.qrels import Scale
-    from rankgate.data.rows import Part, Rows
+    from rankgate.data.rows import FileRows, Part
     from rankgate.data.source import InputFile
 
 _LOOKED_AT = 1 << 24  # bytes: guards and line ends are looked for in these
@@ -109,36 +109,36 @@ def _read(
         return _of_rows(result, place, plain, scale), problem
 
 
-def _holding(result: Subject, contents: Contents, scale: Scale | None) -> Subject:
+def _holding(result: Subject, contents: FileContents, scale: Scale | None) -> Subject:
     """With everything that a reader made of the file."""
     judged = _judged(contents.qrels, scale) if contents.qrels else None
     ranked = tuple(_ranked(run) for run in contents.runs)
     return replace(result, contents=contents, judged=judged, ranked=ranked)
 
 
-def _of_rows(result: Subject, place: InputFile, plain: Rows, scale: Scale | None) -> Subject:
+def _of_rows(result: Subject, place: InputFile, plain: FileRows, scale: Scale | None) -> Subject:
     if plain.table.is_empty():
         raise InputError(
             "there is nothing in it but its head.", source=place.label, code="empty-file"
         )
     if plain.part == "qrels":
-        return replace(result, judged=Judged(plain.table, scale, (), plain.place))
-    return replace(result, ranked=(Ranked(place.stem, plain.table, plain.place),))
+        return replace(result, judged=RawQrels(plain.table, scale, (), plain.place))
+    return replace(result, ranked=(RawRun(place.stem, plain.table, plain.place),))
 
 
-def _judged(qrels: Qrels, scale: Scale | None) -> Judged:
-    return Judged(qrels.table, scale or qrels.scale, qrels.unjudged, qrels.place)
+def _judged(qrels: Qrels, scale: Scale | None) -> RawQrels:
+    return RawQrels(qrels.table, scale or qrels.scale, qrels.unjudged, qrels.place)
 
 
-def _ranked(run: Run) -> Ranked:
+def _ranked(run: Run) -> RawRun:
     """All rows of a run, whatever stands twice among them."""
     table = pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(run.pieces())], rechunk=False)
-    return Ranked(run.name or run.place.label, table, run.place)
+    return RawRun(run.name or run.place.label, table, run.place)
 
 
 def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  # noqa: ANN401
     """Tables in memory; frames with anybody's names for columns."""
-    if isinstance(given, Contents):
+    if isinstance(given, FileContents):
         return _holding(Subject("in memory", "memory", "", _NOTHING), given, scale)
     if isinstance(given, Qrels):
         return Subject(given.name, "memory", "", _NOTHING, judged=_judged(given, scale))
@@ -162,9 +162,9 @@ def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  #
         raise InputError(problem, source=part, code="not-a-number") from None
     if part == "qrels":
         return Subject(
-            "qrels", "memory", "", _NOTHING, judged=Judged(table, scale, (), Place("qrels"))
+            "qrels", "memory", "", _NOTHING, judged=RawQrels(table, scale, (), Place("qrels"))
         )
-    return Subject("run", "memory", "", _NOTHING, ranked=(Ranked("run", table, Place("run")),))
+    return Subject("run", "memory", "", _NOTHING, ranked=(RawRun("run", table, Place("run")),))
 
 
 def _frame(given: Any) -> pl.DataFrame | None:  # noqa: ANN401 - whatever holds a table

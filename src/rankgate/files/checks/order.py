@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.files.checks.subject import Ranked
+    from rankgate.files.checks.subject import RawRun
 
 _MOST = 0.9
 
 
-def _by_rank(found: Ranked) -> Iterator[Found]:
+def _by_rank(found: RawRun) -> Iterator[Found]:
     """Scores that rise where ranks fall, and ranks that stand twice."""
     rank = found.rank
     if rank is None or not len(rank):
@@ -54,7 +54,7 @@ def _by_rank(found: Ranked) -> Iterator[Found]:
         )
 
 
-def _by_file(found: Ranked) -> Iterator[Found]:
+def _by_file(found: RawRun) -> Iterator[Found]:
     """Rows that do not stand best first."""
     rises, falls = found.steps(up=True), found.steps(up=False)
     count = int(rises.sum())
@@ -73,7 +73,7 @@ def _by_file(found: Ranked) -> Iterator[Found]:
     )
 
 
-def _upside_down(found: Ranked) -> Iterator[Found]:
+def _upside_down(found: RawRun) -> Iterator[Found]:
     """Scores that rise down every list: distances, or ranks taken for scores."""
     rises, falls = found.steps(up=True), found.steps(up=False)
     if not _distances(found, rises, falls):
@@ -90,7 +90,7 @@ def _upside_down(found: Ranked) -> Iterator[Found]:
     )
 
 
-def _distances(found: Ranked, rises: NDArray[np.bool_], falls: NDArray[np.bool_]) -> bool:
+def _distances(found: RawRun, rises: NDArray[np.bool_], falls: NDArray[np.bool_]) -> bool:
     """Whether scores rise down nearly all lists and fall nearly nowhere."""
     up, down = found.by_query(rises), found.by_query(falls)
     lists = found.lengths > 1
@@ -98,7 +98,7 @@ def _distances(found: Ranked, rises: NDArray[np.bool_], falls: NDArray[np.bool_]
     return bool(rising and rising >= _MOST * np.count_nonzero(lists))
 
 
-def _all_tied(found: Ranked) -> Iterator[Found]:
+def _all_tied(found: RawRun) -> Iterator[Found]:
     """Queries all of whose documents have one score; what is no number is no score."""
     apart = found.steps(up=True) | found.steps(up=False) | ~np.isfinite(found.score)
     tied = (found.by_query(apart) == 0) & (found.lengths > 1)
@@ -116,7 +116,7 @@ def _all_tied(found: Ranked) -> Iterator[Found]:
         )
 
 
-def _ties(found: Ranked) -> Iterator[Found]:
+def _ties(found: RawRun) -> Iterator[Found]:
     """Scores that are equal."""
     equal = found.tied
     count = int(equal.sum())
@@ -133,7 +133,7 @@ def _ties(found: Ranked) -> Iterator[Found]:
         )
 
 
-def _single(found: Ranked) -> Iterator[Found]:
+def _single(found: RawRun) -> Iterator[Found]:
     """Scores that are equal in single precision only."""
     score = found.score[found.best_first]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -153,19 +153,19 @@ def _single(found: Ranked) -> Iterator[Found]:
         )
 
 
-def _two(found: Ranked, place: int) -> tuple[np.int64, np.int64]:
+def _two(found: RawRun, place: int) -> tuple[np.int64, np.int64]:
     """The rows at a place of the order by score and before it."""
     rows = found.rows[found.best_first[place - 1 : place + 1]]
     return rows[0], rows[1]
 
 
-def _beside(found: Ranked, first: np.int64, second: np.int64) -> str:
+def _beside(found: RawRun, first: np.int64, second: np.int64) -> str:
     query, document, score = found.table.row(int(first))[:1] + _named(found, int(first))
     other, value = _named(found, int(second))
     return f"query {query}: {document} {score!r}, then {other} {value!r}"
 
 
-def _named(found: Ranked, row: int) -> tuple[str, float]:
+def _named(found: RawRun, row: int) -> tuple[str, float]:
     return found.table["doc_id"][row], found.table["score"][row]
 
 

@@ -14,10 +14,10 @@ from rankgate.files.checks.subject import PAIR
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rankgate.files.checks.subject import Outline, Ranked
+    from rankgate.files.checks.subject import Outline, RawRun
 
 
-def _empty(found: Ranked) -> Iterator[Found]:
+def _empty(found: RawRun) -> Iterator[Found]:
     columns = [found.table[name] for name in PAIR]
     empty = (columns[0].fill_null("") == "") | (columns[1].fill_null("") == "")
     rows = empty.arg_true()
@@ -30,7 +30,7 @@ def _empty(found: Ranked) -> Iterator[Found]:
         )
 
 
-def _twice(found: Ranked) -> Iterator[Found]:
+def _twice(found: RawRun) -> Iterator[Found]:
     table = found.table.select(PAIR)
     pairs = pairs_of(table)
     ordered = np.sort(pairs)
@@ -53,7 +53,7 @@ def _twice(found: Ranked) -> Iterator[Found]:
         )
 
 
-def _no_number(found: Ranked) -> Iterator[Found]:
+def _no_number(found: RawRun) -> Iterator[Found]:
     rows = np.flatnonzero(~np.isfinite(found.table["score"].fill_null(float("nan")).to_numpy()))
     if not len(rows):
         return
@@ -71,7 +71,7 @@ def _no_number(found: Ranked) -> Iterator[Found]:
     )
 
 
-def _short(found: Ranked) -> Iterator[Found]:
+def _short(found: RawRun) -> Iterator[Found]:
     """Lists shorter than the others of the run, if most have one length."""
     lengths = found.lengths
     if len(lengths) < 2:  # one list is as long as itself

@@ -9,7 +9,7 @@ from rankgate.files.checks.declare import Check, Found
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
     from rankgate.data.notes import Note
     from rankgate.errors import InputError
 
@@ -21,7 +21,7 @@ def _unreadable(found: InputError) -> Iterator[Found]:
     yield Found(found.problem.rstrip("."), 1, "", line=found.line)
 
 
-def _only_rated(found: Contents) -> Iterator[Found]:
+def _only_rated(found: FileContents) -> Iterator[Found]:
     for note in found.notes:
         if _RATED_ONLY in note.what:
             yield _told(
@@ -31,7 +31,7 @@ def _only_rated(found: Contents) -> Iterator[Found]:
             )
 
 
-def _seen(found: Contents) -> Iterator[Found]:
+def _seen(found: FileContents) -> Iterator[Found]:
     for note in found.notes:
         if _RATED_ONLY not in note.what and not note.what.endswith(_TOLD_ELSEWHERE):
             yield _told(note, "nothing needs to be done if this is as it should be")

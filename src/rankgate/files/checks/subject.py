@@ -14,7 +14,7 @@ from rankgate.data.place import Place
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
     from rankgate.data.qrels import Scale
 
 PAIR = ["query_id", "doc_id"]
@@ -36,7 +36,7 @@ class Bytes:
 
 
 @dataclass(frozen=True)
-class Judged:
+class RawQrels:
     """Judgments as they stand.
 
     Attributes:
@@ -70,7 +70,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RawRun:
     """A run as it stands.
 
     Attributes:
@@ -201,8 +201,8 @@ class Outline:
 class Both:
     """A run with the judgments that it is to be scored by."""
 
-    judged: Judged
-    ranked: Ranked
+    judged: RawQrels
+    ranked: RawRun
 
     @cached_property
     def met(self) -> pl.DataFrame:
@@ -214,10 +214,10 @@ class Both:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RawQueries:
     """A file of queries with the judgments that they belong to."""
 
-    judged: Judged
+    judged: RawQrels
     query_ids: pl.Series
 
 
@@ -239,6 +239,6 @@ class Subject:
     format: str
     reason: str
     bytes: Bytes
-    contents: Contents | None = None
-    judged: Judged | None = None
-    ranked: tuple[Ranked, ...] = ()
+    contents: FileContents | None = None
+    judged: RawQrels | None = None
+    ranked: tuple[RawRun, ...] = ()

@@ -11,7 +11,7 @@ from rankgate.present.numbers import UNDEFINED
 
 if TYPE_CHECKING:
     from rankgate.data.notes import Note
-    from rankgate.files.described import Judgments, Ranking, Rated, Spread
+    from rankgate.files.described import Judgments, RatingSummary, RunSummary, Spread
     from rankgate.files.description import Description, Descriptions
 
 _GRADES = 12  # that are shown; a set with more of them has no scale of steps
@@ -88,7 +88,7 @@ def _judgments(result: Judgments) -> list[tuple[str, str]]:
     ]
 
 
-def _run(result: Ranking) -> list[tuple[str, str]]:
+def _run(result: RunSummary) -> list[tuple[str, str]]:
     tag = f" (tag {printable(result.tag)})" if result.tag else ""
     scores = "no scores" if result.lowest is None else f"{result.lowest:g} to {result.highest:g}"
     held = f"{result.rows:,} rows of {result.documents:,} documents for {result.queries:,} queries"
@@ -99,7 +99,7 @@ def _run(result: Ranking) -> list[tuple[str, str]]:
     ]
 
 
-def _ratings(result: Rated) -> list[tuple[str, str]]:
+def _ratings(result: RatingSummary) -> list[tuple[str, str]]:
     held = f"{result.ratings:,} by {result.raters:,} raters of {result.pairs:,} pairs"
     shared = f"{result.shared:,} pairs have grades of several raters"
     ungraded = f"{result.ungraded:,} ratings have none"

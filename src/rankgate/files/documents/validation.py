@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Rows, Table
+from rankgate.present.document import PlainRows, Table
 from rankgate.present.document import document as made
 from rankgate.present.forms import as_json, as_markdown
 from rankgate.present.forms.as_text import WIDTH
@@ -41,7 +41,7 @@ with these.
 def document(result: Validation) -> Document:
     """How many problems of each severity, and a row for each."""
     grid = problems(result)
-    return made(verdict(result), Table("", grid), rows=Rows(grid.head, grid.rows))
+    return made(verdict(result), Table("", grid), rows=PlainRows(grid.head, grid.rows))
 
 
 def render(result: Validation, form: str, width: int = WIDTH) -> str:

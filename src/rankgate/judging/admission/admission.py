@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.judging.admission.bias import Bias
 from rankgate.judging.admission.demands import Answer, Demand, Demands
-from rankgate.judging.admission.judged_pairs import Answers
-from rankgate.judging.admission.order import SYSTEMS, Order
+from rankgate.judging.admission.judged_pairs import AnsweredShare
+from rankgate.judging.admission.order import SYSTEMS, SystemOrder
 from rankgate.present.codec import decoded, encoded, frame
 from rankgate.present.result import Notice, Result
 from rankgate.stats.agreement.intervals import Agreement
@@ -49,12 +49,12 @@ class JudgeAdmission(Result):
     judge: tuple[str, str]
     pairs: int
     queries: int
-    answers: Answers
+    answers: AnsweredShare
     demands: tuple[Demand, ...]
     coefficients: Mapping[str, Agreement]
     bias: Bias
     systems: pl.DataFrame
-    orders: tuple[Order, ...]
+    orders: tuple[SystemOrder, ...]
     asked: Demands
     convention: Mapping[str, Any] | None
     resamples: int
@@ -113,7 +113,7 @@ class JudgeAdmission(Result):
             judge=(values["judge"]["name"], values["judge"]["sha256"]),
             pairs=values["pairs"],
             queries=values["queries"],
-            answers=Answers(**decoded(Answers, values["answers"])),
+            answers=AnsweredShare(**decoded(AnsweredShare, values["answers"])),
             demands=tuple(Demand(**each) for each in values["demands"]),
             coefficients={
                 name: Agreement.from_dict({"level": _LEVEL, **each})
@@ -121,7 +121,7 @@ class JudgeAdmission(Result):
             },
             bias=Bias(**decoded(Bias, values["bias"])),
             systems=frame(values["systems"], SYSTEMS),
-            orders=tuple(Order(**each) for each in values["orders"]),
+            orders=tuple(SystemOrder(**each) for each in values["orders"]),
             asked=Demands(**values["asked"]),
             convention=values["convention"],
             resamples=values["resamples"],

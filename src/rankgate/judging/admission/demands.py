@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.judging.admission.bias import Bias
-    from rankgate.judging.admission.judged_pairs import Answers
-    from rankgate.judging.admission.order import Order
+    from rankgate.judging.admission.judged_pairs import AnsweredShare
+    from rankgate.judging.admission.order import SystemOrder
     from rankgate.stats.agreement.intervals import Agreement
 
 Answer = Literal["pass", "fail", "inconclusive"]
@@ -59,12 +59,12 @@ class Demand:
 
 
 def demanded(
-    answers: Answers,
+    answers: AnsweredShare,
     queries: int,
     coefficient: Agreement,
     bias: Bias,
     *,
-    orders: Sequence[Order],
+    orders: Sequence[SystemOrder],
     asked: Demands,
 ) -> tuple[Demand, ...]:
     """How every requirement ends: by the interval where there is one."""
@@ -96,7 +96,7 @@ def demanded(
     )  # fmt: skip
 
 
-def _answered(answers: Answers, asked: float) -> Demand:
+def _answered(answers: AnsweredShare, asked: float) -> Demand:
     words = (
         f"the judge answered {answers.answered} of the {answers.asked} pairs that people graded "
         f"({answers.share:.1%}); at least {asked:.0%} is required"
@@ -114,7 +114,7 @@ def _answered(answers: Answers, asked: float) -> Demand:
     return Demand("answered", status, words, answers.share, asked=asked)
 
 
-def _ordered(order: Order, tau: float) -> Demand:
+def _ordered(order: SystemOrder, tau: float) -> Demand:
     words = (
         f"{order.metric}: tau {_number(order.tau)} of {order.pairs} pairs of systems, "
         f"{order.flips} the other way round, {order.reversed} of them though both tell them "

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import SIGNS, Chart, Document, Entries, Entry, Rows, Table, Warnings
+from rankgate.present.document import (
+    SIGNS,
+    Chart,
+    Document,
+    Entries,
+    Entry,
+    PlainRows,
+    Table,
+    Warnings,
+)
 from rankgate.present.document import document as made
 from rankgate.present.figures import interval, number, signed
 from rankgate.present.grid import Grid, printable
@@ -36,7 +45,7 @@ def document(result: JudgeAdmission) -> Document:
         Chart("rankgate.judging.admission.chart:draw", result),
         *(Table(heading, grid) for heading, grid in grids(result)),
         _LIMIT,
-        rows=Rows(head, rows),
+        rows=PlainRows(head, rows),
     )
 
 

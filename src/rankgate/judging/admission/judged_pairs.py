@@ -22,7 +22,7 @@ PEOPLE, JUDGE = "people", "judge"
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnsweredShare:
     """How much of what it was asked a judge answered.
 
     Attributes:
@@ -56,7 +56,7 @@ class Answers:
 
 def judged_pairs(
     people: Qrels, judge: Qrels, scale: Scale | None = None, pool: pl.DataFrame | None = None
-) -> tuple[pl.DataFrame, Answers]:
+) -> tuple[pl.DataFrame, AnsweredShare]:
     """The pairs that both graded, and how much the judge left out.
 
     Args:
@@ -92,7 +92,7 @@ def judged_pairs(
     )
     silent = every["query_id"].n_unique() - both["query_id"].n_unique()
     outside = every.filter(pl.col(JUDGE).is_not_null() & ~fits).height
-    return both, Answers(len(every), len(both), outside, silent, grades.sort("grade"))
+    return both, AnsweredShare(len(every), len(both), outside, silent, grades.sort("grade"))
 
 
 def ratings_of(both: pl.DataFrame) -> Ratings:

@@ -38,7 +38,7 @@ _ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class Order:
+class SystemOrder:
     """How one metric orders systems by people and by the judge.
 
     Attributes:
@@ -65,7 +65,7 @@ def systems_of(
     metrics: str | Metric | Sequence[str | Metric],
     convention: str | Convention,
     say: Callable[[str], None],
-) -> tuple[pl.DataFrame, tuple[Order, ...], Mapping[str, Any] | None]:
+) -> tuple[pl.DataFrame, tuple[SystemOrder, ...], Mapping[str, Any] | None]:
     """Every system's mean by both (`SYSTEMS`), how both order them, and the convention."""
     if not runs:
         return pl.DataFrame(schema=SYSTEMS), (), None
@@ -76,7 +76,7 @@ def systems_of(
     names, values = [], []
     for run in runs:
         say(str(run))
-        sides = [scorer.side(run) for scorer in scorers.values()]
+        sides = [scorer.scored(run) for scorer in scorers.values()]
         names.append(sides[0].name)
         values.append([_values(side.scores) for side in sides])
     rows, orders = [], []
@@ -108,7 +108,7 @@ def _values(scores: pl.DataFrame) -> dict[str, Floats]:
     }
 
 
-def _order(label: str, tables: list[Floats], means: list[Floats]) -> Order:
+def _order(label: str, tables: list[Floats], means: list[Floats]) -> SystemOrder:
     from rankgate.stats.order import tau, tau_ap
 
     flips = lost = turned = 0
@@ -119,7 +119,7 @@ def _order(label: str, tables: list[Floats], means: list[Floats]) -> Order:
         flips += bool(signs[0] * signs[1] < 0)
         lost += bool(sure[0] and not sure[1])
         turned += bool(all(sure) and signs[0] * signs[1] < 0)
-    return Order(
+    return SystemOrder(
         label,
         _finite(tau(means[0], means[1])),
         _finite(tau_ap(means[1], means[0])),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Chart, Document, Rows, Table, Warnings
+from rankgate.present.document import Chart, Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.figures import interval, signed
 from rankgate.present.grid import SOFT, Grid, printable
@@ -40,7 +40,7 @@ def document(result: RaterAgreement) -> Document:
         *(Table(heading, grid) for heading, grid in grids(result)),
         *chart,
         _LIMITS,
-        rows=Rows(("coefficient", "value", "low", "high"), rows),
+        rows=PlainRows(("coefficient", "value", "low", "high"), rows),
     )
 
 

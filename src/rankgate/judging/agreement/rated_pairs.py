@@ -11,7 +11,7 @@ import polars as pl
 from rankgate.data.scales import on_scale, possible_grades
 from rankgate.errors import InputError
 from rankgate.judging.standing import PAIR, standing
-from rankgate.stats.agreement.ratings import Sheet, Tallies
+from rankgate.stats.agreement.ratings import RatingMatrix, Tallies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class RatedPairs:
     outside: pl.DataFrame
     corrected: int
     raters: tuple[str, ...]
-    sheet: Sheet
+    sheet: RatingMatrix
     queries: NDArray[np.int64]
     tallies: Tallies
 
@@ -97,7 +97,7 @@ def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:
 
 def _sheet(
     given: pl.DataFrame, scale: Scale | None
-) -> tuple[Sheet, tuple[str, ...], NDArray[np.int64]]:
+) -> tuple[RatingMatrix, tuple[str, ...], NDArray[np.int64]]:
     raters = sorted(given["rater"].unique())
     column = {rater: i for i, rater in enumerate(raters)}
     items = given.select(PAIR).unique(maintain_order=True).with_row_index("item")
@@ -108,4 +108,4 @@ def _sheet(
     possible = possible_grades(scale) if scale else ()
     whole = sorted({*possible, *given["grade"].to_list()}) if possible else None
     queries = items["query_id"].rank("dense").to_numpy().astype(np.int64) - 1
-    return Sheet.of(matrix, whole), tuple(raters), queries
+    return RatingMatrix.of(matrix, whole), tuple(raters), queries

@@ -12,7 +12,7 @@ from rankgate.data import read_qrels, read_run
 from rankgate.data.read_ratings import read_ratings
 from rankgate.errors import InputError
 from rankgate.evaluation.scored_system import Scorer
-from rankgate.judging.agreement.redrawing import Redrawn
+from rankgate.judging.agreement.redrawing import RedrawnGrades
 from rankgate.judging.resolution.apply_rule import resolve
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Effect:
+class RaterEffect:
     """What raters do to the difference of two systems under one metric.
 
     Attributes:
@@ -62,7 +62,7 @@ class RaterResampling:
     baseline: str
     candidate: str
     rule: str
-    effects: tuple[Effect, ...]
+    effects: tuple[RaterEffect, ...]
     draws: int
     seed: int
     convention: Mapping[str, Any]
@@ -82,7 +82,7 @@ class RaterResampling:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """What ``to_dict`` was called on."""
-        effects = tuple(Effect(**each) for each in values["effects"])
+        effects = tuple(RaterEffect(**each) for each in values["effects"])
         return cls(**{**values, "effects": effects})
 
 
@@ -119,7 +119,7 @@ def rerated(
     """
     say = on_progress or (lambda _: None)
     said = read_ratings(ratings, from_=from_)
-    again = Redrawn.of(said)
+    again = RedrawnGrades.of(said)
     runs = [read_run(run) for run in (baseline, candidate)]
     first = Scorer.of(_judged(said, rule), metrics, how, depth=1)
     truth = _deltas(first, runs)
@@ -131,7 +131,7 @@ def rerated(
     low, high = np.quantile(drawn, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2], axis=0)
     turned = (np.sign(drawn) * np.sign(truth) < 0).mean(axis=0)
     effects = tuple(
-        Effect(label, *map(float, figures))
+        RaterEffect(label, *map(float, figures))
         for (label, _), *figures in zip(first.metrics, truth, low, high, turned, strict=True)
     )
     return RaterResampling(
@@ -152,7 +152,7 @@ def _deltas(scorer: Scorer, runs: Sequence[Run]) -> np.ndarray[Any, np.dtype[np.
     """(M,) the differences of the means; an undefined mean is 0."""
     means = []
     for run in runs:
-        table = scorer.side(run).scores.group_by("metric").agg(pl.col("value").mean())
+        table = scorer.scored(run).scores.group_by("metric").agg(pl.col("value").mean())
         means.append(dict(table.iter_rows()))
     return np.array(
         [(means[1][label] or 0.0) - (means[0][label] or 0.0) for label, _ in scorer.metrics]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Redrawn:
+class RedrawnGrades:
     """Grades that stand, ready to be drawn again.
 
     A pair that several raters graded gets as many of its own grades, drawn with replacement. A
@@ -42,7 +42,7 @@ class Redrawn:
     others: dict[float, Floats]
 
     @classmethod
-    def of(cls, ratings: Ratings) -> Redrawn:
+    def of(cls, ratings: Ratings) -> RedrawnGrades:
         """From ratings of single raters; the last rating of each on a pair counts.
 
         Raises:

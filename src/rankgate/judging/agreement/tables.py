@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rankgate.judging.agreement.rated_pairs import RatedPairs
     from rankgate.judging.agreement.rater_checks import RaterCheck
-    from rankgate.stats.agreement.ratings import Sheet
+    from rankgate.stats.agreement.ratings import RatingMatrix
 
 
 def compared(given: pl.DataFrame) -> pl.DataFrame:
@@ -31,7 +31,7 @@ def compared(given: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def by_grade(sheet: Sheet) -> pl.DataFrame:
+def by_grade(sheet: RatingMatrix) -> pl.DataFrame:
     """Every grade: how often it was given, and how far raters agree on it."""
     counts = sheet.counts
     rated = counts.sum(axis=1, keepdims=True)

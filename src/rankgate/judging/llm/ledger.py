@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankgate.data.journal import Journal
     from rankgate.judging.llm.judge import Ask
     from rankgate.judging.llm.purse import Prices
-    from rankgate.judging.llm.work import Outcome
+    from rankgate.judging.llm.work import PairOutcome
 
 Row = dict[str, Any]
 
@@ -62,7 +62,7 @@ class Ledger:
                 self._repeat(ask, row)
         return found
 
-    def keep(self, ask: Ask, outcome: Outcome) -> None:
+    def keep(self, ask: Ask, outcome: PairOutcome) -> None:
         """Put an outcome on disk.
 
         Raises:

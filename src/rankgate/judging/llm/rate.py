@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.judging.llm.judge import Ask, Judge
-    from rankgate.judging.llm.work import Outcome
+    from rankgate.judging.llm.work import PairOutcome
     from rankgate.judging.rating.tasks import Task
 
 _SHIPPED = {(0.0, 1.0, 2.0, 3.0): "graded", (0.0, 1.0): "binary"}
@@ -89,7 +89,7 @@ class LLMRating(Closing):
         version = guideline or f"{self._template.name} {self._template.sha256[:12]}"
         self._ledger = Ledger(self._journal, self._rater, judge.model, version)
         self._left = self._ledger.left(self._asks, again=judge.again)
-        self._now: list[Outcome] = []
+        self._now: list[PairOutcome] = []
 
     @property
     def left(self) -> int:
@@ -114,7 +114,7 @@ class LLMRating(Closing):
         """
         judge, ledger = self._judge, self._ledger
 
-        def keep(ask: Ask, outcome: Outcome) -> None:
+        def keep(ask: Ask, outcome: PairOutcome) -> None:
             ledger.keep(ask, outcome)
             self._now.append(outcome)
             if on_progress:

@@ -26,7 +26,7 @@ _GLANCE = 0.2
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PairOutcome:
     """What came of a pair.
 
     Attributes:
@@ -70,7 +70,7 @@ class Work:
 
     client: Client
     scale: Mapping[float, str]
-    keep: Callable[[Ask, Outcome], None]
+    keep: Callable[[Ask, PairOutcome], None]
     purse: Purse
     prices: Prices | None = None
     most_tokens: int | None = None
@@ -118,7 +118,7 @@ class Work:
                 self._error = self._error or error
                 self._stop.set()
 
-    def _kept(self, ask: Ask, outcome: Outcome) -> None:
+    def _kept(self, ask: Ask, outcome: PairOutcome) -> None:
         with self._lock:
             self.keep(ask, outcome)
             self._failed = 0 if outcome.answered else self._failed + 1
@@ -127,7 +127,7 @@ class Work:
                 self.problem = f"{self._failed} pairs in a row got {result}"
                 self._stop.set()
 
-    def _asked(self, ask: Ask) -> Outcome | None:
+    def _asked(self, ask: Ask) -> PairOutcome | None:
         """A pair's outcome; None where work ended before anything could be said or paid."""
         begin = time.monotonic()
         most = (len(ask.body) + OVERHEAD, self.most_tokens or 0)
@@ -153,7 +153,7 @@ class Work:
 
     def _outcome(
         self, reply: Reply | None, used: tuple[int, int], sent: int, seconds: float
-    ) -> Outcome | None:
+    ) -> PairOutcome | None:
         if reply is None:
             return None
         said, text = reply.said, ""
@@ -171,7 +171,7 @@ class Work:
             if over and not any(used):  # the next run takes it up where this one leaves it
                 return None
         cost = None if self.prices is None else self._cost(used)
-        return Outcome(answer, said is not None, text, *used, cost, sent, seconds)
+        return PairOutcome(answer, said is not None, text, *used, cost, sent, seconds)
 
     def _cost(self, tokens: tuple[int, int]) -> float:
         return self.prices.cost(*tokens) if self.prices else 0.0

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Order:
+class PoolOrder:
     """A way to put the documents of a pool in order.
 
     Attributes:
@@ -141,14 +141,14 @@ def moved_to_front(
 ORDERS = {
     order.name: order
     for order in (
-        Order("rank", "the best rank that any system gives", "depth-k pooling, TREC", _by_rank),
-        Order(
+        PoolOrder("rank", "the best rank that any system gives", "depth-k pooling, TREC", _by_rank),
+        PoolOrder(
             "disagreement",
             "the documents on whose ranks the systems differ most",
             "standard deviation of 1/log2(rank + 1) over the systems",
             _by_disagreement,
         ),
-        Order(
+        PoolOrder(
             "move-to-front",
             "systems whose documents have proved relevant so far",
             "Cormack, Palmer and Clarke 1998, one query at a time",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.errors import UsageError
 from rankgate.files.checks.declare import counted
-from rankgate.present.document import Document, Rows, Table
+from rankgate.present.document import Document, PlainRows, Table
 from rankgate.present.document import document as made
 from rankgate.present.forms import as_csv, as_json
 from rankgate.present.forms.as_text import WIDTH
@@ -49,7 +49,7 @@ def document(result: Pool) -> Document:
         first,
         *more,
         Table("the first documents to judge", grid),
-        rows=Rows(HEAD, list(whole.iter_rows())),
+        rows=PlainRows(HEAD, list(whole.iter_rows())),
     )
 
 

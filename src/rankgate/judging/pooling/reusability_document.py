@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Document, Rows, Table
+from rankgate.present.document import Document, PlainRows, Table
 from rankgate.present.document import document as made
 from rankgate.present.figures import number, signed
 from rankgate.present.grid import Grid, printable
@@ -38,7 +38,7 @@ def document(result: Reusability) -> Document:
             f" ({printable(row['run'])})"
         )
         tables.append(Table(heading, _grid(table)))
-    rows = Rows(tuple(result.table.columns), result.table.rows())
+    rows = PlainRows(tuple(result.table.columns), result.table.rows())
     return made(title, *tables, _NOTE, rows=rows)
 
 

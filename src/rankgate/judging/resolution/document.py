@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
 from rankgate.files.checks.declare import counted
-from rankgate.present.document import Document, Points, Rows, Table, Warnings
+from rankgate.present.document import Document, PlainRows, Points, Table, Warnings
 from rankgate.present.document import document as made_of
 from rankgate.present.forms import as_csv, as_json
 from rankgate.present.forms.as_text import WIDTH
@@ -78,7 +78,7 @@ def document(result: ResolvedJudgments) -> Document:
         Points(tuple(_lines(result))),
         Warnings(result.cautions),
         Table("pairs without a judgment", open_, folded=True),
-        rows=Rows(tuple(judged.columns), list(judged.iter_rows())),
+        rows=PlainRows(tuple(judged.columns), list(judged.iter_rows())),
     )
 
 

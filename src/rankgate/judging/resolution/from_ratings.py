@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Way:
+class ToolWay:
     """How a tool makes judgments of ratings for one metric.
 
     Attributes:
@@ -42,27 +42,27 @@ class Way:
     rule: str
 
 
-def _searchtweak(label: str, metric: Metric) -> Way:
+def _searchtweak(label: str, metric: Metric) -> ToolWay:
     """Binary metrics by majority, null where it ties; graded ones by the mean.
 
     Each grade is carried to the metric's scale first (app/Services/Scorers; CONVENTIONS 2.2).
     """
     if metric.name in {"P", "AP", "RR"}:
-        return Way("binary", "majority")
-    return Way("detail" if "(d)" in label else "graded", "mean")
+        return ToolWay("binary", "majority")
+    return ToolWay("detail" if "(d)" in label else "graded", "mean")
 
 
-def _quepid(_label: str, _metric: Metric) -> Way:
+def _quepid(_label: str, _metric: Metric) -> ToolWay:
     """The least of the three highest grades (app/services/ratings_manager.rb)."""
-    return Way(None, "top-three")
+    return ToolWay(None, "top-three")
 
 
-WAYS: dict[str, Callable[[str, Metric], Way]] = {"searchtweak": _searchtweak, "quepid": _quepid}
+WAYS: dict[str, Callable[[str, Metric], ToolWay]] = {"searchtweak": _searchtweak, "quepid": _quepid}
 """The tools whose way from ratings to values is known, by their convention."""
 
 
 @dataclass(frozen=True)
-class Part:
+class ToolPart:
     """The metrics that go one way, and their values.
 
     Attributes:
@@ -71,7 +71,7 @@ class Part:
         evaluation: the values.
     """
 
-    way: Way
+    way: ToolWay
     made_by: Mapping[str, Any]
     evaluation: Evaluation
 
@@ -128,7 +128,7 @@ def from_ratings(
     scale: str | None = None,
     extra: Sequence[Metric] = (),
     on_progress: Callable[[str], None] | None = None,
-) -> tuple[Part, ...]:
+) -> tuple[ToolPart, ...]:
     """Score runs by single raters' grades, as the convention's tool does.
 
     Args:
@@ -153,7 +153,7 @@ def from_ratings(
         )
     said = read_ratings(ratings)
     graded_on = scale_of(scale) if scale else said.scale
-    groups: dict[Way, list[str]] = {}
+    groups: dict[ToolWay, list[str]] = {}
     for label, metric in chosen_metrics(metrics, rules, extra):
         groups.setdefault(WAYS[rules.name](label, metric), []).append(label)
     parts = []
@@ -168,7 +168,7 @@ def from_ratings(
             extra=extra,
             on_progress=on_progress,
         )
-        parts.append(Part(way, result.made_by, found))
+        parts.append(ToolPart(way, result.made_by, found))
     return tuple(parts)
 
 

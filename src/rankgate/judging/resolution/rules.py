@@ -29,7 +29,7 @@ DIFFER = "raters differ"
 
 
 @dataclass(frozen=True)
-class Rule(Declared):
+class ResolveRule(Declared):
     """A rule that makes one grade of several ratings.
 
     Attributes:
@@ -193,52 +193,52 @@ def _dawid_skene(
 
 
 RULES = Registry(
-    Rule,
+    ResolveRule,
     "rule",
     (
-        Rule(
+        ResolveRule(
             "majority",
             _majority,
             title="the grade that most raters gave; none where two grades tie",
             source="SearchTweak, binary scale",
         ),
-        Rule(
+        ResolveRule(
             "mean",
             _mean,
             title="the arithmetic mean; it may lie between grades",
             source="SearchTweak, graded and detail scales",
         ),
-        Rule(
+        ResolveRule(
             "median",
             _median,
             title="the middle grade; the mean of the two in the middle of an even number",
             source="the usual definition",
         ),
-        Rule(
+        ResolveRule(
             "top-three",
             _top_three,
             title="the mean of one or two grades; of three or more the lowest of the three highest",
             source="Quepid, app/services/ratings_manager.rb",
         ),
-        Rule(
+        ResolveRule(
             "unanimous",
             _unanimous,
             title="the grade where all raters agree; none where they differ",
             source="usual practice at TREC, before adjudication",
         ),
-        Rule(
+        ResolveRule(
             "latest",
             _latest,
             title="the grade with the latest time, from any rater",
             source="usual practice",
         ),
-        Rule(
+        ResolveRule(
             "adjudicated",
             _adjudicated,
             title="the adjudicator's grade; without one, that of another rule",
             source="usual practice at TREC",
         ),
-        Rule(
+        ResolveRule(
             "dawid-skene",
             _dawid_skene,
             title="the most probable true grade, raters weighed by the errors they make",

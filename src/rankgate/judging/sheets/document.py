@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from rankgate.files.checks.declare import counted
-from rankgate.present.document import Document, Points, Rows
+from rankgate.present.document import Document, PlainRows, Points
 from rankgate.present.document import document as made
 from rankgate.present.forms import as_csv
 from rankgate.present.forms.as_text import WIDTH
@@ -33,7 +33,7 @@ def document(result: CollectedRatings) -> Document:
     """How many ratings there are, and what was left empty; CSV has the ratings."""
     first, *more = _lines(result)
     table = result.table.drop("at", "seconds")
-    return made(first, Points(tuple(more)), rows=Rows(tuple(table.columns), table.rows()))
+    return made(first, Points(tuple(more)), rows=PlainRows(tuple(table.columns), table.rows()))
 
 
 def summary(result: CollectedRatings, added: int | None = None, width: int = WIDTH) -> str:

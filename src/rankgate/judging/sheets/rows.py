@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rankgate.data.qrels import Scale
-    from rankgate.data.text.cells import Cell, Cells, Row
+    from rankgate.data.text.cells import Cell, Cells, CsvRow
     from rankgate.judging.rating.tasks import Task
 
 _NEEDED = ("query", "document", "grade")
@@ -213,7 +213,7 @@ class _Reader:
     """One row, read cell by cell."""
 
     sheet: Cells
-    row: Row
+    row: CsvRow
 
     def error(self, problem: str) -> InputError:
         return InputError(

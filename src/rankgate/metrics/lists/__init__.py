@@ -2,12 +2,12 @@
 
 One file a family: kernels on `Listed` (the first K of each list as codes, and what is known of
 items and users) or on `Sums` over lists, with their declarations. Every one says how partial
-results become one, so that the same code serves batches; see `Accumulator`.
+results become one, so that the same code serves batches; see `ListAccumulator`.
 """
 
 from __future__ import annotations
 
-from rankgate.metrics.lists.accumulate import Accumulator
+from rankgate.metrics.lists.accumulate import ListAccumulator
 from rankgate.metrics.lists.calibration import CategoryEntropy, Miscalibration
 from rankgate.metrics.lists.coverage import (
     Coverage,
@@ -54,9 +54,9 @@ __all__ = [
     "LIST_METRICS",
     "NEEDS",
     "NONE",
-    "Accumulator",
     "Coverage",
     "Gini",
+    "ListAccumulator",
     "ListMetric",
     "Listed",
     "Sums",

@@ -20,7 +20,7 @@ Part = Sums | tuple[ExactMean, ...]
 
 
 @dataclass(eq=False)
-class Accumulator:
+class ListAccumulator:
     """What batches of lists add up to; merging in any order gives what one pass gives.
 
     Sums are exact, but those of what items are exposed to, which are so to rounding.
@@ -61,7 +61,7 @@ class Accumulator:
                 fresh.append((ExactMean.of(values[~np.isnan(values)]),))
         self._add(fresh)
 
-    def merge(self, other: Accumulator) -> None:
+    def merge(self, other: ListAccumulator) -> None:
         """Add what another accumulator of the same metrics has seen.
 
         Raises:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.pipelines.ranks import ranks_of
 from rankgate.present.charts.door import altair
-from rankgate.present.charts.parts import Axis, in_columns, labelled_lines, panel, table
+from rankgate.present.charts.parts import ChartAxis, in_columns, labelled_lines, panel, table
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.style import of_grade
 from rankgate.present.charts.words import queries, shorts
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankgate.comparison.comparison import Comparisons
-    from rankgate.pipelines.ranks import Ranks
+    from rankgate.pipelines.ranks import GradesByRank
 
 _STEP, _HEIGHT, _COLUMNS = 16, 180, 2
 _FEW = 6  # systems whose shares at single ranks can be distinguished
@@ -23,7 +23,7 @@ _STEPS, _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000), 5
 _PANELS = (("upto", "judged@k: of the first k"), ("at", "judged at rank k alone"))
 
 
-def judged(result: Ranks) -> Picture:
+def judged(result: GradesByRank) -> Picture:
     """Lines of judged@k and of the share judged at each rank; what is missing to 1 are holes."""
     names = dict(zip(result.systems, shorts(result.systems), strict=True))
     rows = [
@@ -36,10 +36,10 @@ def judged(result: Ranks) -> Picture:
         }
         for row in result.judged.iter_rows(named=True)
     ]
-    x = Axis("rank", "rank k", (1, max(result.depth, 2)), tuple(_ticks(result.depth)))
+    x = ChartAxis("rank", "rank k", (1, max(result.depth, 2)), tuple(_ticks(result.depth)))
     panels = [
         labelled_lines(
-            rows, x, Axis(field, "share judged", form=".3~p"), size=(320, 280), title=title
+            rows, x, ChartAxis(field, "share judged", form=".3~p"), size=(320, 280), title=title
         )
         for field, title in (_PANELS if len(names) <= _FEW else _PANELS[:1])
     ]
@@ -55,7 +55,7 @@ def judged(result: Ranks) -> Picture:
     )
 
 
-def grades(result: Ranks) -> Picture:
+def grades(result: GradesByRank) -> Picture:
     """Stacked shares of the grades at each rank, a panel a system."""
     rows = [dict(row) for row in result.grades.iter_rows(named=True)]
     shades = shades_of(rows)

@@ -21,7 +21,7 @@ _AWAY = 12  # of the labels from the lines' ends
 
 
 @dataclass(frozen=True)
-class Axis:
+class ChartAxis:
     """One axis of a chart.
 
     Attributes:
@@ -49,7 +49,7 @@ def table(rows: Rows) -> Any:  # noqa: ANN401 - Altair's
 
 
 def labelled_lines(
-    rows: Rows, x: Axis, y: Axis, *, size: tuple[int, int] = (480, 300), title: str = ""
+    rows: Rows, x: ChartAxis, y: ChartAxis, *, size: tuple[int, int] = (480, 300), title: str = ""
 ) -> Any:  # noqa: ANN401 - as above
     """A line for each ``series``, named at its right end.
 
@@ -166,13 +166,13 @@ def unmarked() -> Any:  # noqa: ANN401 - as above
     return altair().Axis(labels=False, ticks=False, domain=False, grid=False, title=None)
 
 
-def _counted(axis: Axis) -> Any:  # noqa: ANN401 - as above
+def _counted(axis: ChartAxis) -> Any:  # noqa: ANN401 - as above
     if axis.bare:
         return unmarked()
     return altair().Axis(tickCount=6, **({"format": axis.form} if axis.form else {}))
 
 
-def _ticked(axis: Axis) -> Any:  # noqa: ANN401 - as above
+def _ticked(axis: ChartAxis) -> Any:  # noqa: ANN401 - as above
     alt = altair()
     if axis.bare:
         return unmarked()
@@ -184,7 +184,7 @@ def _ticked(axis: Axis) -> Any:  # noqa: ANN401 - as above
     return alt.Axis(**given)
 
 
-def _scale(axis: Axis) -> Any:  # noqa: ANN401 - as above
+def _scale(axis: ChartAxis) -> Any:  # noqa: ANN401 - as above
     alt = altair()
     given: dict[str, Any] = {"nice": False, "zero": False}
     if axis.log:

@@ -25,7 +25,7 @@ from rankgate.present.numbers import grade
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.present.document import Block, Document, Lists, Place, Section
+    from rankgate.present.document import Block, Document, ListedDocument, ListPair, Section
 
 _NAMESPACES = re.compile(r' xmlns(:xlink)?="[^"]*"')
 _COLUMNS = 100  # of a paragraph: longer lines are hard to follow with the eye
@@ -73,7 +73,7 @@ def _text(block: Block, width: int) -> Iterator[str]:
             yield f"{_query(query)}\n{fitted(lists(query), width)}"
 
 
-def _query(query: Lists) -> str:
+def _query(query: ListPair) -> str:
     words = f" {printable(query.text)}" if query.text else ""
     return f"{printable(query.query_id)}{words}: {query.change}"
 
@@ -176,7 +176,7 @@ def _all_tables(document: Document) -> Iterator[tuple[Section, Table]]:
                         yield section, Table(heading, lists(query), find=True)
 
 
-def lists(query: Lists) -> Grid:
+def lists(query: ListPair) -> Grid:
     """Both lists of a query as words."""
     one, two = query.names
     rows = tuple(
@@ -186,7 +186,7 @@ def lists(query: Lists) -> Grid:
     return Grid(head, rows, frozenset({1, 3, 4, 6}))
 
 
-def _words(place: Place | None) -> tuple[str, str, str]:
+def _words(place: ListedDocument | None) -> tuple[str, str, str]:
     if place is None:
         return "", "", ""
     words = f" {place.text}" if place.text else ""

@@ -32,7 +32,7 @@ from rankgate.present.pages.script import SCRIPT
 from rankgate.present.pages.style import STYLE
 
 if TYPE_CHECKING:
-    from rankgate.present.document import Block, Document, Lists, Section
+    from rankgate.present.document import Block, Document, ListPair, Section
 
 _PICTURES = (
     "figure.picture{margin:1.5rem 0;overflow-x:auto}"
@@ -132,7 +132,7 @@ def _opened(opened: Opened) -> str:
     return f"<h3>{safe(opened.heading)}</h3>{''.join(map(_query, opened.queries))}"
 
 
-def _query(query: Lists) -> str:
+def _query(query: ListPair) -> str:
     text = f'<bdi class="dim">{safe(query.text)}</bdi>' if query.text else ""
     change = f'<span class="n">{safe(query.change)}</span>'
     top = f"<b><bdi>{safe(query.query_id)}</bdi></b> {text} {change}"

@@ -14,7 +14,7 @@ from rankgate.present.numbers import grade
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rankgate.present.document import Lists, Place
+    from rankgate.present.document import ListedDocument, ListPair
     from rankgate.present.grid import Grid
 
     Spans = Sequence[tuple[float | None, float | None, float | None]]
@@ -171,7 +171,7 @@ def _strips(spans: Spans) -> list[str]:
     return strips
 
 
-def side_by_side(result: Lists) -> str:
+def side_by_side(result: ListPair) -> str:
     """Both lists of a query, rank by rank; moves are neutral, grades have a scale's colours."""
     rows = [
         f'<tr><td class="n">{rank}</td>{_cells(one, result.top)}{_cells(two, result.top)}</tr>'
@@ -188,7 +188,7 @@ def side_by_side(result: Lists) -> str:
     )
 
 
-def _cells(place: Place | None, top: float) -> str:
+def _cells(place: ListedDocument | None, top: float) -> str:
     if place is None:
         return '<td></td><td></td><td class="move"></td>'
     about = f'<br><bdi class="dim">{safe(place.text)}</bdi>' if place.text else ""

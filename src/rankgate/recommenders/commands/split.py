@@ -9,7 +9,7 @@ from rankgate.console.pairs import pairs
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.terminal import styled, width
 from rankgate.recommenders.documents.split import FORMS, render
-from rankgate.recommenders.split import CANDIDATES, WAYS, Plan, Truth
+from rankgate.recommenders.split import CANDIDATES, WAYS, SplitPlan, Truth
 from rankgate.recommenders.split_files import SUFFIXES
 from rankgate.recommenders.split_stream import split_into
 
@@ -139,7 +139,7 @@ def command(
     rankgate split ml-100k.inter --way leave-last --candidates sampled --into parts
     """
     refuse_clashes((log,), output)
-    plan = Plan(way, share, last, None, windows, validation, seed)
+    plan = SplitPlan(way, share, last, None, windows, validation, seed)
     rule = Truth(
         pairs(weights, "--weight", float),
         threshold,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.metrics.ratings import RATING_METRICS
-from rankgate.present.document import Document, Rows, Table, Warnings
+from rankgate.present.document import Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.grid import Grid, printable
 from rankgate.present.numbers import column
@@ -29,6 +29,6 @@ def document(result: RatingAccuracy) -> Document:
         f"{result.pairs:,} rated pairs of {result.users:,} users of {printable(result.qrels)}, "
         f"predicted by {printable(result.run)}"
     )
-    rows = Rows(("metric", "value"), list(result.values.items()))
+    rows = PlainRows(("metric", "value"), list(result.values.items()))
     warnings = Warnings(tuple(notice.text for notice in result.notices))
     return made("Predicted ratings", Table("", grid), warnings, lead=(basis,), rows=rows)

@@ -110,7 +110,7 @@ def split(
     """
     result = service.split(
         log,
-        service.Plan(way, share, last, None, windows, validation, seed),
+        service.SplitPlan(way, share, last, None, windows, validation, seed),
         service.Truth(weights or {}, threshold, repeats, grades, least or {}),
         candidates=candidates,
         negatives=negatives,

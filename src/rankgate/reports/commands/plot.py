@@ -19,7 +19,7 @@ from rankgate.present.charts.picture import form_of
 from rankgate.present.charts.style import THEMES
 from rankgate.reports.drawing import drawn, in_text
 from rankgate.reports.kinds import KINDS, kind
-from rankgate.reports.pictured import CUTOFFS, Asked, result_for
+from rankgate.reports.pictured import CUTOFFS, ChartRequest, result_for
 
 if TYPE_CHECKING:
     from rankgate.evaluation.context import Context
@@ -137,7 +137,7 @@ def command(
     with Progress(len(runs) + 1) as progress:
         result = result_for(
             kind(name).needs,
-            Asked(qrels, runs, metrics, convention, cutoffs, query_id, depth, unequal,
+            ChartRequest(qrels, runs, metrics, convention, cutoffs, query_id, depth, unequal,
                   from_file(metrics_from), labelled(labels), progress, beside),
         )  # fmt: skip
     if output:

@@ -24,7 +24,7 @@ from rankgate.metrics.plugins import from_file
 from rankgate.present.forms.documents import csv, latex, markdown
 from rankgate.present.pages.page import page
 from rankgate.present.result import ReportOptions
-from rankgate.reports.compose import Part, compose
+from rankgate.reports.compose import ReportPart, compose
 from rankgate.reports.gather import gather
 from rankgate.reports.printed import printed
 from rankgate.reports.reading import are_results, read_results
@@ -41,7 +41,7 @@ _WORDS = "rankgate.report.words"
 _OF_ALL = {"sources", "queries", "documents", "worst", "form", "browser", "output"}
 
 
-_Gathered = tuple[list[Part], tuple[str, ...]]
+_Gathered = tuple[list[ReportPart], tuple[str, ...]]
 
 
 class _Remembered(click.Command):
@@ -169,7 +169,7 @@ def _gathered(sources: tuple[str, ...], *given: Any, **options: Any) -> _Gathere
         metrics, convention = given
         chosen = metrics or DEFAULT_METRICS
         result = evaluate(qrels, runs, chosen, convention, extra=options["extra"])
-        return [Part(result)], ()
+        return [ReportPart(result)], ()
     return gather(qrels, runs[0], runs[1:], *given, **options)
 
 

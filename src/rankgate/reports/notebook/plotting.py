@@ -8,7 +8,7 @@ from rankgate.comparison.compared import named
 from rankgate.data import read_run
 from rankgate.reports.kinds import kind as kind_of
 from rankgate.reports.notebook.picture import Picture, pictured
-from rankgate.reports.pictured import CUTOFFS, Asked, result_for
+from rankgate.reports.pictured import CUTOFFS, ChartRequest, result_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ def plot(
         MissingExtraError: the extra ``plots`` is not installed.
     """
     opened = tuple(read_run(run, name) if name else run for name, run in named(runs))
-    asked = Asked(
+    asked = ChartRequest(
         qrels,
         opened,
         (metrics,) if isinstance(metrics, str) else tuple(metrics),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.run import Batch
     from rankgate.scoring.alignment.judgments import JudgmentIndex
-    from rankgate.scoring.alignment.order import Documents, Order
+    from rankgate.scoring.alignment.order import Documents, SortedRows
     from rankgate.scoring.convention import Alignment
 
 
@@ -111,7 +111,7 @@ def meet(batch: Batch, index: JudgmentIndex) -> Met:
     )
 
 
-def laid_out(met: Met, how: Alignment) -> tuple[Met, Order]:
+def laid_out(met: Met, how: Alignment) -> tuple[Met, SortedRows]:
     """The rows that count as retrieved, and their order."""
     if how.above is not None:
         met = _only(met, met.scores > how.above)

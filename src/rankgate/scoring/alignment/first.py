@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.scoring.alignment.align import Met
-    from rankgate.scoring.alignment.order import Order
+    from rankgate.scoring.alignment.order import SortedRows
     from rankgate.scoring.convention import Alignment
 
     Codes = NDArray[np.int64]
@@ -59,7 +59,7 @@ def first(met: Met, how: Alignment, depth: int | None) -> First:
     return First(rows if kept.rows is None else kept.rows[rows], owner, rank, retrieved)
 
 
-def _near(placed: Order, owner: Codes, cutoff: int | None) -> Codes:
+def _near(placed: SortedRows, owner: Codes, cutoff: int | None) -> Codes:
     """Rows among which are all that stand down to a cutoff, and few others."""
     if cutoff is None:
         return np.arange(placed.size)

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.scoring.alignment.align import Aligned, limited
-from rankgate.scoring.alignment.order import Ranks, keys, order
+from rankgate.scoring.alignment.order import TieRanks, keys, order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +42,7 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> A
     with np.errstate(over="ignore"):
         wanted = keys(owner, own.astype(scores.dtype), len(codes))
     left = np.searchsorted(ordered, wanted) - starts[owner]
-    stand = Ranks(left + 1, left + 1, left + 1)
+    stand = TieRanks(left + 1, left + 1, left + 1)
     if twice:
         stand.last[:] = np.searchsorted(ordered, wanted, side="right") - starts[owner]
         names = index.doc_ids.gather(judgment).to_list()
@@ -115,7 +115,7 @@ class _Tied:
 
 
 def _break(
-    stand: Ranks,
+    stand: TieRanks,
     tied: _Tied,
     owner: NDArray[np.int64],
     own: NDArray[np.float64],

@@ -24,7 +24,7 @@ class Documents(Protocol):
 
 
 @dataclass(frozen=True)
-class Order:
+class SortedRows:
     """Rows by query, the best score first; documents with equal scores are not yet ordered.
 
     Attributes:
@@ -65,7 +65,7 @@ class Order:
         return int((np.diff(self.heads, append=self.size) > 1).sum())
 
 
-def order(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> Order:
+def order(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> SortedRows:
     """Order rows by query and falling score.
 
     Args:
@@ -76,13 +76,13 @@ def order(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> Ord
     counts = np.bincount(owner, minlength=T)
     starts, size = np.cumsum(counts) - counts, len(owner)
     if _in_order(owner, scores):
-        return Order(starts, size, _heads(owner, scores))
+        return SortedRows(starts, size, _heads(owner, scores))
     own = keys(owner, scores, T)
     ordered = np.sort(own)
     if not (ordered[1:] == ordered[:-1]).any():
-        return Order(starts, size, keys=(own, ordered))
+        return SortedRows(starts, size, keys=(own, ordered))
     rows = _sorted(own, scores)
-    return Order(starts, size, _heads(owner[rows], scores[rows]), rows)
+    return SortedRows(starts, size, _heads(owner[rows], scores[rows]), rows)
 
 
 def _in_order(owner: NDArray[np.int64], scores: NDArray[np.floating]) -> bool:
@@ -130,7 +130,7 @@ def _sorted(keys: NDArray[np.uint64], scores: NDArray[np.floating]) -> NDArray[n
 
 
 @dataclass(frozen=True)
-class Ranks:
+class TieRanks:
     """Where some rows stand: ``rank``, and the ``first`` and ``last`` rank of their tie group."""
 
     rank: NDArray[np.int64]
@@ -139,12 +139,12 @@ class Ranks:
 
 
 def ranks(
-    placed: Order,
+    placed: SortedRows,
     rows: NDArray[np.int64],
     owner: NDArray[np.int64],
     doc_ids: Documents,
     ties: Ties,
-) -> Ranks:
+) -> TieRanks:
     """The 1-based ranks of some rows.
 
     Only groups of equal scores that hold one of these rows are ordered by document.
@@ -160,7 +160,7 @@ def ranks(
     begin = placed.starts[owner]
     if placed.heads is None:
         rank = position - begin + 1
-        return Ranks(rank, rank, rank)
+        return TieRanks(rank, rank, rank)
     group = np.searchsorted(placed.heads, position, side="right") - 1
     ends = np.append(placed.heads[1:], placed.size)
     first, end = placed.heads[group], ends[group]
@@ -169,11 +169,11 @@ def ranks(
         touched = np.unique(group[tied])
         position = position.copy()
         position[tied] = _broken(placed, placed.heads, touched, rows[tied], doc_ids, ties)
-    return Ranks(position - begin + 1, first - begin + 1, end - begin)
+    return TieRanks(position - begin + 1, first - begin + 1, end - begin)
 
 
 def _broken(
-    placed: Order,
+    placed: SortedRows,
     heads: NDArray[np.int64],
     groups: NDArray[np.int64],
     rows: NDArray[np.int64],

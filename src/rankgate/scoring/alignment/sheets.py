@@ -60,7 +60,7 @@ def blocks(source: MatrixInput) -> Iterator[slice]:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenItems:
     """What users had before, which leaves their lists.
 
     Attributes:
@@ -72,7 +72,7 @@ class Seen:
     size: int
 
     @classmethod
-    def of(cls, pairs: Meetings | MatrixInput, source: MatrixInput) -> Seen:
+    def of(cls, pairs: Meetings | MatrixInput, source: MatrixInput) -> SeenItems:
         """From the pairs of a log, or a matrix of what was met."""
         if isinstance(pairs, Dense | Sparse | Padded):
             owner, item = pairs_of(pairs)
@@ -96,7 +96,7 @@ def aligned_blocks(
     index: JudgmentIndex,
     how: Alignment,
     depth: int | None,
-    seen: Seen | None = None,
+    seen: SeenItems | None = None,
 ) -> Iterator[Aligned]:
     """The judged items of every block, with their ranks.
 
@@ -128,7 +128,7 @@ def aligned_blocks(
         yield replace(aligned, present=present, unknown=int((~known).sum()))
 
 
-def _stands(source: Padded, how: Alignment, seen: Seen | None) -> bool:
+def _stands(source: Padded, how: Alignment, seen: SeenItems | None) -> bool:
     """Whether lists are rankings as they stand."""
     return source.values is None and seen is None and how.above is None and how.absent is None
 
@@ -145,7 +145,11 @@ class _Wanted:
 
 
 def best_of(
-    source: MatrixInput, rows: slice, how: Alignment, depth: int | None, seen: Seen | None = None
+    source: MatrixInput,
+    rows: slice,
+    how: Alignment,
+    depth: int | None,
+    seen: SeenItems | None = None,
 ) -> Best:
     """What counts of some rows, as far as one looks.
 
@@ -264,7 +268,7 @@ def tops_by_number(
     index: JudgmentIndex,
     how: Alignment,
     depth: int | None,
-    seen: Seen | None = None,
+    seen: SeenItems | None = None,
     *,
     everyone: bool = False,
 ) -> tuple[Codes, pl.Series]:

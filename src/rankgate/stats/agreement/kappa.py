@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.stats.agreement.ratings import Sheet, Tallies, Weighting, ratio, weights
+from rankgate.stats.agreement.ratings import RatingMatrix, Tallies, Weighting, ratio, weights
 
 if TYPE_CHECKING:
     from rankgate.stats.agreement.ratings import Floats
@@ -110,7 +110,7 @@ def cohen_values(tables: Floats, grades: Floats, kind: Weighting = "identity") -
     return np.where(n > 0, _beyond(np.einsum("kl,nkl->n", table, p), by_chance), np.nan)
 
 
-def confusion(sheet: Sheet, first: int, second: int) -> Floats:
+def confusion(sheet: RatingMatrix, first: int, second: int) -> Floats:
     """(K, K) how often the first rater gave the row's grade where the second gave the column's."""
     pair = sheet.of_two(first, second).said
     return np.asarray(np.einsum("ik,il->kl", pair[:, 0], pair[:, 1]), np.float64)

@@ -23,7 +23,7 @@ Weighting = Literal["identity", "linear", "quadratic", "ordinal"]
 
 
 @dataclass(frozen=True)
-class Sheet:
+class RatingMatrix:
     """What raters said of items.
 
     Attributes:
@@ -35,7 +35,7 @@ class Sheet:
     said: Floats
 
     @classmethod
-    def of(cls, matrix: Floats, grades: Sequence[float] | None = None) -> Sheet:
+    def of(cls, matrix: Floats, grades: Sequence[float] | None = None) -> RatingMatrix:
         """Counts from a matrix (I, R) of grades, NaN where a rater did not rate an item.
 
         Args:
@@ -65,10 +65,10 @@ class Sheet:
         """(I, K) how many ratings give an item a grade."""
         return np.asarray(self.said.sum(axis=1), np.float64)
 
-    def of_two(self, first: int, second: int) -> Sheet:
+    def of_two(self, first: int, second: int) -> RatingMatrix:
         """The sheet of two raters, on the items that both rated."""
         pair = self.said[:, [first, second], :]
-        return Sheet(self.grades, pair[(pair.sum(axis=2) > 0).all(axis=1)])
+        return RatingMatrix(self.grades, pair[(pair.sum(axis=2) > 0).all(axis=1)])
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Tallies:
     given: Floats
 
     @classmethod
-    def of(cls, sheet: Sheet, clusters: NDArray[np.int64] | None = None) -> Tallies:
+    def of(cls, sheet: RatingMatrix, clusters: NDArray[np.int64] | None = None) -> Tallies:
         """The sums of each cluster; of all items where none are given (N = 1).
 
         Args:

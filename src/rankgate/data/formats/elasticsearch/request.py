@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.contents import Contents
-from rankgate.data.formats.collected import Judged
+from rankgate.data.contents import FileContents
+from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import by_query, lost, lost_columns, own, put, text_of, texts
 from rankgate.data.text.json_keys import have, matching
@@ -39,7 +39,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments of each request, called by its id; its parameters as columns of the query.
 
     Raises:
@@ -48,7 +48,7 @@ def read(source: InputFile) -> Contents:
     """
     label = source.label
     found = whole_object(document(source), source)
-    judged, raw, indices, rows = Judged(label), {}, {}, []
+    judged, raw, indices, rows = GrowingQrels(label), {}, {}, []
     for where, request in inside(found, "requests", "", label):
         query = an_id(request, "id", where, label)
         if query in raw:
@@ -70,7 +70,7 @@ def read(source: InputFile) -> Contents:
     qrels, notes = judged.qrels(source.stem)
     worded = any(row["text"] != row["query_id"] for row in rows)
     extra = {"request": rest, "requests": raw, "indices": indices}
-    return Contents(
+    return FileContents(
         qrels=qrels,
         documents=judged.pool(),
         queries=pl.DataFrame(rows, schema={"query_id": pl.String, "text": pl.String})
@@ -90,7 +90,7 @@ def _words(query: str, params: Mapping[str, Any]) -> str:
     return next(iter(strings.values())) if len(strings) == 1 else query
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The request; a query that has none of its own is asked through a template.
 
     Raises:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.contents import Contents
-from rankgate.data.formats.collected import VALUES, Judged, documents_from, ranked
+from rankgate.data.contents import FileContents
+from rankgate.data.formats.collected import VALUES, GrowingQrels, documents_from, ranked
 from rankgate.data.formats.format import Format, Note
 from rankgate.data.formats.writing import text_of
 from rankgate.data.text.json_keys import matching
@@ -34,7 +34,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """A run from the hits, judgments of the hits that are rated, and the metric's values.
 
     Scores are the hits' own where every hit has one and they never rise; otherwise -rank.
@@ -45,7 +45,7 @@ def read(source: InputFile) -> Contents:
     """
     label = source.label
     found = whole_object(document(source), source)
-    judged, queries, docs, scores, unrated = Judged(label), [], [], [], []
+    judged, queries, docs, scores, unrated = GrowingQrels(label), [], [], [], []
     fields: list[dict[str, Any]] = []
     values: list[tuple[Any, ...]] = []
     states: list[tuple[str, str, str | None]] = []
@@ -77,7 +77,7 @@ def read(source: InputFile) -> Contents:
     qrels, notes = judged.qrels(source.stem)
     partial = "judgments of retrieved documents only; the request has all"
     rated = [] if qrels is None else qrels.table["query_id"].to_list()
-    return Contents(
+    return FileContents(
         qrels=qrels if rated else None,
         runs=(run,),
         documents=documents_from(fields),

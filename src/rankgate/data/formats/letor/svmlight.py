@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.letor.graded_lines import graded_lines
 from rankgate.data.formats.writing import lost, lost_columns, own, texts
@@ -53,7 +53,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments; features and comments are kept beside them for this format.
 
     Without qid, ``NAME.query`` beside the file says how many lines each query has, as LightGBM
@@ -75,7 +75,7 @@ def read(source: InputFile) -> Contents:
         "query_id", "doc_id", pl.col("features").str.strip_chars(), pl.col("comment")
     )
     extra = {_NAME: {"features": kept}}
-    return Contents(qrels=qrels, queries=_queries(rows), extra=extra, notes=notes)
+    return FileContents(qrels=qrels, queries=_queries(rows), extra=extra, notes=notes)
 
 
 def read_qrels(source: InputFile) -> Qrels:
@@ -99,7 +99,7 @@ def _rows(
     return rows, found.at, notes
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """A line a judgment, with its features and comment where they came from this format.
 
     Query ids with blanks are numbered from 1, which is told.

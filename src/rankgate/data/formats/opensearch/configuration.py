@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.opensearch import search_answer
 from rankgate.data.formats.writing import lost, own, put
@@ -28,7 +28,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """The configuration, for its own sake; the query in it must be JSON.
 
     Raises:
@@ -38,10 +38,10 @@ def read(source: InputFile) -> Contents:
     an_id(found, "index", "", source.label)
     query = member(found, "query", str, TOP, source.label)
     parsed(query.encode(), f"{source.label}, the query in it")
-    return Contents(extra={_NAME: {"configuration": found}})
+    return FileContents(extra={_NAME: {"configuration": found}})
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The configuration as it was read.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import VALUES, ranked
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.opensearch import search_answer
@@ -33,7 +33,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """The experiment's settings; or runs and values from the results of evaluations.
 
     Raises:
@@ -45,10 +45,10 @@ def read(source: InputFile) -> Contents:
     if len(found) != 1:
         problem = f"{len(found)} experiments, where one is needed; save one of them alone."
         raise InputError(problem, source=source.label, code="several-candidates")
-    return Contents(extra={_NAME: {"experiment": found[0]}})
+    return FileContents(extra={_NAME: {"experiment": found[0]}})
 
 
-def _results(found: list[dict[str, Any]], source: InputFile) -> Contents:
+def _results(found: list[dict[str, Any]], source: InputFile) -> FileContents:
     """A run of each configuration, in the order of its documents."""
     label = source.label
     ranking: dict[str, tuple[list[str], list[str], list[str]]] = {}
@@ -73,10 +73,10 @@ def _results(found: list[dict[str, Any]], source: InputFile) -> Contents:
         name = system if len(ranking) > 1 else source.stem
         runs.append(ranked(name, queries, docs, None, label=label, queries=states))
     table = pl.DataFrame(values, schema=VALUES, orient="row") if values else None
-    return Contents(runs=tuple(runs), values=table)
+    return FileContents(runs=tuple(runs), values=table)
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The experiment as it was read.
 
     Raises:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.contents import Contents
-from rankgate.data.formats.collected import Judged
+from rankgate.data.contents import FileContents
+from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.opensearch import search_answer
 from rankgate.data.formats.query_texts import by_text
@@ -35,7 +35,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments; entries of one query are one.
 
     Raises:
@@ -44,7 +44,7 @@ def read(source: InputFile) -> Contents:
     """
     label = source.label
     found = search_answer.only(source, "judgment lists")
-    judged, merged = Judged(label), []
+    judged, merged = GrowingQrels(label), []
     for query, ratings in _entries(found, label):
         merged += [query] if query in judged.asked else []
         judged.ask(query)
@@ -52,7 +52,7 @@ def read(source: InputFile) -> Contents:
             judged.add(query, *rating)
     qrels, notes = judged.qrels(source.stem)
     rest = {name: value for name, value in found.items() if name not in _LISTS}
-    return Contents(
+    return FileContents(
         qrels=qrels,
         documents=judged.pool(),
         extra={_NAME: {"list": rest}},
@@ -84,7 +84,7 @@ def _listed(ratings: Any, where: str, label: str) -> Iterator[_Rating]:  # noqa:
         yield rating.get("docId"), rating.get("rating"), at, "rating"
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """A list to import; ratings are strings with three decimals, or with as many as they need.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import VALUES
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.writing import lost, own
@@ -35,7 +35,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Values; the search configuration is the run. Lines of a bulk request's actions are kept.
 
     Raises:
@@ -69,14 +69,14 @@ def read(source: InputFile) -> Contents:
         )
     table = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
     bulk = actions if len(actions) == len(rows) else []
-    return Contents(
+    return FileContents(
         values=table,
         extra={_NAME: {"time": time or _TIMES[0], "actions": bulk}},
         notes=Note.of("fields that are not read", unknown),
     )
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """A line a value, in the generation it was read from; the newer one otherwise.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.opensearch import search_answer
 from rankgate.data.formats.writing import known, lost, lost_columns, own, put, text_of
@@ -47,7 +47,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Queries; any line that is neither JSON nor ``query: "...", answer: "..."`` is one itself.
 
     Raises:
@@ -71,7 +71,7 @@ def read(source: InputFile) -> Contents:
     names = dict.fromkeys(["query_id", "text", *(name for row in rows for name in row)])
     columns = {name: [row.get(name) for row in once.values()] for name in names}
     table = pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
-    return Contents(
+    return FileContents(
         queries=table if once else None,
         extra={_NAME: {"set": rest}} if rest else {},
         notes=Note.of("queries that stand twice, read once", again),
@@ -136,7 +136,7 @@ def _bare(text: str | None) -> str | None:
     return text
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The set: queries by their texts, with their expected answers.
 
     Without queries of their own, those of judgments or of a run are written.
@@ -165,7 +165,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     )
 
 
-def _asked(contents: Contents) -> list[str]:
+def _asked(contents: FileContents) -> list[str]:
     if contents.qrels:
         judged = contents.qrels.table["query_id"].unique(maintain_order=True).to_list()
         return list(dict.fromkeys([*judged, *contents.qrels.unjudged]))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.contents import Contents
-from rankgate.data.formats.collected import Rated, documents_from
+from rankgate.data.contents import FileContents
+from rankgate.data.formats.collected import GrowingRatings, documents_from
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.quepid.case import NAMELESS, NOTED, noted, rating_losses
 from rankgate.data.formats.writing import known, lost, lost_columns, own, put, text_of, texts
@@ -35,7 +35,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Ratings with their raters, judgments where each pair has one, queries and documents.
 
     Raises:
@@ -43,7 +43,7 @@ def read(source: InputFile) -> Contents:
     """
     label = source.label
     found = whole_object(document(source), source)
-    rated, raw, noted_of, documents = Rated(label), {}, [], []
+    rated, raw, noted_of, documents = GrowingRatings(label), {}, [], []
     explained = False
     for where, pair in inside(found, "query_doc_pairs", "", label):
         query, doc = an_id(pair, "query_text", where, label), an_id(pair, "doc_id", where, label)
@@ -62,7 +62,7 @@ def read(source: InputFile) -> Contents:
     book = {key: value for key, value in found.items() if key != "query_doc_pairs"}
     scale = _scale(found, label)
     qrels, ratings = rated.qrels(source.stem, scale), rated.ratings(source.stem, scale)
-    return Contents(
+    return FileContents(
         qrels=qrels,
         ratings=ratings,
         queries=noted(noted_of),
@@ -72,7 +72,7 @@ def read(source: InputFile) -> Contents:
     )
 
 
-def _judgement(rated: Rated, query: str, doc: str, found: dict[str, Any], at: str) -> None:
+def _judgement(rated: GrowingRatings, query: str, doc: str, found: dict[str, Any], at: str) -> None:
     label = rated.label
     rater = a_text(found, "user_email", at, label) or NAMELESS
     reason = (
@@ -120,7 +120,7 @@ def _scale(found: Mapping[str, Any], label: str) -> Scale | None:
     return Scale(min(numbers), max(numbers), names)
 
 
-def _notes(rated: Rated, pairs: Mapping[tuple[str, str], Any]) -> tuple[Note, ...]:
+def _notes(rated: GrowingRatings, pairs: Mapping[tuple[str, str], Any]) -> tuple[Note, ...]:
     ratings = rated.ratings("")
     if ratings is None:
         return Note.of("pairs without a judgement", map(" ".join, pairs))
@@ -141,7 +141,7 @@ def _notes(rated: Rated, pairs: Mapping[tuple[str, str], Any]) -> tuple[Note, ..
 
 
 def judgements(
-    contents: Contents, *, explained: bool
+    contents: FileContents, *, explained: bool
 ) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """The judgements of each pair, as the book has them.
 
@@ -174,7 +174,7 @@ def _as_book(
     return row | {"explanation": comment} if explained else row
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The book, with the judgements as they are now.
 
     Raises:
@@ -208,7 +208,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     )
 
 
-def _head(contents: Contents, book: dict[str, Any] | None, name: str) -> dict[str, Any]:
+def _head(contents: FileContents, book: dict[str, Any] | None, name: str) -> dict[str, Any]:
     if book is not None:
         return book
     scale = contents.ratings.scale if contents.ratings else contents.judgments("").scale
@@ -231,7 +231,7 @@ def _fields_by_pair(
     return found
 
 
-def _other_reasons(contents: Contents) -> list[str]:
+def _other_reasons(contents: FileContents) -> list[str]:
     if contents.ratings is None:
         return []
     reasons = contents.ratings.table["reason"].drop_nulls()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.data.columns import ALIASES
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import resolved
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.quepid.case import NAMELESS, rating_losses
@@ -48,7 +48,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Ratings of each judge; judgments where no pair has two grades. Empty is unrated.
 
     Raises:
@@ -78,7 +78,7 @@ def read(source: InputFile) -> Contents:
     ratings = Ratings(long.select(*_PAIR, "rater", "grade"), source.stem, place=found.place)
     bare = rows.select(_PAIR).join(long, on=_PAIR, how="anti")
     asked = rows["query_id"].unique(maintain_order=True)
-    return Contents(
+    return FileContents(
         qrels=resolved(ratings, asked) if len(rows) else None,
         ratings=ratings if len(long) else None,
         documents=rows.select(_PAIR) if len(bare) else None,
@@ -86,7 +86,7 @@ def read(source: InputFile) -> Contents:
     )
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """A row a pair, a column a judge; judgments without raters are of 'Anonymous'.
 
     A rater's last rating of a pair counts.

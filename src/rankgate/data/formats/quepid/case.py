@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.contents import Contents
-from rankgate.data.formats.collected import Rated
+from rankgate.data.contents import FileContents
+from rankgate.data.formats.collected import GrowingRatings
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.writing import (
     by_query,
@@ -44,7 +44,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Ratings with their raters, judgments where each pair has one rating, and the queries.
 
     Raises:
@@ -52,7 +52,7 @@ def read(source: InputFile) -> Contents:
     """
     label = source.label
     found = whole_object(document(source), source)
-    rated, raw, rows = Rated(label), {}, []
+    rated, raw, rows = GrowingRatings(label), {}, []
     for where, query in inside(found, "queries", "", label):
         text = an_id(query, "query_text", where, label)
         rated.ask(text)
@@ -64,7 +64,7 @@ def read(source: InputFile) -> Contents:
             rated.add(text, doc, rater, rating.get("rating"), f"{at}.rating")
     case = {key: value for key, value in found.items() if key != "queries"}
     qrels = rated.qrels(source.stem)
-    return Contents(
+    return FileContents(
         qrels=qrels,
         ratings=rated.ratings(source.stem),
         queries=noted(rows),
@@ -88,7 +88,7 @@ def noted(rows: list[tuple[str | None, ...]]) -> pl.DataFrame | None:
     return table.select(filled) if values else None
 
 
-def rated_by(contents: Contents) -> dict[str, list[dict[str, Any]]]:
+def rated_by(contents: FileContents) -> dict[str, list[dict[str, Any]]]:
     """Each query's ratings: ``doc_id``, ``rating``, ``user_email``.
 
     Judgments are ratings of nobody where there are no ratings.
@@ -114,7 +114,7 @@ def rated_by(contents: Contents) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The case, with the ratings as they are now.
 
     Raises:
@@ -146,7 +146,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     )
 
 
-def rating_losses(contents: Contents, kept: tuple[str, ...]) -> tuple[Loss, ...]:
+def rating_losses(contents: FileContents, kept: tuple[str, ...]) -> tuple[Loss, ...]:
     """The columns of ratings that are filled and have no place."""
     if contents.ratings is None:
         return ()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import documents_of, ranked
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.query_texts import by_text
@@ -43,7 +43,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """A run from the positions, judgments from the ratings, documents from title and fields.
 
     Raises:
@@ -59,7 +59,7 @@ def read(source: InputFile) -> Contents:
         name: values[0] for name in _CASE if len(values := rows[name].drop_nulls().unique()) == 1
     }
     fields = [name for name in ("title", *found.others) if there[name].null_count() < len(there)]
-    return Contents(
+    return FileContents(
         qrels=qrels,
         runs=(run,),
         documents=documents_of(there, fields),
@@ -93,7 +93,7 @@ def retrieved(
     return run, Note.of("documents without a position, which were not retrieved", rest)
 
 
-def rows_of(contents: Contents) -> pl.DataFrame:
+def rows_of(contents: FileContents) -> pl.DataFrame:
     """``query_id``, ``doc_id``, ``position``, ``grade`` of everything retrieved or judged."""
     schema = {"query_id": pl.String, "doc_id": pl.String, "position": pl.Int64}
     held = pl.DataFrame(schema=schema)
@@ -116,7 +116,7 @@ def rows_of(contents: Contents) -> pl.DataFrame:
     )
 
 
-def _zero(contents: Contents) -> list[str]:
+def _zero(contents: FileContents) -> list[str]:
     states = contents.runs[0].queries if contents.runs else None
     return [] if states is None else states["query_id"].to_list()
 
@@ -130,7 +130,7 @@ def with_fields(rows: pl.DataFrame, documents: pl.DataFrame | None) -> pl.DataFr
     return rows.join(documents.drop(taken), on=keys, how="left", maintain_order="left")
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """One row a document that was retrieved or rated, with all its fields.
 
     Raises:
@@ -160,7 +160,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     return (*found, *called, *score_losses(contents))
 
 
-def score_losses(contents: Contents) -> tuple[Loss, ...]:
+def score_losses(contents: FileContents) -> tuple[Loss, ...]:
     """The scores of a run of which only the ranks are written; -rank itself is no loss."""
     if not contents.runs:
         return ()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import VALUES
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import known, lost, lost_columns, own
@@ -43,7 +43,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Queries with their notes, and the value of the case's metric for each.
 
     Raises:
@@ -71,14 +71,14 @@ def read(source: InputFile) -> Contents:
         pl.Series("at", at, VALUES["at"]),
     )
     texts = [name for name in (*_TEXTS, *found.others) if rows[name].null_count() < len(rows)]
-    return Contents(
+    return FileContents(
         queries=rows.select("query_id", pl.col("query_id").alias("text"), *texts),
         values=values,
         extra={_NAME: {"case": case}} if case else {},
     )
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """One row a query.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import lost, lost_columns
 from rankgate.data.text import sheet
@@ -29,7 +29,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Queries with their information needs.
 
     Raises:
@@ -49,10 +49,10 @@ def read(source: InputFile) -> Contents:
             problem, source=source.label, line=found.place.line(row), code="duplicate-query"
         )
     text = pl.col("query_id").alias("text")
-    return Contents(queries=rows.select("query_id", text, "information_need", *found.others))
+    return FileContents(queries=rows.select("query_id", text, "information_need", *found.others))
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Two columns; a query is called by its text.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.letor.graded_lines import graded_lines
 from rankgate.data.formats.writing import lost, lost_columns, texts
@@ -35,7 +35,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments, and the texts of queries from the comments or from a header of ``# qid:1: text``.
 
     Raises:
@@ -46,7 +46,7 @@ def read(source: InputFile) -> Contents:
     place = Place(source.label, lambda row: int(found.at[row]))
     qrels = Qrels(found.rows.select(*SCHEMA), source.stem, place=place)
     header = pl.DataFrame(found.comments.str.extract_groups(_HEADER)).unnest("line")
-    return Contents(qrels=qrels, queries=_queries(found.rows, header.drop_nulls("query_id")))
+    return FileContents(qrels=qrels, queries=_queries(found.rows, header.drop_nulls("query_id")))
 
 
 def _queries(rows: pl.DataFrame, header: pl.DataFrame) -> pl.DataFrame | None:
@@ -60,7 +60,7 @@ def _queries(rows: pl.DataFrame, header: pl.DataFrame) -> pl.DataFrame | None:
     return found if len(found) else None
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """One line a judgment, with the document and the query's text in the comment.
 
     Query ids that are no whole numbers are numbered from 1 in the order of the table, and are

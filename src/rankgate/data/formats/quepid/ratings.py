@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.data.contents import Contents
-from rankgate.data.formats.collected import Judged
+from rankgate.data.contents import FileContents
+from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.query_texts import by_text
 from rankgate.data.formats.rating_sheet import pool_losses
@@ -29,24 +29,24 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments.
 
     Raises:
         InputError: something of another shape, a rating that is no number; with the place.
     """
     found = whole_object(document(source), source)
-    judged = Judged(source.label)
+    judged = GrowingQrels(source.label)
     for where, query in inside(found, "queries", "", source.label):
         text = an_id(query, "query", where, source.label)
         judged.ask(text)
         for doc, grade in an_object(query, "ratings", where, source.label).items():
             judged.add(text, doc, grade, f"{where}.ratings.{doc}", "")
     qrels, notes = judged.qrels(source.stem)
-    return Contents(qrels=qrels, documents=judged.pool(), notes=notes)
+    return FileContents(qrels=qrels, documents=judged.pool(), notes=notes)
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The queries with their ratings.
 
     Raises:

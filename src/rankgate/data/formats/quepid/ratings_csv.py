@@ -14,7 +14,7 @@ from rankgate.data.text import sheet
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
     from rankgate.data.source import InputFile
 
 _COLUMNS = {"query_id": ("query",), "doc_id": ("docid", "doc_id"), "grade": ("rating",)}
@@ -29,7 +29,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments; a row without a rating is an unrated document, one without a document a query.
 
     Raises:
@@ -39,7 +39,7 @@ def read(source: InputFile) -> Contents:
     return judged(source, _COLUMNS, guard=True)
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Three columns, no newline at the end; unrated documents and queries have empty fields.
 
     Raises:

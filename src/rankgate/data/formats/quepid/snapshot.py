@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.contents import Contents
-from rankgate.data.formats.collected import VALUES, Judged, documents_from, ranked
+from rankgate.data.contents import FileContents
+from rankgate.data.formats.collected import VALUES, GrowingQrels, documents_from, ranked
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.quepid.case import NOTED, noted
 from rankgate.data.formats.quepid.detail import score_losses
@@ -38,7 +38,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """A run, the ratings of its time as judgments, queries, documents and scores.
 
     Queries are called by their texts, as in all of Quepid's files, unless two have the same
@@ -57,7 +57,7 @@ def read(source: InputFile) -> Contents:
     snapshot = {key: value for key, value in found.items() if key not in _PARTS}
     extra = {"snapshot": snapshot, "queries": raw, "docs": docs, "scores": found.get("scores", [])}
     title = found.get("name")
-    return Contents(
+    return FileContents(
         qrels=qrels,
         runs=(replace(run, tag=title if isinstance(title, str) else None),),
         queries=noted(rows),
@@ -70,13 +70,13 @@ def read(source: InputFile) -> Contents:
 
 def _queries(
     found: Mapping[str, Any], label: str
-) -> tuple[dict[str, str], list[tuple[str | None, ...]], Judged, dict[str, Any]]:
+) -> tuple[dict[str, str], list[tuple[str | None, ...]], GrowingQrels, dict[str, Any]]:
     """What each query's number is called, its row, its judgments, and the rest of it."""
     every = list(each(found.get("queries") or [], "queries", label))
     shown = [an_id(query, "query_text", where, label) for where, query in every]
     numbers = [an_id(query, "query_id", where, label) for where, query in every]
     names = shown if len({*shown}) == len(shown) else numbers
-    judged, rows, raw = Judged(label), [], {}
+    judged, rows, raw = GrowingQrels(label), [], {}
     for (where, query), name, text in zip(every, names, shown, strict=True):
         judged.ask(name)
         rows.append((name, text, *(text_of(query.get(noted_as)) for noted_as in NOTED)))
@@ -131,7 +131,7 @@ def _values(
     return pl.DataFrame(rows, schema=VALUES, orient="row") if rows else None
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The snapshot, with ranking and ratings as they are now.
 
     Raises:
@@ -167,7 +167,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
 
 
 def _listed(
-    ranking: list[tuple[str, float]], before: list[dict[str, Any]], contents: Contents
+    ranking: list[tuple[str, float]], before: list[dict[str, Any]], contents: FileContents
 ) -> list[dict[str, Any]]:
     """The documents of a query as a snapshot lists them; those that were rated only come last."""
     raw = {str(doc["id"]): doc for doc in before}

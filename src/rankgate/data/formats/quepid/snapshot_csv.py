@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import documents_of
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.quepid.detail import retrieved, rows_of, score_losses, with_fields
@@ -38,7 +38,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """A run of every snapshot in the file, and the fields of documents.
 
     Raises:
@@ -58,7 +58,7 @@ def read(source: InputFile) -> Contents:
         notes += seen
         known[name] = {column: part[column][0] for column in _SNAPSHOT}
     there = rows.filter(pl.col("doc_id").is_not_null())
-    return Contents(
+    return FileContents(
         runs=tuple(runs),
         documents=documents_of(there, found.others),
         extra={_NAME: known},
@@ -66,7 +66,7 @@ def read(source: InputFile) -> Contents:
     )
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     r"""All runs, one after the other, with ``\\r\\n`` as Quepid has it.
 
     Raises:
@@ -77,7 +77,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     contents, called = by_text(contents)
     parts, account = [], []
     for run in contents.runs:
-        alone = Contents(runs=(run,))
+        alone = FileContents(runs=(run,))
         known = own(contents, _NAME).get(run.name) or {"Snapshot Name": run.name}
         columns = [pl.lit(known.get(name), pl.String).alias(name) for name in _SNAPSHOT]
         parts.append(with_fields(rows_of(alone), contents.documents).with_columns(columns))

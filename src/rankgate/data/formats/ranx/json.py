@@ -7,7 +7,7 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import schemas
 from rankgate.data.formats.writing import by_query, lost
@@ -50,7 +50,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments if all numbers are whole, otherwise a run.
 
     Raises:
@@ -77,7 +77,7 @@ def read_run(source: InputFile) -> Run:
     return memory.run_of(numbers(json_text.document(source), source), source.stem, source.label)
 
 
-def contents_of(value: Any, source: InputFile) -> Contents:  # noqa: ANN401 - whatever JSON holds
+def contents_of(value: Any, source: InputFile) -> FileContents:  # noqa: ANN401 - whatever JSON holds
     """What a dictionary of dictionaries holds.
 
     Raises:
@@ -86,8 +86,8 @@ def contents_of(value: Any, source: InputFile) -> Contents:  # noqa: ANN401 - wh
     table = numbers(value, source)
     written = chain.from_iterable(row.values() for row in table.values())
     if all(isinstance(number, int) for number in written):
-        return Contents(qrels=memory.qrels_of(table, source.stem, source.label))
-    return Contents(runs=(memory.run_of(table, source.stem, source.label),))
+        return FileContents(qrels=memory.qrels_of(table, source.stem, source.label))
+    return FileContents(runs=(memory.run_of(table, source.stem, source.label),))
 
 
 def numbers(value: Any, source: InputFile) -> dict[str, dict[str, float]]:  # noqa: ANN401 - as above
@@ -111,7 +111,7 @@ def numbers(value: Any, source: InputFile) -> dict[str, dict[str, float]]:  # no
     return table
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The judgments if there are any, else the first run.
 
     Raises:
@@ -127,7 +127,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     return losses
 
 
-def table_of(contents: Contents) -> tuple[dict[str, dict[str, float]], tuple[Loss, ...]]:
+def table_of(contents: FileContents) -> tuple[dict[str, dict[str, float]], tuple[Loss, ...]]:
     """What is written: whole numbers for judgments that have no others, floats for a run.
 
     Raises:

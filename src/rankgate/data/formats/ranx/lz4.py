@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import BinaryIO
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
     from rankgate.data.formats.format import Loss
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
@@ -32,7 +32,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return "it begins as LZ4 does" if head.startswith(_MAGIC) else None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments if all numbers are whole, otherwise a run; of a file of ranxhub its run.
 
     Raises:
@@ -60,7 +60,7 @@ def read_run(source: InputFile) -> Run:
     return memory.run_of(ranx.numbers(_value(source), source), source.stem, source.label)
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The judgments if there are any, else the first run.
 
     Raises:

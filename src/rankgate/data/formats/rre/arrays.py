@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import BinaryIO
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
 
 
 def sniff(head: bytes, name: str) -> str | None:
@@ -29,7 +29,7 @@ def _relevant(grades: Mapping[str, float]) -> dict[str, Any]:
     return found
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Relevant documents in lists by their gains, the lowest first.
 
     Raises:

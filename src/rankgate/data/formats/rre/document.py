@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.contents import Contents
-from rankgate.data.formats.collected import Judged
+from rankgate.data.contents import FileContents
+from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Loss, Note
 from rankgate.data.formats.query_texts import by_text
 from rankgate.data.formats.writing import by_query, lost, own, put
@@ -31,7 +31,7 @@ _HEAD = {"id_field": "id", "index": "index", "template": "template.json"}
 
 
 @dataclass(frozen=True)
-class _Group:
+class _QueryGroup:
     """Queries that share their relevant documents, and where they stand."""
 
     where: str
@@ -53,7 +53,7 @@ def is_rre(head: bytes) -> bool:
     return matching(head, _GROUPED)
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments of each query; those of a group hold for all its queries.
 
     A query is called by its placeholder ``$query``. Where the same words are asked again with
@@ -65,7 +65,7 @@ def read(source: InputFile) -> Contents:
     """
     label = source.label
     found = whole_object(document(source), source)
-    judged, groups, again = Judged(label), [], []
+    judged, groups, again = GrowingQrels(label), [], []
     known: dict[str, dict[str, str]] = {}
     for group in _groups(found, label):
         relevant = list(_relevant(group, label))
@@ -93,7 +93,7 @@ def read(source: InputFile) -> Contents:
     if qrels is None:
         raise InputError("there are no queries in it.", source=label, code="no-queries")
     more = Note.of("queries whose words are asked before with other judgments, numbered", again)
-    return Contents(
+    return FileContents(
         qrels=qrels,
         documents=judged.pool(),
         extra={NAME: {"head": head, "groups": groups, "shape": shape}},
@@ -101,7 +101,7 @@ def read(source: InputFile) -> Contents:
     )
 
 
-def _groups(found: dict[str, Any], label: str) -> Iterator[_Group]:
+def _groups(found: dict[str, Any], label: str) -> Iterator[_QueryGroup]:
     """All groups of queries, in topics or without, and the queries of the flat form."""
     for at, topic in each(found.get("topics") or [], "topics", label):
         around = {key: value for key, value in topic.items() if key != "query_groups"}
@@ -110,21 +110,21 @@ def _groups(found: dict[str, Any], label: str) -> Iterator[_Group]:
     for at, query in each(found.get("queries") or [], "queries", label):
         relevant = an_object(query, "relevant_documents", at, label)
         raw = {key: value for key, value in query.items() if key != "relevant_documents"}
-        yield _Group(at, [(at, raw)], relevant, {}, None)
+        yield _QueryGroup(at, [(at, raw)], relevant, {}, None)
 
 
 def _grouped(
     found: dict[str, Any], before: str, topic: dict[str, Any] | None, label: str
-) -> Iterator[_Group]:
+) -> Iterator[_QueryGroup]:
     for at, group in each(found.get("query_groups") or [], f"{before}query_groups", label):
         relevant = an_object(group, "relevant_documents", at, label)
         inner = {"queries", "relevant_documents"}
         around = {key: value for key, value in group.items() if key not in inner}
         queries = list(each(group.get("queries") or [], f"{at}.queries", label))
-        yield _Group(at, queries, relevant, around, topic)
+        yield _QueryGroup(at, queries, relevant, around, topic)
 
 
-def _relevant(group: _Group, label: str) -> Iterator[tuple[str, Any, str]]:
+def _relevant(group: _QueryGroup, label: str) -> Iterator[tuple[str, Any, str]]:
     """Each document with its gain and place: keys are documents, or gains over lists of them."""
     for key, value in group.relevant.items():
         at = f"{group.where}.relevant_documents.{key}"
@@ -162,7 +162,7 @@ def _name(text: str, relevant: dict[str, Any], known: Mapping[str, dict[str, Any
 
 
 def write(
-    contents: Contents, out: BinaryIO, relevant: Callable[[Grades], dict[str, Any]]
+    contents: FileContents, out: BinaryIO, relevant: Callable[[Grades], dict[str, Any]]
 ) -> tuple[Loss, ...]:
     """The groups as they were read, and all other queries in the flat form.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import BinaryIO
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
 
 
 def sniff(head: bytes, name: str) -> str | None:
@@ -27,7 +27,7 @@ def _relevant(grades: Mapping[str, float]) -> dict[str, Any]:
     return {doc: {"gain": whole(grade)} for doc, grade in grades.items()}
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Relevant documents by their ids, each with its gain.
 
     Raises:

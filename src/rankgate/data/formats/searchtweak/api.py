@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.contents import Contents
-from rankgate.data.formats.collected import Judged
+from rankgate.data.contents import FileContents
+from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.query_texts import by_text
 from rankgate.data.formats.writing import by_pair, lost, lost_columns, pooled_by_query, put
@@ -32,7 +32,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments, and the position of each document.
 
     Raises:
@@ -43,7 +43,7 @@ def read(source: InputFile) -> Contents:
     if not isinstance(found, list):
         problem = f"{kind(found)}, where a list of judgments is needed."
         raise InputError(problem, source=source.label, code="wrong-type")
-    judged = Judged(source.label)
+    judged = GrowingQrels(source.label)
     rows: dict[tuple[str, str], str | None] = {}
     for index, each in enumerate(found):
         where = f"[{index}]"
@@ -55,7 +55,7 @@ def read(source: InputFile) -> Contents:
     documents = pl.DataFrame(dict(zip(_WHOLE, columns, strict=True)), schema=_WHOLE)
     if qrels is None:
         raise InputError("there are no judgments in it.", source=source.label, code="no-judgments")
-    return Contents(qrels=qrels, documents=documents if rows else None, notes=notes)
+    return FileContents(qrels=qrels, documents=documents if rows else None, notes=notes)
 
 
 def _fields(each: Any, where: str, label: str) -> tuple[str, Any, Any, str | None]:  # noqa: ANN401
@@ -80,7 +80,7 @@ def _fields(each: Any, where: str, label: str) -> tuple[str, Any, Any, str | Non
     )
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """A list of judgments; whole grades as integers, others with two decimals, as the API does.
 
     Raises:
@@ -117,7 +117,7 @@ def _positions(table: pl.DataFrame | None) -> dict[tuple[str, str], str]:
     return {(query, doc): at for query, doc, at in rows if at and at.isdigit()}
 
 
-def _alone(contents: Contents) -> list[str]:
+def _alone(contents: FileContents) -> list[str]:
     """The queries that have neither a judgment nor a document."""
     pooled = pooled_by_query(contents)
     return [query for query, documents in pooled.items() if not documents]

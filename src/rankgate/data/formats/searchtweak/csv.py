@@ -11,7 +11,7 @@ from rankgate.data.text import sheet
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
     from rankgate.data.source import InputFile
 
 _COLUMNS = {"query_id": ("keyword",), "doc_id": ("doc",), "grade": ("grade",)}
@@ -24,7 +24,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments, which SearchTweak has aggregated: grades may be fractions.
 
     Raises:
@@ -34,7 +34,7 @@ def read(source: InputFile) -> Contents:
     return judged(source, _COLUMNS, guard=False)
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The three columns.
 
     Raises:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.data.columns import named, shaped
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import run_columns, schemas
 from rankgate.data.formats.tables.parquet_pages import refuse_lies
 from rankgate.data.place import Place
 from rankgate.data.qrels import refuse_holes
-from rankgate.data.rows import NUMBERS, Rows
+from rankgate.data.rows import NUMBERS, FileRows
 from rankgate.data.run import Run
 from rankgate.errors import InputError
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.formats.format import Loss
-    from rankgate.data.formats.tables.schemas import Table
+    from rankgate.data.formats.tables.schemas import TableSchema
     from rankgate.data.qrels import Qrels
     from rankgate.data.source import InputFile
 
@@ -48,7 +48,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return "it begins with ARROW1" if head.startswith(ARROW) else None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """What the columns say: judgments, a run, ratings, queries, documents or metric values.
 
     Raises:
@@ -61,11 +61,11 @@ def read(source: InputFile) -> Contents:
         problem = f"the columns {', '.join(names[:10])} are those of no known table."
         raise InputError(problem, source=source.label, code="unknown-format")
     if table.part == "runs":
-        return Contents(runs=(read_run(source),))
+        return FileContents(runs=(read_run(source),))
     place = Place(source.label)
     if table.part == "qrels":
         found, notes = schemas.judgments(_judged(source), source.stem, place)
-        return Contents(qrels=found, notes=notes)
+        return FileContents(qrels=found, notes=notes)
     columns = [
         pl.col(theirs).cast(pl.Float64 if ours in table.numbers else pl.String).alias(ours)
         for ours, theirs in table.kept.items()
@@ -74,7 +74,7 @@ def read(source: InputFile) -> Contents:
     return schemas.contents_of(table, rows, source.stem, place)
 
 
-def table_in(scan: pl.LazyFrame) -> Table | None:
+def table_in(scan: pl.LazyFrame) -> TableSchema | None:
     """What the columns say; ranx calls a grade a score too, and has it as a whole number."""
     schema = scan.collect_schema()
     names = schema.names()
@@ -109,7 +109,7 @@ def read_run(source: InputFile) -> Run:
     return Run(source.stem, checked, queries=_queries(source), place=place)
 
 
-def rows(source: InputFile) -> Rows | None:
+def rows(source: InputFile) -> FileRows | None:
     """The rows with their defects, with the rank; None where they are neither kind.
 
     Raises:
@@ -124,10 +124,10 @@ def rows(source: InputFile) -> Rows | None:
     if part == "run" and {*both} == {"score", "rank"}:
         rank = scan.select(pl.col(both["rank"]).cast(pl.Float64, strict=False).alias("rank"))
         frame = pl.concat([frame, rank], how="horizontal")
-    return Rows.of(part, [collected(frame, source)], Place(source.label))
+    return FileRows.of(part, [collected(frame, source)], Place(source.label))
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """One part as a table, a run in its own order.
 
     Raises:
@@ -150,7 +150,7 @@ def told_full() -> Iterator[None]:
         raise OSError(str(error).rsplit(": ", 1)[-1]) from None
 
 
-def batches(contents: Contents, part: str) -> pl.LazyFrame:
+def batches(contents: FileContents, part: str) -> pl.LazyFrame:
     """A part that is made batch by batch while it is written."""
     from polars.io.plugins import register_io_source
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from rankgate.data.columns import ALIASES, is_header, named
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import run_columns, schemas
 from rankgate.data.place import Place
-from rankgate.data.rows import NUMBERS, Rows
+from rankgate.data.rows import NUMBERS, FileRows
 from rankgate.data.run import Run
 from rankgate.data.text import records
 from rankgate.data.text.lines import RETURNS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.formats.format import Loss
-    from rankgate.data.formats.tables.schemas import Table
+    from rankgate.data.formats.tables.schemas import TableSchema
     from rankgate.data.qrels import Qrels
     from rankgate.data.source import InputFile
 
@@ -47,7 +47,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return f"the first line names columns between {_BETWEEN[separator]}" if separator else None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """What the columns say: judgments, a run, ratings, queries, documents or metric values.
 
     Raises:
@@ -60,7 +60,7 @@ def read(source: InputFile) -> Contents:
         problem = f"the columns {names} are those of no known table; see rankgate formats csv."
         raise InputError(problem, source=source.label, line=1, code="unknown-format")
     if table.part == "runs":
-        return Contents(runs=(read_run(source),))
+        return FileContents(runs=(read_run(source),))
     return schemas.contents_of(table, _whole(source, header, table), source.stem, _place(source))
 
 
@@ -86,7 +86,7 @@ def read_run(source: InputFile) -> Run:
     header = _header(source)
     table = _asked(source, header, "runs")
     refuse_twins(header, table, source)
-    layout = records.Layout(header, table.kept, table.numbers, table.empty)
+    layout = records.ColumnChoice(header, table.kept, table.numbers, table.empty)
 
     def pieces() -> Iterator[pl.DataFrame]:
         for frame in records.frames(source, layout):
@@ -95,7 +95,7 @@ def read_run(source: InputFile) -> Run:
     return Run(source.stem, pieces, queries=_queries(source, header), place=_place(source))
 
 
-def rows(source: InputFile) -> Rows | None:
+def rows(source: InputFile) -> FileRows | None:
     """The rows with their defects, with the rank; None where they are neither kind.
 
     Raises:
@@ -112,8 +112,8 @@ def rows(source: InputFile) -> Rows | None:
         kept = kept | named(header.names, ("rank",))
     number = frozenset({NUMBERS[part]} & set(kept))
     empty = table.empty | ({"rank"} & set(kept))
-    layout = records.Layout(header, kept, number, empty, defects=True)
-    return Rows.of(part, records.frames(source, layout), _place(source))
+    layout = records.ColumnChoice(header, kept, number, empty, defects=True)
+    return FileRows.of(part, records.frames(source, layout), _place(source))
 
 
 def _queries(source: InputFile, header: records.Header) -> pl.DataFrame | None:
@@ -121,11 +121,11 @@ def _queries(source: InputFile, header: records.Header) -> pl.DataFrame | None:
     if not kept:
         return None
     result = frozenset(kept) - {"query_id"}
-    layout = records.Layout(header, kept, result & {"latency_ms"}, result)
+    layout = records.ColumnChoice(header, kept, result & {"latency_ms"}, result)
     return run_columns.queries_of(records.frames(source, layout), source.label)
 
 
-def write(contents: Contents, out: BinaryIO, separator: str = ",") -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO, separator: str = ",") -> tuple[Loss, ...]:
     """One part as a table, a run in its own order.
 
     Raises:
@@ -150,7 +150,7 @@ def _header(source: InputFile) -> records.Header:
     return records.header_in(first, separator or ",")
 
 
-def _asked(source: InputFile, header: records.Header, part: str) -> Table:
+def _asked(source: InputFile, header: records.Header, part: str) -> TableSchema:
     """The table as judgments or as a run."""
     table = schemas.table_of(header.names, part)
     found = {"score" if ours == "rank" else ours for ours in table.kept} if table else set()
@@ -164,7 +164,7 @@ def _asked(source: InputFile, header: records.Header, part: str) -> Table:
     return table
 
 
-def refuse_twins(header: records.Header, table: Table, source: InputFile) -> None:
+def refuse_twins(header: records.Header, table: TableSchema, source: InputFile) -> None:
     """Check that each column that is read stands once; nobody knows which of two is meant.
 
     Raises:
@@ -177,9 +177,9 @@ def refuse_twins(header: records.Header, table: Table, source: InputFile) -> Non
             raise InputError(problem, source=source.label, line=1, code="duplicate-column")
 
 
-def _whole(source: InputFile, header: records.Header, table: Table) -> pl.DataFrame:
+def _whole(source: InputFile, header: records.Header, table: TableSchema) -> pl.DataFrame:
     refuse_twins(header, table, source)
-    layout = records.Layout(header, table.kept, table.numbers, table.empty)
+    layout = records.ColumnChoice(header, table.kept, table.numbers, table.empty)
     schema = {name: pl.Float64 if name in table.numbers else pl.String for name in table.kept}
     return pl.concat([pl.DataFrame(schema=schema), *records.frames(source, layout)])
 

@@ -8,12 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rankgate.data.columns import ALIASES, named
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import run_columns, schemas
 from rankgate.data.formats.tables.jsonl_rows import BOM, frames, line_of, whole
 from rankgate.data.place import Place
-from rankgate.data.rows import Rows
+from rankgate.data.rows import FileRows
 from rankgate.data.run import Run
 from rankgate.data.text import json_text
 from rankgate.errors import InputError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data.formats.format import Loss
-    from rankgate.data.formats.tables.schemas import Table
+    from rankgate.data.formats.tables.schemas import TableSchema
     from rankgate.data.qrels import Qrels
     from rankgate.data.source import InputFile
 
@@ -42,7 +42,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return f"the first line is an object with {keys}"
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """What the keys say: judgments, a run, ratings, queries, documents or metric values.
 
     Raises:
@@ -54,7 +54,7 @@ def read(source: InputFile) -> Contents:
         problem = f"the keys {', '.join(names[:10])} are those of no known table."
         raise InputError(problem, source=source.label, line=1, code="unknown-format")
     if table.part == "runs":
-        return Contents(runs=(read_run(source),))
+        return FileContents(runs=(read_run(source),))
     place = Place(source.label, partial(line_of, source))
     return schemas.contents_of(table, whole(source, table), source.stem, place)
 
@@ -88,7 +88,7 @@ def read_run(source: InputFile) -> Run:
     return Run(source.stem, pieces, queries=_queries(source), place=place)
 
 
-def rows(source: InputFile) -> Rows | None:
+def rows(source: InputFile) -> FileRows | None:
     """The rows, with the rank if every one is a number; None where they are neither kind.
 
     Raises:
@@ -104,8 +104,8 @@ def rows(source: InputFile) -> Rows | None:
         numbers, empty = table.numbers | {"rank"}, table.empty | {"rank"}
         ranked = replace(table, kept=table.kept | rank, numbers=numbers, empty=empty)
         with suppress(InputError):  # nothing else reads the rank
-            return Rows.of(part, [whole(source, ranked)], place)
-    return Rows.of(part, [whole(source, table)], place)
+            return FileRows.of(part, [whole(source, ranked)], place)
+    return FileRows.of(part, [whole(source, table)], place)
 
 
 def _queries(source: InputFile) -> pl.DataFrame | None:
@@ -113,11 +113,11 @@ def _queries(source: InputFile) -> pl.DataFrame | None:
     if not kept:
         return None
     result = frozenset(kept) - {"query_id"}
-    table = schemas.Table("runs", kept, result & {"latency_ms"}, result)
+    table = schemas.TableSchema("runs", kept, result & {"latency_ms"}, result)
     return run_columns.queries_of(frames(source, table), source.label)
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """One part, an object a row, a run in its own order.
 
     Raises:
@@ -138,7 +138,7 @@ def _first_object(head: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _flat(first: dict[str, Any], table: Table) -> bool:
+def _flat(first: dict[str, Any], table: TableSchema) -> bool:
     """Whether the values that are needed are plain, as those of a row are."""
     return not any(isinstance(first[key], dict | list) for key in table.kept.values())
 
@@ -156,7 +156,7 @@ def names_of(source: InputFile) -> list[str]:
     return list(first)
 
 
-def _asked(source: InputFile, part: str) -> Table:
+def _asked(source: InputFile, part: str) -> TableSchema:
     names = names_of(source)
     table = schemas.table_of(names, part)
     needed = {"query_id", "doc_id", _NEEDED[part]}

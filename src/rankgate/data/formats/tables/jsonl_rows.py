@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from rankgate.data.formats.tables.schemas import Table
+    from rankgate.data.formats.tables.schemas import TableSchema
     from rankgate.data.source import InputFile
 
 BOM = b"\xef\xbb\xbf"
@@ -34,22 +34,22 @@ _BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
 _IDS = ("query_id", "doc_id")
 
 
-def whole(source: InputFile, table: Table) -> pl.DataFrame:
+def whole(source: InputFile, table: TableSchema) -> pl.DataFrame:
     """The rows of a file with the keys that a table keeps; errors as of `read`."""
     return pl.concat([pl.DataFrame(schema=_schema(table)), *frames(source, table)])
 
 
-def _schema(table: Table) -> dict[str, type[pl.DataType]]:
+def _schema(table: TableSchema) -> dict[str, type[pl.DataType]]:
     return {name: pl.Float64 if name in table.numbers else pl.String for name in table.kept}
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _JsonPiece:
     data: bytes
     line: int
 
 
-def frames(source: InputFile, table: Table) -> Iterator[pl.DataFrame]:
+def frames(source: InputFile, table: TableSchema) -> Iterator[pl.DataFrame]:
     """The same piece by piece; errors as of `read`."""
     tasks = (partial(_frame, piece, table, source) for piece in _pieces(source))
     for frame in in_order(tasks):
@@ -57,19 +57,19 @@ def frames(source: InputFile, table: Table) -> Iterator[pl.DataFrame]:
             yield frame
 
 
-def _pieces(source: InputFile) -> Iterator[_Piece]:
+def _pieces(source: InputFile) -> Iterator[_JsonPiece]:
     line = 1
     for data in source.chunks():
-        yield _Piece(data.removeprefix(BOM) if line == 1 else data, line)
+        yield _JsonPiece(data.removeprefix(BOM) if line == 1 else data, line)
         line += data.count(b"\n")
 
 
-def _frame(piece: _Piece, table: Table, source: InputFile) -> pl.DataFrame:
+def _frame(piece: _JsonPiece, table: TableSchema, source: InputFile) -> pl.DataFrame:
     frame = _quick(piece.data, table)
     return _careful(piece, table, source) if frame is None else frame
 
 
-def _quick(data: bytes, table: Table) -> pl.DataFrame | None:
+def _quick(data: bytes, table: TableSchema) -> pl.DataFrame | None:
     """The rows as Polars reads them; None where anything needs a closer look."""
     schema = {theirs: _schema(table)[ours] for ours, theirs in table.kept.items()}
     try:
@@ -91,7 +91,7 @@ def _quick(data: bytes, table: Table) -> pl.DataFrame | None:
     return frame.rename({theirs: ours for ours, theirs in table.kept.items()})
 
 
-def _bare(data: bytes, table: Table, rows: int) -> bool:
+def _bare(data: bytes, table: TableSchema, rows: int) -> bool:
     """Whether surely no row has anything but the kept keys, once, and ids are strings.
 
     Every row has at least a colon for each key, and at most two quotes for each key and each
@@ -124,7 +124,7 @@ def _doubtful(data: bytes, key: str, rows: int, *, number: bool) -> bool:
     return bool(re.search(re.escape(written) + _NO_ID, data))
 
 
-def _careful(piece: _Piece, table: Table, source: InputFile) -> pl.DataFrame:
+def _careful(piece: _JsonPiece, table: TableSchema, source: InputFile) -> pl.DataFrame:
     """The same, object by object."""
     columns: dict[str, list[str | float | None]] = {ours: [] for ours in table.kept}
     for at, text in enumerate(piece.data.split(b"\n"), piece.line):
@@ -139,7 +139,13 @@ def _careful(piece: _Piece, table: Table, source: InputFile) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=_schema(table))
 
 
-def _value(value: Any, ours: str, table: Table, source: InputFile, at: int) -> str | float | None:  # noqa: ANN401
+def _value(
+    value: Any,  # noqa: ANN401 - what JSON holds
+    ours: str,
+    table: TableSchema,
+    source: InputFile,
+    at: int,
+) -> str | float | None:
     if value in (None, "") and ours in table.empty:
         return None
     if ours in table.numbers:

@@ -10,7 +10,7 @@ from rankgate.data.formats.tables import arrow, schemas
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
     from rankgate.data.formats.format import Loss
 
 
@@ -19,7 +19,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return "it begins with PAR1" if head.startswith(arrow.PARQUET) else None
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """One part as a table, a run in its own order.
 
     Raises:

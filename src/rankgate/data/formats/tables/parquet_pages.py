@@ -37,7 +37,7 @@ class _LiesError(ValueError):
 
 
 @dataclass(frozen=True)
-class Declared:
+class FooterSchema:
     """What a footer declares.
 
     Attributes:
@@ -50,7 +50,7 @@ class Declared:
     chunks: tuple[tuple[int, int, int, int], ...]
 
 
-def refuse_lies(stream: IO[bytes], size: int, label: str) -> Declared:
+def refuse_lies(stream: IO[bytes], size: int, label: str) -> FooterSchema:
     """Check that the pages of a file are as long as they can be.
 
     Args:
@@ -74,7 +74,7 @@ def refuse_lies(stream: IO[bytes], size: int, label: str) -> Declared:
     return found
 
 
-def _footer(stream: IO[bytes], size: int) -> Declared:
+def _footer(stream: IO[bytes], size: int) -> FooterSchema:
     if size < _TAIL:
         raise _LiesError
     stream.seek(size - _TAIL)
@@ -98,7 +98,7 @@ def _footer(stream: IO[bytes], size: int) -> Declared:
             chunks.append((at, packed, unpacked, most))
     if meta[_ROWS] != sum(group[_ROWS_IN_GROUP] for group in meta[_GROUPS]):
         raise _LiesError
-    return Declared(meta[_ROWS], tuple(chunks))
+    return FooterSchema(meta[_ROWS], tuple(chunks))
 
 
 def _pages(stream: IO[bytes], at: int, packed: int, unpacked: int, most: int) -> None:

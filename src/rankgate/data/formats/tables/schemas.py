@@ -1,6 +1,6 @@
 """What a table holds, by the names of its columns, and what a writer puts into one.
 
-A CSV, Parquet, Arrow or JSONL file is one table. Its columns say which part of `Contents` it
+A CSV, Parquet, Arrow or JSONL file is one table. Its columns say which part of `FileContents` it
 is; every other part is a loss that is told.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.data.columns import graded, named
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Loss, Note
 from rankgate.data.notes import STATES
 from rankgate.data.qrels import OPTIONAL, Qrels, without_empty
@@ -44,11 +44,11 @@ _RATED = tuple(name for name in RATINGS if name not in {"query_id", "doc_id", "r
 
 
 @dataclass(frozen=True)
-class Table:
+class TableSchema:
     """How the columns of a table are to be read.
 
     Attributes:
-        part: the part of `Contents` that it is.
+        part: the part of `FileContents` that it is.
         kept: our name of each column, and theirs.
         numbers: those of ours that hold numbers.
         empty: those of ours that may be empty.
@@ -60,7 +60,7 @@ class Table:
     empty: frozenset[str]
 
 
-def table_of(names: Sequence[str], part: str | None = None) -> Table | None:
+def table_of(names: Sequence[str], part: str | None = None) -> TableSchema | None:
     """What a table with these columns is; None where nothing fits.
 
     Args:
@@ -73,7 +73,9 @@ def table_of(names: Sequence[str], part: str | None = None) -> Table | None:
     values = named(names, ("query_id", "metric", "value"))
     if {"metric", "value"} <= set(values):
         values |= {name: name for name in ("run", "at") if name in names}
-        return Table("values", values, frozenset({"value"}), frozenset({"query_id", "run", "at"}))
+        return TableSchema(
+            "values", values, frozenset({"value"}), frozenset({"query_id", "run", "at"})
+        )
     text = named(names, ("query_id", "text"))
     if len(text) == len(("query_id", "text")):
         return _rest("queries", text, names)
@@ -82,36 +84,36 @@ def table_of(names: Sequence[str], part: str | None = None) -> Table | None:
     return _rest("documents", ids, names) if "doc_id" in ids and words else None
 
 
-def part_of(table: Table | None) -> Part | None:
+def part_of(table: TableSchema | None) -> Part | None:
     """Whether a table is judgments or a run; None for any other."""
     if table is None or table.part not in {"qrels", "runs"}:
         return None
     return "qrels" if table.part == "qrels" else "run"
 
 
-def _pairs(names: Sequence[str], ids: dict[str, str], part: str | None) -> Table | None:
+def _pairs(names: Sequence[str], ids: dict[str, str], part: str | None) -> TableSchema | None:
     """Judgments, rankings, ratings, or documents whose fields differ by query."""
     rated = named(names, ("rater", "grade"))
     if part is None and len(rated) == len(("rater", "grade")):
         rated |= {name: name for name in (*_RATED, "scale") if name in names and name not in rated}
         numbers = frozenset({"grade", "seconds"} & set(rated))
-        return Table("ratings", ids | rated, numbers, frozenset({*_RATED, "scale"}))
+        return TableSchema("ratings", ids | rated, numbers, frozenset({*_RATED, "scale"}))
     if part == "qrels" or (part is None and graded(names)):
         found = ids | named(names, ("grade", *OPTIONAL))
         numbers = frozenset({"grade", "inclusion"} & set(found))
-        return Table("qrels", found, numbers, frozenset({"doc_id", "grade", *OPTIONAL}))
+        return TableSchema("qrels", found, numbers, frozenset({"doc_id", "grade", *OPTIONAL}))
     scored = named(names, ("score",)) or named(names, ("rank",))
     if scored or part == "runs":
-        return Table("runs", ids | scored, frozenset({"score", "rank"}), frozenset())
+        return TableSchema("runs", ids | scored, frozenset({"score", "rank"}), frozenset())
     return _rest("documents", ids, names)
 
 
-def _rest(part: str, ids: dict[str, str], names: Sequence[str]) -> Table:
+def _rest(part: str, ids: dict[str, str], names: Sequence[str]) -> TableSchema:
     others = {name: name for name in names if name not in ids.values() and name not in ids}
-    return Table(part, ids | others, frozenset(), frozenset(others) | ({*ids} & {"text"}))
+    return TableSchema(part, ids | others, frozenset(), frozenset(others) | ({*ids} & {"text"}))
 
 
-def contents_of(table: Table, rows: pl.DataFrame, name: str, place: Place) -> Contents:
+def contents_of(table: TableSchema, rows: pl.DataFrame, name: str, place: Place) -> FileContents:
     """The contents of a file that is read whole: anything but a run.
 
     Raises:
@@ -119,16 +121,16 @@ def contents_of(table: Table, rows: pl.DataFrame, name: str, place: Place) -> Co
     """
     if table.part == "qrels":
         found, notes = judgments(rows, name, place)
-        return Contents(qrels=found, notes=notes)
+        return FileContents(qrels=found, notes=notes)
     if table.part == "ratings":
         _refuse_scales(rows, place)
         at = _moments(rows, place) if "at" in rows.columns else rows
-        return Contents(ratings=Ratings(at, name=name, place=place))
+        return FileContents(ratings=Ratings(at, name=name, place=place))
     if table.part == "values":
-        return Contents(values=rows)
+        return FileContents(values=rows)
     if table.part == "queries":
-        return Contents(queries=rows)
-    return Contents(documents=rows)
+        return FileContents(queries=rows)
+    return FileContents(documents=rows)
 
 
 @contextmanager
@@ -213,7 +215,7 @@ def scored(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def chosen(
-    contents: Contents, holds: Sequence[str] = HOLDS, columns: Sequence[str] = COLUMNS
+    contents: FileContents, holds: Sequence[str] = HOLDS, columns: Sequence[str] = COLUMNS
 ) -> tuple[str, tuple[Loss, ...]]:
     """The part that a format of one table is given, and what is lost with the others.
 
@@ -240,7 +242,7 @@ def chosen(
     return part, tuple(lost)
 
 
-def _first_filled(contents: Contents, parts: Sequence[str]) -> str:
+def _first_filled(contents: FileContents, parts: Sequence[str]) -> str:
     """The first part; judgments that are only names of queries go behind the others."""
     bare = contents.qrels is not None and contents.qrels.table.is_empty()
     return next((part for part in parts if not (part == "qrels" and bare)), parts[0])
@@ -275,7 +277,7 @@ def run_losses(run: Run, *, tag: bool = False) -> Iterator[Loss]:
         yield from Loss.of(STATES, run.queries["query_id"].to_list())
 
 
-def rows(contents: Contents, part: str) -> Iterator[pl.DataFrame]:
+def rows(contents: FileContents, part: str) -> Iterator[pl.DataFrame]:
     """The rows of a part, piece by piece; whole grades as integers.
 
     Raises:
@@ -301,7 +303,7 @@ def _empty(column: pl.Series) -> bool:
     return column.null_count() == len(column)
 
 
-def schema_of(contents: Contents, part: str) -> pl.Schema:
+def schema_of(contents: FileContents, part: str) -> pl.Schema:
     """The columns that `rows` gives, before it is asked for them."""
     return pl.Schema(RUN) if part == "runs" else next(rows(contents, part)).schema
 

@@ -10,7 +10,7 @@ from rankgate.data.formats.tables import csv as delimited
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
     from rankgate.data.formats.format import Loss
 
 
@@ -19,7 +19,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return delimited.sniff(head, name) if delimited.separator_of(head) == "\t" else None
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """As CSV, between tabs.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels, Scale
@@ -34,14 +34,14 @@ def sniff(head: bytes, name: str) -> str | None:
     return f"field {at + 1} of the first lines is a label such as A or L2" if at else None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments; S, A, B, C are 3, 2, 1, 0, and L2 is 2.
 
     Raises:
         InputError: another number of fields, a label that is none; with the line.
         DuplicateError: a document judged twice for one query.
     """
-    return Contents(qrels=read_qrels(source))
+    return FileContents(qrels=read_qrels(source))
 
 
 def read_qrels(source: InputFile) -> Qrels:
@@ -84,7 +84,7 @@ def read_qrels(source: InputFile) -> Qrels:
     return Qrels(found, source.stem, scale=scale, place=place)
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """``query doc L2`` a line.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.notes import Loss, Note
 from rankgate.data.place import Place
@@ -37,7 +37,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments with the probability with which each document was drawn.
 
     A probability of 0, or one that is not told, is none: the document was chosen, not drawn.
@@ -51,7 +51,7 @@ def read(source: InputFile) -> Contents:
     words = "documents that were chosen without a probability"
     pairs = [f"{query} {document}" for query, document in without[:, :2].head(3).rows()]
     notes = (Note(words, len(without), tuple(pairs)),) if len(without) else ()
-    return Contents(qrels=qrels, notes=notes)
+    return FileContents(qrels=qrels, notes=notes)
 
 
 def read_qrels(source: InputFile) -> Qrels:
@@ -85,7 +85,7 @@ def read_qrels(source: InputFile) -> Qrels:
     return Qrels(table.select(columns), source.stem, place=place)
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Five fields a line; where no probabilities are known, every document has 1.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels
@@ -42,7 +42,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments, each for a subtopic of a query.
 
     Raises:
@@ -60,10 +60,10 @@ def read(source: InputFile) -> Contents:
     table = pl.concat([pl.DataFrame(schema=schema), *pieces])
     place = Place(source.label, partial(line_of, source))
     columns = ["query_id", "doc_id", "grade", "subtopic"]
-    return Contents(qrels=Qrels(table.select(columns), source.stem, place=place))
+    return FileContents(qrels=Qrels(table.select(columns), source.stem, place=place))
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Four fields a line; judgments without subtopics have 0 there, as in TREC's qrels.
 
     Raises:

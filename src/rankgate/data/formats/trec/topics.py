@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.notes import Note
 from rankgate.errors import InputError
@@ -48,7 +48,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """The queries with their texts, and whatever else topics tell of them.
 
     Raises:
@@ -72,7 +72,7 @@ def read(source: InputFile) -> Contents:
     names = dict.fromkeys(["query_id", "text", *(name for row in rows for name in row)])
     table = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
     without = [row["query_id"] for row in rows if not row["text"]]
-    return Contents(queries=table, notes=Note.of("topics without a text", without))
+    return FileContents(queries=table, notes=Note.of("topics without a text", without))
 
 
 def _text(source: InputFile) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.trec import qrels as trec_qrels
 from rankgate.data.formats.trec import run as trec_run
 from rankgate.data.place import Place
-from rankgate.data.rows import NUMBERS, Part, Rows
+from rankgate.data.rows import NUMBERS, FileRows, Part
 from rankgate.data.text.lines import Layout, first_fields, frames, line_of
 
 if TYPE_CHECKING:
@@ -47,18 +47,18 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Judgments from 4 fields, a run from 6 or 2; 3 are judgments if all numbers are whole.
 
     Raises:
         InputError: as of the two readers.
     """
     if holds_judgments(source):
-        return Contents(qrels=trec_qrels.read(source))
-    return Contents(runs=(trec_run.read(source),))
+        return FileContents(qrels=trec_qrels.read(source))
+    return FileContents(runs=(trec_run.read(source),))
 
 
-def rows(source: InputFile) -> Rows | None:
+def rows(source: InputFile) -> FileRows | None:
     """The rows with their defects, with the rank or the iteration; None of other widths.
 
     Raises:
@@ -71,7 +71,7 @@ def rows(source: InputFile) -> Rows | None:
     kept = tuple(name for name in fields if name not in _UNUSED)
     number = NUMBERS[part] if NUMBERS[part] in fields else ""
     parsed = frames(source, Layout(fields, number, kept, defects=True))
-    return Rows.of(part, parsed, Place(source.label, partial(line_of, source)))
+    return FileRows.of(part, parsed, Place(source.label, partial(line_of, source)))
 
 
 def holds_judgments(source: InputFile) -> bool:
@@ -80,7 +80,7 @@ def holds_judgments(source: InputFile) -> bool:
     return width == _QRELS or (width == _EITHER and _whole(source))
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The judgments if there are any, else the first run; blanks in ids become ``_``.
 
     Raises:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import BinaryIO
 
-    from rankgate.data.contents import Contents
+    from rankgate.data.contents import FileContents
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
 
@@ -27,7 +27,7 @@ _EXAMPLES = 3
 _PIECE = 1 << 20  # rows written at one time, or one query that has more
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The judgments if there are any, else the first run.
 
     Blanks in ids become ``_``, which is told as a loss.
@@ -52,7 +52,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
 
 
 def judgments(
-    contents: Contents, out: BinaryIO, fields: Sequence[str | pl.Expr], kept: Sequence[str] = ()
+    contents: FileContents, out: BinaryIO, fields: Sequence[str | pl.Expr], kept: Sequence[str] = ()
 ) -> tuple[Loss, ...]:
     """The judgments in fields of their own, between blanks.
 

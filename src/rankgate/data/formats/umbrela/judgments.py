@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.contents import Contents
-from rankgate.data.formats.collected import Rated
+from rankgate.data.contents import FileContents
+from rankgate.data.formats.collected import GrowingRatings
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import known, lost, lost_columns, own, texts
 from rankgate.data.notes import Note
@@ -38,7 +38,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """Ratings of the model, and judgments where no pair has several grades.
 
     ``result_status`` 0 says that the answer could not be parsed and that the 0 in ``judgment``
@@ -47,7 +47,7 @@ def read(source: InputFile) -> Contents:
     Raises:
         InputError: a line that is no such object, with its number.
     """
-    found = Rated(source.label)
+    found = GrowingRatings(source.label)
     queries: dict[str, str | None] = {}
     documents: dict[str, str | None] = {}
     made: list[dict[str, str | None]] = []
@@ -71,7 +71,7 @@ def read(source: InputFile) -> Contents:
     ratings = found.ratings(source.stem, scale)
     if ratings is None:
         raise InputError("there are no judgments in it.", source=source.label, code="no-judgments")
-    return Contents(
+    return FileContents(
         qrels=found.qrels(source.stem, scale),
         ratings=ratings,
         queries=_table("query_id", queries),
@@ -96,7 +96,7 @@ def _succeeded(value: dict[str, Any], source: InputFile, line: int) -> bool:
     return found
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """An object a rating; one without a grade has status 0. Judgments are of the model rankgate.
 
     Raises:
@@ -132,7 +132,7 @@ def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
     return _losses(contents)
 
 
-def _losses(contents: Contents) -> tuple[Loss, ...]:
+def _losses(contents: FileContents) -> tuple[Loss, ...]:
     kept = ("ratings",) if contents.ratings else ("qrels",)
     both = ("queries", "documents", *kept, *(("qrels", "scale") if contents.ratings else ()))
     found = list(lost(contents, _NAME, *both))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import documents_of, ranked
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables.schemas import run_losses
@@ -40,7 +40,7 @@ def sniff(head: bytes, name: str) -> str | None:
     return None
 
 
-def read(source: InputFile) -> Contents:
+def read(source: InputFile) -> FileContents:
     """A run of the candidates in their order (or by their scores), their texts, the queries.
 
     A query or candidate that is a string is its own id.
@@ -77,7 +77,7 @@ def read(source: InputFile) -> Contents:
     return _contents(pairs, queries, fields, source)
 
 
-def write(contents: Contents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """An object a query with its candidates, best first, from the first run.
 
     Raises:
@@ -155,7 +155,7 @@ def _contents(
     queries: dict[str, str | None],
     fields: list[dict[str, str | None]],
     source: InputFile,
-) -> Contents:
+) -> FileContents:
     scores = [score for *_, score in pairs if score is not None]
     given = scores if len(scores) == len(pairs) else None
     with_candidates = {query for query, *_ in pairs}
@@ -166,7 +166,7 @@ def _contents(
     items = [(query, text) for query, text in queries.items() if text is not None]
     names = list(dict.fromkeys(name for row in fields for name in row))
     table = pl.DataFrame(fields, schema=dict.fromkeys(names, pl.String)) if fields else None
-    return Contents(
+    return FileContents(
         runs=(run,),
         queries=pl.DataFrame(items, schema=["query_id", "text"], orient="row") if items else None,
         documents=None if table is None else documents_of(table, names[2:]),
