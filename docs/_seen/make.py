@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import played  # noqa: E402 - beside this file
+sys.path.insert(0, str(HERE.parent))
+
+import played  # noqa: E402 - in this folder
+from _pages import checks, formats  # noqa: E402 - in the folder above
 
 EXAMPLES = HERE.parents[1] / "examples"
 EXAMPLE = EXAMPLES / "product-search"
@@ -53,6 +56,8 @@ def pages() -> Iterator[tuple[Path, str]]:
         for name, text in texts.items():
             yield HERE / f"{name}.{width}.txt", text
             yield HERE / f"{name}.{width}.ansi", painted(text)
+    yield HERE.parent / "formats.md", formats.page()
+    yield HERE.parent / "validate.md", checks.page()
     for page in played.pages():
         with played.workplace(page):
             yield page, played.played(page)

@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from rankgate.explanation.finding import Finding
     from rankgate.explanation.reconciliation import Reconciliation
     from rankgate.explanation.verb import reconcile
+    from rankgate.files.conversion import Conversion
+    from rankgate.files.convert import convert
     from rankgate.files.describe import describe
     from rankgate.files.description import Descriptions
-    from rankgate.files.notebook.conversion import Conversion, convert
     from rankgate.files.validate import validate
     from rankgate.files.validation import Validation
     from rankgate.gating.verb import gate
@@ -146,7 +147,7 @@ _HOMES = {
     "Comparisons": "rankgate.comparison.comparison",
     "Convention": "rankgate.evaluation.notebook.rules",
     "Conventions": "rankgate.evaluation.notebook.rules",
-    "Conversion": "rankgate.files.notebook.conversion",
+    "Conversion": "rankgate.files.conversion",
     "Descriptions": "rankgate.files.description",
     "Evaluation": "rankgate.evaluation.evaluation",
     "Explanation": "rankgate.explanation.explanation",
@@ -179,7 +180,7 @@ _HOMES = {
     "compare": "rankgate.comparison.verb",
     "convention": "rankgate.evaluation.notebook.rules",
     "conventions": "rankgate.evaluation.notebook.rules",
-    "convert": "rankgate.files.notebook.conversion",
+    "convert": "rankgate.files.convert",
     "describe": "rankgate.files.describe",
     "evaluate": "rankgate.evaluation.notebook.evaluation",
     "explain": "rankgate.explanation.explain",

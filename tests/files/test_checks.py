@@ -13,8 +13,9 @@ from rankgate.data.notes import Note
 from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
 from rankgate.errors import InputError
+from rankgate.files.checklist import checklist
 from rankgate.files.checks import CHECKS
-from rankgate.files.validate import checks, validate
+from rankgate.files.validate import validate
 from support.wording import raises
 
 CSV = "query_id,doc_id,grade\n"
@@ -270,7 +271,7 @@ def test_a_clean_pair_has_nothing_to_tell(found):
 
 
 def test_checks_say_what_they_look_for():
-    for check in checks():
+    for check in checklist().checks:
         assert check.title.endswith("."), check.name
 
 

@@ -20,22 +20,21 @@ def test_errors_exit_with_2_and_all_are_told(run, wrong):
     assert done.code == 2
     assert not done.err
     assert done.out == (
+        "2 errors, 1 note\n\n"
         f"{wrong}: read as trec, 4 judgments\n"
-        "error    line 2: 1 row judging a document again for the same query, 1 document\n"
-        "           with another grade [judged-twice]\n"
-        "         example: query 1, document a\n"
-        "         mend: remove all but one of them; rankgate resolve does that for\n"
-        "           ratings of several people\n"
-        "error    line 3: no finite number for a grade in 1 row (nan) [no-grade]\n"
-        "         example: query 1, document b\n"
-        "         mend: write a number such as 2, or leave the row out where there is no\n"
-        "           grade\n"
-        "note     line 4: 1 negative grade (-1): in the pool, never relevant; tools\n"
-        "           differ over whether such a document is judged [negative-grade]\n"
-        "         mend: see to it that they mean spam or unjudged, and are not part of\n"
-        "           the scale\n"
-        "\n"
-        "2 errors, 1 note\n"
+        "error  line 2: 1 row judging a document again for the same query, 1 document\n"
+        "         with another grade [judged-twice]\n"
+        "       example: query 1, document a\n"
+        "       mend: remove all but one of them; rankgate resolve does that for ratings\n"
+        "         of several people\n"
+        "error  line 3: no finite number for a grade in 1 row (nan) [no-grade]\n"
+        "       example: query 1, document b\n"
+        "       mend: write a number such as 2, or leave the row out where there is no\n"
+        "         grade\n"
+        "note   line 4: 1 negative grade (-1): in the pool, never relevant; tools\n"
+        "         differ over whether such a document is judged [negative-grade]\n"
+        "       mend: see to it that they mean spam or unjudged, and are not part of\n"
+        "         the scale\n"
     )
 
 
@@ -46,7 +45,7 @@ def test_warnings_exit_with_0(run, small):
     assert "1 of 4 judged queries is not in the run [queries-in-common]" in done.out
     assert "1 of 4 queries of the run without judgments" in done.out
     assert "without a document of a positive grade" in done.out.replace("\n", " ").replace("  ", "")
-    assert done.out.endswith("2 warnings, 2 notes\n")
+    assert done.out.startswith("2 warnings, 2 notes\n")
     assert max(len(line) for line in done.out.splitlines() if line[0:1] != "/") <= 80
 
 
@@ -54,8 +53,8 @@ def test_nothing_wrong(run, tmp_path):
     place = tmp_path / "q.qrels"
     place.write_text("1 0 a 1\n1 0 b 0\n")
     assert run("validate", place).out == (
-        f"{place}: read as trec, 2 judgments\n  no problems found\n\n"
-        "no errors, no warnings, nothing to note\n"
+        "no errors, no warnings, nothing to note\n\n"
+        f"{place}: read as trec, 2 judgments\n  no problems found\n"
     )
 
 
@@ -81,10 +80,10 @@ def test_for_programs(run, wrong):
 
 
 def test_for_pages(run, wrong):
-    page = run("validate", wrong, "--format", "markdown").out.splitlines()
-    assert page[0] == "| severity | check | where | what | example | mend |"
-    assert page[-1] == "2 errors, 1 note"
-    assert f"{wrong}:2".replace("_", "\\_") in page[2]
+    title, _, heading, *page = run("validate", wrong, "--format", "markdown").out.splitlines()
+    assert title == "2 errors, 1 note"
+    assert heading.startswith("### ")
+    assert page[3].startswith("| error | line 2: 1 row judging a document again")
 
 
 @pytest.mark.parametrize(
@@ -112,9 +111,9 @@ def test_judgments_are_needed_to_hold_against(run, small):
 
 
 def test_the_list_has_every_check(run):
-    told = run("validate", "--list").out
+    _, _, table = run("validate", "--list").out.partition("finds\n")
     assert [check.name for check in CHECKS] == [
-        line.split()[0] for line in told.splitlines() if line[0] != " "
+        line.split()[0] for line in table.splitlines() if line[0] != " "
     ]
     listed = json.loads(run("validate", "--list", "--format", "json").out)["checks"]
     assert listed[0] == {
@@ -123,7 +122,6 @@ def test_the_list_has_every_check(run):
         "needs": "bytes",
         "title": "The file begins with a byte order mark.",
     }
-    assert run("validate", "--list", "--format", "markdown").out.startswith("# What")
 
 
 def test_something_is_needed(run):

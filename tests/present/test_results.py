@@ -5,6 +5,9 @@ import json
 import pytest
 
 import rankgate
+from rankgate.files.checklist import checklist
+from rankgate.files.format import format_details
+from rankgate.files.formats import formats
 from rankgate.present.forms import documents as forms
 from rankgate.present.pages.notebook import html
 from rankgate.present.pages.page import page
@@ -72,6 +75,10 @@ KINDS = (
     "admission",
     "validation",
     "description",
+    "checklist",
+    "conversion",
+    "formats",
+    "format",
 )
 
 
@@ -97,6 +104,10 @@ def made(folder, ratings):
         "admission": lambda: rankgate.admit(QRELS, QRELS, [OLD, NEW]),
         "validation": lambda: rankgate.validate([folder / "qrels.txt", folder / "old.run"]),
         "description": lambda: rankgate.describe([folder / "qrels.txt", folder / "old.run"]),
+        "checklist": checklist,
+        "conversion": lambda: rankgate.convert(folder / "old.run", folder / "old.jsonl"),
+        "formats": formats,
+        "format": lambda: format_details("trec"),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +17,7 @@ from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run, ScatteredError
 from rankgate.data.target import replacing, suffix_of
 from rankgate.errors import InputError, UsageError
+from rankgate.files.conversion import Conversion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
     from rankgate.data.formats.format import Format
     from rankgate.data.rows import Part
-
-SCHEMA_VERSION = 1
 
 PARTS = {
     "qrels": "qrels",
@@ -41,35 +40,6 @@ PARTS = {
 """What ``--as`` may say, and the part of `FileContents` that it is."""
 
 
-@dataclass(frozen=True)
-class Conversion:
-    """What was read, what was written, what could not be carried.
-
-    Attributes:
-        source: the file read.
-        target: the file written; ``-`` is standard output.
-        from_format: the format it was read in.
-        reason: why it was taken for that format.
-        to_format: the format it was written in.
-        rows: by part the rows that were written.
-        notes: what the reader did or saw.
-        losses: what the new file does not hold.
-    """
-
-    source: str
-    target: str
-    from_format: str
-    reason: str
-    to_format: str
-    rows: dict[str, int]
-    notes: tuple[Note, ...]
-    losses: tuple[Loss, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
-
-
 def convert(
     source: Any,  # noqa: ANN401 - a path, contents, or a table with as_
     target: str | Path | BinaryIO,
@@ -78,7 +48,7 @@ def convert(
     to: str | None = None,
     as_: str | None = None,
 ) -> Conversion:
-    """Write what a file holds in another format.
+    r"""Write what a file holds in another format; report what could not be kept.
 
     A run is read and written batch by batch where both formats allow. The target is replaced in
     one step when all of it is written; its name's last suffix may be ``.gz`` or ``.zst``.
@@ -94,6 +64,12 @@ def convert(
     Raises:
         InputError: the source cannot be read, or holds no such part.
         UsageError: no such format, or it writes no such part; a target that cannot be written.
+
+    >>> import io
+    >>> out = io.BytesIO()
+    >>> result = convert({"7": {"a": 2}}, out, to="trec", as_="qrels")
+    >>> out.getvalue(), result.losses
+    (b'7 0 a 2\n', ())
     """
     if as_ is not None and as_ not in PARTS:
         raise UsageError(f"no part '{as_}'; choose {', '.join(PARTS)}.", code="unknown-choice")

@@ -19,23 +19,8 @@ if TYPE_CHECKING:
     from rankgate.data.place import Place
     from rankgate.data.qrels import Scale
     from rankgate.data.rows import Part
-    from rankgate.files.checks import Check, Found, Needs, Severity
+    from rankgate.files.checks import Check, Found, Needs
     from rankgate.files.checks.subject import Outline, RawQrels, Subject
-
-
-@dataclass(frozen=True)
-class CheckFacts:
-    """A check as help and documentation show it."""
-
-    name: str
-    severity: Severity
-    needs: Needs
-    title: str
-
-
-def checks() -> tuple[CheckFacts, ...]:
-    """Every check that there is."""
-    return tuple(CheckFacts(each.name, each.severity, each.needs, each.title) for each in CHECKS)
 
 
 def validate(

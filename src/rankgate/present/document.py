@@ -65,6 +65,7 @@ class Table:
         folded: whether a page shows it only when asked for; text leaves it out.
         spans: for each row low end, middle and high end of an interval, to be drawn.
         links: for each row the anchor of what it is about; empty where there is none.
+        prose: whether the last column holds paragraphs, which text wraps.
     """
 
     heading: str
@@ -73,6 +74,7 @@ class Table:
     folded: bool = False
     spans: tuple[tuple[float | None, float | None, float | None], ...] = ()
     links: tuple[str, ...] = ()
+    prose: bool = False
 
 
 @dataclass(frozen=True)
@@ -167,10 +169,18 @@ class Section:
 
 @dataclass(frozen=True)
 class PlainRows:
-    """The figures of a result for spreadsheets and programs: one fact a line, every digit."""
+    """The figures of a result for spreadsheets and programs: one fact a line, every digit.
+
+    Attributes:
+        head: the names of the columns.
+        rows: a cell for each column.
+        data: whether the file is read again, so that texts stay as they are; other files are
+            for spreadsheets, which must not take a text for a formula.
+    """
 
     head: tuple[str, ...]
-    rows: Sequence[tuple[str | float | None, ...]]
+    rows: Sequence[Sequence[str | float | None]]
+    data: bool = False
 
 
 @dataclass(frozen=True)

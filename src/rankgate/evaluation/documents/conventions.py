@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.present.forms import as_json
 from rankgate.present.forms.as_text import WIDTH
-from rankgate.present.forms.paragraphs import beside, indented
+from rankgate.present.forms.paragraphs import indented, labelled
 from rankgate.present.grid import Grid, printable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def render_all(conventions: Sequence[ConventionFacts], form: str, width: int = W
         listed = [each.to_dict() for each in conventions]
         return as_json.dumped({"schema_version": _SCHEMA_VERSION, "conventions": listed})
     widths = [max(len(each.name) for each in conventions)]
-    return "".join(beside([each.name], [each.title], widths, width) for each in conventions)
+    return "".join(labelled([each.name], [each.title], widths, width) for each in conventions)
 
 
 def render(facts: ConventionFacts, form: str, width: int = WIDTH) -> str:
@@ -42,8 +42,8 @@ def render(facts: ConventionFacts, form: str, width: int = WIDTH) -> str:
     room = [max((len(label) for label, _ in items), default=0)]
     parts = [
         f"{printable(facts.name)} ({facts.hash})\n"
-        + beside([""], [facts.title], [0], width).lstrip(),
-        "".join(beside([label], map(printable, lines), room, width) for label, lines in items),
+        + labelled([""], [facts.title], [0], width).lstrip(),
+        "".join(labelled([label], map(printable, lines), room, width) for label, lines in items),
         _choices("axes", facts.choices, width),
         _choices("parameters of metrics", facts.parameters, width),
         _choices("single metrics", facts.special, width),
@@ -98,8 +98,8 @@ def _axis(facts: AxisFacts, width: int) -> str:
     where = "for all metrics or for one" if facts.each and "." not in facts.name else ""
     words = "; ".join(part for part in (facts.takes, default, where) if part)
     widths = [min(max(map(len, facts.chosen)), 24)]
-    rows = (beside([value], [names], widths, width - 2) for value, names in _named(facts).items())
-    about = beside([""], [facts.about, words], [0], width)
+    rows = (labelled([value], [names], widths, width - 2) for value, names in _named(facts).items())
+    about = labelled([""], [facts.about, words], [0], width)
     return f"{facts.name}\n{about}{indented(''.join(rows))}"
 
 
@@ -119,7 +119,7 @@ def _choices(title: str, choices: Sequence[AxisChoice], width: int) -> str:
     named = [_starred(each) for each in choices]
     widths = [max(map(len, named)), min(max(len(each.value) for each in choices), 24)]
     rows = (
-        beside([name, each.value], [each.about], widths, width - 2)
+        labelled([name, each.value], [each.about], widths, width - 2)
         for name, each in zip(named, choices, strict=True)
     )
     return f"{title}\n{indented(''.join(rows))}"
@@ -130,5 +130,7 @@ def _names(facts: ConventionFacts, width: int) -> str:
     if not facts.spellings:
         return ""
     widths = [max(map(len, facts.spellings))]
-    rows = (beside([theirs], [ours], widths, width - 2) for theirs, ours in facts.spellings.items())
+    rows = (
+        labelled([theirs], [ours], widths, width - 2) for theirs, ours in facts.spellings.items()
+    )
     return f"its own names\n{indented(''.join(rows))}"

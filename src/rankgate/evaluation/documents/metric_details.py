@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.present.forms import as_json
 from rankgate.present.forms.as_text import WIDTH
-from rankgate.present.forms.paragraphs import beside, indented, wrapped
+from rankgate.present.forms.paragraphs import indented, labelled, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ def render_all(passports: Iterable[Passport], form: str, width: int = WIDTH) -> 
         return as_json.dumped({"schema_version": _SCHEMA_VERSION, "metrics": listed})
     named = [(spelled(each), _entry(each)) for each in passports]
     widths = [max(len(name) for name, _ in named)]
-    return "".join(beside([name], lines, widths, width) for name, lines in named)
+    return "".join(labelled([name], lines, widths, width) for name, lines in named)
 
 
 def render(passport: Passport, form: str, width: int = WIDTH) -> str:
@@ -51,7 +51,7 @@ def render(passport: Passport, form: str, width: int = WIDTH) -> str:
     }
     widths = [max(map(len, facts))]
     known = ((label, line) for label, line in facts.items() if line)
-    words = "".join(beside([label], [line], widths, width) for label, line in known)
+    words = "".join(labelled([label], [line], widths, width) for label, line in known)
     parts = [
         "\n".join([spelled(passport), *wrapped(passport.title, width), ""]),
         words,
@@ -88,7 +88,7 @@ def _parameters(passport: Passport, width: int) -> str:
     ]
     widths = [max(len(words[i]) for words in named) for i in (0, 1)]
     rows = (
-        beside(words, [takes(each) + _written(each, passport.at)], widths, width - 2)
+        labelled(words, [takes(each) + _written(each, passport.at)], widths, width - 2)
         for words, each in zip(named, passport.parameters, strict=True)
     )
     return f"parameters, and what they are unasked\n{indented(''.join(rows))}"
@@ -151,11 +151,13 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]], width: int) -> st
     most = _MOST_BOUND * width // WIDTH
     widths = [max((len(key[0]) for key in result if len(key[0]) <= most), default=0)]
     widths += [max(len(key[i]) for key in (*_HEAD, *result)) for i in (1, 2)]
-    rows = [beside(line, [""], widths, width - 2) for line in _HEAD]
+    rows = [labelled(line, [""], widths, width - 2) for line in _HEAD]
     for (bound, *empty), names in result.items():
         fits = len(bound) <= widths[0]
         rows += [] if fits else [f"{bound}\n"]
-        rows.append(beside([bound if fits else "", *empty], [", ".join(names)], widths, width - 2))
+        rows.append(
+            labelled([bound if fits else "", *empty], [", ".join(names)], widths, width - 2)
+        )
     return f"conventions\n{indented(''.join(rows))}"
 
 
@@ -174,7 +176,7 @@ def tools(conventions: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, 
 def _tools(conventions: Mapping[str, Mapping[str, Any]], width: int) -> str:
     rows = tools(conventions)
     widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
-    result = (beside(row[:2], [row[2]], widths, width - 2) for row in rows)
+    result = (labelled(row[:2], [row[2]], widths, width - 2) for row in rows)
     return f"conventions, and what their tools call it\n{indented(''.join(result))}"
 
 

@@ -12,7 +12,7 @@ from rankgate.console.terminal import width
 from rankgate.errors import UsageError
 from rankgate.files.convert import PARTS as CONVERT_PARTS
 from rankgate.files.convert import convert
-from rankgate.files.documents.conversion import FORMS, render
+from rankgate.present.write import FORMS, rendered
 
 
 @click.command("convert")
@@ -50,14 +50,14 @@ def command(
     """
     refuse_clashes((source,), output)
     refuse_clashes((source,), target)
-    if target == "-" and form == "json" and output in (None, "-"):
+    if target == "-" and form != "text" and output in (None, "-"):
         raise UsageError(
             "OUT is standard output, where the report would go; give it a file by -o.",
             code="output-is-input",
         )
     stream = sys.stdout.buffer if target == "-" else target
     result = convert(source, stream, from_=from_, to=to, as_=as_)
-    found = render(result, form, width(output))
+    found = rendered(result, form, width(output))
     if form == "text" and output is None:
         click.echo(found, nl=False, err=True)
     else:

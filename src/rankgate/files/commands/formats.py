@@ -1,27 +1,23 @@
-"""``rankgate formats``: list the formats, or read what one is."""
+"""``rankgate formats``: list the formats, or show the details of one."""
 
 from __future__ import annotations
 
 import click
 
 from rankgate.console import options
-from rankgate.console.places import deliver
-from rankgate.console.terminal import styled, width
-from rankgate.files.documents.formats import FORMS, render, render_all
-from rankgate.files.formats import format_facts
+from rankgate.console.output import print_result
+from rankgate.files.format import format_details
+from rankgate.files.formats import formats
+from rankgate.present.write import FORMS
 
 
 @click.command("formats")
 @click.argument("name", required=False)
 @options.form(*FORMS)
 def command(name: str | None, form: str) -> None:
-    """List the formats that are read and written, or read what the one called NAME is.
+    """List the formats that are read and written, or show the details of the one called NAME.
 
     \b
     rankgate formats trec
     """
-    facts = format_facts(name)
-    if name is None:
-        deliver(render_all(facts, form, width()))
-    else:
-        deliver(styled(render(facts[0], form, width()), form))
+    print_result(format_details(name) if name else formats(), form)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from rankgate.console import options
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.output import print_result
+from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.console.terminal import width
 from rankgate.errors import UsageError
-from rankgate.files.documents.validation import FORMS, render, render_checks
-from rankgate.files.validate import checks, validate
+from rankgate.files.checklist import checklist
+from rankgate.files.validate import validate
+from rankgate.present.write import FORMS
 
 _INVALID = 2
 
@@ -27,7 +28,7 @@ _INVALID = 2
 @options.as_either
 @options.scale
 @click.option("--list", "listed", is_flag=True, help="List everything that is looked for.")
-@options.form(*FORMS)
+@options.form(*FORMS, "table")
 @options.output
 @click.pass_context
 def command(
@@ -53,8 +54,9 @@ def command(
     rankgate validate ratings.csv --scale 0..3 --format json
     rankgate validate --list
     """
+    form = "text" if form == "table" else form  # its name in earlier versions
     if listed:
-        deliver(render_checks(checks(), form, width(output)), output)
+        print_result(checklist(), form, output)
         return
     if not files:
         raise UsageError("no file to look at; give at least one, or --list.", code="missing-input")
@@ -64,5 +66,5 @@ def command(
         result = validate(
             list(files), against, from_=from_, as_=as_, scale=scale, on_progress=progress
         )
-    deliver(render(result, form, width(output)), output)
+    print_result(result, form, output)
     ctx.exit(0 if result.valid else _INVALID)

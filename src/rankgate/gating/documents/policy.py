@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.present.forms import as_json, as_markdown
 from rankgate.present.forms.as_text import WIDTH
-from rankgate.present.forms.paragraphs import beside, indented
+from rankgate.present.forms.paragraphs import indented, labelled
 from rankgate.present.grid import Grid, printable
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ def render(result: Policy, form: str, width: int = WIDTH) -> str:
         return as_json.dumped(_dict(result))
     lines = [f"{printable(result.source)}: {len(result.rules)} rules\n"]
     if any(result.lists[name] for name in ("train", "items", "obvious", "earlier")):
-        lines.append(beside(["[lists]"], [_said(result.lists)], [14], width))
+        lines.append(labelled(["[lists]"], [_said(result.lists)], [14], width))
     for rule in result.rules:
         place = f" where {rule.slice}" if rule.slice else ""
         says = _said(rule.values)
         head = f"{rule.id} ({rule.tier})"
-        lines.append(beside([rule.kind], [head + place, *([says] if says else [])], [14], width))
+        lines.append(labelled([rule.kind], [head + place, *([says] if says else [])], [14], width))
     return "".join(lines)
 
 
@@ -131,10 +131,10 @@ def _title(kind: RuleKind) -> str:
 
 def _text(head: str, about: str, parameters: Iterable[Parameter], width: int) -> str:
     rows = [
-        beside([each.name, _default(each)], [_about(each)], [12, 14], width - 2)
+        labelled([each.name, _default(each)], [_about(each)], [12, 14], width - 2)
         for each in parameters
     ]
-    return beside([head], [about], [22], width) + indented("".join(rows))
+    return labelled([head], [about], [22], width) + indented("".join(rows))
 
 
 def _markdown(head: str, about: str, parameters: Iterable[Parameter]) -> str:

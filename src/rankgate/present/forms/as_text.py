@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 import unicodedata
 from typing import TYPE_CHECKING
 
 from rankgate.present.grid import SOFT, Grid, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 WIDTH = 80
 _GAP = "  "
@@ -52,19 +51,6 @@ def fitted(grid: Grid, width: int = WIDTH) -> str:
     return "\n\n".join(pieces)
 
 
-def labelled(label: str, lines: Iterable[str], width: int) -> str:
-    r"""A label with one or more paragraphs beside it, ending with a newline.
-
-    >>> labelled("sees", ["ranks", "grades"], 6)
-    'sees    ranks\n        grades\n'
-    """
-    room = WIDTH - width - len(_GAP)
-    parts = [part for line in lines for part in _wrapped(line, room)]
-    labels = [label, *[""] * (len(parts) - 1)]
-    rows = zip(labels, parts, strict=True)
-    return "".join(f"{name:<{width}}{_GAP}{part}\n" for name, part in rows)
-
-
 def wide(text: str) -> int:
     """The cells of a terminal that a word takes; wide characters take two."""
     return sum(
@@ -83,11 +69,6 @@ def shortened(text: str, width: int) -> str:
         return text
     half = (width - 1) // 2
     return f"{text[: width - 1 - half]}…{text[len(text) - half :]}"
-
-
-def _wrapped(line: str, room: int) -> list[str]:
-    wrapped = textwrap.wrap(line, room, subsequent_indent=_GAP, break_on_hyphens=False)
-    return wrapped or [""]
 
 
 def _width(text: str) -> int:

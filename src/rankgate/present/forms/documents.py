@@ -16,9 +16,9 @@ from rankgate.present.document import (
     Table,
     Warnings,
 )
-from rankgate.present.forms import as_csv, as_latex, as_markdown
+from rankgate.present.forms import as_csv, as_latex, as_markdown, paragraphs
 from rankgate.present.forms.as_text import WIDTH, fitted, wide
-from rankgate.present.forms.paragraphs import beside, indented, wrapped
+from rankgate.present.forms.paragraphs import indented, labelled, wrapped
 from rankgate.present.grid import Grid, printable
 from rankgate.present.numbers import grade
 
@@ -55,7 +55,7 @@ def _text(block: Block, width: int) -> Iterator[str]:
     elif isinstance(block, Entries):
         room = max((wide(printable(each.label)) for each in block.entries), default=0)
         lines = "".join(
-            beside([printable(each.label)], map(printable, each.lines), [room], width)
+            labelled([printable(each.label)], map(printable, each.lines), [room], width)
             for each in block.entries
         )
         yield f"{block.heading}\n{lines}" if block.heading else lines
@@ -65,12 +65,20 @@ def _text(block: Block, width: int) -> Iterator[str]:
         yield _paragraph(f"{block.words}.", width)
     elif isinstance(block, Table):
         if block.grid.rows and not block.folded:
-            table = fitted(block.grid, width)
-            yield f"{_paragraph(block.heading, width)}\n{table}" if block.heading else table
+            yield _table(block, width)
     elif isinstance(block, Opened):
         yield block.heading
         for query in block.queries:
             yield f"{_query(query)}\n{fitted(lists(query), width)}"
+
+
+def _table(table: Table, width: int) -> str:
+    """Below its heading; paragraphs are moved in there."""
+    heading = f"{_paragraph(table.heading, width)}\n" if table.heading else ""
+    if not table.prose:
+        return f"{heading}{fitted(table.grid, width)}"
+    rows = paragraphs.table(table.grid, width - 2 if heading else width)
+    return f"{heading}{indented(rows) if heading else rows}"
 
 
 def _query(query: ListPair) -> str:
@@ -139,6 +147,11 @@ def latex(document: Document) -> str:
                 parts.append(f"% {printable(block)}")
             elif isinstance(block, Points | Warnings):
                 parts += [f"% {printable(line)}" for line in block.lines]
+            elif isinstance(block, Entries):
+                parts += [
+                    f"% {printable(each.label)}: {printable(' '.join(each.lines))}"
+                    for each in block.entries
+                ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -153,7 +166,8 @@ def csv(document: Document) -> str:
     No cell of a table is taken for a formula by a spreadsheet.
     """
     if document.rows is not None:
-        return as_csv.written(document.rows.head, document.rows.rows)
+        way = as_csv.unguarded if document.rows.data else as_csv.written
+        return way(document.rows.head, document.rows.rows)
     rows = [
         (section.title, table.heading, str(i), name, word)
         for section, table in _all_tables(document)

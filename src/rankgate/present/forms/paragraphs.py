@@ -1,4 +1,4 @@
-"""Words beside words: labels with what is said of them, within a width."""
+"""Labels with paragraphs to their right, within a width."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from rankgate.present.forms.as_text import WIDTH, wide
+from rankgate.present.grid import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from rankgate.present.grid import Grid
+
 _GAP = "  "
+_LABEL = 28  # columns of 80 that a label takes
 _MOST = 100  # columns of a paragraph: longer lines are hard to follow with the eye
 
 
-def beside(
+def labelled(
     labels: Sequence[str], lines: Iterable[str], widths: Sequence[int], width: int = WIDTH
 ) -> str:
-    r"""One or more labels, each in a column of its own, and paragraphs beside them.
+    r"""One or more labels, each in its column, and paragraphs to their right.
 
-    >>> beside(["ties", "asc"], ["equal scores"], [5, 4])
+    >>> labelled(["ties", "asc"], ["equal scores"], [5, 4])
     'ties   asc   equal scores\n'
     """
     left = _GAP.join(
@@ -30,6 +34,28 @@ def beside(
     heads = [left, *[" " * wide(left)] * (len(parts) - 1)]
     pairs = zip(heads, parts, strict=True)
     return "".join(f"{head}{_GAP}{part}".rstrip() + "\n" for head, part in pairs)
+
+
+def table(grid: Grid, width: int = WIDTH) -> str:
+    r"""A grid with paragraphs in its last column, which are wrapped within a width.
+
+    A label that would take too much room has its own line. Without a head there is no first line.
+
+    >>> from rankgate.present.grid import Grid
+    >>> table(Grid(("", ""), (("ties", "equal scores"),)), 12)
+    'ties  equal\n        scores\n'
+    """
+    flat = grid.flat
+    rows = [flat.head, *grid.rows] if any(flat.head) else grid.rows
+    most = _LABEL * width // WIDTH
+    columns = list(zip(*rows, strict=True))[:-1]
+    widths = [max((wide(w) for w in words if wide(w) <= most), default=0) for words in columns]
+    parts = []
+    for first, *others, last in ([*map(printable, row)] for row in rows):
+        fits = wide(first) <= widths[0]
+        parts += [] if fits else [f"{first}\n"]
+        parts.append(labelled([first if fits else "", *others], [last], widths, width))
+    return "".join(parts)
 
 
 def wrapped(line: str, width: int) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.present.forms import as_json, as_markdown
 from rankgate.present.forms.as_text import WIDTH, fitted
-from rankgate.present.forms.paragraphs import beside
+from rankgate.present.forms.paragraphs import labelled
 from rankgate.present.grid import Grid, printable
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def render(result: SplitFigures, form: str, width: int = WIDTH) -> str:
         lines = [f"- {label or 'beware'}: {as_markdown.escaped(line)}" for label, line in rows]
         return "\n".join([table, "", *lines]) + "\n"
     room = [max(len(label) for label, _ in rows)]
-    told_rows = "".join(beside([label], [line], room, width) for label, line in rows)
+    told_rows = "".join(labelled([label], [line], room, width) for label, line in rows)
     return f"{_title(result)}\n\n{table}\n\n{told_rows}"
 
 

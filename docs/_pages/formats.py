@@ -1,0 +1,73 @@
+"""The page of formats: the table, then each format (``docs/formats.md``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.files.documents.formats import facts, holds, suffixes, ways
+from rankgate.files.formats import formats
+from rankgate.present.forms import as_markdown
+from rankgate.present.grid import Grid
+
+if TYPE_CHECKING:
+    from rankgate.files.format import FormatDetails
+
+_HEAD = """# Formats
+
+What a file is, is found by looking into it, in the order of this table; the name of the file
+decides nothing, but for topics and judgments by subtopic, which look like other files.
+`--from NAME` of `rankgate convert`, and `NAME:PATH` wherever a command takes a file, say
+otherwise. All may be compressed with gzip or zstd. `rankgate formats NAME` shows one.
+
+A run in TREC, CSV, TSV, JSONL, Parquet or Arrow is read piece by piece, however long it is.
+Judgments and the files of products are held in memory: a CSV takes about two to four times its
+size (22,500,000 ratings of Quepid, 1.1 GB, became TREC's qrels with 2.6 GB), and one JSON document
+may have 256 MB.
+"""
+
+_TAIL = """## From Python
+
+Whatever takes judgments or a run takes a path, a frame (Polars, pandas, Arrow, anything with
+`__arrow_c_stream__`), a dict of dicts, or an array: a row a query, a column a document. Arrays are
+NumPy's, SciPy's sparse matrices, and tensors of any library that speaks DLPack, such as PyTorch
+and JAX; none of these is imported. NaN in labels is unjudged, NaN or minus infinity in scores is
+not ranked, and what a sparse matrix leaves out is not there. Documents by number are
+`rankgate.Lists`, and `rankgate.Matrix` gives names to rows and columns; see
+[recommenders](recommenders.md#in-a-notebook). Padded labels and scores need both at once:
+
+```python
+>>> import numpy as np
+>>> import rankgate
+>>> labels = np.array([[3, 0, 1], [0, 2, -1]])  # -1 pads the row
+>>> scores = np.array([[0.1, 0.9, 0.5], [0.4, 0.3, 7.0]])
+>>> qrels, run = rankgate.from_arrays(labels, scores)  # or with mask=, query_ids=, doc_ids=
+>>> rankgate.evaluate(qrels, run, ["nDCG@10"]).means.columns
+['run', 'nDCG@10']
+
+```
+
+## Limits
+
+Files may come from anywhere, so that what a small file may unpack to has limits; beyond them it
+is an error that says so. A line has 16 MB at most, a JSON document 256 MB, 16 million values and
+64 brackets inside each other; topics and query sets have 64 MB, and a Parquet or Arrow file that
+is compressed once more 384 MB. A column of Parquet has 1 GB in one row group, and a table of it
+that is not a run 100 million values. A query has 16 million documents in a run that is read
+query by query.
+"""
+
+
+def page() -> str:
+    """The page from the registry of formats."""
+    every = formats().formats
+    rows = tuple((each.name, holds(each), ways(each), suffixes(each)) for each in every)
+    head = ("format", "holds", "read, written", "suffixes")
+    table = as_markdown.table(Grid(head, rows, frozenset(range(4))))
+    for each in every:  # names are links; words in cells never are
+        table = table.replace(f"\n| {each.name} |", f"\n| [{each.name}](#{each.name}) |")
+    return "\n".join([_HEAD, table, "", *map(_section, every), _TAIL])
+
+
+def _section(result: FormatDetails) -> str:
+    rows = [f"- {label}: {line}" for label, line in facts(result).items() if line]
+    return "\n".join([f"## {result.name}", "", f"{result.title}.", "", *rows, ""])
