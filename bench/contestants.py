@@ -22,7 +22,7 @@ class Contestant:
     Attributes:
         name: as the table shows it.
         script: the file in ``peers``; empty for our own command line.
-        arguments: what the script is told after the two files.
+        arguments: what the script gets after the two files.
         floor: only reads; has no means.
         inside: times itself, because its data is in memory before it begins.
     """
@@ -42,15 +42,15 @@ class Contestant:
         program = str(programs / "rankgate")
         return [program, "eval", str(qrels), str(run), *asked, "--format", "json"]
 
-    def means(self, told: Any) -> Mapping[str, float] | None:  # noqa: ANN401 - JSON
+    def means(self, result: Any) -> Mapping[str, float] | None:  # noqa: ANN401 - JSON
         """The five means in what it printed."""
-        if self.floor or told is None:
+        if self.floor or result is None:
             return None
         if self.inside:
-            told = told["mean"]
+            result = result["mean"]
         elif not self.script:
-            told = told["runs"][0]["mean"]
-        return dict(told)
+            result = result["runs"][0]["mean"]
+        return dict(result)
 
 
 OURS = Contestant("rankgate eval")

@@ -55,8 +55,8 @@ def versions(programs: Path, names: Sequence[str] = VERSIONS) -> dict[str, str]:
     ask = "import json, sys; from importlib.metadata import version; "
     ask += "print(json.dumps({name: version(name) for name in sys.argv[1:]}))"
     command = [str(programs / "python"), "-c", ask, *names]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found: dict[str, str] = json.loads(told)
+    result = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found: dict[str, str] = json.loads(result)
     return found
 
 

@@ -29,7 +29,7 @@ class Measured:
         cpu: seconds of all threads and children, user and system.
         memory: the most anonymous bytes seen at one time. File pages are not in it: they
             belong to the page cache, and a tool that maps its input would look large.
-        told: what it printed, read as JSON; None where it did not end in time.
+        result: what it printed, read as JSON; None where it did not end in time.
         resident: the most bytes in memory at one time, pages of files among them, as the system
             tells; 0 where it did not end in time.
     """
@@ -37,7 +37,7 @@ class Measured:
     wall: float | None
     cpu: float
     memory: int
-    told: Any = None
+    result: Any = None
     resident: int = 0
 
 
@@ -73,9 +73,9 @@ class Repeated:
         return max(run.memory for run in self.runs)
 
     @property
-    def told(self) -> Any:  # noqa: ANN401 - JSON
+    def result(self) -> Any:  # noqa: ANN401 - JSON
         """What the last execution printed."""
-        return self.runs[-1].told
+        return self.runs[-1].result
 
     def _walls(self) -> list[float]:
         return [run.wall for run in self.runs if run.wall is not None]
@@ -134,10 +134,10 @@ def once(command: Sequence[str], limit: float) -> Measured:
         out.seek(0)
         err.seek(0)
         if process.returncode:
-            told = err.read().decode(errors="replace")[-2000:]
-            raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {told}")
-        told = json.loads(out.read() or b"null")
-        return Measured(wall, cpu, memory, told, usage.ru_maxrss * 1024)
+            result = err.read().decode(errors="replace")[-2000:]
+            raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {result}")
+        result = json.loads(out.read() or b"null")
+        return Measured(wall, cpu, memory, result, usage.ru_maxrss * 1024)
 
 
 def _installed() -> dict[str, str]:

@@ -34,15 +34,15 @@ def main() -> int:
         print(json.dumps(measured(asked.run)))
         return 0
     pythons = {"rankgate": sys.executable, "scipy": sys.executable, "ranx": str(PEERS)}
-    found = {name: told for name, python in pythons.items() if (told := run(name, python))}
+    found = {name: result for name, python in pythons.items() if (result := run(name, python))}
     ours = found["rankgate"]
     print(f"{QUERIES:,} queries, {DRAWS:,} draws, {METRICS} metrics\n")
     print("| | draws | measured s | for all draws s | over rankgate | MB |")
     print("| :-- | --: | --: | --: | --: | --: |")
-    for name, told in found.items():
+    for name, result in found.items():
         print(
-            f"| {name} | {FEWER[name]:,} | {told['seconds']:.1f} | {told['whole']:.1f} | "
-            f"{told['whole'] / ours['whole']:.0f} | {told['megabytes']:.0f} |"
+            f"| {name} | {FEWER[name]:,} | {result['seconds']:.1f} | {result['whole']:.1f} | "
+            f"{result['whole'] / ours['whole']:.0f} | {result['megabytes']:.0f} |"
         )
     assert np.allclose(found["scipy"]["p"], ours["p"], atol=0.15), "they test the same"
     return 0 if found["scipy"]["whole"] / ours["whole"] >= WANTED else 1
@@ -53,8 +53,8 @@ def run(name: str, python: str) -> dict[str, Any] | None:
     if not Path(python).exists():
         return None
     command = [python, __file__, "--run", name]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found: dict[str, Any] = json.loads(told.splitlines()[-1])
+    result = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found: dict[str, Any] = json.loads(result.splitlines()[-1])
     return found
 
 
@@ -89,11 +89,11 @@ def by_scipy(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndar
     """Its vectorised form, in batches that fit into memory."""
     from scipy.stats import permutation_test
 
-    told = permutation_test(
+    result = permutation_test(
         (candidate, baseline), lambda x, y, axis: (x - y).mean(axis=axis),
         permutation_type="samples", vectorized=True, n_resamples=draws, batch=20, axis=0, rng=0,
     )  # fmt: skip
-    return np.asarray(told.pvalue)
+    return np.asarray(result.pvalue)
 
 
 def by_ranx(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndarray:
@@ -103,8 +103,8 @@ def by_ranx(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndarr
     )
 
     pairs = zip(baseline.T.copy(), candidate.T.copy(), strict=True)
-    told = [fisher_randomization_test(a, b, draws, 0.05, 0) for a, b in pairs]
-    return np.array([each[1] if isinstance(each, tuple) else each for each in told])
+    result = [fisher_randomization_test(a, b, draws, 0.05, 0) for a, b in pairs]
+    return np.array([each[1] if isinstance(each, tuple) else each for each in result])
 
 
 if __name__ == "__main__":

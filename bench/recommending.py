@@ -51,7 +51,7 @@ class Contestant:
 
     Attributes:
         name: as the table shows it.
-        words: the file in ``peers`` and what it is told before the data.
+        words: the file in ``peers`` and what it gets before the data.
         beside: our own way that starts from the same kind of data.
         most: how many users it can take.
         wanted: how many times our own time it is to take at least; None for ourselves.
@@ -128,16 +128,16 @@ def measured(users: int, programs: Path) -> list[Row]:
     """All contestants that can take so many users, in turns."""
     maker = [str(programs / "python"), str(BENCH / "recommending_lists.py"), str(users), str(WORK)]
     paths = subprocess.run(maker, check=True, capture_output=True, text=True).stdout.split()
-    told: dict[str, list[dict[str, Any]]] = {}
+    result: dict[str, list[dict[str, Any]]] = {}
     for _ in range(TURNS):
         for each in CONTESTANTS:
-            before = told.get(each.name, [])
+            before = result.get(each.name, [])
             if users > each.most or (before and sum(before[0]["wall"].values()) > PATIENCE):
                 continue
             print(f"{users:,} users: {each.name} ...", file=sys.stderr, flush=True)
-            told.setdefault(each.name, []).append(_once(each, programs, paths))
-    ours = told[FRAMES][0]["values"] | told[LISTS][0]["values"]
-    return [_row(users, name, runs, ours) for name, runs in told.items()]
+            result.setdefault(each.name, []).append(_once(each, programs, paths))
+    ours = result[FRAMES][0]["values"] | result[LISTS][0]["values"]
+    return [_row(users, name, runs, ours) for name, runs in result.items()]
 
 
 def _once(each: Contestant, programs: Path, paths: list[str]) -> dict[str, Any]:

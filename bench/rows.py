@@ -55,10 +55,10 @@ def row(workload: str, title: str, contestant: Contestant, measured: Repeated) -
     memory: int | None = measured.memory
     if not measured.finished:
         return Row(workload, title, contestant.name, None, None, cpu, memory, 0, None)
-    means = contestant.means(measured.told)
+    means = contestant.means(measured.result)
     if contestant.inside:
-        best = min(run.told["best"] for run in measured.runs)
-        middle = median(run.told["median"] for run in measured.runs)
+        best = min(run.result["best"] for run in measured.runs)
+        middle = median(run.result["median"] for run in measured.runs)
         cpu = memory = None
     else:
         best, middle = measured.best, measured.median

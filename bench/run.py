@@ -56,14 +56,14 @@ def main() -> int:
     for name in names:
         print(f"{name} ...", file=sys.stderr, flush=True)
         found += _measured(name, programs, quick=asked.quick)
-    told = targets.outcomes(found)
+    result = targets.outcomes(found)
     print(table.markdown(found, LIMIT))
-    print(targets.markdown([each for each in told if each.measured is not None]))
+    print(targets.markdown([each for each in result if each.measured is not None]))
     if not asked.quick:
         together = _with_earlier(found)
         _write(together, targets.outcomes(together), programs, load)
     agreed = all(row.agrees is not False for row in found)
-    return 0 if agreed and all(each.held is not False for each in told) else 1
+    return 0 if agreed and all(each.held is not False for each in result) else 1
 
 
 def _asked() -> argparse.Namespace:
@@ -101,7 +101,7 @@ def _with_earlier(found: list[table.Row]) -> list[table.Row]:
 
 
 def _write(
-    found: list[table.Row], told: list[targets.Outcome], programs: Path, load: float
+    found: list[table.Row], measured: list[targets.Outcome], programs: Path, load: float
 ) -> None:
     """The results as JSON, and the page's tables."""
     where, what = machine(), versions(programs)
@@ -111,14 +111,14 @@ def _write(
         "versions": what,
         "load_before": load,
         "rows": [row.to_dict() for row in found],
-        "targets": [{**asdict(each), "held": each.held} for each in told],
+        "targets": [{**asdict(each), "held": each.held} for each in measured],
     }
     RESULTS.write_text(json.dumps(result, indent=1) + "\n")
     line = ", ".join(f"{name} {version}" for name, version in what.items())
     place = f"{where['cpu']}, {where['cores']} cores, {where['memory_gb']} GB"
     head = f"Measured on {place}, {where['system']}, Python {where['python']}, with {line}.\n"
     page.replace("results", head + "\n" + table.markdown(found, LIMIT))
-    page.replace("targets", targets.markdown(told))
+    page.replace("targets", targets.markdown(measured))
 
 
 if __name__ == "__main__":

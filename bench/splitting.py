@@ -73,10 +73,10 @@ def main() -> int:
 
 def _measured(what: str, rows: int, command: list[str]) -> Row:
     print(f"{what} ...", file=sys.stderr, flush=True)
-    told = once(command, LIMIT)
-    if told.wall is None:
+    result = once(command, LIMIT)
+    if result.wall is None:
         raise RuntimeError(f"{what} did not end within {LIMIT:.0f} seconds.")
-    return Row(what, rows, told.wall, told.cpu, told.memory, told.resident)
+    return Row(what, rows, result.wall, result.cpu, result.memory, result.resident)
 
 
 def markdown(rows: list[Row]) -> str:

@@ -124,11 +124,11 @@ def _number(place: tuple[str, str], field: str, rows: Sequence[Row]) -> float | 
     return getattr(found[0], field) if found else None
 
 
-def markdown(told: Sequence[Outcome]) -> str:
+def markdown(result: Sequence[Outcome]) -> str:
     """The list of targets."""
     lines = ["| target | at most | measured | |", "| --- | ---: | ---: | --- |"]
     words = {None: "not measured", True: "held", False: "not held"}
-    for each in told:
+    for each in result:
         measured = "" if each.measured is None else f"{each.measured:.3f}"
         lines.append(f"| {each.title} | {each.bound:.3f} | {measured} | {words[each.held]} |")
     return "\n".join(lines) + "\n"

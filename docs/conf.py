@@ -57,12 +57,12 @@ def _described(app, what, name, obj, options, lines):  # noqa: ANN001, ANN202, A
     if what in {"attribute", "property"}:
         lines.insert(0, "\\")  # nothing, as RST reads it
     elif what == "class" and not any("Attributes:" in line for line in lines):
-        told = (
+        result = (
             inspect.getdoc(base) or ""
             for base in obj.__mro__[1:]
             if base.__module__[:8] == "rankgate"
         )
-        found = next((text for text in told if "Attributes:" in text), "")
+        found = next((text for text in result if "Attributes:" in text), "")
         lines += ["", *found[found.find("Attributes:") :].splitlines()] if found else []
 
 

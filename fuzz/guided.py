@@ -62,18 +62,18 @@ def _counted(tally: Tally, notes: Path) -> int | None:
     held = json.loads(notes.read_text())
     notes.unlink()
     tally.kinds.update(held["kinds"])
-    for key, (count, name, told) in held["faults"].items():
+    for key, (count, name, result) in held["faults"].items():
         tally.kinds["traceback"] += count
         tally.faults[key] += count
-        tally.examples.setdefault(key, (name, -1, told))
+        tally.examples.setdefault(key, (name, -1, result))
     tally.peak = max(tally.peak, held["peak"])
     last: int = held["last"]
     return last
 
 
 def save(tally: Tally, folder: Path, seed: int, names: Sequence[str]) -> None:  # noqa: ARG001 - as of the other engine
-    """What was told of each fault; its input is in the message."""
+    """The message of each fault; its input is in the message."""
     folder.mkdir(parents=True, exist_ok=True)
-    for key, (name, _, told) in tally.examples.items():
+    for key, (name, _, result) in tally.examples.items():
         stem = "".join(letter if letter.isalnum() else "-" for letter in f"{name} {key}")
-        (folder / f"{stem}.txt").write_text(told)
+        (folder / f"{stem}.txt").write_text(result)

@@ -51,9 +51,9 @@ def main() -> None:
         place %= len(names)
         outcome = tried(names[place], data[2:], way % _WAYS)
         if outcome.kind == "traceback":
-            first = (0, names[place], f"{data[2:]!r}\n{outcome.told}")
-            count, name, told = faults.get(outcome.key, first)
-            faults[outcome.key] = (count + 1, name, told)
+            first = (0, names[place], f"{data[2:]!r}\n{outcome.result}")
+            count, name, result = faults.get(outcome.key, first)
+            faults[outcome.key] = (count + 1, name, result)
         else:
             kinds[outcome.kind] += 1
         if outcome.kind == "traceback" or runs % _KEPT_EVERY == 0 or runs >= wanted:

@@ -37,7 +37,7 @@ class Tally:
     Attributes:
         kinds: how many inputs ended how: contents, error, traceback, hang, memory, crash.
         faults: for each fault how many inputs have it.
-        examples: for each fault an input's format, its number and what was told.
+        examples: for each fault an input's format, its number and its message.
         peak: the most memory that a worker ever held, in MB.
     """
 
@@ -127,7 +127,7 @@ def _work(
         if peak > memory:
             sys.exit(_MEMORY)
         if outcome.kind == "traceback":
-            faults.put((outcome.key, name, number, outcome.told))
+            faults.put((outcome.key, name, number, outcome.result))
         else:
             shared[_CONTENTS if outcome.kind == "contents" else _ERRORS] += 1
 
@@ -136,7 +136,7 @@ def save(tally: Tally, folder: Path, seed: int, names: Sequence[str]) -> None:
     """Keep the first input of each fault, to be looked at."""
     folder.mkdir(parents=True, exist_ok=True)
     held = seeds()
-    for key, (name, number, told) in tally.examples.items():
+    for key, (name, number, result) in tally.examples.items():
         stem = "".join(letter if letter.isalnum() else "-" for letter in f"{name} {key}")
         (folder / stem).write_bytes(made(number, seed, names, held))
-        (folder / f"{stem}.txt").write_text(told)
+        (folder / f"{stem}.txt").write_text(result)

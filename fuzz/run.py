@@ -36,12 +36,12 @@ def main() -> int:
     if asked.engine != "own" and guided:
         import guided as engine
 
-        told = "atheris, guided by coverage"
+        result = "atheris, guided by coverage"
     else:
         import own as engine  # type: ignore[no-redef]
 
-        told = "our own loop, damage by chance, not guided by coverage"
-    print(f"{asked.inputs} inputs, {len(names)} formats, seed {asked.seed}; {told}", flush=True)
+        result = "our own loop, damage by chance, not guided by coverage"
+    print(f"{asked.inputs} inputs, {len(names)} formats, seed {asked.seed}; {result}", flush=True)
     tally = engine.loop(asked.inputs, asked.seed, names, asked.seconds, asked.memory)
     engine.save(tally, FAULTS, asked.seed, names)
     for kind in ("contents", "error", "traceback", "hang", "memory", "crash"):

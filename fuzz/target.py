@@ -17,12 +17,12 @@ class Outcome:
 
     Attributes:
         kind: ``contents``, ``error`` (a deliberate one) or ``traceback``.
-        told: the error's words, or the traceback.
+        result: the error's message, or the traceback.
         key: where a traceback comes from, the same for the same fault.
     """
 
     kind: str
-    told: str = ""
+    result: str = ""
     key: str = ""
 
 
@@ -43,10 +43,10 @@ def tried(name: str, data: bytes, way: int) -> Outcome:
         for run in contents.runs:
             _ = run.table
     except RankgateError as error:
-        told = str(error)
-        if not told.strip() or "\n" in told:
-            return Outcome("traceback", f"an error of several lines: {told!r}", f"{name}: lines")
-        return Outcome("error", told)
+        result = str(error)
+        if not result.strip() or "\n" in result:
+            return Outcome("traceback", f"an error of several lines: {result!r}", f"{name}: lines")
+        return Outcome("error", result)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - a panic of Polars is no Exception

@@ -67,22 +67,22 @@ class Found:
         if self.failed:
             return f"{self.peer.name}: {self.failed}"
         compared = self.agree.total() + len(self.differ)
-        told = (
+        result = (
             f"{self.peer.name}: {self.agree.total()} of {compared} values agree, "
             f"{len(self.agree)} metrics, worst difference {self.worst:.1e}"
         )
         reasons = (f"\n  left out: {n.total()}, {why}" for why, n in self.left_out.items())
-        return told + "".join(reasons)
+        return result + "".join(reasons)
 
 
-def compared(peer: Peer, cases: list[Collection], told: Path) -> Found:
+def compared(peer: Peer, cases: list[Collection], result: Path) -> Found:
     """Hold each line that a peer wrote against rankgate."""
     found = Found(peer)
     if peer.convention not in CONVENTIONS:
         found.failed = f"there is no convention {peer.convention} yet"
         return found
     by_case: dict[int, list[Line]] = defaultdict(list)
-    with told.open() as lines:
+    with result.open() as lines:
         for text in lines:
             line = json.loads(text)
             by_case[line["collection"]].append(line)
@@ -148,12 +148,12 @@ def _parts(given: Collection, metrics: list[tuple[str, Metric]], how: Convention
             return [part for each in metrics for part in _parts(given, [each], how)]
         queries = [None, *given["qrels"], *given["run"]]
         return [{(metrics[0][0], query): f"refuses: {error}" for query in queries}]
-    told: dict[Any, float | None] = {}
+    result: dict[Any, float | None] = {}
     for name, _ in metrics:
-        told[name, None] = _plain(scores.means[name])
+        result[name, None] = _plain(scores.means[name])
         for query, value in zip(scores.query_ids, scores.values[name], strict=True):
-            told[name, query] = _plain(float(value))
-    return [told]
+            result[name, query] = _plain(float(value))
+    return [result]
 
 
 def _plain(value: float) -> float | None:

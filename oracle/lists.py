@@ -89,11 +89,11 @@ def _golden(found: list[Found], cases: list[World]) -> dict[str, Any]:
     values: dict[str, list[dict[str, Any]]] = {}
     for each in found:
         lines = (WORK / f"lists-{each.peer.name}.jsonl").read_text().splitlines()
-        told = [json.loads(line) for line in lines]
+        result = [json.loads(line) for line in lines]
         values[each.peer.convention] = [
             {"world": line["collection"], "metric": line["metric"], "value": line["value"],
              "tolerance": each.peer.close(line["metric"])}
-            for line in told
+            for line in result
             if line["collection"] < KEPT and not _reasons(each.peer, cases, line)
         ]  # fmt: skip
     return {"worlds": cases[:KEPT], "values": values}
@@ -120,18 +120,18 @@ def _compare(cases: list[World], case: World, lines: list[dict[str, Any]], found
 
 def _page(found: list[Found]) -> str:
     kinds = [f"*{kind}*" for kind in KINDS]
-    told = [each for each in found if not each.failed]
+    result = [each for each in found if not each.failed]
     text = HEAD.format(
         count=COUNT, seed=SEED, kinds=", ".join(kinds[:-1]) + " and " + kinds[-1],
-        agree=sum(each.agree.total() for each in told), differ=sum(len(e.differ) for e in told),
+        agree=sum(each.agree.total() for each in result), differ=sum(len(e.differ) for e in result),
     )  # fmt: skip
-    for each in told:
+    for each in result:
         agree = each.agree.total()
         cells = (each.peer.package, each.peer.version, _names(each.agree),
                  f"{agree + len(each.differ):,}", f"{agree:,}", f"{each.worst:.1e}")  # fmt: skip
         text += f"| {' | '.join(cells)} |\n"
     text += "\n## What is not compared\n\n"
-    for each in told:
+    for each in result:
         for why, names in each.left_out.items():
             which = "" if len(names) > _MOST else f" of {_names(names)}"
             text += f"- {each.peer.package}, {names.total():,} values{which}: {why}\n"

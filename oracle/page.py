@@ -30,17 +30,17 @@ _MOST = 5  # metrics that are named one by one
 
 def page(found: list[Found]) -> str:
     """The page for what came of all peers."""
-    told = [each for each in found if not each.failed]
+    result = [each for each in found if not each.failed]
     kinds = [f"*{kind}*" for kind in KINDS]
     head = HEAD.format(
         count=COUNT,
         seed=SEED,
         kinds=", ".join(kinds[:-1]) + " and " + kinds[-1],
-        agree=sum(each.agree.total() for each in told),
-        differ=sum(len(each.differ) for each in told),
-        tools=len(told),
+        agree=sum(each.agree.total() for each in result),
+        differ=sum(len(each.differ) for each in result),
+        tools=len(result),
     )
-    return head + "".join(map(_row, told)) + _apart(found) + _left_out(told) + _failed(found)
+    return head + "".join(map(_row, result)) + _apart(found) + _left_out(result) + _failed(found)
 
 
 def _row(found: Found) -> str:
@@ -68,7 +68,7 @@ def _apart(found: list[Found]) -> str:
     return "\n## Where they differ\n\n" + "".join(lines) if lines else ""
 
 
-def _left_out(told: list[Found]) -> str:
+def _left_out(result: list[Found]) -> str:
     """What is not compared, and why."""
     text = (
         "\nA tolerance holds for the value itself, and relative to it where it is above 1. Looser\n"
@@ -77,7 +77,7 @@ def _left_out(told: list[Found]) -> str:
         "A tool that raises an error gives no value to compare; rankgate has one there, or an\n"
         "error of its own.\n\n"
     )
-    for each in told:
+    for each in result:
         for reason, metrics in each.left_out.items():
             names = ", ".join(f"`{name}`" for name in sorted(metrics)[:_MOST])
             more = f" and {len(metrics) - _MOST} others" if len(metrics) > _MOST else ""

@@ -37,8 +37,8 @@ def main() -> None:
     source.write_text(json.dumps(cases))
     found = []
     for peer in chosen:
-        told = _asked(peer, source, kept=asked.kept)
-        result = told if isinstance(told, Found) else compared(peer, cases, told)
+        measured = _asked(peer, source, kept=asked.kept)
+        result = measured if isinstance(measured, Found) else compared(peer, cases, measured)
         print(result.line, flush=True)
         for each in result.differ[:5]:
             print(f"    {each}", flush=True)

@@ -126,11 +126,11 @@ def run(name: str) -> None:
 
 def digest(files: list[Path]) -> str:
     """Of what files hold; a file that is gone changes it."""
-    told = sha256()
+    result = sha256()
     for path in files:
-        told.update(f"{path.relative_to(ROOT)}\n".encode())
-        told.update(path.read_bytes() if path.exists() else b"gone")
-    return told.hexdigest()
+        result.update(f"{path.relative_to(ROOT)}\n".encode())
+        result.update(path.read_bytes() if path.exists() else b"gone")
+    return result.hexdigest()
 
 
 def page(known: list[str]) -> str:

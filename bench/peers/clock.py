@@ -20,5 +20,5 @@ def timed(evaluate: Callable[[], Mapping[str, float]]) -> None:
         begin = time.perf_counter()
         evaluate()
         seconds.append(time.perf_counter() - begin)
-    told = {"mean": dict(means), "best": min(seconds), "median": median(seconds)}
-    print(json.dumps(told))
+    result = {"mean": dict(means), "best": min(seconds), "median": median(seconds)}
+    print(json.dumps(result))

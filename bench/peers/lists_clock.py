@@ -24,14 +24,14 @@ def timed(**steps: Callable[[], Mapping[str, float]]) -> None:
         values |= step()
         wall[name] = time.perf_counter() - begin
         cpu[name] = time.process_time() - processor
-    told = {
+    result = {
         "values": {name: float(value) for name, value in values.items()},
         "wall": wall,
         "cpu": cpu,
         "data": before,
         "memory": _memory("VmHWM"),
     }
-    print(json.dumps(told))
+    print(json.dumps(result))
 
 
 def _memory(field: str) -> float:

@@ -35,8 +35,8 @@ beside = Context(train=frame(before) if kind == "frames" else Lists(before))
 
 def evaluated(*metrics: str) -> dict[str, float]:
     """The means of some metrics."""
-    told = evaluate(truth, lists, list(metrics), beside=beside, catalogue=ITEMS)
-    return dict(told.runs[0].means)
+    result = evaluate(truth, lists, list(metrics), beside=beside, catalogue=ITEMS)
+    return dict(result.runs[0].means)
 
 
 timed(accuracy=lambda: evaluated(*ACCURACY), all=lambda: evaluated(*ACCURACY, *LISTS))

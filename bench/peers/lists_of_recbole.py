@@ -47,10 +47,10 @@ NAMES = {
 
 def evaluated(chosen: tuple[type, ...]) -> dict[str, float]:
     """Those of its metrics that are ours as well, by our names."""
-    told: dict[str, float] = {}
+    result: dict[str, float] = {}
     for metric in chosen:
-        told |= metric(config).calculate_metric(data)
-    return {NAMES[name]: value for name, value in told.items() if name in NAMES}
+        result |= metric(config).calculate_metric(data)
+    return {NAMES[name]: value for name, value in result.items() if name in NAMES}
 
 
 timed(accuracy=lambda: evaluated(ACCURACY), lists=lambda: evaluated(LISTS))

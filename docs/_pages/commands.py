@@ -64,10 +64,10 @@ def _section(command: click.Command, path: str, level: str) -> str:
         options = [each for each in command.params if isinstance(each, click.Option)]
         rows = [_option(each, context) for each in options if not each.hidden]
     asked = f"```text\n{' '.join(usage.split())}\n```\n"
-    parts = [f"{level} {path}\n", asked, _told(command.help or "")]
+    parts = [f"{level} {path}\n", asked, _help(command.help or "")]
     if rows:
         parts.append(table(("option", "says"), rows))
-    parts.append(_told(command.epilog or ""))
+    parts.append(_help(command.epilog or ""))
     if isinstance(command, click.Group):
         parts += [
             _section(each, f"{path} {name}", f"{level}#") for name, each in command.commands.items()
@@ -75,7 +75,7 @@ def _section(command: click.Command, path: str, level: str) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _told(text: str) -> str:
+def _help(text: str) -> str:
     """Help as Markdown: paragraphs, and what stands as it is (after a backspace) as a block."""
     parts = []
     for paragraph in inspect.cleandoc(text).split("\n\n"):

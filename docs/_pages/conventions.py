@@ -141,9 +141,9 @@ def _metric_row(name: str) -> list[str]:
     for metric in _METRICS:
         how = passport(metric).conventions[name]
         (bound, relevant, _), *_ = passports.alike({name: how})
-        told = [] if bound == passports.USUAL else [code(each) for each in bound.split(", ")]
-        told += [] if relevant == "0" else [f"({relevant})"]
-        cells.append("<br>".join(told) or _SAME)
+        result = [] if bound == passports.USUAL else [code(each) for each in bound.split(", ")]
+        result += [] if relevant == "0" else [f"({relevant})"]
+        cells.append("<br>".join(result) or _SAME)
     return cells
 
 

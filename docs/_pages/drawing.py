@@ -40,11 +40,11 @@ def _panel(panel: Panel) -> str:
     legend = "".join(
         f'<span class="k{at}">{escape(curve.name)}</span>' for at, curve in enumerate(panel.curves)
     )
-    told = "; ".join(
+    result = "; ".join(
         f"{curve.name}: from {_number(curve.y[0])} to {_number(curve.y[-1])}"
         for curve in panel.curves
     )
-    label = escape(f"{panel.title}. {told}.", quote=True)
+    label = escape(f"{panel.title}. {result}.", quote=True)
     return (
         f'<div class="panel"><p>{escape(panel.title)}</p><p class="legend">{legend}</p>'
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">'

@@ -87,7 +87,7 @@ def _page(metric: Metric, passport: Passport) -> str:
 
 
 def _facts(passport: Passport) -> str:
-    told = {
+    result = {
         "written": code(passports.spelled(passport)),
         "values": prose(passports.values(passport)),
         "needs beside judgments and runs": prose("; ".join(passport.needs)),
@@ -95,7 +95,7 @@ def _facts(passport: Passport) -> str:
         "trec_eval's name": ", ".join(map(code, passport.trec)),
         "source": prose(passport.source),
     }
-    return table(("", ""), [(label, words) for label, words in told.items() if words])
+    return table(("", ""), [(label, words) for label, words in result.items() if words])
 
 
 def _parameters(passport: Passport) -> str:

@@ -31,8 +31,8 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def _results(verb: str, classes: list[str]) -> list[str]:
     """The public classes that a verb returns."""
-    told = str(inspect.signature(getattr(rankgate, verb)).return_annotation)
-    return [name for name in classes if re.search(rf"\b{name}\b", told)]
+    result = str(inspect.signature(getattr(rankgate, verb)).return_annotation)
+    return [name for name in classes if re.search(rf"\b{name}\b", result)]
 
 
 def _page(name: str, parts: list[str]) -> str:
@@ -60,8 +60,8 @@ def _index(verbs: list[str], classes: list[str], home: dict[str, str]) -> str:
 
 
 def _row(name: str, place: str) -> tuple[str, str]:
-    told = inspect.getdoc(getattr(rankgate, name)) or ""
-    return f"[{name}]({place})", prose(told.split("\n\n")[0])
+    result = inspect.getdoc(getattr(rankgate, name)) or ""
+    return f"[{name}]({place})", prose(result.split("\n\n")[0])
 
 
 def _class(name: str) -> str:

@@ -103,12 +103,12 @@ def _page() -> str:
 def _task(task: str) -> str:
     rows = []
     for stage in STAGES:
-        told = {graded: _cells(_facts(task, stage, graded=graded)) for graded in (True, False)}
+        result = {graded: _cells(_facts(task, stage, graded=graded)) for graded in (True, False)}
         name = f"**{stage}**, {_LIST[stage]}"
-        if told[True] == told[False]:
-            rows.append((name, "any", *told[True]))
+        if result[True] == result[False]:
+            rows.append((name, "any", *result[True]))
         else:
-            rows += [(name, "several", *told[True]), ("", "yes or no", *told[False])]
+            rows += [(name, "several", *result[True]), ("", "yes or no", *result[False])]
     return table(("stage", "grades", "decide by", "watch", "report", "do not decide by"), rows)
 
 
@@ -127,8 +127,8 @@ def _cells(facts: DataFacts) -> list[str]:
 
 def _cited(metric: str, sources: list[str]) -> str:
     """A metric with the numbers of its sources."""
-    told = " ".join(map(_ref, dict.fromkeys(sources)))
-    return f"[{metric}](metrics/{parse(metric).name}.md) {told}"
+    result = " ".join(map(_ref, dict.fromkeys(sources)))
+    return f"[{metric}](metrics/{parse(metric).name}.md) {result}"
 
 
 def _ref(source: str) -> str:
@@ -141,9 +141,9 @@ def _holes() -> str:
     holes = _facts("explore", "final", graded=True, judged=(("old", 0.6), ("new", 0.6)))
     few = _facts("explore", "final", graded=True, queries=40)
     rows = [
-        (told, _cited(named(rule.metric, PAGE, DEPTH, 3), [rule.source]),
+        (result, _cited(named(rule.metric, PAGE, DEPTH, 3), [rule.source]),
          prose(worded(rule.reason, facts)))
-        for told, facts in (("a page is judged to 60 %", holes), ("40 queries", few))
+        for result, facts in (("a page is judged to 60 %", holes), ("40 queries", few))
         for rule in RULES
         if rule.when(facts) and not rule.when(plain)
     ]  # fmt: skip

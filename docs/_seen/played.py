@@ -74,12 +74,12 @@ def _block(found: re.Match[str]) -> str:
         Path(found["name"]).write_text(found["text"])
         return found[0]
     commands = re.findall(r"^\$ ((?:.*\\\n)*.*)$", found["session"], re.MULTILINE)
-    told = []
+    result = []
     status = 0
     for command in commands:
         status, output = _run(command.replace("\\\n", " "), status)
-        told.append(f"$ {command}\n{output}")
-    return f"```console\n{''.join(told)}```"
+        result.append(f"$ {command}\n{output}")
+    return f"```console\n{''.join(result)}```"
 
 
 def _run(command: str, before: int) -> tuple[int, str]:
@@ -104,13 +104,13 @@ def _named(word: str) -> list[str]:
 
 def _ours(words: list[str]) -> tuple[int, str]:
     """A command of ours, in this process."""
-    told = io.StringIO()
-    with patch.object(sys, "argv", words), redirect_stdout(told), redirect_stderr(told):
+    result = io.StringIO()
+    with patch.object(sys, "argv", words), redirect_stdout(result), redirect_stderr(result):
         try:
             main()
         except SystemExit as end:
-            return int(end.code or 0), told.getvalue()
-    return 0, told.getvalue()
+            return int(end.code or 0), result.getvalue()
+    return 0, result.getvalue()
 
 
 def pages() -> list[Path]:

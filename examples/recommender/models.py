@@ -56,17 +56,17 @@ def recommended(train: pl.DataFrame, users: pl.Series, seed: int = 0) -> dict[st
         users: whom lists are for.
         seed: of the factors' beginning, and of chance.
     """
-    told = Learned.of(train, users)
+    learned = Learned.of(train, users)
     rng = np.random.default_rng(seed)
-    count = np.asarray(told.had.sum(axis=0)).ravel()
-    unit = told.had @ sparse.diags_array(1 / np.sqrt(count))
+    count = np.asarray(learned.had.sum(axis=0)).ravel()
+    unit = learned.had @ sparse.diags_array(1 / np.sqrt(count))
     alike = (unit.T @ unit).tocsr()  # the cosine of two items: who had both
     alike.setdiag(0)
     return {
-        "popular": _best(told, lambda rows: np.tile(count, (len(rows), 1))),
-        "neighbours": _best(told, lambda rows: (told.had[rows] @ alike).toarray()),
-        "factors": _best(told, _factors(told.had, seed)),
-        "random": _best(told, lambda rows: rng.random((len(rows), len(count)))),
+        "popular": _best(learned, lambda rows: np.tile(count, (len(rows), 1))),
+        "neighbours": _best(learned, lambda rows: (learned.had[rows] @ alike).toarray()),
+        "factors": _best(learned, _factors(learned.had, seed)),
+        "random": _best(learned, lambda rows: rng.random((len(rows), len(count)))),
     }
 
 
@@ -78,21 +78,21 @@ def _factors(had: sparse.csr_matrix, seed: int) -> Callable[[np.ndarray], np.nda
     return lambda rows: model.user_factors[rows] @ model.item_factors.T
 
 
-def _best(told: Learned, score: Callable[[np.ndarray], np.ndarray]) -> pl.DataFrame:
+def _best(learned: Learned, score: Callable[[np.ndarray], np.ndarray]) -> pl.DataFrame:
     """A run: the best K of a score for every item, block by block, without what users had."""
     parts = []
-    for begin in range(0, len(told.rows), BLOCK):
-        rows = told.rows[begin : begin + BLOCK]
+    for begin in range(0, len(learned.rows), BLOCK):
+        rows = learned.rows[begin : begin + BLOCK]
         worth = np.asarray(score(rows), np.float64)
-        worth[told.had[rows].nonzero()] = -np.inf
+        worth[learned.had[rows].nonzero()] = -np.inf
         k = min(K, worth.shape[1])
         some = np.sort(np.argpartition(-worth, k - 1, axis=1)[:, :k], axis=1)
         order = np.argsort(-np.take_along_axis(worth, some, 1), axis=1, kind="stable")
         best = np.take_along_axis(some, order, axis=1)
         part = pl.DataFrame(
             {
-                "query_id": told.users.gather(np.repeat(np.arange(begin, begin + len(rows)), k)),
-                "doc_id": told.items.gather(best.ravel()),
+                "query_id": learned.users.gather(np.repeat(np.arange(begin, begin + len(rows)), k)),
+                "doc_id": learned.items.gather(best.ravel()),
                 "score": np.take_along_axis(worth, best, axis=1).ravel(),
             }
         )

@@ -45,24 +45,24 @@ def main(words: list[str]) -> int:
     given = asked.parse_args(words)
     own = given.log == HERE / "log.csv"
     threshold = 4 if own and given.threshold is None else given.threshold or 0
-    told = rankgate.split(str(given.log), given.way, threshold=threshold)
-    runs = recommended(told.train, told.qrels.table["query_id"].unique().sort())
+    parts = rankgate.split(str(given.log), given.way, threshold=threshold)
+    runs = recommended(parts.train, parts.qrels.table["query_id"].unique().sort())
     if given.into:
         given.into.mkdir(exist_ok=True)
         for name, run in runs.items():
             run.write_csv(given.into / f"{name}.csv")
     beside = {"items": str(HERE / "books.csv"), "category": "genre", "group": "press"}
     card = rankgate.scorecard(
-        told.qrels, runs, train=told.train, obvious=runs["popular"],
+        parts.qrels, runs, train=parts.train, obvious=runs["popular"],
         slices=["activity", "popularity"], **(beside if own else {}),
     )  # fmt: skip
     verdict = rankgate.gate(
-        told.qrels, *(rankgate.read_run(runs[name], name) for name in ("popular", "neighbours")),
-        HERE / "gate.toml" if own else parsed(ANY_LOG, "recommend.py"), train=told.train,
+        parts.qrels, *(rankgate.read_run(runs[name], name) for name in ("popular", "neighbours")),
+        HERE / "gate.toml" if own else parsed(ANY_LOG, "recommend.py"), train=parts.train,
     )  # fmt: skip
-    evaluation = rankgate.evaluate(told.qrels, runs, METRICS)
+    evaluation = rankgate.evaluate(parts.qrels, runs, METRICS)
     with pl.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
-        for part in (told.render(), evaluation.means, card.render(), verdict):
+        for part in (parts.render(), evaluation.means, card.render(), verdict):
             print(part, "\n")  # noqa: T201 - a script
     return verdict.status
 

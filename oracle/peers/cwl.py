@@ -19,6 +19,6 @@ MEASURES = {ir_measures.parse_measure(name): name for name in NAMES}
 
 for collection in read("plain"):
     qrels, run = collection["qrels"], collection["run"]
-    told = ir_measures.cwl_eval.calc_aggregate(list(MEASURES), qrels, run)
+    result = ir_measures.cwl_eval.calc_aggregate(list(MEASURES), qrels, run)
     for measure, name in MEASURES.items():
-        tell(collection["id"], name, lambda m=measure, t=told: t[m])
+        tell(collection["id"], name, lambda m=measure, t=result: t[m])

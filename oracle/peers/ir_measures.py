@@ -28,12 +28,12 @@ def of_one_at_a_time() -> None:
     for collection in read("plain"):
         qrels, run = collection["qrels"], collection["run"]
         try:
-            told = ir_measures.calc_aggregate(measures.values(), qrels, run)
+            result = ir_measures.calc_aggregate(measures.values(), qrels, run)
         except Exception:  # noqa: BLE001 - found out one by one
-            told = None
+            result = None
         for name, measure in measures.items():
-            if told is not None and measure in told:
-                tell(collection["id"], name, lambda m=measure, t=told: t[m])
+            if result is not None and measure in result:
+                tell(collection["id"], name, lambda m=measure, t=result: t[m])
             else:
                 call = lambda m=measure, q=qrels, r=run: ir_measures.calc_aggregate([m], q, r)[m]  # noqa: E731
                 tell(collection["id"], name, call)

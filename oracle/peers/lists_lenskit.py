@@ -11,9 +11,9 @@ from wire import tell, worlds
 def gini(kind, world, k):
     """Of the lists of all users together."""
     metric = kind(k, items=len(world["features"]))
-    told = [metric.measure_list(ItemList(items, ordered=True), None)
+    result = [metric.measure_list(ItemList(items, ordered=True), None)
             for items in world["lists"].values()]  # fmt: skip
-    return metric.global_aggregate(told)
+    return metric.global_aggregate(result)
 
 
 def popular(world, k):
@@ -21,20 +21,20 @@ def popular(world, k):
     pairs = [(user, item) for user, items in world["train"].items() for item in items]
     metric = MeanPopRank(from_interactions_df(pd.DataFrame(pairs, columns=["user_id", "item_id"])),
                          n=k)  # fmt: skip
-    told = [metric.measure_list(ItemList(items, ordered=True), None)
+    result = [metric.measure_list(ItemList(items, ordered=True), None)
             for items in world["lists"].values()]  # fmt: skip
-    return sum(told) / len(told)
+    return sum(result) / len(result)
 
 
 def spread(function, world, k):
     """The mean over the lists; an item's categories are the numbers of it that are above 0."""
     had = {item: np.array(numbers) > 0 for item, numbers in world["features"].items()}
     every = np.any([*had.values()], axis=0)  # a category that no item has is none
-    told = []
+    result = []
     for items in world["lists"].values():
         shares = np.array([had[item][every] / max(had[item].sum(), 1) for item in items])
-        told.append(function(ItemList(items, ordered=True), shares, n=k))
-    return sum(told) / len(told)
+        result.append(function(ItemList(items, ordered=True), shares, n=k))
+    return sum(result) / len(result)
 
 
 for world in worlds():

@@ -31,8 +31,8 @@ def handed(world):
 def value(name, world, k):
     """One of its metrics at k."""
     config = {"topk": [1, world["k"]], "metric_decimal_place": 15, "tail_ratio": 0.1}
-    told = getattr(metrics, name)(config).calculate_metric(handed(world))
-    return told[f"{name.lower()}@{k}"]
+    result = getattr(metrics, name)(config).calculate_metric(handed(world))
+    return result[f"{name.lower()}@{k}"]
 
 
 for world in worlds():

@@ -8,7 +8,7 @@ from wire import tell, worlds
 for world in worlds():
     rows = [*world["lists"].values()]
     seen = Counter(item for items in world["train"].values() for item in items)
-    names = {  # coverage is told in percent
+    names = {  # coverage is given in percent
         "prediction_coverage": lambda r=rows, w=world: (
             metrics.prediction_coverage(r, [*w["features"]]) / 100
         ),

@@ -7,13 +7,13 @@ MEASURES = set(pytrec_eval.supported_measures) - {"relstring", "runid"}
 
 for collection in read("plain"):
     evaluator = pytrec_eval.RelevanceEvaluator(collection["qrels"], MEASURES)
-    told = evaluator.evaluate(collection["run"])
-    for query, values in told.items():
+    result = evaluator.evaluate(collection["run"])
+    for query, values in result.items():
         for name, value in values.items():
             if not name.startswith("gm_"):  # of one query it gives the logarithm
                 tell(collection["id"], name, lambda value=value: value, query)
-    for name in next(iter(told.values())):
-        column = [values[name] for values in told.values()]
+    for name in next(iter(result.values())):
+        column = [values[name] for values in result.values()]
         tell(
             collection["id"],
             name,

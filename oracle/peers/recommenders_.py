@@ -16,13 +16,13 @@ def table(nested, column):
 
 for collection in read("relevant"):
     qrels, run = collection["qrels"], collection["run"]
-    true, told = table(qrels, "rating"), table(run, "prediction")
+    true, result = table(qrels, "rating"), table(run, "prediction")
     for name in CALLS:
         function = getattr(python_evaluation, name)
-        tell(collection["id"], f"{name}(k=3)", lambda f=function, t=true, p=told: f(t, p, k=3))
+        tell(collection["id"], f"{name}(k=3)", lambda f=function, t=true, p=result: f(t, p, k=3))
     for kind in ("raw", "exp"):
         tell(
             collection["id"],
             f"ndcg_at_k(k=3, score_type='{kind}')",
-            lambda t=true, p=told, s=kind: python_evaluation.ndcg_at_k(t, p, k=3, score_type=s),
+            lambda t=true, p=result, s=kind: python_evaluation.ndcg_at_k(t, p, k=3, score_type=s),
         )

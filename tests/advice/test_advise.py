@@ -47,8 +47,8 @@ def collection():
     return qrels, {name: noisy(qrels, n, n) for name, n in (("old", 4), ("mid", 3), ("new", 2))}
 
 
-def roles(told):
-    return {each.metric: each.role for each in told.choices}
+def roles(result):
+    return {each.metric: each.role for each in result.choices}
 
 
 def test_the_stages_of_the_esci_document():
@@ -67,9 +67,9 @@ def test_the_migration_document():
     """The first hit for whoever wants one answer, with an eye on the order behind it."""
     found = roles(rankgate.advise(judged(), task="find-one"))
     assert (found["RR@10"], found["nDCG@10"]) == ("gate", "watch")
-    told = rankgate.advise(judged(), task="explore")
-    assert roles(told)["nDCG@10"] == "gate"
-    assert "RR@10" in {each.metric for each in told.avoided}
+    result = rankgate.advise(judged(), task="explore")
+    assert roles(result)["nDCG@10"] == "gate"
+    assert "RR@10" in {each.metric for each in result.avoided}
 
 
 def test_the_guide_without_grades():
@@ -79,9 +79,9 @@ def test_the_guide_without_grades():
 
 def test_the_recommender_document():
     qrels = {f"u{i}": {"a": 1, "b": 0} for i in range(30)}
-    told = rankgate.advise(qrels, task="recommend")
-    assert (roles(told)["nDCG@10"], roles(told)["R@10"]) == ("gate", "watch")
-    assert any("coverage of the catalogue" in each.words for each in told.cautions)
+    result = rankgate.advise(qrels, task="recommend")
+    assert (roles(result)["nDCG@10"], roles(result)["R@10"]) == ("gate", "watch")
+    assert any("coverage of the catalogue" in each.words for each in result.cautions)
     assert roles(rankgate.advise(qrels, task="recommend", stage="retrieval"))["R@100"] == "gate"
 
 
@@ -93,17 +93,17 @@ def test_cutoffs_are_the_answers():
 @pytest.mark.parametrize(("task", "stage"), list(product(TASKS, STAGES)))
 @pytest.mark.parametrize("grades", [(0, 1), (0, 1, 2, 3), (1, 2)])
 def test_every_answer_leads_to_a_policy_of_the_gate(task, stage, grades):
-    told = rankgate.advise(judged(grades=grades), task=task, stage=stage)
-    gates = [each.metric for each in told.of("gate")]
+    result = rankgate.advise(judged(grades=grades), task=task, stage=stage)
+    gates = [each.metric for each in result.of("gate")]
     assert gates
-    read = parsed(told.policy, "advice")
+    read = parsed(result.policy, "advice")
     decided = {rule["metric"]: rule.tier for rule in read.rules if rule.kind == "noninferiority"}
     assert decided == {
         **dict.fromkeys(gates, "block"),
-        **{each.metric: "warn" for each in told.of("watch")},
+        **{each.metric: "warn" for each in result.of("watch")},
     }
-    assert set(read["metrics"]) == {each.metric for each in told.of("report")}
-    assert not {each.metric for each in told.avoided} & set(decided)
+    assert set(read["metrics"]) == {each.metric for each in result.of("report")}
+    assert not {each.metric for each in result.avoided} & set(decided)
 
 
 @pytest.mark.parametrize(("task", "stage"), list(product(TASKS, STAGES)))
@@ -143,14 +143,14 @@ def test_rules_are_whole():
 
 def test_what_queries_carry_is_as_statsmodels_has_it(collection):
     qrels, runs = collection
-    told = rankgate.advise(qrels, runs, margin=0.03)
+    result = rankgate.advise(qrels, runs, margin=0.03)
     values = rankgate.evaluate(qrels, runs, ["nDCG@10"]).values
     own = {
         name: values.filter(pl.col("run") == name).sort("query_id")["value"].to_numpy()
         for name in runs
     }
     sd = max((own[name] - own["old"]).std(ddof=1) for name in ("mid", "new"))
-    found = next(each.carrying for each in told.choices if each.metric == "nDCG@10")
+    found = next(each.carrying for each in result.choices if each.metric == "nDCG@10")
     solve = TTestPower().solve_power
     assert found.sd == pytest.approx(sd)
     assert found.n == 40
@@ -167,13 +167,13 @@ def test_what_queries_carry_is_as_statsmodels_has_it(collection):
     assert found.e_rho2 == pytest.approx(many.reliability["e_rho2"][0])
 
 
-def test_a_metric_that_stands_still_is_told():
+def test_a_metric_that_stands_still_is_reported():
     """The first hit stays where it is while everything behind it moves."""
     qrels = {f"q{i}": {"a": 3, "b": 2, "c": 1} for i in range(20)}
     old = {query: {"a": 9.0, "b": 5.0, "c": 4.0} for query in qrels}
     new = {query: {"a": 9.0, "b": 4.0, "c": 5.0} for query in qrels}
-    told = rankgate.advise(qrels, [old, new], task="find-one")
-    unmoved = {each.metric: each.carrying.unmoved for each in told.choices if each.carrying}
+    result = rankgate.advise(qrels, [old, new], task="find-one")
+    unmoved = {each.metric: each.carrying.unmoved for each in result.choices if each.carrying}
     assert (unmoved["RR@10"], unmoved["nDCG@10"]) == (1.0, 0.0)
 
 
@@ -181,10 +181,10 @@ def test_completeness_is_seen():
     qrels = {f"q{i}": {"a": 3, "b": 0} for i in range(20)}
     whole = {query: {"a": 2.0, "b": 1.0} for query in qrels}
     half = {query: {"a": 4.0, "b": 3.0, "x": 2.0, "y": 1.0} for query in qrels}
-    told = rankgate.advise(qrels, {"whole": whole, "half": half})
-    assert dict(told.facts.judged) == {"whole": 1.0, "half": 0.5}
-    assert {"Bpref", "nDCG(judged_only=True)@10", "RBP(p=0.8)"} <= set(roles(told))
-    assert {"holes", "uneven"} <= {each.rule for each in told.cautions}
+    result = rankgate.advise(qrels, {"whole": whole, "half": half})
+    assert dict(result.facts.judged) == {"whole": 1.0, "half": 0.5}
+    assert {"Bpref", "nDCG(judged_only=True)@10", "RBP(p=0.8)"} <= set(roles(result))
+    assert {"holes", "uneven"} <= {each.rule for each in result.cautions}
     assert not {"holes", "uneven"} & {each.rule for each in rankgate.advise(qrels, whole).cautions}
 
 
@@ -193,10 +193,12 @@ def test_a_log_has_no_holes():
     qrels = {f"q{i}": {"a": 1} for i in range(20)}
     one = {query: {"a": 9.0, **{f"x{j}": 8.0 - j for j in range(8)}} for query in qrels}
     two = {query: {**{f"x{j}": 8.0 - j for j in range(8)}, "a": 0.5} for query in qrels}
-    told = rankgate.advise(qrels, [one, two], task="recommend")
-    assert not {"nDCG(judged_only=True)@10", "RBP(p=0.8)", "Judged@10", "Bpref"} & set(roles(told))
-    assert "log" in {each.rule for each in told.cautions}
-    assert 'kind = "judged"' not in told.policy
+    result = rankgate.advise(qrels, [one, two], task="recommend")
+    assert not {"nDCG(judged_only=True)@10", "RBP(p=0.8)", "Judged@10", "Bpref"} & set(
+        roles(result)
+    )
+    assert "log" in {each.rule for each in result.cautions}
+    assert 'kind = "judged"' not in result.policy
     assert 'kind = "judged"' in rankgate.advise(qrels, [one, two]).policy
 
 
@@ -224,16 +226,16 @@ def test_answers_that_cannot_be(said, code):
         rankgate.advise(judged(), **said)
 
 
-def test_the_verdict_of_the_policy_is_what_was_foretold(collection, tmp_path):
+def test_the_verdict_of_the_policy_is_what_was_predicted(collection, tmp_path):
     """At the margin carried a candidate that is as good passes about as often as was said."""
     qrels, runs = collection
-    told = rankgate.advise(qrels, runs)
-    margin = next(each.carrying.margin for each in told.choices if each.metric == "nDCG@10")
+    result = rankgate.advise(qrels, runs)
+    margin = next(each.carrying.margin for each in result.choices if each.metric == "nDCG@10")
     wide = rankgate.advise(qrels, runs, margin=round(margin * 3, 3))
     place = tmp_path / "rankgate.toml"
     place.write_text(wide.policy)
     assert rankgate.gate(qrels, runs["old"], runs["new"], place).verdict == "pass"
-    place.write_text(told.policy)
+    place.write_text(result.policy)
     assert rankgate.gate(qrels, runs["new"], runs["old"], place).verdict == "fail"
 
 

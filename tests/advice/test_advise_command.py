@@ -21,12 +21,12 @@ def data(monkeypatch):
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "policy"])
 def test_every_form_has_the_metric_and_the_source(run, data, form):
-    told = run("advise", *data, "--page", "5", "--depth", "10", "--format", form)
-    assert told.code == 0, told.err
-    assert "nDCG@5" in told.out
-    assert "ESCI" in told.out
-    assert told.out.endswith("\n")
-    assert not told.out.endswith("\n\n")
+    result = run("advise", *data, "--page", "5", "--depth", "10", "--format", form)
+    assert result.code == 0, result.err
+    assert "nDCG@5" in result.out
+    assert "ESCI" in result.out
+    assert result.out.endswith("\n")
+    assert not result.out.endswith("\n\n")
 
 
 def test_the_text_fits(run, data):
@@ -52,17 +52,17 @@ def test_the_commands_run_as_printed(run, data, tmp_path, monkeypatch, count, wo
         1: ["advise"], 2: ["eval"], 4: ["holes", "compare", "advise", "gate"],
     }[count]  # fmt: skip
     for line in lines:
-        told = run(*line[1:])
-        assert told.code in ({0, 1, 3} if line[1] == "gate" else {0}), (line, told.err)
+        result = run(*line[1:])
+        assert result.code in ({0, 1, 3} if line[1] == "gate" else {0}), (line, result.err)
         assert line[1] != "gate" or "rankgate.toml" in line
 
 
 def test_without_judgments_a_few_answers_are_enough(run):
-    told = run("advise", "--queries", "50", "--grades", "2", "--complete", "0.6").out
-    assert "no judgments yet: 50 queries, grades 0, 1 assumed" in " ".join(told.split())
-    assert "AP@100" in told.split("watch:")[0]
-    assert "only 60% of a page is judged" in " ".join(told.split())
-    assert "to run next" not in told
+    result = run("advise", "--queries", "50", "--grades", "2", "--complete", "0.6").out
+    assert "no judgments yet: 50 queries, grades 0, 1 assumed" in " ".join(result.split())
+    assert "AP@100" in result.split("watch:")[0]
+    assert "only 60% of a page is judged" in " ".join(result.split())
+    assert "to run next" not in result
     four = run("advise", "--queries", "50").out
     assert "nDCG@10" in four.split("report beside")[0]
     toml = run("advise", "--queries", "50", "--format", "policy").out
@@ -72,9 +72,9 @@ def test_without_judgments_a_few_answers_are_enough(run):
 @pytest.mark.usefixtures("data")
 @pytest.mark.parametrize("words", [(), ("qrels.txt", "--queries", "9"), ("--grades", "2")])
 def test_answers_and_judgments_do_not_compete(run, words):
-    told = run("advise", *words)
-    assert told.code == 2
-    assert "quer" in told.err
+    result = run("advise", *words)
+    assert result.code == 2
+    assert "quer" in result.err
 
 
 def test_gains_are_not_taken_for_grades(run, tmp_path):
@@ -86,28 +86,28 @@ def test_gains_are_not_taken_for_grades(run, tmp_path):
     (tmp_path / "a.run").write_text("".join(runs[:48]))
     (tmp_path / "b.run").write_text("".join(runs[48:]))
     names = [str(tmp_path / name) for name in ("a.run", "b.run")]
-    told = run("advise", tmp_path / "gains.txt", *names, "--task", "find-one")
-    assert told.code == 0, told.err
-    assert "ERR" not in told.out.split("to know")[0]
-    assert "is a gain already" in " ".join(told.out.split())
-    told = run("advise", tmp_path / "five.txt", *names, "--task", "find-one")
-    assert told.code == 0, told.err
-    assert "ERR(max_grade=6)@10" in told.out
+    result = run("advise", tmp_path / "gains.txt", *names, "--task", "find-one")
+    assert result.code == 0, result.err
+    assert "ERR" not in result.out.split("to know")[0]
+    assert "is a gain already" in " ".join(result.out.split())
+    result = run("advise", tmp_path / "five.txt", *names, "--task", "find-one")
+    assert result.code == 0, result.err
+    assert "ERR(max_grade=6)@10" in result.out
 
 
 @pytest.mark.usefixtures("data")
 def test_judgments_alone_are_enough(run):
-    told = run("advise", "qrels.txt", "--task", "find-one")
-    assert told.code == 0
-    assert "give two runs" in " ".join(told.out.split())
+    result = run("advise", "qrels.txt", "--task", "find-one")
+    assert result.code == 0
+    assert "give two runs" in " ".join(result.out.split())
 
 
 def test_json(run, data):
-    told = json.loads(run("advise", *data, "--format", "json").out)
-    assert told["schema_version"] == 1
-    assert told["facts"]["queries"] == 24
-    cited = {reason["source"] for each in told["choices"] for reason in each["reasons"]}
-    assert cited <= set(told["sources"])
+    result = json.loads(run("advise", *data, "--format", "json").out)
+    assert result["schema_version"] == 1
+    assert result["facts"]["queries"] == 24
+    cited = {reason["source"] for each in result["choices"] for reason in each["reasons"]}
+    assert cited <= set(result["sources"])
 
 
 def test_the_gate_takes_the_policy(run, data, tmp_path):
@@ -115,15 +115,15 @@ def test_the_gate_takes_the_policy(run, data, tmp_path):
     words = ("--page", "5", "--depth", "10", "--margin", "0.15")
     assert run("advise", *data, *words, "--format", "policy", "-o", place).code == 0
     assert tomllib.loads(place.read_text())["gate"]["convention"] == "trec"
-    told = run("gate", "qrels.txt", "bm25.run", "rerank.run", "--policy", place)
-    assert told.code == 0
-    assert told.out.startswith("PASS")
+    result = run("gate", "qrels.txt", "bm25.run", "rerank.run", "--policy", place)
+    assert result.code == 0
+    assert result.out.startswith("PASS")
 
 
 def test_a_convention_of_ones_own_is_left_to_be_named(run, data):
-    told = run("advise", *data, "--set", "nDCG.gain=exp", "--format", "policy")
-    assert "name its file" in told.out
-    assert "convention" not in tomllib.loads(told.out)["gate"]
+    result = run("advise", *data, "--set", "nDCG.gain=exp", "--format", "policy")
+    assert "name its file" in result.out
+    assert "convention" not in tomllib.loads(result.out)["gate"]
 
 
 def test_a_hostile_name_cannot_leave_its_comment(run, tmp_path, monkeypatch):
@@ -131,9 +131,9 @@ def test_a_hostile_name_cannot_leave_its_comment(run, tmp_path, monkeypatch):
     (tmp_path / "qrels.txt").write_text("q 0 a 1\nq 0 b 0\n")
     name = 'x\n[[rules]]\nid = "y".run'
     (tmp_path / name).write_text("q Q0 a 1 2 t\nq Q0 b 2 1 t\n")
-    told = run("advise", "qrels.txt", name, "--format", "policy")
-    assert told.code == 0
-    assert all(rule["id"] != "y" for rule in tomllib.loads(told.out)["rules"])
+    result = run("advise", "qrels.txt", name, "--format", "policy")
+    assert result.code == 0
+    assert all(rule["id"] != "y" for rule in tomllib.loads(result.out)["rules"])
 
 
 @pytest.mark.parametrize("words", [("--task", "shop"), ("--page", "20", "--depth", "10")])

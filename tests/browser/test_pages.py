@@ -128,8 +128,8 @@ def test_paper_has_everything(page):
     opened = page("demo", dark=True)
     folds = "[...document.querySelectorAll('details')].map((each) => each.open)"
     opened.ask(f"addEventListener('beforeprint', () => {{ window.seen = {folds}; }})")
-    told = opened.send("Page.printToPDF")
-    assert told["data"].startswith("JVBERi")  # %PDF
+    result = opened.send("Page.printToPDF")
+    assert result["data"].startswith("JVBERi")  # %PDF
     assert all(opened.ask("seen"))
     assert not any(opened.ask(folds))
     opened.send("Emulation.setEmulatedMedia", media="print")

@@ -121,14 +121,14 @@ def good(tmp_path):
 
 @pytest.mark.parametrize("kind", RUNS)
 def test_a_bad_run(run, good, tmp_path, kind):
-    content, told = RUNS[kind]
+    content, result = RUNS[kind]
     bad = tmp_path / "bad.run"
     bad.write_bytes(content)
-    assert refused(run, good[0], bad) == told.format(bad)
+    assert refused(run, good[0], bad) == result.format(bad)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "expected"),
     [
         (b"1 0 a 1\n1 0 b\n", "{}:2: 3 fields, expected 4 (query_id iteration doc_id grade)."),
         (b"1 0 a 1\n1 0 b good\n", "{}:2: grade 'good' is not a number; write one such as 12.5."),
@@ -142,10 +142,10 @@ def test_a_bad_run(run, good, tmp_path, kind):
         (b"", "{}: the file is empty; see whether writing it went through."),
     ],
 )
-def test_bad_judgments(run, good, tmp_path, content, told):
+def test_bad_judgments(run, good, tmp_path, content, expected):
     bad = tmp_path / "bad.qrels"
     bad.write_bytes(content)
-    assert refused(run, bad, good[1]) == told.format(bad)
+    assert refused(run, bad, good[1]) == expected.format(bad)
 
 
 def test_a_line_that_does_not_end(run, good, tmp_path):
@@ -154,8 +154,8 @@ def test_a_line_that_does_not_end(run, good, tmp_path):
         file.write(GOOD_RUN)
         for _ in range(100):
             file.write(b"x" * 1_000_000)
-    told = "a line of more than 16 MB, where a line holds one document;"
-    assert refused(run, good[0], bad) == f"{bad}:3: {told} {WRONG_FILE}"
+    result = "a line of more than 16 MB, where a line holds one document;"
+    assert refused(run, good[0], bad) == f"{bad}:3: {result} {WRONG_FILE}"
     bad.unlink()
 
 
@@ -201,7 +201,7 @@ def test_a_file_that_may_not_be_read(run, good, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("metric", "told"),
+    ("metric", "expected"),
     [
         ("nDGC@10", "unknown metric 'nDGC'; did you mean nDCG?"),
         ("ndgc_cut_10", "unknown metric 'ndgc_cut_10'"),
@@ -212,13 +212,13 @@ def test_a_file_that_may_not_be_read(run, good, monkeypatch):
         ("", "unknown metric"),
     ],
 )
-def test_a_metric_that_there_is_not(run, good, metric, told):
+def test_a_metric_that_there_is_not(run, good, metric, expected):
     ended = run("eval", *good, "-m", metric)
-    if told is None:  # trec_eval's family
+    if expected is None:  # trec_eval's family
         assert ended.code == 0
         return
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith(f"rankgate: {told}")
+    assert ended.err.startswith(f"rankgate: {expected}")
     assert ended.err.count("\n") == 1
 
 

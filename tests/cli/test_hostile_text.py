@@ -41,26 +41,26 @@ def test_a_cell_with_an_escape_sequence_stays_csv(files):
 
 
 def test_piped_csv_keeps_ids(files):
-    told = rankgate("eval", *files, "-m", "AP", "--per-query", "--format", "csv")
-    assert told.returncode == 0, told.stderr
-    rows = list(csv.reader(io.StringIO(told.stdout.decode(), newline="")))
+    result = rankgate("eval", *files, "-m", "AP", "--per-query", "--format", "csv")
+    assert result.returncode == 0, result.stderr
+    rows = list(csv.reader(io.StringIO(result.stdout.decode(), newline="")))
     found = {cell for row in rows for cell in row}
     assert {ESCAPE, "::error::x", " =1+1", "-0.5"} <= found
 
 
 def test_converted_data_keep_ids(files):
-    told = rankgate("convert", files[0], "-", "--to", "csv")
-    assert told.returncode == 0, told.stderr
-    assert told.stdout.decode() == files[0].read_text()
+    result = rankgate("convert", files[0], "-", "--to", "csv")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.decode() == files[0].read_text()
 
 
 def test_text_has_no_command_to_a_build_server(files):
-    told = rankgate("eval", *files, "-m", "AP", "--per-query")
-    assert told.returncode == 0, told.stderr
-    lines = told.stdout.decode().splitlines()
+    result = rankgate("eval", *files, "-m", "AP", "--per-query")
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.decode().splitlines()
     assert any("�:error::x" in line for line in lines)
     assert not [line for line in lines if line.lstrip().startswith("::")]
-    assert "\x1b" not in told.stdout.decode()
+    assert "\x1b" not in result.stdout.decode()
 
 
 @pytest.mark.parametrize(
@@ -116,6 +116,6 @@ def test_a_picture_is_well_formed(tmp_path, files):
     out = tmp_path / "p.svg"
     other = tmp_path / "a\x01b.csv"
     other.write_text(files[1].read_text().replace("a,2", "a,0"))
-    told = rankgate("plot", "deltas", *files, other, "-m", "AP", "-o", out)
-    assert told.returncode == 0, told.stderr
+    result = rankgate("plot", "deltas", *files, other, "-m", "AP", "-o", out)
+    assert result.returncode == 0, result.stderr
     ET.parse(out)  # noqa: S314 - our own picture

@@ -63,7 +63,7 @@ def test_our_own_fault_is_one_line(run, small, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["eval"], "QRELS"),
         (["eval", "q"], "RUN..."),
@@ -75,10 +75,10 @@ def test_our_own_fault_is_one_line(run, small, monkeypatch):
         (["explain", "q", "r", "--query", "1", "-m", "AP", "--depth", "0"], "--depth"),
     ],
 )
-def test_usage_is_one_line_and_2(run, words, told):
+def test_usage_is_one_line_and_2(run, words, expected):
     ended = run(*words)
     assert (ended.code, ended.out) == (2, "")
-    assert told in ended.err
+    assert expected in ended.err
     assert ended.err.count("\n") == 1
 
 

@@ -18,9 +18,9 @@ needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full
 @needs_full
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "arrow", "trec", "quepid-ratings"])
 def test_a_full_disk(run, small, form):
-    told = run("convert", small[0], FULL, "--to", form)
-    assert told.code == 2
-    assert told.err.startswith("rankgate: /dev/full: cannot be written: No space left on device")
+    result = run("convert", small[0], FULL, "--to", form)
+    assert result.code == 2
+    assert result.err.startswith("rankgate: /dev/full: cannot be written: No space left on device")
 
 
 @needs_full
@@ -30,18 +30,18 @@ def test_standard_output_on_a_full_disk(small, words):
     to = ["--to", "csv"] * (words[0] == "convert")
     command = [sys.executable, "-m", "rankgate", *(str(names.get(w, w)) for w in words), *to]
     with FULL.open("wb") as full:
-        told = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
-    assert told.returncode == 2
-    assert b"rankgate: cannot write: No space left on device; make room" in told.stderr
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert result.returncode == 2
+    assert b"rankgate: cannot write: No space left on device; make room" in result.stderr
 
 
 def test_names_that_are_too_long(run, small, tmp_path):
     name = "a" * 300
     for words in ((name, small[1]), (small[0], name)):
-        told = run("eval", *words)
-        assert (told.code, "File name too long; name another place" in told.err) == (2, True)
-    told = run("convert", small[0], tmp_path / f"{name}.csv")
-    assert (told.code, "File name too long" in told.err) == (2, True)
+        result = run("eval", *words)
+        assert (result.code, "File name too long; name another place" in result.err) == (2, True)
+    result = run("convert", small[0], tmp_path / f"{name}.csv")
+    assert (result.code, "File name too long" in result.err) == (2, True)
 
 
 def test_a_place_that_may_not_be_entered(run, small, monkeypatch):
@@ -49,9 +49,9 @@ def test_a_place_that_may_not_be_entered(run, small, monkeypatch):
         raise PermissionError(13, "Permission denied", "/closed/x.csv")
 
     monkeypatch.setattr(Path, "is_dir", refused)
-    told = run("convert", small[0], "x.csv")
-    assert told.code == 2
-    assert told.err == "rankgate: /closed/x.csv: Permission denied; name another place.\n"
+    result = run("convert", small[0], "x.csv")
+    assert result.code == 2
+    assert result.err == "rankgate: /closed/x.csv: Permission denied; name another place.\n"
 
 
 def test_stopped_in_the_middle_of_an_import(run, monkeypatch):
@@ -62,8 +62,8 @@ def test_stopped_in_the_middle_of_an_import(run, monkeypatch):
 
     assert "metrics" in COMMANDS
     monkeypatch.setattr("rankgate.cli.import_module", import_module)
-    told = run("metrics")
-    assert (told.code, told.err) == (130, "rankgate: interrupted.\n")
+    result = run("metrics")
+    assert (result.code, result.err) == (130, "rankgate: interrupted.\n")
 
 
 def test_stopped_twice(start, small, tmp_path):

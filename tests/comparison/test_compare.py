@@ -40,8 +40,8 @@ def systems():
 
 
 def test_figures_are_scipys(systems):
-    told = rankgate.compare(*systems, ["P@1", "RR"], correction="none")
-    row = told.metrics.row(0, named=True)
+    result = rankgate.compare(*systems, ["P@1", "RR"], correction="none")
+    row = result.metrics.row(0, named=True)
     values = [
         rankgate.evaluate(systems[0], run, ["P@1"]).values["value"].to_numpy()
         for run in systems[1:]
@@ -59,16 +59,16 @@ def test_figures_are_scipys(systems):
 
 
 def test_worst_queries_come_first(systems):
-    told = rankgate.compare(*systems, ["P@1"])
-    delta = told.queries["delta"].to_list()
+    result = rankgate.compare(*systems, ["P@1"])
+    delta = result.queries["delta"].to_list()
     assert delta == sorted(delta)
-    assert told.queries["overlap"].to_list() == [1.0] * 40
+    assert result.queries["overlap"].to_list() == [1.0] * 40
 
 
 def test_lists_say_who_moved(systems):
-    told = rankgate.compare(*systems, ["P@1"]).only
-    worst = told.queries["query_id"][0]
-    rows = told.lists.filter(pl.col("query_id") == worst).rows()
+    result = rankgate.compare(*systems, ["P@1"]).only
+    worst = result.queries["query_id"][0]
+    rows = result.lists.filter(pl.col("query_id") == worst).rows()
     assert rows == [
         (worst, "baseline", 1, "good", 1.0, 1),
         (worst, "baseline", 2, "bad", 0.0, -1),
@@ -95,8 +95,8 @@ def test_published_values_end_to_end(shared):
             schema=plain.scores.schema,
         )  # fmt: skip
         sides.append(rankgate_side(plain, name, scores))
-    (told,) = compared(*sides, Rules(Test(correction="none")))
-    row = told.metrics.row(0, named=True)
+    (result,) = compared(*sides, Rules(Test(correction="none")))
+    row = result.metrics.row(0, named=True)
     assert row["delta"] == pytest.approx(0.053008, abs=5e-7)
     assert row["p_value"] == pytest.approx(0.0013193972, abs=5e-11)
     assert (row["low"], row["high"]) == pytest.approx((0.02174464, 0.08427136), abs=5e-9)
@@ -115,23 +115,23 @@ def rankgate_side(plain, name, scores):
 
 def test_several_candidates_are_corrected_together(systems):
     qrels, old, new = systems
-    told = compare(qrels, old, {"new": new, "same": old}, ["P@1", "RR"])
-    raw = [p for each in told.comparisons for p in each.metrics["p_raw"].to_list()]
-    holm = [p for each in told.comparisons for p in each.metrics["p_value"].to_list()]
+    result = compare(qrels, old, {"new": new, "same": old}, ["P@1", "RR"])
+    raw = [p for each in result.comparisons for p in each.metrics["p_raw"].to_list()]
+    holm = [p for each in result.comparisons for p in each.metrics["p_value"].to_list()]
     assert holm[0] == pytest.approx(min(1, 4 * min(raw)))
     assert holm[2:] == [1.0, 1.0]
-    assert told.comparisons[0].correction == "holm over 4 tests"
-    assert told.many.systems == ("run", "new", "same") or len(told.many.systems) == 3
-    assert set(told.many.pairs.columns) >= {"p_tukey", "p_randomised"}
-    assert told.many.reliability["queries"].to_list() == [40, 40]
+    assert result.comparisons[0].correction == "holm over 4 tests"
+    assert result.many.systems == ("run", "new", "same") or len(result.many.systems) == 3
+    assert set(result.many.pairs.columns) >= {"p_tukey", "p_randomised"}
+    assert result.many.reliability["queries"].to_list() == [40, 40]
 
 
 def test_max_t_over_candidates(systems):
     qrels, old, new = systems
     rules = Rules(Test("randomization", correction="maxt", resamples=2000))
-    told = compare(qrels, old, {"new": new, "same": old}, ["P@1", "RR"], rules=rules)
+    result = compare(qrels, old, {"new": new, "same": old}, ["P@1", "RR"], rules=rules)
     one = compare(qrels, old, {"new": new}, ["P@1", "RR"], rules=rules)
-    for each in (told, one):
+    for each in (result, one):
         table = each.comparisons[0].metrics
         assert (table["p_value"] >= table["p_raw"] - 1e-12).all()
     with raises("conflicting-options", UsageError):
@@ -153,8 +153,8 @@ def test_queries_that_only_one_system_ran(systems):
 def test_undefined_values_are_left_out_with_the_reason(systems):
     qrels, old, new = systems
     holes = {**qrels, "q00": {"bad": 0}}
-    told = rankgate.compare(holes, old, new, ["P@1"], "searchtweak")
-    assert told.metrics["n"].to_list()[0] <= 40
+    result = rankgate.compare(holes, old, new, ["P@1"], "searchtweak")
+    assert result.metrics["n"].to_list()[0] <= 40
     strict = rankgate.compare(holes, old, new, ["AP"], overrides=["without_relevant=none"])
     assert strict.metrics["n"].to_list() == [39]
     assert strict.only.excluded.rows() == [("q00", "AP", "no relevant")]
@@ -162,20 +162,20 @@ def test_undefined_values_are_left_out_with_the_reason(systems):
 
 def test_nothing_differs(systems):
     qrels, old, _ = systems
-    told = rankgate.compare(qrels, old, old, ["P@1"])
-    row = told.metrics.row(0, named=True)
+    result = rankgate.compare(qrels, old, old, ["P@1"])
+    row = result.metrics.row(0, named=True)
     assert (row["delta"], row["p_value"], row["needed"]) == (0.0, 1.0, None)
-    assert "no query moved" in told.warnings[0]
+    assert "no query moved" in result.warnings[0]
 
 
 def test_one_query():
     qrels, old = made([0])
-    told = rankgate.compare(qrels, old, made([1])[1], ["P@1"])
-    row = told.metrics.row(0, named=True)
+    result = rankgate.compare(qrels, old, made([1])[1], ["P@1"])
+    row = result.metrics.row(0, named=True)
     assert row["delta"] == 1.0
     assert row["p_value"] is None
     assert row["low"] is None
-    assert "1 query: no interval can be made of it" in told.warnings[0]
+    assert "1 query: no interval can be made of it" in result.warnings[0]
 
 
 def test_sides_of_other_judgments_or_conventions(systems):
@@ -194,11 +194,11 @@ def test_slices_and_their_interaction(systems):
     tags = pl.DataFrame(
         {"query_id": list(qrels), "kind": ["head" if i < 20 else "tail" for i in range(40)]}
     )
-    told = rankgate.compare(qrels, old, new, ["P@1"], tags=tags, slices=["kind"]).only
-    assert told.slices["n"].to_list() == [20, 20]
-    parts = told.slices["delta"].to_numpy()
-    assert parts.mean() == pytest.approx(told.metrics["delta"][0])
-    assert told.interactions.row(0)[:2] == ("kind", "P@1")
+    result = rankgate.compare(qrels, old, new, ["P@1"], tags=tags, slices=["kind"]).only
+    assert result.slices["n"].to_list() == [20, 20]
+    parts = result.slices["delta"].to_numpy()
+    assert parts.mean() == pytest.approx(result.metrics["delta"][0])
+    assert result.interactions.row(0)[:2] == ("kind", "P@1")
     with raises("unknown-tag", UsageError):
         rankgate.compare(qrels, old, new, ["P@1"], tags=tags, slices=["other"])
 
@@ -217,12 +217,12 @@ def test_states_and_latency_from_the_companion(tmp_path, systems):
         lines.append({"query_id": "q05", "state": "zero"})
         (tmp_path / f"{name}.run.meta.jsonl").write_text("\n".join(map(json.dumps, lines)))
         runs.append(place)
-    told = rankgate.compare(qrels, *runs, ["P@1"]).only
-    assert told.states.rows() == [
+    result = rankgate.compare(qrels, *runs, ["P@1"]).only
+    assert result.states.rows() == [
         ("baseline", "ok", 39), ("baseline", "zero", 1),
         ("candidate", "ok", 39), ("candidate", "zero", 1),
     ]  # fmt: skip
-    assert told.latency["p50"].to_list() == [29.0, 29.0]
+    assert result.latency["p50"].to_list() == [29.0, 29.0]
     (tmp_path / "new.run.meta.jsonl").write_text('{"query_id": "q1", "latency_ms": -1}')
     with raises("not-a-number", InputError, line=1):
         rankgate.compare(qrels, *runs, ["P@1"])
@@ -241,15 +241,15 @@ def test_the_same_bytes_twice(systems):
 
 def test_a_real_pair(shared):
     place = shared / "trec-covid-r1"
-    told = rankgate.compare(
+    result = rankgate.compare(
         place / "qrels.covid-round1.txt", place / "runs" / "CSIROmedNIR.gz",
         place / "runs" / "OHSU_RUN2.gz", ["nDCG@10"],
     )  # fmt: skip
-    row = told.metrics.row(0, named=True)
+    row = result.metrics.row(0, named=True)
     assert row["n"] == 30
     assert (row["baseline"], row["candidate"]) == pytest.approx((0.5875, 0.5966), abs=5e-5)
-    assert any("judged@10 is 0.71 of the baseline" in words for words in told.warnings)
-    assert "<table>" in told._repr_html_()
+    assert any("judged@10 is 0.71 of the baseline" in words for words in result.warnings)
+    assert "<table>" in result._repr_html_()
 
 
 def test_what_was_drawn_is_said(systems):
@@ -283,13 +283,13 @@ def test_what_cannot_be_said_of_so_few_is_not_said(systems):
 
 def test_how_many_queries_a_wanted_difference_takes(systems):
     """As statsmodels has it, for a paired t-test."""
-    told = rankgate.compare(*systems, ["P@1"], wanted=0.1, power=0.9).only
-    sd = told.metrics["sd"][0]
+    result = rankgate.compare(*systems, ["P@1"], wanted=0.1, power=0.9).only
+    sd = result.metrics["sd"][0]
     theirs = TTestPower().solve_power(effect_size=0.1 / sd, alpha=0.05, power=0.9)
-    assert told.plans["queries"][0] == pytest.approx(theirs, rel=0.12)  # ours is simulated
-    shown = math.ceil(told.plans["queries"][0])
-    assert re.search(rf"show 0.1\n.* {shown}\n", _lines(told))
-    assert told.to_dict()["plans"][0]["wanted"] == 0.1
+    assert result.plans["queries"][0] == pytest.approx(theirs, rel=0.12)  # ours is simulated
+    shown = math.ceil(result.plans["queries"][0])
+    assert re.search(rf"show 0.1\n.* {shown}\n", _lines(result))
+    assert result.to_dict()["plans"][0]["wanted"] == 0.1
     assert rankgate.compare(*systems, ["P@1"]).only.plans.is_empty()
     with pytest.raises(UsageError, match=r"wanted=-1\.0 must be a number above 0"):
         rankgate.compare(*systems, ["P@1"], wanted=-1.0)

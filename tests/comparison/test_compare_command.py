@@ -1,4 +1,4 @@
-"""``rankgate compare``, ``blindspots`` and ``holes``: forms, figures that can be told by hand."""
+"""``rankgate compare``, ``blindspots`` and ``holes``: formats, and figures computed by hand."""
 
 from __future__ import annotations
 
@@ -35,43 +35,43 @@ def data(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("form", ["text", "json", "csv", "markdown", "latex"])
 def test_every_form_of_a_comparison_has_the_difference(run, data, form):
-    told = run("compare", *data, "-m", "RR", "--format", form)
-    assert told.code == 0
-    assert "0.5" in told.out
+    result = run("compare", *data, "-m", "RR", "--format", form)
+    assert result.code == 0
+    assert "0.5" in result.out
     if form == "json":
-        (found,) = json.loads(told.out)["comparisons"]
+        (found,) = json.loads(result.out)["comparisons"]
         row = found["metrics"][0]
         assert (row["baseline"], row["candidate"], row["delta"]) == (0.5, 1.0, 0.5)
         assert (row["wins"], row["ties"], row["losses"]) == (12, 0, 0)
     if form == "csv":
-        (row,) = [r for r in csv.DictReader(io.StringIO(told.out)) if r.get("metric") == "RR"][:1]
+        (row,) = [r for r in csv.DictReader(io.StringIO(result.out)) if r.get("metric") == "RR"][:1]
         assert float(row["delta"]) == 0.5
     if form == "text":
-        assert all(len(line) <= 80 for line in told.out.splitlines())
+        assert all(len(line) <= 80 for line in result.out.splitlines())
 
 
 def test_both_lists_of_a_query(run, data):
-    told = run("compare", *data, "-m", "RR", "--query", "q3").out
-    assert "query q3" in told
-    rows = [line.split() for line in told.splitlines() if line.strip()[:1].isdigit()]
+    result = run("compare", *data, "-m", "RR", "--query", "q3").out
+    assert "query q3" in result
+    rows = [line.split() for line in result.splitlines() if line.strip()[:1].isdigit()]
     assert rows[0][:4] == ["1", "bad", "0", "+2"]  # two ranks higher here than there
-    told = run("compare", *data, "-m", "RR", "--query", "q99")
-    assert told.code == 2
-    assert "q99" in told.err
+    result = run("compare", *data, "-m", "RR", "--query", "q99")
+    assert result.code == 2
+    assert "q99" in result.err
 
 
 def test_slices(run, data):
-    told = run("compare", *data, "-m", "RR", "--tags", "tags.csv", "--slice", "kind").out
-    assert "head" in told
-    assert "tail" in told
-    told = run("compare", *data, "-m", "RR", "--tags", "tags.csv", "--slice", "mood")
-    assert told.code == 2
-    assert "mood" in told.err
+    result = run("compare", *data, "-m", "RR", "--tags", "tags.csv", "--slice", "kind").out
+    assert "head" in result
+    assert "tail" in result
+    result = run("compare", *data, "-m", "RR", "--tags", "tags.csv", "--slice", "mood")
+    assert result.code == 2
+    assert "mood" in result.err
 
 
 def test_three_systems_get_every_pair(run, data):
-    told = run("compare", *data, "other.run", "-m", "RR", "-m", "nDCG@10", "--format", "json")
-    many = json.loads(told.out)["systems"]
+    result = run("compare", *data, "other.run", "-m", "RR", "-m", "nDCG@10", "--format", "json")
+    many = json.loads(result.out)["systems"]
     assert {(row["first"], row["second"]) for row in many["pairs"]} == {
         ("old", "new"), ("old", "other"), ("new", "other"),
     }  # fmt: skip
@@ -85,8 +85,10 @@ def test_the_same_words_give_the_same_bytes(run, data):
 
 
 def test_what_the_reciprocal_rank_does_not_see(run, data):
-    told = json.loads(run("blindspots", *data[:2], "-m", "RR", "-m", "P@3", "--format", "json").out)
-    share = {(row["change"], row["metric"]): row["unmoved"] for row in told["profile"]}
+    result = json.loads(
+        run("blindspots", *data[:2], "-m", "RR", "-m", "P@3", "--format", "json").out
+    )
+    share = {(row["change"], row["metric"]): row["unmoved"] for row in result["profile"]}
     assert share["swap ranks 1 and 2", "RR"] == 0
     assert share["swap ranks 1 and 2", "P@3"] == 1
     assert "swap ranks 1 and 2" in run("blindspots", *data[:2], "-m", "RR").out
@@ -94,19 +96,19 @@ def test_what_the_reciprocal_rank_does_not_see(run, data):
 
 
 def test_bounds_of_the_holes(run, data):
-    told = json.loads(run("holes", *data, "-m", "P@1", "-m", "P@3", "--format", "json").out)
-    rows = {row["metric"]: row for row in told["metrics"]}
+    result = json.loads(run("holes", *data, "-m", "P@1", "-m", "P@3", "--format", "json").out)
+    rows = {row["metric"]: row for row in result["metrics"]}
     # every first document is judged; one of three of either list is not
     assert (rows["P@1"]["worst"], rows["P@1"]["delta"], rows["P@1"]["best"]) == (1, 1, 1)
     third = pytest.approx(1 / 3)
     assert (rows["P@3"]["worst"], rows["P@3"]["delta"]) == (pytest.approx(-1 / 3), 0)
     assert rows["P@3"]["best"] == third
-    assert len(told["judge_next"]) == 24
+    assert len(result["judge_next"]) == 24
 
 
 def test_the_pool_of_what_to_judge_next(run, data):
-    told = run("holes", *data, "-m", "P@3", "--format", "pool", "--judge-next", "5")
-    rows = list(csv.reader(io.StringIO(told.out)))
+    result = run("holes", *data, "-m", "P@3", "--format", "pool", "--judge-next", "5")
+    rows = list(csv.reader(io.StringIO(result.out)))
     assert rows[0] == ["query", "document", "why"]
     assert len(rows) == 6
     assert {row[1] for row in rows[1:]} <= {"x", "y"}
@@ -121,24 +123,24 @@ def test_the_pool_of_what_to_judge_next(run, data):
         (("new.run", ""), "new.run"),
     ],
 )
-def test_what_is_wrong_is_told_in_a_sentence(run, data, name, change, words):
+def test_what_is_wrong_is_reported_in_a_sentence(run, data, name, change, words):
     with open(change[0], "w", encoding="utf-8") as stream:  # noqa: PTH123 - in the folder
         stream.write(change[1])
-    told = run(name, *data, "-m", "P@3")
-    assert told.code == 2
-    assert words in told.err
-    assert told.out == ""
-    assert "Traceback" not in told.err
+    result = run(name, *data, "-m", "P@3")
+    assert result.code == 2
+    assert words in result.err
+    assert result.out == ""
+    assert "Traceback" not in result.err
 
 
-def test_two_query_sets_are_refused_unless_told(run, data):
+def test_two_query_sets_are_refused_unless_allowed(run, data):
     with open("new.run", encoding="utf-8") as stream:  # noqa: PTH123 - in the folder
         lines = [line for line in stream if not line.startswith("q1")]
     with open("new.run", "w", encoding="utf-8") as stream:  # noqa: PTH123 - in the folder
         stream.writelines(lines)
-    told = run("compare", *data, "-m", "RR")
-    assert told.code == 2
-    assert "new lacks 3 queries that the other ran (q1, q10, q11)" in told.err
+    result = run("compare", *data, "-m", "RR")
+    assert result.code == 2
+    assert "new lacks 3 queries that the other ran (q1, q10, q11)" in result.err
     zero = json.loads(
         run("compare", *data, "-m", "RR", "--unequal", "zero", "--format", "json").out
     )
@@ -152,29 +154,29 @@ def test_two_query_sets_are_refused_unless_told(run, data):
 
 @pytest.mark.usefixtures("data")
 def test_nothing_changed(run):
-    told = run("compare", "qrels.txt", "old.run", "old.run", "-m", "RR")
-    assert told.code == 0
-    assert "1.000" in told.out
-    assert "no query moved" in told.out
-    assert "nan" not in told.out.lower()
+    result = run("compare", "qrels.txt", "old.run", "old.run", "-m", "RR")
+    assert result.code == 0
+    assert "1.000" in result.out
+    assert "no query moved" in result.out
+    assert "nan" not in result.out.lower()
 
 
 def test_one_query(run, data):
     with open("qrels.txt", "w", encoding="utf-8") as stream:  # noqa: PTH123 - in the folder
         stream.write("q0 0 good 1\n")
-    told = run("compare", *data, "-m", "RR", "--format", "json")
-    row = json.loads(told.out)["comparisons"][0]["metrics"][0]
+    result = run("compare", *data, "-m", "RR", "--format", "json")
+    row = json.loads(result.out)["comparisons"][0]["metrics"][0]
     assert (row["n"], row["low"], row["p_value"]) == (1, None, None)
 
 
 @pytest.mark.parametrize(("metric", "word"), [("GMAP", "geometric"), ("GAUC", "weighted")])
 def test_what_is_no_mean_is_not_compared_as_one(run, data, metric, word):
-    told = run("compare", *data, "-m", metric)
-    assert told.code == 2
-    assert f"{metric} is a {word} mean over queries" in told.err
+    result = run("compare", *data, "-m", metric)
+    assert result.code == 2
+    assert f"{metric} is a {word} mean over queries" in result.err
 
 
-def test_runs_of_the_same_name_are_told_apart_everywhere(run, tmp_path):
+def test_runs_of_the_same_name_are_distinguished_everywhere(run, tmp_path):
     """By their folders, as in eval; the same word must mean the same run in every command."""
     for folder, first in (("main", "a"), ("next", "b")):
         (tmp_path / folder).mkdir()
@@ -185,9 +187,9 @@ def test_runs_of_the_same_name_are_told_apart_everywhere(run, tmp_path):
     qrels.write_text("".join(f"q{q} 0 a 1\nq{q} 0 b 0\n" for q in range(3)))
     runs = tmp_path / "main/bm25.run", tmp_path / "next/bm25.run"
     for command in ("compare", "gate", "holes", "blindspots"):
-        told = run(command, qrels, *runs).out
-        assert "main/bm25" in told, command
-        assert "next/bm25" in told, command
+        result = run(command, qrels, *runs).out
+        assert "main/bm25" in result, command
+        assert "next/bm25" in result, command
     assert "rank 1 of next/bm25" in run("pool", *runs).out
     three = run("compare", qrels, *runs, runs[0], "--format", "json").out
     assert json.loads(three)["systems"]["systems"] == ["bm25", "next/bm25", "bm25#3"]

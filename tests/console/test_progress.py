@@ -22,9 +22,9 @@ def steps(total):
 
 def test_a_terminal_sees_each_run_and_then_a_clean_line(terminal):
     steps(2)
-    told = terminal.readouterr()
-    assert told.err == "\r\x1b[K1/2 run0\r\x1b[K2/2 run1\r\x1b[K"
-    assert told.out == ""
+    result = terminal.readouterr()
+    assert result.err == "\r\x1b[K1/2 run0\r\x1b[K2/2 run1\r\x1b[K"
+    assert result.out == ""
 
 
 def test_a_single_run_is_not_worth_a_line(terminal):
@@ -32,6 +32,6 @@ def test_a_single_run_is_not_worth_a_line(terminal):
     assert terminal.readouterr().err == ""
 
 
-def test_elsewhere_nothing_is_told(capsys):
+def test_elsewhere_nothing_is_printed(capsys):
     steps(3)
     assert capsys.readouterr().err == ""

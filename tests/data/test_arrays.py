@@ -123,7 +123,7 @@ def test_a_padded_label_alone_is_refused():
         (Tensor(LABELS, RuntimeError("on cuda")), SCORES, "wrong-type"),
     ],
 )
-def test_what_is_no_matrix_is_told(labels, scores, code):
+def test_what_is_no_matrix_is_reported(labels, scores, code):
     with raises(code, InputError):
         from_arrays(labels, scores)
 
@@ -141,5 +141,7 @@ def test_no_tensor_library_is_imported():
         "import numpy, sys, rankgate; rankgate.evaluate(numpy.eye(2), numpy.eye(2), ['RR']);"
         "print([m for m in ('torch', 'scipy.sparse', 'jax', 'pandas') if m in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "[]"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"

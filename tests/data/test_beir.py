@@ -41,9 +41,9 @@ def folder(tmp_path):
     ],
 )
 def test_each_file_is_known(data, part, reason):
-    fmt, told = detected(InputFile(None, data))
+    fmt, result = detected(InputFile(None, data))
     assert fmt.name == "beir"
-    assert reason in told
+    assert reason in result
     assert fmt.read(InputFile(None, data)).parts == (part,)
 
 
@@ -61,7 +61,7 @@ def test_a_folder_is_read_whole(folder):
     assert len(read_qrels(folder).table) == 2
 
 
-def test_of_several_splits_the_test_one_is_read_and_others_are_told(folder):
+def test_of_several_splits_the_test_one_is_read_and_others_are_reported(folder):
     (folder / "qrels" / "train.tsv").write_bytes(QRELS.replace(b"q1", b"q9"))
     found = contents_of(folder)
     assert found.qrels.table["query_id"].to_list() == ["q1", "q1"]
@@ -109,7 +109,7 @@ def test_files_come_back_as_they_were(data):
         assert lines == [json.loads(line) for line in data.splitlines()]
 
 
-def test_what_one_file_cannot_hold_is_told(folder):
+def test_what_one_file_cannot_hold_is_reported(folder):
     out = io.BytesIO()
     lost = named("beir").write(contents_of(folder), out)
     assert [(loss.what, loss.count) for loss in lost] == [

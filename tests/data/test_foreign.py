@@ -1,4 +1,4 @@
-"""What people take for judgments and runs, and is something else: it is told what it is."""
+"""Unsupported files given as judgments or runs: the error names what they are."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ def tarred():
         (b'[{"a":{"b":1}}]', None, "unknown-format"),
     ],
 )
-def test_what_it_is_is_told(tmp_path, data, line, code):
+def test_what_it_is_is_reported(tmp_path, data, line, code):
     place = tmp_path / "a.qrels"
     place.write_bytes(data)
-    with raises(code, InputError) as told:
+    with raises(code, InputError) as result:
         read_qrels(place)
-    assert (told.value.source, told.value.line) == (str(place), line)
+    assert (result.value.source, result.value.line) == (str(place), line)
 
 
 def test_a_mark_between_two_runs(tmp_path):

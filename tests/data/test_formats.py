@@ -67,9 +67,9 @@ def test_no_format_claims_nothing(name):
     ],
 )
 def test_files_are_known_by_what_they_hold(data, name, reason):
-    told = found(data)
-    assert told[0] == name
-    assert reason in told[1]
+    result = found(data)
+    assert result[0] == name
+    assert reason in result[1]
 
 
 def test_columns_files_are_known_by_their_letters(tmp_path):
@@ -82,7 +82,7 @@ def test_columns_files_are_known_by_their_letters(tmp_path):
     assert read_qrels(packed).table.rows() == [("1", "a", 1.0), ("1", "b", 1.0)]
 
 
-def test_unknown_json_is_told():
+def test_unknown_json_is_reported():
     for text in ("{}", '{"a": [1]}', '[\n{"x": 1}\n]'):
         with raises("unknown-format", InputError):
             detected(InputFile(None, text.encode()))
@@ -118,24 +118,24 @@ def test_a_format_can_be_named(tmp_path):
         ("query,metric,value\n1,AP,0.5\n", ("values",)),
     ],
 )
-def test_what_a_table_holds_is_told_by_its_columns(tmp_path, text, parts):
+def test_what_a_table_holds_is_reported_by_its_columns(tmp_path, text, parts):
     path = tmp_path / "x"
     path.write_text(text)
     assert contents_of(path).parts == parts
 
 
-def test_an_empty_grade_is_unrated_and_told(tmp_path):
+def test_an_empty_grade_is_unrated_and_reported(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("query,docid,rating\nq1,a,3\nq1,b,\nq2,c,\nq3,,\n")
     contents = contents_of(path)
     assert contents.qrels.table.rows() == [("q1", "a", 3.0)]
     assert contents.qrels.unjudged == ("q2", "q3")
-    told = {note.what: (note.count, note.examples) for note in contents.notes}
-    assert told["pairs without a grade, which are unrated"] == (2, ("q1 b", "q2 c"))
-    assert told["queries without judgments"] == (2, ("q2", "q3"))
+    result = {note.what: (note.count, note.examples) for note in contents.notes}
+    assert result["pairs without a grade, which are unrated"] == (2, ("q1 b", "q2 c"))
+    assert result["queries without judgments"] == (2, ("q2", "q3"))
 
 
-def test_unknown_columns_are_told(tmp_path):
+def test_unknown_columns_are_reported(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("item_id,position,click\n1,2,0\n")
     with raises("unknown-format", InputError, line=1):
@@ -144,7 +144,7 @@ def test_unknown_columns_are_told(tmp_path):
         read_qrels(path)
 
 
-def test_a_part_that_is_not_there_is_told(tmp_path):
+def test_a_part_that_is_not_there_is_reported(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("qid,doc,rating,judge\n1,a,2,x\n")
     contents = contents_of(path)
@@ -165,5 +165,7 @@ def test_eval_loads_no_more_than_it_needs():
         "other = tuple('rankgate.data.' + part for part in other)\n"
         "print([name for name in sys.modules if name.startswith(other)])"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "[]"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"

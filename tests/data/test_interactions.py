@@ -226,8 +226,8 @@ def test_kinds_have_thresholds_of_their_own():
         schema=["user", "item", "kind", "value"], orient="row",
     )  # fmt: skip
     log, least = read_interactions(frame), {"rating": 4, "dwell": 30}
-    told = truth(log, Truth(least=least)).table.sort("doc_id")["grade"].to_list()
-    assert told == [0, 1, 0, 1, 1]
+    result = truth(log, Truth(least=least)).table.sort("doc_id")["grade"].to_list()
+    assert result == [0, 1, 0, 1, 1]
     rule = Truth({"rating": 0.25, "dwell": 0.1}, threshold=1, grades="value", least=least)
     worth = dict(truth(log, rule).table.select("doc_id", "grade").iter_rows())
     assert worth == {"a": 0, "b": 1, "c": 0, "d": 3}  # clicks weigh nothing here

@@ -35,10 +35,10 @@ def test_anything_else_is_an_input_error(data):
     try:
         json_text.parsed(data, "f")
     except InputError as error:
-        told = error.line
+        result = error.line
     else:
-        told = 1
-    assert told
+        result = 1
+    assert result
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,9 @@ def test_numbers_and_ids():
     assert json_text.number("3.000", "grade", "f") == 3
     assert json_text.identifier(12, "doc", "f") == "12"
     assert json_text.member({"a": 2}, "a", float, "x", "f") == 2
-    for table, told in (({}, "x has no 'a'"), ({"a": True}, "'a' of x is true, where a number is")):
-        with pytest.raises(InputError, match=told):
+    for table, result in (
+        ({}, "x has no 'a'"),
+        ({"a": True}, "'a' of x is true, where a number is"),
+    ):
+        with pytest.raises(InputError, match=result):
             json_text.member(table, "a", float, "x", "f")

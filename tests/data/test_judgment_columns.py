@@ -56,12 +56,12 @@ def test_other_formats_tell_what_they_drop(name, table, tmp_path):
     if name == "quepid-snapshot":
         pytest.skip("a snapshot needs a run")
     contents = FileContents(qrels=Qrels(table.with_columns(pl.col("grade").clip(0))))
-    told = convert(contents, tmp_path / "out", to=name)
-    lost = {each for loss in told.losses for each in loss.examples}
+    result = convert(contents, tmp_path / "out", to=name)
+    lost = {each for loss in result.losses for each in loss.examples}
     flat = "subtopic" in table.columns and "subtopic" not in named(name).columns
     held = () if flat else named(name).columns
     assert lost & {*OPTIONAL} == {"inclusion", "stratum"} - {*held}
-    assert any("by subtopic" in loss.what for loss in told.losses) == flat
+    assert any("by subtopic" in loss.what for loss in result.losses) == flat
 
 
 def test_columns_that_hold_nothing_are_none():
@@ -78,7 +78,7 @@ def test_the_names_of_ir_datasets():
     assert found.table.rows() == [("1", "a", 1.0, "1"), ("1", "a", 0.0, "2")]
 
 
-def test_wrong_probabilities_are_told_with_their_line(tmp_path):
+def test_wrong_probabilities_are_reported_with_their_line(tmp_path):
     place = tmp_path / "q.csv"
     for wrong, problem in (("x", "inclusion 'x'"), ("1.5", "probability 1.5"), ("0", "0.0 of")):
         place.write_text(f"query_id,doc_id,grade,inclusion\nq,a,1,0.5\nq,b,1,{wrong}\n")
@@ -104,9 +104,9 @@ def test_judgments_by_subtopic_in_tables_are_used_as_those_of_trec(tmp_path):
     assert not [each for each in validate([place, trec]).problems if each.severity == "error"]
 
 
-def test_the_record_of_judgments_is_told_when_it_is_lost(tmp_path):
+def test_the_record_of_judgments_is_reported_when_it_is_lost(tmp_path):
     qrels = Qrels(DRAWN, made_by={"rule": "majority"})
-    told = convert(qrels, tmp_path / "q.csv")
-    assert [(loss.what, loss.examples) for loss in told.losses] == [
+    result = convert(qrels, tmp_path / "q.csv")
+    assert [(loss.what, loss.examples) for loss in result.losses] == [
         ("record of how judgments were made", ("majority",))
     ]

@@ -53,8 +53,8 @@ EXPORT = (
 
 
 def test_every_annotator_is_kept(read):
-    told = read(*EXPORT)
-    rows = told.ratings.table.select("doc_id", "rater", "grade", "reason", "comment").rows()
+    outcome = read(*EXPORT)
+    rows = outcome.ratings.table.select("doc_id", "rater", "grade", "reason", "comment").rows()
     assert rows == [
         ("d1", "10", 3, None, "fits"),
         ("d1", "bob@x.org", 2, None, None),
@@ -63,24 +63,24 @@ def test_every_annotator_is_kept(read):
         ("d3", "10", 0, None, None),
         ("d3", "11", None, "the annotation has no grade", None),
     ]
-    first = told.ratings.table.row(0, named=True)
+    first = outcome.ratings.table.row(0, named=True)
     assert first["at"] == datetime(2021, 3, 9, 22, 16, 8, 728353, UTC)
     assert first["seconds"] == 4.288
-    assert told.queries.rows() == [("7", "red shoes")]
-    assert told.documents.columns == ["query_id", "doc_id", "title"]
-    assert [(note.count, note.examples) for note in told.notes] == [(1, ("7 d4",))]
+    assert outcome.queries.rows() == [("7", "red shoes")]
+    assert outcome.documents.columns == ["query_id", "doc_id", "title"]
+    assert [(note.count, note.examples) for note in outcome.notes] == [(1, ("7 d4",))]
 
 
 def test_out_and_back(read, tmp_path):
-    told = read(*EXPORT)
+    outcome = read(*EXPORT)
     out = io.BytesIO()
-    assert named("label-studio").write(told, out) == ()
+    assert named("label-studio").write(outcome, out) == ()
     place = tmp_path / "again.json"
     place.write_bytes(out.getvalue())
     again = contents_of(place)
-    assert again.ratings.table.equals(told.ratings.table)
-    assert again.queries.equals(told.queries)
-    assert again.documents.equals(told.documents)
+    assert again.ratings.table.equals(outcome.ratings.table)
+    assert again.queries.equals(outcome.queries)
+    assert again.documents.equals(outcome.documents)
     assert json.loads(out.getvalue())[0]["annotations"][0]["result"][0] == {
         "from_name": "grade", "to_name": "doc", "type": "rating", "value": {"rating": 3},
     }  # fmt: skip
@@ -92,12 +92,12 @@ def test_out_and_back(read, tmp_path):
     assert not any("predictions" in other for other in others)
 
 
-def test_fields_that_are_no_text_are_kept_and_other_controls_are_told(read):
+def test_fields_that_are_no_text_are_kept_and_other_controls_are_reported(read):
     box = result({"x": 1}, "rectanglelabels", "box")
-    told = read(task(annotation(result(1), box), price=9.5, tags=["a"], empty=None))
-    assert told.documents.select("price", "tags").rows() == [("9.5", '["a"]')]
-    assert "empty" not in told.documents.columns
-    (note,) = told.notes
+    outcome = read(task(annotation(result(1), box), price=9.5, tags=["a"], empty=None))
+    assert outcome.documents.select("price", "tags").rows() == [("9.5", '["a"]')]
+    assert "empty" not in outcome.documents.columns
+    (note,) = outcome.notes
     assert note.what == "results of other controls, left out"
     assert note.examples == ("[0].annotations[0].result[1] (rectanglelabels)",)
 

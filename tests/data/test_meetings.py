@@ -19,19 +19,19 @@ PAIRS = {(str(user), f"i{item}") for user, item in zip(USERS, ITEMS, strict=True
 
 
 @pytest.mark.parametrize("size", [1 << 20, 7])
-def test_each_pair_is_told_once_whatever_the_pieces(monkeypatch, size):
+def test_each_pair_is_reported_once_whatever_the_pieces(monkeypatch, size):
     monkeypatch.setattr(user_items, "_PIECE", size)
     for log in (LOG, LOG.to_pandas(), LOG.to_arrow(), read_interactions(LOG)):
-        told = read_meetings(log)
-        rows = told.frame.rows()
+        result = read_meetings(log)
+        rows = result.frame.rows()
         assert len(rows) == len(PAIRS)
         assert set(rows) == PAIRS
-        assert (np.diff(told.owner) >= 0).all()
-        assert told.people == len({user for user, _ in PAIRS})
-        assert set(told.shown) == {item for _, item in PAIRS}
+        assert (np.diff(result.owner) >= 0).all()
+        assert result.people == len({user for user, _ in PAIRS})
+        assert set(result.shown) == {item for _, item in PAIRS}
 
 
-def test_a_hole_in_a_later_piece_is_told_with_its_line(monkeypatch, tmp_path):
+def test_a_hole_in_a_later_piece_is_reported_with_its_line(monkeypatch, tmp_path):
     monkeypatch.setattr(user_items, "_PIECE", 2)
     file = tmp_path / "log.csv"
     file.write_text("user,item,rating\n" + "u,i,1\n" * 4 + "u,,1\n")

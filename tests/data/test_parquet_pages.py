@@ -89,7 +89,7 @@ def test_a_page_that_declares_what_cannot_be(tmp_path):
 
 
 @given(st.data())
-def test_any_damage_is_told(data):
+def test_any_damage_is_reported(data):
     good = written(compression="uncompressed")
     at = data.draw(st.integers(0, len(good) - 1))
     bad = good[:at] + data.draw(st.binary(max_size=4)) + good[at + data.draw(st.integers(0, 4)) :]

@@ -175,7 +175,7 @@ def test_parquet_as_ranx_writes_it(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["ranx", "ranx-lz4"])
-def test_both_come_back_and_losses_are_told(name):
+def test_both_come_back_and_losses_are_reported(name):
     table = pl.DataFrame({"query_id": ["1", "1"], "doc_id": ["ä", "b"], "grade": [3.0, 0.0]})
     out = io.BytesIO()
     qrels = Qrels(table, unjudged=("2",), scale=Scale(0, 3))

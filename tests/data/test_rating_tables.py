@@ -10,7 +10,7 @@ from rankgate.errors import InputError
 from support.wording import raises
 
 
-def test_ratings_of_two_scales_are_told_by_line(tmp_path):
+def test_ratings_of_two_scales_are_reported_by_line(tmp_path):
     place = tmp_path / "ratings.csv"
     head = "query,document,rater,grade,scale\n"
     place.write_text(f"{head}q1,d1,a,1,\nq1,d1,b,1,binary\nq1,d2,a,9,detail\n")
@@ -20,13 +20,13 @@ def test_ratings_of_two_scales_are_told_by_line(tmp_path):
     assert len(read_ratings(place).table) == 2
 
 
-def test_times_may_be_written_in_several_ways_and_no_time_is_told_by_line(tmp_path):
+def test_times_may_be_written_in_several_ways_and_no_time_is_reported_by_line(tmp_path):
     place = tmp_path / "ratings.csv"
     lines = ["query,document,rater,grade,at", "q1,d1,a,1,2026-01-02T00:30:00+01:00",
              "q1,d1,b,2,2026-01-01", "q1,d1,c,3,"]  # fmt: skip
     place.write_text("\n".join(lines))
-    told = read_ratings(place).table["at"].to_list()
-    assert told == [
+    result = read_ratings(place).table["at"].to_list()
+    assert result == [
         datetime(2026, 1, 1, 23, 30, tzinfo=UTC),
         datetime(2026, 1, 1, tzinfo=UTC),
         None,
@@ -44,7 +44,7 @@ def test_times_may_be_written_in_several_ways_and_no_time_is_told_by_line(tmp_pa
                             for who in "ab")),
     ],
 )  # fmt: skip
-def test_ratings_are_no_judgments_and_the_way_there_is_told(tmp_path, name, text):
+def test_ratings_are_no_judgments_and_the_way_there_is_reported(tmp_path, name, text):
     place = tmp_path / name
     place.write_text(text)
     with raises("ratings-not-judgments", InputError):

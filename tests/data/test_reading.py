@@ -215,7 +215,7 @@ def test_the_hash_is_of_the_table_and_not_of_the_file(tmp_path):
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("change", [lambda out: out.truncate(500), lambda out: out.seek(0, 2)])
-def test_a_file_that_changes_while_it_is_read_is_told(tmp_path, packed, change):
+def test_a_file_that_changes_while_it_is_read_is_reported(tmp_path, packed, change):
     """Its new end would be taken for the end of the run."""
     path = tmp_path / "a.run"
     rows = b"".join(b"q%d Q0 d 1 1 t\n" % row for row in range(100, 200))

@@ -1,4 +1,4 @@
-"""What is written is read back as it was, less the losses that were told."""
+"""What is written is read back as it was, except for the reported losses."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_trec(found, ranked):
 
 @given(found=pairs(ids, WHOLE))
 def test_trec_with_ids_that_it_cannot_hold(found):
-    """Either the ids are equal but for the signs that were told, or two would be one."""
+    """Either the ids are equal except for reported characters, or two ids would merge."""
     qrels = qrels_of(found)
     unheld = r"^[#\x{FEFF}]|[\x00-\x20\x7F]"
     fitted = qrels.table.with_columns(pl.col("query_id", "doc_id").str.replace_all(unheld, "_"))
@@ -150,7 +150,7 @@ def test_ratings_queries_documents_and_values(name):
 
 
 @pytest.mark.parametrize("name", [*TABLES, "trec"])
-def test_all_that_a_table_cannot_hold_is_told(name):
+def test_all_that_a_table_cannot_hold_is_reported(name):
     qrels = Qrels(
         qrels_of({("1", "a"): 1.0}).table, scale=Scale(0, 4), unjudged=("7", "8"), name="q"
     )
@@ -160,8 +160,8 @@ def test_all_that_a_table_cannot_hold_is_told(name):
         qrels=qrels, runs=(run,), queries=queries, extra={"rre": {"index": "i"}}
     )
     _, losses = written(everything, name)
-    told = {loss.what: (loss.count, loss.examples) for loss in losses}
-    assert told == {
+    result = {loss.what: (loss.count, loss.examples) for loss in losses}
+    assert result == {
         "runs": (1, ("run",)),
         "queries with their texts": (1, ("1",)),
         "fields that only rre knows": (1, ("index",)),

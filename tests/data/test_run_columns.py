@@ -34,11 +34,11 @@ def written(request, tmp_path):
 
 
 def test_each_query_has_what_its_rows_say(written):
-    told = read_run(written(ROWS))
-    assert told.queries.select("query_id", "state", "latency_ms").rows() == [
+    result = read_run(written(ROWS))
+    assert result.queries.select("query_id", "state", "latency_ms").rows() == [
         ("q1", "ok", 12.5), ("q2", "failed", None), ("q3", "ok", 7.0),
     ]  # fmt: skip
-    assert told.table.columns == ["query_id", "doc_id", "score"]
+    assert result.table.columns == ["query_id", "doc_id", "score"]
 
 
 def test_a_file_beside_it_goes_before(written):

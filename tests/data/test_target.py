@@ -41,9 +41,9 @@ def test_of_six_saves_at_once_one_says_that_it_succeeded(tmp_path, force):
     assert not force or len(won) <= len("abcdef")
     if not force:
         assert won == [kept]
-        told = [err.decode() for (_, err), status in ended if status == 2]
-        assert len(told) == 5
-        assert all("already" in words or "meanwhile" in words for words in told)
+        result = [err.decode() for (_, err), status in ended if status == 2]
+        assert len(result) == 5
+        assert all("already" in words or "meanwhile" in words for words in result)
     assert not list(file.parent.glob(".*"))
 
 
@@ -146,7 +146,9 @@ def test_an_interrupt_while_starting_has_no_traceback(tmp_path):
                 break
         time.sleep(wait * 0.01)
         os.kill(process.pid, signal.SIGINT)
-        _, told = process.communicate(timeout=60)
-        words = [each for each in told.decode().splitlines() if not each.startswith("import time")]
-        assert "Traceback" not in told.decode(), words
+        _, result = process.communicate(timeout=60)
+        words = [
+            each for each in result.decode().splitlines() if not each.startswith("import time")
+        ]
+        assert "Traceback" not in result.decode(), words
         assert process.returncode in {130, 2, -signal.SIGINT}, words

@@ -90,13 +90,13 @@ def test_probabilities_are_kept_and_none_is_null():
         ("1", "GX000-01", 0.0, None, "0"),
         ("2", "GX000-00", -1.0, 1.0, "1"),
     ]
-    told = [(note.what, note.count, note.examples) for note in found.notes]
-    assert told == [("documents that were chosen without a probability", 1, ("1 GX000-01",))]
+    result = [(note.what, note.count, note.examples) for note in found.notes]
+    assert result == [("documents that were chosen without a probability", 1, ("1 GX000-01",))]
     data, lost = again("prels", PRELS)
     assert (read(data, "prels").qrels.table.rows(), lost) == (found.qrels.table.rows(), ())
 
 
-def test_judgments_without_probabilities_are_told():
+def test_judgments_without_probabilities_are_reported():
     table = pl.DataFrame({"query_id": ["1"], "doc_id": ["a"], "grade": [2.0]})
     out = io.BytesIO()
     lost = named("prels").write(FileContents(qrels=Qrels(table)), out)
@@ -182,13 +182,13 @@ def test_pieces_of_judgments_are_the_whole(monkeypatch, queries):
     """Whatever a piece is: whole queries, or everything where a query comes back."""
     ids = [query.replace(".", " ") for query in queries.split()]
     table = pl.DataFrame({"query_id": ids, "doc_id": list("abcdef"), "grade": [1.0, 0, 2, 0, 1, 3]})
-    told = set()
+    result = set()
     for piece in (1, 2, 3, 100):
         monkeypatch.setattr("rankgate.data.formats.trec.write._PIECE", piece)
         out = io.BytesIO()
-        told.add((named("trec").write(FileContents(qrels=Qrels(table)), out), out.getvalue()))
+        result.add((named("trec").write(FileContents(qrels=Qrels(table)), out), out.getvalue()))
     grades = (1, 0, 2, 0, 1, 3)
     lines = zip(queries.replace(".", "_").split(), "abcdef", grades, strict=True)
-    ((losses, data),) = told
+    ((losses, data),) = result
     assert data.decode() == "".join(f"{query} 0 {doc} {grade}\n" for query, doc, grade in lines)
     assert len(losses) == ("." in queries)

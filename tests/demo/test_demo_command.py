@@ -1,4 +1,4 @@
-"""``rankgate demo``: the story is told, and what it proposes works."""
+"""``rankgate demo``: every step is shown, and the commands it proposes work."""
 
 import shlex
 

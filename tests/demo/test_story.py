@@ -10,7 +10,7 @@ from rankgate.demo.story import tell
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def result(tmp_path_factory):
     folder = tmp_path_factory.mktemp("story") / "a folder"
     parts = []
     tell(folder, parts.append)
@@ -43,8 +43,8 @@ def values(folder, metric):
     ]
 
 
-def test_it_tells_counts_and_means(told):
-    folder, parts = told
+def test_it_tells_counts_and_means(result):
+    folder, parts = result
     text = "\n".join(parts)
     assert f"{len(queries())} queries" in text
     for by_query in values(folder, ndcg) + values(folder, reciprocal):
@@ -52,21 +52,21 @@ def test_it_tells_counts_and_means(told):
     assert "Judged@10" in text
 
 
-def test_the_example_is_the_greatest_difference_that_rr_cannot_see(told):
-    folder, parts = told
+def test_the_example_is_the_greatest_difference_that_rr_cannot_see(result):
+    folder, parts = result
     first_old, first_new = values(folder, reciprocal)
     old, new = values(folder, ndcg)
     alike = {query for query in old if first_old[query] == first_new[query]}
     query = max(alike, key=lambda query: abs(new[query] - old[query]))
-    [told_of] = [part for part in parts if part.startswith("A difference that RR cannot see")]
-    assert f'query {query}, "{queries()[query]}"' in told_of
-    assert f"RR is {first_old[query]:.4f} for both" in told_of
-    assert f"from {old[query]:.4f} to {new[query]:.4f}" in told_of
+    [story] = [part for part in parts if part.startswith("A difference that RR cannot see")]
+    assert f'query {query}, "{queries()[query]}"' in story
+    assert f"RR is {first_old[query]:.4f} for both" in story
+    assert f"from {old[query]:.4f} to {new[query]:.4f}" in story
     assert abs(new[query] - old[query]) > 0.1
 
 
-def test_the_explanation_is_of_that_query_and_reaches_the_same_value(told):
-    folder, parts = told
+def test_the_explanation_is_of_that_query_and_reaches_the_same_value(result):
+    folder, parts = result
     [example] = [part for part in parts if part.startswith("A difference that RR cannot see")]
     query = next(query for query in queries() if f"query {query}," in example)
     value = values(folder, ndcg)[1][query]
@@ -74,8 +74,8 @@ def test_the_explanation_is_of_that_query_and_reaches_the_same_value(told):
     assert explained.startswith(f"nDCG@10 = {value:.4f} for query {query} of run new")
 
 
-def test_it_tells_what_the_new_engine_wins_and_loses(told):
-    folder, parts = told
+def test_it_tells_what_the_new_engine_wins_and_loses(result):
+    folder, parts = result
     old, new = values(folder, ndcg)
     better = sum(new[query] - old[query] > 1e-9 for query in old)
     worse = sum(old[query] - new[query] > 1e-9 for query in old)
@@ -83,8 +83,8 @@ def test_it_tells_what_the_new_engine_wins_and_loses(told):
     assert better > worse > 5
 
 
-def test_tables_fit_a_terminal_and_commands_can_be_pasted(told):
-    folder, parts = told
+def test_tables_fit_a_terminal_and_commands_can_be_pasted(result):
+    folder, parts = result
     ours = [part for part in parts[:-1] if not part.startswith("nDCG@10 = ")]
     assert len(ours) == len(parts) - 2
     for part in ours:

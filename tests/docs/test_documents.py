@@ -28,19 +28,19 @@ def test_the_readme_s_python_runs():
 def test_the_readme_s_first_minute_is_so(tmp_path):
     demo = build(tmp_path / "demo")
     paths = [str(demo.qrels), str(demo.old), str(demo.new)]
-    told = CliRunner().invoke(program, ["eval", *paths, "-m", "nDCG@10", "-m", "RR"])
+    result = CliRunner().invoke(program, ["eval", *paths, "-m", "nDCG@10", "-m", "RR"])
     page = (ROOT / "README.md").read_text()
     shown = page.split("```console\n", 1)[1].split("```", 1)[0].split("\n", 1)[1]
     numbers = re.compile(r"\d+(\.\d+)?")  # they move with Python's docstrings, their form does not
-    assert numbers.sub("0", told.output).split() == numbers.sub("0", shown).split()
+    assert numbers.sub("0", result.output).split() == numbers.sub("0", shown).split()
     assert CONVENTIONS["trec"].hash in shown
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_and_an_example_in_the_readme(name):
-    told = CliRunner().invoke(program, [name, "--help"])
-    assert told.exit_code == 0
-    assert "Usage" in told.output or "usage" in told.output
+    result = CliRunner().invoke(program, [name, "--help"])
+    assert result.exit_code == 0
+    assert "Usage" in result.output or "usage" in result.output
     assert re.search(rf"(rankgate|make) {name}\b", (ROOT / "README.md").read_text())
 
 

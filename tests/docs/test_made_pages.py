@@ -69,9 +69,9 @@ def test_every_convention_axis_command_and_verb_has_its_place(pages):
     for axis in axis_facts():
         assert (f"### {axis.name}\n" in beside) == (len(axis.chosen) > 1)
     assert {f"reference/commands/{name}.md" for name in COMMANDS} < set(pages)
-    told = "".join(text for place, text in pages.items() if place.startswith("reference/python"))
+    result = "".join(text for place, text in pages.items() if place.startswith("reference/python"))
     for name in rankgate.__all__:
-        assert re.search(rf"auto(function|class):: rankgate\.{name}\n", told), name
+        assert re.search(rf"auto(function|class):: rankgate\.{name}\n", result), name
 
 
 def test_advice_stands_by_task_and_stage_with_its_sources(pages):
@@ -108,9 +108,9 @@ def test_every_kind_of_picture_is_in_the_gallery(rooms):
 
 
 def test_formulas_are_set(rooms):
-    told = rooms["formulas"].typeset("S = Σ_{j<i} p^(i−1) · 2^gradeᵢ,   p > R_s")
-    assert "Σ<sub>j&lt;i</sub> p<sup>i−1</sup> · 2<sup>gradeᵢ</sup>,</p>" in told
-    assert "<p>p &gt; R<sub>s</sub></p>" in told
+    result = rooms["formulas"].typeset("S = Σ_{j<i} p^(i−1) · 2^gradeᵢ,   p > R_s")
+    assert "Σ<sub>j&lt;i</sub> p<sup>i−1</sup> · 2<sup>gradeᵢ</sup>,</p>" in result
+    assert "<p>p &gt; R<sub>s</sub></p>" in result
 
 
 def test_links_out_of_the_manual_are_turned(rooms):

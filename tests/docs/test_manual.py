@@ -94,10 +94,10 @@ def test_the_readme_leads_to_a_gate(tmp_path, monkeypatch):
     (tmp_path / "rankgate.toml").write_text(blocks["toml"])
     shown = [found["text"] for found in FENCE.finditer(section) if not found["kind"]]
     for command in _commands("".join(shown)):
-        told = CliRunner().invoke(program, shlex.split(command)[1:])
-        assert told.exit_code == 0, told.output
+        result = CliRunner().invoke(program, shlex.split(command)[1:])
+        assert result.exit_code == 0, result.output
     number = re.compile(r"\d+(\.\d+)?")  # they move with Python's own texts
-    assert number.sub("0", told.output).startswith(number.sub("0", shown[-1]))
+    assert number.sub("0", result.output).startswith(number.sub("0", shown[-1]))
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/gate.md", "docs/guides/ci-gate.md"])
@@ -152,6 +152,6 @@ def test_it_builds_without_a_warning_and_fetches_nothing(tmp_path):
         links = _Links()
         links.feed(page.read_text())
         assert not [link for link in links.fetched if re.match(r"(https?:)?//", link)], page
-        assert '<aside class="' not in page.read_text(), page  # each has a name to be told by
+        assert '<aside class="' not in page.read_text(), page  # each has an accessible name
     for style in (tmp_path / "html").rglob("*.css"):
         assert not re.search(r"url\([\"']?(https?:)?//|@import", style.read_text()), style

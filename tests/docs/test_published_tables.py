@@ -43,17 +43,17 @@ def test_the_guide_s_comparison_over_cutoffs():
     pytest.importorskip("altair")
     asked = ChartRequest(str(HERE / "robots-grades.csv"), (str(HERE / "robots-ranking.csv"),),
                   how="guide", cutoffs=(1, 3, 5, 10))  # fmt: skip
-    told = charts.draw(result_for("cutoffs", asked))
-    drawn = {(row["metric"], row["k"]): row["value"] for row in told.rows}
+    result = charts.draw(result_for("cutoffs", asked))
+    drawn = {(row["metric"], row["k"]): row["value"] for row in result.rows}
     expected = {(name, k): value for k in (1, 3, 5, 10) for name, value in _guide(k).items()}
     assert drawn == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_benchmark_s_worked_ndcg():
     asked = [str(HERE / f"headphones-{part}.csv") for part in ("grades", "ranking")]
-    told = rankgate.explain(*asked, "wireless bluetooth headphones", "nDCG@3", convention="esci")
-    assert [round(row.contribution, 3) for row in told.rows] == [7.0, 1.893, 0.5]
-    assert round(told.value, 3) == 0.727
+    result = rankgate.explain(*asked, "wireless bluetooth headphones", "nDCG@3", convention="esci")
+    assert [round(row.contribution, 3) for row in result.rows] == [7.0, 1.893, 0.5]
+    assert round(result.value, 3) == 0.727
 
 
 @pytest.fixture(scope="module")
@@ -74,10 +74,10 @@ def test_the_mix_of_labels_counted_by_hand(stages):
         grades = {(q, d): int(g) for q, _, d, g in map(str.split, lines)}
     with (HERE / "llm.run").open() as lines:
         top = [(q, d) for q, _, d, rank, *_ in map(str.split, lines) if int(rank) <= 10]
-    told = {row["grade"]: row["count"] for row in stages.mix.to_dicts() if row["stage"] == "llm"}
+    result = {row["grade"]: row["count"] for row in stages.mix.to_dicts() if row["stage"] == "llm"}
     assert len(top) == 400
     for grade in range(4):
-        assert told[grade] == sum(grades[pair] == grade for pair in top)
+        assert result[grade] == sum(grades[pair] == grade for pair in top)
 
 
 def test_the_lists_are_those_that_the_script_makes(tmp_path):

@@ -64,9 +64,9 @@ def test_a_title_and_labels_are_painted():
 
 def test_the_example_finds_both_rules(pages):
     page = pages[seen.EXAMPLE / "README.md"]
-    told = page.split("```console")
-    assert "esci, " in told[1]
-    assert "esci-code" not in told[1]
-    assert "esci-code" in told[2].split("RR@20")[0]
+    result = page.split("```console")
+    assert "esci, " in result[1]
+    assert "esci-code" not in result[1]
+    assert "esci-code" in result[2].split("RR@20")[0]
     assert "nDCG.gain: exp → linear" in page
     assert "RR.cutoff: 10 → none" in page

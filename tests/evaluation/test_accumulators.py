@@ -59,13 +59,13 @@ def whole(metrics=tuple(METRICS), convention="trec", **options):
                              **options).runs[0]  # fmt: skip
 
 
-def same(told, run):
+def same(outcome, run):
     """Counts are equal, sums to 1e-12."""
-    found = told.result()
+    found = outcome.result()
     assert list(found) == list(run.means)
     for label, value in run.means.items():
         assert found[label] == pytest.approx(value, rel=1e-12, abs=1e-12, nan_ok=True), label
-    counts, wanted = told.counts.to_dict(), run.counts.to_dict()
+    counts, wanted = outcome.counts.to_dict(), run.counts.to_dict()
     for lists in ("served_unjudged", "catalogue"):  # of lists, which batches count together
         wanted.pop(lists, None)
     shares, wanted_shares = counts.pop("judged_at"), wanted.pop("judged_at")
@@ -97,10 +97,10 @@ def test_any_split_and_any_order_of_merging_is_one_pass(way, deal):
     parts = [copy.copy(FRESH[way]) for _ in range(4)]
     for users, home in zip(batches, homes, strict=True):
         parts[home].update(*batch(users))
-    told = copy.copy(FRESH[way])
+    result = copy.copy(FRESH[way])
     for at in order:
-        told.merge(parts[at])
-    same(told, WHOLE[way])
+        result.merge(parts[at])
+    same(result, WHOLE[way])
 
 
 def test_merging_is_a_tree_as_well():
@@ -119,45 +119,45 @@ def test_every_convention_adds_up(name):
         run = whole(RANKINGS, name)
     except rankgate.RankgateError as error:
         pytest.skip(f"the convention refuses these data: {error}")
-    told = accumulator(RANKINGS, name)
+    result = accumulator(RANKINGS, name)
     for begin in range(0, USERS, 6):
-        told.update(*batch(range(begin, begin + 6)))
-    same(told, run)
+        result.update(*batch(range(begin, begin + 6)))
+    same(result, run)
 
 
 def test_a_batch_may_have_any_form():
-    told = Accumulator(["RR", "Coverage@2"], catalogue=4)
-    told.update(Lists([[0], [1]]), np.array([[3.0, 1, 2, 0], [3.0, 2, 1, 0]]))
-    told.update(
+    outcome = Accumulator(["RR", "Coverage@2"], catalogue=4)
+    outcome.update(Lists([[0], [1]]), np.array([[3.0, 1, 2, 0], [3.0, 2, 1, 0]]))
+    outcome.update(
         {"a": {"2"}}, pl.DataFrame({"user": ["a", "a"], "item": [3, 2], "score": [2.0, 1.0]})
     )
-    told.update(sp.csr_matrix([[0, 0, 0, 1]]), Lists([[3, 2]]))
-    assert told.result() == {"RR": (1 + 1 / 2 + 1 / 2 + 1) / 4, "Coverage@2": 1.0}
+    outcome.update(sp.csr_matrix([[0, 0, 0, 1]]), Lists([[3, 2]]))
+    assert outcome.result() == {"RR": (1 + 1 / 2 + 1 / 2 + 1) / 4, "Coverage@2": 1.0}
 
 
 def test_rows_are_users_of_their_own_batch():
-    told = Accumulator(["RR"])
+    result = Accumulator(["RR"])
     for _ in range(3):
-        told.update(Lists([[0]]), np.array([[2.0, 1.0]]))
-    assert told.counts.queries == 3
+        result.update(Lists([[0]]), np.array([[2.0, 1.0]]))
+    assert result.counts.queries == 3
 
 
 def test_a_batch_of_users_without_ground_truth_is_counted():
-    told = Accumulator(["RR", "Coverage@1"], catalogue=2)
+    outcome = Accumulator(["RR", "Coverage@1"], catalogue=2)
     nobody = sp.csr_matrix((2, 2))
-    told.update(nobody, np.eye(2))
-    assert math.isnan(told.result()["RR"])
-    assert told.counts.unknown_queries == 2
-    told.update(Lists([[0]]), np.array([[2.0, 1.0]]))
-    assert told.result() == {"RR": 1.0, "Coverage@1": 1.0}  # served users count, judged or not
+    outcome.update(nobody, np.eye(2))
+    assert math.isnan(outcome.result()["RR"])
+    assert outcome.counts.unknown_queries == 2
+    outcome.update(Lists([[0]]), np.array([[2.0, 1.0]]))
+    assert outcome.result() == {"RR": 1.0, "Coverage@1": 1.0}  # served users count, judged or not
 
 
 def test_nothing_yet_is_nothing():
-    told = Accumulator(["RR", "GMAP", "Coverage@1"], catalogue=2)
-    assert all(map(math.isnan, told.result().values()))
-    assert told.counts.queries == 0
-    told.merge(Accumulator(["RR", "GMAP", "Coverage@1"], catalogue=2))
-    assert told.counts.queries == 0
+    outcome = Accumulator(["RR", "GMAP", "Coverage@1"], catalogue=2)
+    assert all(map(math.isnan, outcome.result().values()))
+    assert outcome.counts.queries == 0
+    outcome.merge(Accumulator(["RR", "GMAP", "Coverage@1"], catalogue=2))
+    assert outcome.counts.queries == 0
 
 
 def test_it_can_be_pickled_and_sent_as_plain_values():
@@ -188,12 +188,12 @@ def _plain(value):
 
 
 def test_a_refused_batch_adds_nothing():
-    told = Accumulator(["RR", "Coverage@1"], catalogue=2)
-    told.update(Lists([[0]]), np.array([[2.0, 1.0]]))
-    before = told.result(), told.counts
+    outcome = Accumulator(["RR", "Coverage@1"], catalogue=2)
+    outcome.update(Lists([[0]]), np.array([[2.0, 1.0]]))
+    before = outcome.result(), outcome.counts
     with raises("unknown-item", InputError):
-        told.update(Lists([[0]]), Lists([[7]]))
-    assert (told.result(), told.counts) == before
+        outcome.update(Lists([[0]]), Lists([[7]]))
+    assert (outcome.result(), outcome.counts) == before
 
 
 @pytest.mark.parametrize(
@@ -205,9 +205,9 @@ def test_a_refused_batch_adds_nothing():
     ],
 )
 def test_others_are_not_merged(other):
-    told = Accumulator(["RR", "Coverage@1"], catalogue=2)
+    result = Accumulator(["RR", "Coverage@1"], catalogue=2)
     with raises("accumulators-differ", UsageError):
-        told.merge(other)
+        result.merge(other)
 
 
 def test_metrics_of_lists_need_their_items_beforehand():

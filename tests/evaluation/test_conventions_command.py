@@ -16,8 +16,8 @@ from rankgate.scoring.axes import axes
 def test_every_convention_is_listed(run):
     text = run("conventions").out
     assert [line.split()[0] for line in text.splitlines() if line[0] != " "] == [*CONVENTIONS]
-    told = json.loads(run("conventions", "--format", "json").out)
-    assert [each["name"] for each in told["conventions"]] == [*CONVENTIONS]
+    result = json.loads(run("conventions", "--format", "json").out)
+    assert [each["name"] for each in result["conventions"]] == [*CONVENTIONS]
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
@@ -30,9 +30,9 @@ def test_one_is_shown_with_every_axis_source_and_defects(run, name):
         assert " ".join(words.split()) in flat
     for axis in axes():
         assert f"\n  {axis} " in text
-    told = json.loads(run("conventions", "show", name, "--format", "json").out)
-    assert [each["axis"] for each in told["choices"]] == [*axes()]
-    assert told["hash"] == how.hash
+    result = json.loads(run("conventions", "show", name, "--format", "json").out)
+    assert [each["axis"] for each in result["choices"]] == [*axes()]
+    assert result["hash"] == how.hash
 
 
 def test_a_choice_of_its_own_is_marked(run):
@@ -48,12 +48,12 @@ def test_an_overridden_convention_can_be_shown(run):
 
 
 def test_every_axis_tells_who_chooses_what(run):
-    told = json.loads(run("conventions", "axes", "--format", "json").out)["axes"]
-    assert [each["name"] for each in told[: len(axes())]] == [*axes()]
-    for each in told:
+    result = json.loads(run("conventions", "axes", "--format", "json").out)["axes"]
+    assert [each["name"] for each in result[: len(axes())]] == [*axes()]
+    for each in result:
         names = [name for chosen in each["chosen"].values() for name in chosen]
         assert sorted(names) == sorted(CONVENTIONS)
-    (precision,) = [each for each in told if each["name"] == "precision"]
+    (precision,) = [each for each in result if each["name"] == "precision"]
     assert "trec9" in precision["chosen"]["float32"]
     text = run("conventions", "axes").out
     assert "\n  float32  trec9, " in text
@@ -68,12 +68,12 @@ def test_an_unknown_convention(run):
 def test_set_changes_the_value_and_the_name(run, small):
     words = ("eval", *small, "-m", "RR", "--format", "json")
     plain = json.loads(run(*words).out)
-    told = json.loads(run(*words, "--set", "RR.without_relevant=none").out)
+    result = json.loads(run(*words, "--set", "RR.without_relevant=none").out)
     assert plain["runs"][0]["mean"]["RR"] == 2 / 4
-    assert told["runs"][0]["mean"]["RR"] == 2 / 3
-    assert told["convention"]["name"] == "trec+"
-    assert told["convention"]["hash"] != plain["convention"]["hash"]
-    assert told["convention"]["axes"]["special"]["RR"] == {"without_relevant": None}
+    assert result["runs"][0]["mean"]["RR"] == 2 / 3
+    assert result["convention"]["name"] == "trec+"
+    assert result["convention"]["hash"] != plain["convention"]["hash"]
+    assert result["convention"]["axes"]["special"]["RR"] == {"without_relevant": None}
 
 
 def test_explain_takes_the_same_words(run, small):
@@ -92,9 +92,11 @@ def test_a_setting_that_there_is_not(run, small, word):
 def test_a_convention_from_a_file(run, small, tmp_path):
     path = tmp_path / "ours.toml"
     path.write_text("title = 'Ours'\nmissing = 'leave_out'\n")
-    told = json.loads(run("eval", *small, "-m", "RR", "--convention", path, "--format", "json").out)
-    assert told["convention"]["name"] == "ours"
-    assert told["runs"][0]["mean"]["RR"] == 2 / 3
+    result = json.loads(
+        run("eval", *small, "-m", "RR", "--convention", path, "--format", "json").out
+    )
+    assert result["convention"]["name"] == "ours"
+    assert result["runs"][0]["mean"]["RR"] == 2 / 3
     assert "Ours" in run("conventions", "show", path).out
     path.write_text("tise = 1\n")
     ended = run("eval", *small, "--convention", path)
@@ -107,18 +109,18 @@ def test_bounds_stand_beside_each_mean(run, small):
     words = ("eval", *small, "-m", "P@2", "-m", "Judged@2", "--bounds")
     means = ((1 + 1) / 2 / 4, (2 + 2) / 2 / 4)
     assert f"{means[0]:.4f} [{means[0]:.4f}, {means[1]:.4f}]" in run(*words).out
-    told = json.loads(run(*words, "--format", "json", "--per-query").out)["runs"][0]
-    assert told["low"] == {"P@2": means[0], "Judged@2": None}
-    assert told["high"] == {"P@2": means[1], "Judged@2": None}
-    assert told["per_query_high"] == {"P@2": {"1": 1.0, "2": 1.0, "3": 0.0, "4": 0.0}}
+    result = json.loads(run(*words, "--format", "json", "--per-query").out)["runs"][0]
+    assert result["low"] == {"P@2": means[0], "Judged@2": None}
+    assert result["high"] == {"P@2": means[1], "Judged@2": None}
+    assert result["per_query_high"] == {"P@2": {"1": 1.0, "2": 1.0, "3": 0.0, "4": 0.0}}
     table = list(csv.DictReader(io.StringIO(run(*words, "--format", "csv").out)))
     assert table[0]["high"] == str(means[1])
     assert (table[1]["low"], table[1]["high"]) == ("", "")
 
 
 def test_without_bounds_nothing_speaks_of_them(run, small):
-    told = json.loads(run("eval", *small, "--format", "json").out)["runs"][0]
-    assert not {"low", "high"} & set(told)
+    result = json.loads(run("eval", *small, "--format", "json").out)["runs"][0]
+    assert not {"low", "high"} & set(result)
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ def test_choosing_otherwise_gives_another_one_which_scores():
 
 def test_overrides_in_the_call_are_the_same():
     mine = rankgate.convention("trec", {"ties": "doc_id_asc"})
-    told = rankgate.evaluate(QRELS, TIED, "RR", overrides={"ties": "doc_id_asc"})
-    assert told.convention["hash"] == mine.hash
+    result = rankgate.evaluate(QRELS, TIED, "RR", overrides={"ties": "doc_id_asc"})
+    assert result.convention["hash"] == mine.hash
     shown = rankgate.explain(QRELS, TIED, "q", "RR", overrides=["ties=doc_id_asc"])
     assert shown.value == 1.0
     assert shown.convention["hash"] == mine.hash
@@ -53,9 +53,9 @@ def test_a_file_says_a_convention(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('name = "mine"\nbase = "trec"\nties = "doc_id_asc"\n')
     for how in (str(path), rankgate.convention(str(path))):
-        told = rankgate.evaluate(QRELS, TIED, "RR", how)
-        assert told.means["RR"].to_list() == [1.0]
-        assert told.convention["name"] == "mine"
+        result = rankgate.evaluate(QRELS, TIED, "RR", how)
+        assert result.means["RR"].to_list() == [1.0]
+        assert result.convention["name"] == "mine"
     assert rankgate.explain(QRELS, TIED, "q", "RR", str(path)).value == 1.0
 
 
@@ -69,14 +69,16 @@ def test_an_axis_that_there_is_not():
 def test_bounds_stand_beside_values():
     qrels = {"q": {"a": 1}, "r": {"a": 1}}
     run = {"q": {"x": 2.0, "a": 1.0}, "r": {"a": 2.0, "x": 1.0}}
-    told = rankgate.evaluate(qrels, run, ["RR", "Judged@2"], bounds=True)
-    assert told.bounds.rows() == [
+    result = rankgate.evaluate(qrels, run, ["RR", "Judged@2"], bounds=True)
+    assert result.bounds.rows() == [
         ("run1", "RR", 0.75, 0.75, 1.0),
         ("run1", "Judged@2", 0.5, None, None),
     ]
-    values = told.values.filter(pl.col("metric") == "RR").select("query_id", "value", "low", "high")
+    values = result.values.filter(pl.col("metric") == "RR").select(
+        "query_id", "value", "low", "high"
+    )
     assert values.rows() == [("q", 0.5, 0.5, 1.0), ("r", 1.0, 1.0, 1.0)]
-    assert "[0.7500, 1.0000]" in told._repr_html_()
+    assert "[0.7500, 1.0000]" in result._repr_html_()
     plain = rankgate.evaluate(qrels, run, ["RR"])
     assert plain.bounds.row(0) == ("run1", "RR", 0.75, None, None)
     assert plain.values.columns == ["run", "query_id", "metric", "value", "why"]

@@ -34,44 +34,44 @@ def mine(tmp_path):
 
 def test_a_metric_of_a_file_stands_beside_those_of_the_house(run, small, mine):
     words = ("-m", "finds(rel=2)@2", "-m", "P(rel=2)@2", "--metrics-from", mine)
-    told = json.loads(run("eval", *small, *words, "--format", "json").out)
-    mean = told["runs"][0]["mean"]
+    result = json.loads(run("eval", *small, *words, "--format", "json").out)
+    mean = result["runs"][0]["mean"]
     # 1: a, graded 3, within two places; 2: x, graded 2; nothing for 3 and 4: a mean of four halves
     assert mean == {"finds(rel=2)@2": 0.25, "P(rel=2)@2": 0.25}
 
 
 def test_explain_and_metrics_know_it_too(run, small, mine):
-    told = run("explain", *small, "--query", "1", "-m", "finds@4", "--metrics-from", mine)
-    assert told.out.startswith("finds@4 = 0.5000 for query 1 of run bm25\n")
-    assert "\nformula" not in told.out
-    told = run("metrics", "finds", "--metrics-from", mine)
-    assert told.out.startswith("finds[@cutoff]\nRelevant documents per place.\n")
+    result = run("explain", *small, "--query", "1", "-m", "finds@4", "--metrics-from", mine)
+    assert result.out.startswith("finds@4 = 0.5000 for query 1 of run bm25\n")
+    assert "\nformula" not in result.out
+    result = run("metrics", "finds", "--metrics-from", mine)
+    assert result.out.startswith("finds[@cutoff]\nRelevant documents per place.\n")
     listed = run("metrics", "--metrics-from", mine).out
     assert "Relevant documents per place." in listed
 
 
 def test_it_is_known_for_one_call_only(run, small, mine):
     run("eval", *small, "-m", "finds@2", "--metrics-from", mine)
-    told = run("eval", *small, "-m", "finds@2")
-    assert (told.code, told.out) == (2, "")
-    assert "unknown metric finds" in told.err or "unknown metric 'finds'" in told.err
+    result = run("eval", *small, "-m", "finds@2")
+    assert (result.code, result.out) == (2, "")
+    assert "unknown metric finds" in result.err or "unknown metric 'finds'" in result.err
 
 
 def test_what_fails_is_one_line(run, small, tmp_path):
     path = tmp_path / "broken.py"
-    told = run("eval", *small, "--metrics-from", path)
-    assert told.err == f"rankgate: {path}: cannot be read: No such file or directory.\n"
+    result = run("eval", *small, "--metrics-from", path)
+    assert result.err == f"rankgate: {path}: cannot be read: No such file or directory.\n"
     path.write_text("import rankgate\n\n1 / 0\n")
-    told = run("eval", *small, "--metrics-from", path)
-    assert told.err == f"rankgate: {path}:3: ZeroDivisionError: division by zero.\n"
+    result = run("eval", *small, "--metrics-from", path)
+    assert result.err == f"rankgate: {path}:3: ZeroDivisionError: division by zero.\n"
     path.write_text("import rankgate\n@rankgate.metric(per_query=True)\ndef P(grades): return 0\n")
-    told = run("eval", *small, "--metrics-from", path)
-    assert told.err == "rankgate: P is a name of P already; call your metric otherwise.\n"
+    result = run("eval", *small, "--metrics-from", path)
+    assert result.err == "rankgate: P is a name of P already; call your metric otherwise.\n"
     path.write_text("import rankgate\n@rankgate.metric(per_query=True)\ndef bad(grades): 1 / 0\n")
-    told = run("eval", *small, "-m", "bad", "--metrics-from", path)
-    assert told.code == 2
-    assert told.err.startswith("rankgate: bad failed on a list of ")
-    assert told.err.endswith(
+    result = run("eval", *small, "-m", "bad", "--metrics-from", path)
+    assert result.code == 2
+    assert result.err.startswith("rankgate: bad failed on a list of ")
+    assert result.err.endswith(
         "ZeroDivisionError: division by zero; it was computed for query '3'.\n"
     )
 
@@ -104,12 +104,12 @@ def called(place, *words):
 
 
 def test_an_installed_plug_in_is_known_by_name(installed, small):
-    told = called(installed, "eval", *small, "-m", "TBG", "-m", "tbg@1", "--format", "json")
-    assert told.stderr == ""
+    result = called(installed, "eval", *small, "-m", "TBG", "-m", "tbg@1", "--format", "json")
+    assert result.stderr == ""
     # query 1: a is first and c fourth, behind a, u and b; query 2: x is first
     late = 2 ** (-(3 * 4.4 + (0.64 + 2 * 0.39) * 25.8) / 224)
     top = 0.64 * 0.77
-    mean = json.loads(told.stdout)["runs"][0]["mean"]
+    mean = json.loads(result.stdout)["runs"][0]["mean"]
     assert mean == pytest.approx({"TBG": top * (2 + late) / 4, "tbg@1": top * 2 / 4})
 
 
@@ -122,9 +122,9 @@ def test_what_is_not_asked_for_is_not_imported(installed, small):
     for module in installed.glob("*.py"):
         module.write_text("raise RuntimeError('not now')\n")
     assert called(installed, "eval", *small, "-m", "P@1").returncode == 0
-    told = called(installed, "eval", *small, "-m", "TBG")
-    assert told.returncode == 2
-    assert told.stderr == (
+    result = called(installed, "eval", *small, "-m", "TBG")
+    assert result.returncode == 2
+    assert result.stderr == (
         "rankgate: the plug-in rankgate-time-biased-gain 0.1.0 cannot be loaded "
         "(RuntimeError: not now); mend or remove it.\n"
     )
@@ -133,20 +133,20 @@ def test_what_is_not_asked_for_is_not_imported(installed, small):
 def test_the_plug_in_keeps_its_own_tests(installed):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(installed)])}
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir"]
-    told = subprocess.run(
+    result = subprocess.run(
         [*words, str(PLUGIN), "-c", os.devnull, str(PLUGIN / "tests")],
         env=env,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert told.returncode == 0, told.stdout
+    assert result.returncode == 0, result.stdout
 
 
 def test_what_the_declaration_refuses_is_one_sentence(run, tmp_path):
     place = tmp_path / "mine.py"
     place.write_text("import rankgate\n\n\n@rankgate.metric\ndef Mine(grades):\n    'What.'\n")
-    told = run("metrics", "Mine", "--metrics-from", place)
-    assert told.code == 2
-    assert "mine.py:4: Mine: say what the function sees" in told.err
-    assert told.err.endswith("a block of queries.\n")
+    result = run("metrics", "Mine", "--metrics-from", place)
+    assert result.code == 2
+    assert "mine.py:4: Mine: say what the function sees" in result.err
+    assert result.err.endswith("a block of queries.\n")

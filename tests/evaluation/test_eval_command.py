@@ -71,10 +71,10 @@ def copies(path, folder, count):
 def test_json_is_the_contract(run, small):
     text = run("eval", *small, "-m", "nDCG@10", "-m", "recip_rank", "--format", "json").out
     assert text.endswith("}\n")
-    told = json.loads(text)
-    assert list(told) == ["schema_version", "kind", "qrels", "convention", "runs"]
-    assert list(told["convention"]) == ["name", "hash", "axes"]
-    (one,) = told["runs"]
+    result = json.loads(text)
+    assert list(result) == ["schema_version", "kind", "qrels", "convention", "runs"]
+    assert list(result["convention"]) == ["name", "hash", "axes"]
+    (one,) = result["runs"]
     assert one == {
         "name": "bm25",
         "tag": "bm25",
@@ -96,9 +96,9 @@ def test_json_per_query_keeps_every_digit_and_null(run, small, tmp_path):
     empty = tmp_path / "part.run"
     empty.write_text("1 Q0 c 1 1 t\n")
     words = ("-m", "nDCG", "-m", "SetP", "--per-query", "--format", "json")
-    told = json.loads(run("eval", small[0], small[1], *words).out)["runs"][0]["per_query"]
-    assert list(told) == ["nDCG", "SetP"]
-    assert told["nDCG"] == {"1": pytest.approx(NDCG_1, rel=1e-15), "2": NDCG_2, "3": 0, "4": 0}
+    result = json.loads(run("eval", small[0], small[1], *words).out)["runs"][0]["per_query"]
+    assert list(result) == ["nDCG", "SetP"]
+    assert result["nDCG"] == {"1": pytest.approx(NDCG_1, rel=1e-15), "2": NDCG_2, "3": 0, "4": 0}
     iprec = ("-m", "IPrec@0.1", "--per-query", "--format", "json")
     text = run("eval", small[0], small[1], *iprec).out
     assert "NaN" not in text
@@ -151,12 +151,12 @@ def test_latex(run, small):
     assert f"% judgments small, convention trec ({CONVENTIONS['trec'].hash})\n" in text
 
 
-def test_equal_names_are_told_apart(run, small, tmp_path):
+def test_equal_names_are_distinguished(run, small, tmp_path):
     other = tmp_path / "dense" / "bm25.run"
     other.parent.mkdir()
     other.write_text(small[1].read_text())
-    told = json.loads(run("eval", *small, other, "-m", "RR", "--format", "json").out)
-    assert [each["name"] for each in told["runs"]] == [f"{tmp_path.name}/bm25", "dense/bm25"]
+    result = json.loads(run("eval", *small, other, "-m", "RR", "--format", "json").out)
+    assert [each["name"] for each in result["runs"]] == [f"{tmp_path.name}/bm25", "dense/bm25"]
 
 
 def test_standard_input_for_either(run, small):

@@ -164,8 +164,8 @@ def test_whatever_speaks_dlpack_is_taken():
 def test_blocks_are_no_matter(monkeypatch):
     whole = {name: means(TRUTHS["sparse"], RUNS[name]) for name in ("matrix", "sparse", "lists")}
     monkeypatch.setattr(sheets, "_CELLS", 3 * I)
-    for name, told in whole.items():
-        assert means(TRUTHS["sparse"], RUNS[name]) == told
+    for name, result in whole.items():
+        assert means(TRUTHS["sparse"], RUNS[name]) == result
 
 
 def test_what_was_seen_is_not_ranked():
@@ -173,36 +173,36 @@ def test_what_was_seen_is_not_ranked():
     for train in (np.array([[1, 0, 0]]), sp.csr_matrix([[5, 0, 0]]), Lists([[0]]),
                   pl.DataFrame({"user": [0], "item": [0]})):  # fmt: skip
         for run in (scores, sp.csr_matrix(scores), Lists([[0, 1, 2]]), {"0": {"0": 2.0, "1": 1.0}}):
-            told = rankgate.evaluate({0: [1]}, run, ["RR"], train=train, drop_seen=True)
-            assert told.means["RR"].item() == 1.0
+            result = rankgate.evaluate({0: [1]}, run, ["RR"], train=train, drop_seen=True)
+            assert result.means["RR"].item() == 1.0
 
 
 @pytest.mark.parametrize(("ties", "first"), [("doc_id_desc", 9), ("doc_id_asc", 0),
                                              ("file_order", 0)])  # fmt: skip
 def test_ties_at_the_edge_of_the_list_are_broken_by_the_convention(ties, first):
-    told = rankgate.evaluate(Lists([[first]]), np.zeros((1, 12)), ["RR@1"],
+    result = rankgate.evaluate(Lists([[first]]), np.zeros((1, 12)), ["RR@1"],
                              overrides={"ties": ties}, catalogue=12)  # fmt: skip
-    assert told.means["RR@1"].item() == 1.0
+    assert result.means["RR@1"].item() == 1.0
 
 
 def test_a_cutoff_beyond_the_catalogue_is_the_catalogue():
-    told = rankgate.evaluate(
+    result = rankgate.evaluate(
         Lists([[2]]), np.array([[1.0, 2.0, 3.0]]), ["P@5", "R@5", "Coverage@9"]
     )
-    assert told.means.row(0)[1:] == (1 / 5, 1.0, 1.0)
+    assert result.means.row(0)[1:] == (1 / 5, 1.0, 1.0)
 
 
 def test_gaps_in_a_list_close():
-    told = rankgate.evaluate(Lists([[4]]), Lists([[-1, 3, -1, 4]]), ["RR"])
-    assert told.means["RR"].item() == 1 / 2
+    result = rankgate.evaluate(Lists([[4]]), Lists([[-1, 3, -1, 4]]), ["RR"])
+    assert result.means["RR"].item() == 1 / 2
 
 
 def test_great_numbers_are_ids_too():
     great = 2**53 + 1  # no float has it
-    told = rankgate.evaluate(
+    result = rankgate.evaluate(
         {0: [great]}, Lists(np.array([[great - 1, great]])), ["RR", "Coverage@1"]
     )
-    assert told.means.row(0)[1:] == (1 / 2, 1 / 2)
+    assert result.means.row(0)[1:] == (1 / 2, 1 / 2)
     own = rankgate.evaluate(Lists(np.array([[great]], np.uint64)), {"0": {str(great): 1.0}}, ["RR"])
     assert own.means["RR"].item() == 1.0
 
@@ -210,9 +210,9 @@ def test_great_numbers_are_ids_too():
 def test_names_bring_rows_and_columns_together():
     truth = {"ann": {"b": 1}, "bob": {"a": 1}, "eve": {"c": 1}}
     run = Matrix(np.array([[1.0, 2.0], [3.0, 2.0], [0.0, 1.0]]), ["bob", "ann", "who"], ["a", "b"])
-    told = rankgate.evaluate(truth, run, ["RR"]).runs[0]
-    assert told.per_query("RR") == {"ann": 1 / 2, "bob": 1 / 2, "eve": 0.0}
-    assert (told.counts.missing, told.counts.unknown_queries) == (1, 1)
+    result = rankgate.evaluate(truth, run, ["RR"]).runs[0]
+    assert result.per_query("RR") == {"ann": 1 / 2, "bob": 1 / 2, "eve": 0.0}
+    assert (result.counts.missing, result.counts.unknown_queries) == (1, 1)
     lists = Lists([[1, 0], [0, 1]], query_ids=["bob", "ann"], doc_ids=["a", "b"])
     assert rankgate.evaluate(truth, lists, ["RR"]).runs[0].per_query("RR")["bob"] == 1 / 2
 
@@ -221,11 +221,11 @@ def test_columns_may_be_said():
     truth = pl.DataFrame({"who": ["u"], "what": ["a"], "stars": [1]})
     run = pd.DataFrame({"who": ["u", "u"], "what": ["a", "b"], "score": [9, 0], "mine": [1.0, 2.0]})
     said = {"query_id": "who", "doc_id": "what", "grade": "stars", "score": "mine"}
-    told = rankgate.evaluate(truth, {"one": run}, ["RR"], columns=said)
-    assert told.means.row(0) == ("one", 1 / 2)
+    result = rankgate.evaluate(truth, {"one": run}, ["RR"], columns=said)
+    assert result.means.row(0) == ("one", 1 / 2)
     left = pl.DataFrame({"who": ["u"], "what": ["b"]})
-    told = rankgate.evaluate(truth, run, ["RR"], columns=said, train=left, drop_seen=True)
-    assert told.means["RR"].item() == 1.0
+    result = rankgate.evaluate(truth, run, ["RR"], columns=said, train=left, drop_seen=True)
+    assert result.means["RR"].item() == 1.0
     with raises("missing-column", InputError):
         rankgate.evaluate(truth, run, ["RR"])
     with raises("missing-column", UsageError):
@@ -233,23 +233,23 @@ def test_columns_may_be_said():
 
 
 def test_who_has_no_ground_truth_is_left_out_and_counted():
-    told = rankgate.evaluate(TRUTHS["sparse"], SCORES, ["RR"]).runs[0].counts
+    result = rankgate.evaluate(TRUTHS["sparse"], SCORES, ["RR"]).runs[0].counts
     users = int((GRADES.sum(axis=1) > 0).sum())
-    assert (told.queries, told.unknown_queries, told.missing) == (users, U - users, 0)
+    assert (result.queries, result.unknown_queries, result.missing) == (users, U - users, 0)
     nothing = np.full((2, 3), np.nan)
     nothing[0] = 1, 2, 3
-    told = rankgate.evaluate(Lists([[0], [1]]), nothing, ["RR", "ListCoverage@2"]).runs[0]
-    assert told.counts.zero_result == 1
-    assert told.per_query("RR") == {"0": 1 / 3, "1": 0.0}
+    result = rankgate.evaluate(Lists([[0], [1]]), nothing, ["RR", "ListCoverage@2"]).runs[0]
+    assert result.counts.zero_result == 1
+    assert result.per_query("RR") == {"0": 1 / 3, "1": 0.0}
 
 
 def test_lists_are_looked_at_as_a_whole_and_have_no_value_of_one_user():
-    told = rankgate.evaluate(TRUTHS["sparse"], SCORES, ["Coverage@2", "ILD@3"],
+    result = rankgate.evaluate(TRUTHS["sparse"], SCORES, ["Coverage@2", "ILD@3"],
                              items=pl.DataFrame({"item": range(I), "size": range(I)}),
                              features=["size"])  # fmt: skip
-    table = told.values  # noqa: PD011 - of Polars
+    table = result.values  # noqa: PD011 - of Polars
     assert set(table["metric"]) == {"ILD@3"}
-    assert set(told.runs[0].per_query("Coverage@2").values()) == {None}
+    assert set(result.runs[0].per_query("Coverage@2").values()) == {None}
     with raises("missing-cutoff", UsageError):
         rankgate.evaluate(TRUTHS["sparse"], SCORES, ["Gini"])
     with raises("missing-input", UsageError):
@@ -260,8 +260,8 @@ def test_the_scorecard_takes_them_too():
     whole = {"train": sp.csr_matrix(TRAIN), "drop_seen": True}
     metrics = ["nDCG@10", "Coverage@10", "Novelty@10"]
     card = rankgate.scorecard(TRUTHS["sparse"], {"m": SCORES}, metrics, resamples=5, **whole)
-    told = rankgate.evaluate(TRUTHS["sparse"], {"m": SCORES}, metrics, **whole)
-    assert card.figures["value"].to_list() == pytest.approx(list(told.runs[0].means.values()))
+    result = rankgate.evaluate(TRUTHS["sparse"], {"m": SCORES}, metrics, **whole)
+    assert card.figures["value"].to_list() == pytest.approx(list(result.runs[0].means.values()))
 
 
 @pytest.mark.parametrize(
@@ -289,15 +289,15 @@ def test_the_scorecard_takes_them_too():
         (np.full((1, 2), np.nan), np.eye(1, 2), InputError, "no-judgments"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_told_with_the_argument(truth, run, error, code):
+def test_what_cannot_be_is_reported_with_the_argument(truth, run, error, code):
     with raises(code, error):
         rankgate.evaluate(truth, run, ["RR"])
 
 
 def test_a_convention_that_allows_repeats_reads_them():
     run = Lists([[3, 3, 4]])
-    told = rankgate.evaluate(Lists([[4]]), run, ["RR"], overrides={"duplicates": "first"})
-    assert told.means["RR"].item() == 1 / 2
+    result = rankgate.evaluate(Lists([[4]]), run, ["RR"], overrides={"duplicates": "first"})
+    assert result.means["RR"].item() == 1 / 2
 
 
 def test_a_frame_is_taken_piece_by_piece_and_keeps_its_ids(monkeypatch):
@@ -317,7 +317,7 @@ def test_a_frame_is_taken_piece_by_piece_and_keeps_its_ids(monkeypatch):
      ("prediction", np.inf, "not-a-number"),
      ("user_id", None, "empty-value"), ("item_id", None, "empty-value")],
 )  # fmt: skip
-def test_a_hole_in_a_frame_is_told_when_it_is_read(monkeypatch, column, wrong, code):
+def test_a_hole_in_a_frame_is_reported_when_it_is_read(monkeypatch, column, wrong, code):
     monkeypatch.setattr(memory, "_BATCH", 11)
     last = pl.int_range(pl.len()) == len(FRAME) - 1
     holed = FRAME.with_columns(pl.when(last).then(wrong).otherwise(column).alias(column))

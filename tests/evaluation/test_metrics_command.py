@@ -19,8 +19,8 @@ EVERY = (*CATALOGUE, *FACET_METRICS, *LIST_METRICS)
 def test_every_metric_is_listed_within_80_columns(run):
     lines = run("metrics").out.splitlines()
     assert max(map(len, lines)) <= 80
-    told = [line.split("  ")[0] for line in lines if not line.startswith(" ")]
-    names = [name.split("[")[0].split("@")[0] for name in told]
+    result = [line.split("  ")[0] for line in lines if not line.startswith(" ")]
+    names = [name.split("[")[0].split("@")[0] for name in result]
     assert names == [metric.name for metric in EVERY]
 
 
@@ -66,8 +66,8 @@ def test_a_passport_stays_within_its_width(metric, width):
     assert max(map(wide, text.splitlines())) <= width
     assert not any(line != line.rstrip() for line in text.splitlines())
     if metric in LIST_METRICS:  # only the conventions of tools that have it
-        _, _, told = text.partition("conventions, and what their tools call it\n")
-        assert [line.split()[0] for line in told.splitlines() if line[2:3].strip()] == list(
+        _, _, result = text.partition("conventions, and what their tools call it\n")
+        assert [line.split()[0] for line in result.splitlines() if line[2:3].strip()] == list(
             passport(metric.name).conventions
         )
         return
@@ -76,8 +76,8 @@ def test_a_passport_stays_within_its_width(metric, width):
 
 
 def test_a_metric_on_lists_tells_whose_variant_it_is(run):
-    told = json.loads(run("metrics", "Equality", "--format", "json").out)
-    assert told["conventions"] == {
+    result = json.loads(run("metrics", "Equality", "--format", "json").out)
+    assert result["conventions"] == {
         "elliot": {"parameters": {}, "called": ["Gini@{k}, here Equality(divisor='n-1')@{k}"]}
     }
     assert "evidently  over='shown', divisor='n-1'  PopularityBias(k={k})" in run(
@@ -87,10 +87,10 @@ def test_a_metric_on_lists_tells_whose_variant_it_is(run):
 @pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
 def test_every_name_of_a_metric_finds_its_passport(run, metric):
     for name in (metric.name, *metric.aliases, *metric.trec):
-        told = json.loads(run("metrics", name, "--format", "json").out)
-        assert told["formula"]
+        result = json.loads(run("metrics", name, "--format", "json").out)
+        assert result["formula"]
         if name in (metric.name, *metric.aliases) or name.lower() != metric.name.lower():
-            assert told["name"] == metric.name
+            assert result["name"] == metric.name
 
 
 def test_parameters_do_not_matter(run):
@@ -100,10 +100,10 @@ def test_parameters_do_not_matter(run):
 
 
 def test_json_lists_what_the_text_lists(run):
-    told = json.loads(run("metrics", "--format", "json").out)
-    assert told["schema_version"] == 1
-    assert [each["name"] for each in told["metrics"]] == [metric.name for metric in EVERY]
-    (iprec,) = [each for each in told["metrics"] if each["name"] == "IPrec"]
+    result = json.loads(run("metrics", "--format", "json").out)
+    assert result["schema_version"] == 1
+    assert [each["name"] for each in result["metrics"]] == [metric.name for metric in EVERY]
+    (iprec,) = [each for each in result["metrics"] if each["name"] == "IPrec"]
     assert iprec["conventions"]["trec9"] == {
         "parameters": {"points": "ceil9"},
         "without_relevant": 0.0,

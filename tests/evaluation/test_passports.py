@@ -21,9 +21,9 @@ def test_every_metric_has_one():
 
 
 def test_parameters_are_those_of_the_kernel():
-    told = passport("precision@5")
-    assert told.name == "P"
-    (cutoff, rel, denominator) = told.parameters
+    result = passport("precision@5")
+    assert result.name == "P"
+    (cutoff, rel, denominator) = result.parameters
     assert (cutoff.name, cutoff.required, cutoff.kind, cutoff.low) == ("cutoff", True, "int", 1)
     assert (rel.name, rel.default, rel.kind, rel.low) == ("rel", 1, "float", None)
     assert denominator.choices[0] == denominator.default == "cutoff"

@@ -26,11 +26,11 @@ def test_results_show_themselves_with_every_word_escaped():
     shown = rankgate.evaluate(QRELS, {"<b>": RUN})._repr_html_()
     assert "&lt;b&gt;" in shown
     assert "<b>" not in shown
-    told = rankgate.explain({"q": {"<i>": 1}}, {"q": {"<i>": 1.0}}, "q", "nDCG@10")
-    assert "&lt;i&gt;" in told._repr_html_()
-    assert "<i>" not in told._repr_html_()
+    result = rankgate.explain({"q": {"<i>": 1}}, {"q": {"<i>": 1.0}}, "q", "nDCG@10")
+    assert "&lt;i&gt;" in result._repr_html_()
+    assert "<i>" not in result._repr_html_()
 
 
 def test_an_explanation_s_rows_add_up():
-    told = rankgate.explain(QRELS, RUN, "<q>", nDCG @ 10)
-    assert told.rows[-1].running / told.ideal[-1].running == pytest.approx(told.value)
+    result = rankgate.explain(QRELS, RUN, "<q>", nDCG @ 10)
+    assert result.rows[-1].running / result.ideal[-1].running == pytest.approx(result.value)

@@ -51,35 +51,35 @@ def test_it_adds_up_to_the_value_of_evaluate(metric, how):
     result = evaluate(qrels, run, metric, HOW[how])
     values = result.runs[0].per_query(str(metric))
     for query in qrels:
-        told = explain(qrels, run, query, metric, HOW[how], depth=None)
-        assert told.value == values.get(query), (query, told)
-        assert told.mean == pytest.approx(result.runs[0].means[str(metric)])
-        assert_adds_up(told)
+        outcome = explain(qrels, run, query, metric, HOW[how], depth=None)
+        assert outcome.value == values.get(query), (query, outcome)
+        assert outcome.mean == pytest.approx(result.runs[0].means[str(metric)])
+        assert_adds_up(outcome)
 
 
-def assert_adds_up(told):
+def assert_adds_up(result):
     """Rows to the running number, the running number to the value."""
-    rows = told.rows
+    rows = result.rows
     assert [row.rank for row in rows] == sorted(row.rank for row in rows)
-    if told.summed is not None:
+    if result.summed is not None:
         total = math.fsum(row.contribution for row in rows)
-        assert total == pytest.approx(told.summed.value, rel=1e-12, abs=1e-15)
-        assert math.fsum(told.summed.terms) == pytest.approx(told.summed.value, abs=1e-15)
+        assert total == pytest.approx(result.summed.value, rel=1e-12, abs=1e-15)
+        assert math.fsum(result.summed.terms) == pytest.approx(result.summed.value, abs=1e-15)
         for row in rows:
             if row.weight is not None:
                 assert row.contribution == row.gain * row.weight
-        if not told.why:
-            assert told.value == pytest.approx(told.summed.value / told.norm.value, rel=1e-12)
-        if told.norm.terms:
-            ideal = math.fsum(row.contribution for row in told.ideal)
-            assert ideal == pytest.approx(told.norm.value, rel=1e-12)
-    elif rows and not told.why:
-        assert rows[-1].running == pytest.approx(told.value, rel=1e-12)
+        if not result.why:
+            assert result.value == pytest.approx(result.summed.value / result.norm.value, rel=1e-12)
+        if result.norm.terms:
+            ideal = math.fsum(row.contribution for row in result.ideal)
+            assert ideal == pytest.approx(result.norm.value, rel=1e-12)
+    elif rows and not result.why:
+        assert rows[-1].running == pytest.approx(result.value, rel=1e-12)
         moved = math.fsum(row.contribution for row in rows)
-        assert (told.start or 0) + moved == pytest.approx(told.value, rel=1e-12, abs=1e-12)
+        assert (result.start or 0) + moved == pytest.approx(result.value, rel=1e-12, abs=1e-12)
 
 
-def test_the_parts_are_told_for_most_metrics():
+def test_the_parts_are_reported_for_most_metrics():
     apart = {metric.name for metric in CATALOGUE if metric.steps}
     assert apart >= {"nDCG", "DCG", "CG", "AP", "RR", "P", "R", "Success", "RBP", "ERR", "Bpref"}
 
@@ -93,60 +93,60 @@ def test_the_order_is_that_of_the_convention():
         "as filed": ["top", "b", "u", "a"],
         "judged": ["b", "a"],
     }.items():
-        told = explain(qrels, run, "q", "AP", HOW[how])
-        assert [row.doc_id for row in told.rows] == order
-        assert [row.tied for row in told.rows] == [row.doc_id != "top" for row in told.rows] or (
-            how == "judged"
-        )
-        assert told.excluded == 4 - len(order)
+        result = explain(qrels, run, "q", "AP", HOW[how])
+        assert [row.doc_id for row in result.rows] == order
+        assert [row.tied for row in result.rows] == [
+            row.doc_id != "top" for row in result.rows
+        ] or (how == "judged")
+        assert result.excluded == 4 - len(order)
 
 
 def test_a_metric_of_judged_documents_only():
     qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"u": 3.0, "b": 2.0, "a": 1.0}}
-    told = explain(qrels, run, "q", "AP(judged_only=True)")
-    assert [(row.rank, row.doc_id) for row in told.rows] == [(1, "b"), (2, "a")]
-    assert told.value == 1 / 2
-    assert told.excluded == 1
+    result = explain(qrels, run, "q", "AP(judged_only=True)")
+    assert [(row.rank, row.doc_id) for row in result.rows] == [(1, "b"), (2, "a")]
+    assert result.value == 1 / 2
+    assert result.excluded == 1
 
 
 def test_unjudged_documents_have_the_weight_of_their_rank():
-    told = explain({"q": {"a": 1}}, {"q": {"u": 2.0, "a": 1.0}}, "q", "DCG@5")
-    hole, hit = told.rows
+    result = explain({"q": {"a": 1}}, {"q": {"u": 2.0, "a": 1.0}}, "q", "DCG@5")
+    hole, hit = result.rows
     assert (hole.grade, hole.gain, hole.weight, hole.contribution) == (None, 0, 1, 0)
     assert hit.weight == pytest.approx(1 / math.log2(3))
 
 
 def test_the_ideal_tells_where_the_run_has_each():
     qrels = {"q": {"a": 1, "b": 3, "c": 2, "d": 3, "e": 0, "f": -1}}
-    told = explain(qrels, {"q": {"c": 3.0, "d": 2.0, "x": 1.0}}, "q", "nDCG@2")
-    assert [(row.doc_id, row.found) for row in told.ideal] == [
+    result = explain(qrels, {"q": {"c": 3.0, "d": 2.0, "x": 1.0}}, "q", "nDCG@2")
+    assert [(row.doc_id, row.found) for row in result.ideal] == [
         ("d", 2),
         ("b", None),
         ("c", 1),
         ("a", None),
     ]
-    assert [row.weight for row in told.ideal] == [1, pytest.approx(1 / math.log2(3)), 0, 0]
-    assert told.relevant == 4
+    assert [row.weight for row in result.ideal] == [1, pytest.approx(1 / math.log2(3)), 0, 0]
+    assert result.relevant == 4
 
 
 def test_the_ideal_of_a_gain_map():
     qrels = {"q": {"a": 0, "b": 1, "c": 2}}
     metric = "nDCG(gain={0:0.5,1:9,2:1})"
-    told = explain(qrels, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, "q", metric)
-    assert [(row.doc_id, row.gain) for row in told.ideal] == [("b", 9), ("c", 1), ("a", 0.5)]
+    result = explain(qrels, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, "q", metric)
+    assert [(row.doc_id, row.gain) for row in result.ideal] == [("b", 9), ("c", 1), ("a", 0.5)]
 
 
 def test_what_is_left_out_is_counted():
     qrels = {"q": {f"d{i}": 1 for i in range(0, 100, 10)}}
     run = {"q": {f"d{i}": -i for i in range(100)}}
-    told = explain(qrels, run, "q", "AP", depth=5)
-    assert [row.rank for row in told.rows] == [1, 11, 21, 31, 41]
-    assert [row.skipped for row in told.rows] == [0, 9, 9, 9, 9]
-    assert told.left_out == 59
-    assert (len(told.ideal), told.ideal_left_out) == (5, 5)
+    result = explain(qrels, run, "q", "AP", depth=5)
+    assert [row.rank for row in result.rows] == [1, 11, 21, 31, 41]
+    assert [row.skipped for row in result.rows] == [0, 9, 9, 9, 9]
+    assert result.left_out == 59
+    assert (len(result.ideal), result.ideal_left_out) == (5, 5)
     full = explain(qrels, run, "q", "AP", depth=None)
     assert (len(full.rows), full.left_out, full.ideal_left_out) == (100, 0, 0)
-    assert told.value == full.value
+    assert result.value == full.value
 
 
 def test_what_matters_is_shown_first():
@@ -160,25 +160,25 @@ def test_what_matters_is_shown_first():
     assert [row.rank for row in explain(qrels, run, "q", "P@5").rows] == [1, 2, 3, 4, 5, 8, 9]
 
 
-def others(told):
-    return {(each.convention, each.metric): each.value for each in told.others}
+def others(result):
+    return {(each.convention, each.metric): each.value for each in result.others}
 
 
 def test_trec_evals_own_value_beside_another_gain_or_denominator():
     qrels, run = {"q": {"a": 3, "b": 2, "x": 3}}, {"q": {"b": 2.0, "a": 1.0}}
-    told = explain(qrels, run, "q", "nDCG(gain='exp')@2")
+    result = explain(qrels, run, "q", "nDCG(gain='exp')@2")
     linear = (2 + 3 / math.log2(3)) / (3 + 3 / math.log2(3))
-    assert others(told) == {("trec", "nDCG@2"): pytest.approx(linear)}
-    told = explain(qrels, run, "q", "AP(denominator='found')@2")
-    assert told.value == 1
-    assert others(told) == {("trec", "AP@2"): pytest.approx(2 / 3)}
+    assert others(result) == {("trec", "nDCG@2"): pytest.approx(linear)}
+    result = explain(qrels, run, "q", "AP(denominator='found')@2")
+    assert result.value == 1
+    assert others(result) == {("trec", "AP@2"): pytest.approx(2 / 3)}
 
 
 def test_trec_eval_9_differs_where_scores_are_nearly_equal():
     qrels, run = {"q": {"a": 1}}, {"q": {"a": 0.50000001, "b": 0.5}}
-    told = explain(qrels, run, "q", "RR")
-    assert told.value == 1
-    assert others(told) == {("trec9", "RR"): 1 / 2}
+    result = explain(qrels, run, "q", "RR")
+    assert result.value == 1
+    assert others(result) == {("trec9", "RR"): 1 / 2}
 
 
 def test_where_all_agree_there_are_no_others():
@@ -186,17 +186,17 @@ def test_where_all_agree_there_are_no_others():
 
 
 def test_a_query_that_returned_nothing():
-    told = explain({"q": {"a": 1}}, {"q": {}}, "q", "SetP")
-    assert (told.value, told.why, told.rows) == (0, "nothing retrieved", ())
-    assert [(row.doc_id, row.found) for row in told.ideal] == [("a", None)]
+    result = explain({"q": {"a": 1}}, {"q": {}}, "q", "SetP")
+    assert (result.value, result.why, result.rows) == (0, "nothing retrieved", ())
+    assert [(row.doc_id, row.found) for row in result.ideal] == [("a", None)]
 
 
 def test_a_query_whose_rows_stand_apart(tmp_path):
     path = tmp_path / "apart.run"
     path.write_text("q Q0 a 1 1 t\nr Q0 a 1 1 t\nq Q0 b 1 2 t\n")
-    told = explain({"q": {"a": 1}}, path, "q", "RR")
-    assert [row.doc_id for row in told.rows] == ["b", "a"]
-    assert told.value == 1 / 2
+    result = explain({"q": {"a": 1}}, path, "q", "RR")
+    assert [row.doc_id for row in result.rows] == ["b", "a"]
+    assert result.value == 1 / 2
 
 
 @pytest.mark.parametrize("depth", [1, 20, None])
@@ -212,7 +212,7 @@ def test_the_nearest_queries_are_named():
 
 
 def test_a_plain_dictionary_for_json():
-    told = explain({"q": {"a": 1}}, {"q": {"a": 1.0}}, "q", "AP").to_dict()
-    assert told["schema_version"] == 1
-    assert told["convention"]["hash"] == TREC.hash
-    assert told["rows"][0]["doc_id"] == "a"
+    result = explain({"q": {"a": 1}}, {"q": {"a": 1.0}}, "q", "AP").to_dict()
+    assert result["schema_version"] == 1
+    assert result["convention"]["hash"] == TREC.hash
+    assert result["rows"][0]["doc_id"] == "a"

@@ -55,12 +55,12 @@ def test_the_worked_example_in_full(run, headphones):
     assert (ended.code, ended.err) == (0, "")
 
 
-def test_every_parameter_is_told_if_asked_for(run, headphones):
+def test_every_parameter_is_reported_if_asked_for(run, headphones):
     words = ("explain", *headphones, "--query", "headphones", "-m")
     usual = run(*words, "RR").out
     assert "parameters" not in usual
-    told = run(*words, "RR", "--all-parameters").out
-    assert "parameters   cutoff=None, rel=1, target='relevant', offset=0\n" in told
+    result = run(*words, "RR", "--all-parameters").out
+    assert "parameters   cutoff=None, rel=1, target='relevant', offset=0\n" in result
     assert "target" in run(*words, "RR", "--all-parameters", "--format", "markdown").out
     listed = json.loads(run(*words, "RR", "--format", "json").out)
     assert listed["parameters"] == listed["usual"]
@@ -70,13 +70,13 @@ def test_every_parameter_is_told_if_asked_for(run, headphones):
 
 def test_json_keeps_every_digit(run, headphones):
     words = ("--query", "headphones", "-m", "nDCG(gain='exp')@3", "--format", "json")
-    told = json.loads(run("explain", *headphones, *words).out)
-    assert told["summed"]["value"] == pytest.approx(7 + 3 / log2(3) + 1 / 2, rel=1e-15)
-    assert told["norm"]["value"] == pytest.approx(7 + 7 / log2(3) + 3 / 2, rel=1e-15)
-    assert told["value"] == told["summed"]["value"] / told["norm"]["value"]
-    assert [row["found"] for row in told["ideal"]] == [1, None, 2, 3]
-    assert told["others"][0]["metric"] == "nDCG@3"
-    assert told["others"][0]["value"] == pytest.approx(0.8081, abs=5e-5)
+    result = json.loads(run("explain", *headphones, *words).out)
+    assert result["summed"]["value"] == pytest.approx(7 + 3 / log2(3) + 1 / 2, rel=1e-15)
+    assert result["norm"]["value"] == pytest.approx(7 + 7 / log2(3) + 3 / 2, rel=1e-15)
+    assert result["value"] == result["summed"]["value"] / result["norm"]["value"]
+    assert [row["found"] for row in result["ideal"]] == [1, None, 2, 3]
+    assert result["others"][0]["metric"] == "nDCG@3"
+    assert result["others"][0]["value"] == pytest.approx(0.8081, abs=5e-5)
 
 
 def test_ties_and_holes_are_marked(run, small):
@@ -126,7 +126,7 @@ def test_a_query_that_the_run_lacks(run, small):
 
 
 @pytest.mark.parametrize("query", ["9", "17", "none"])
-def test_an_unknown_query_is_told_some_known_ones(run, small, query):
+def test_an_unknown_query_is_reported_some_known_ones(run, small, query):
     ended = run("explain", *small, "--query", query, "-m", "AP")
     assert (ended.code, ended.out) == (2, "")
     assert f"query '{query}' has no judgments in {small[0]}; name one such as '1'" in ended.err

@@ -47,8 +47,8 @@ def number(value):
 
 
 def test_groups_hold_equal_values_and_the_axis_that_separates_them():
-    told = reconcile(QRELS, RUN, "nDCG@3", ["trec", "esci", "esci-code", "leaf"])
-    first, second = told.groups
+    result = reconcile(QRELS, RUN, "nDCG@3", ["trec", "esci", "esci-code", "leaf"])
+    first, second = result.groups
     assert first.conventions == ("trec", "esci-code", "leaf")
     assert second.conventions == ("esci",)
     assert (first.value, second.value) == pytest.approx((LINEAR, EXPONENTIAL), rel=1e-15)
@@ -60,9 +60,9 @@ def test_groups_hold_equal_values_and_the_axis_that_separates_them():
 
 @pytest.mark.parametrize("metric", ["nDCG@2", "AP", "RR", "P@10"])
 def test_every_convention_has_its_own_number(metric):
-    told = reconcile(MANY, RANKED, metric)
-    found = {name: value for group in told.groups for name, value in values_of(group).items()}
-    refused = {each.convention for each in told.refusals}
+    result = reconcile(MANY, RANKED, metric)
+    found = {name: value for group in result.groups for name, value in values_of(group).items()}
+    refused = {each.convention for each in result.refusals}
     assert {*found, *refused} == {*CONVENTIONS}
     assert {"trec", "trec9", "pytrec_eval"} <= {*found}
     for name, value in found.items():
@@ -73,11 +73,11 @@ def test_every_convention_has_its_own_number(metric):
             evaluate(MANY, RANKED, metric, name)
 
 
-def test_a_convention_that_stops_is_told_with_its_reason():
+def test_a_convention_that_stops_is_reported_with_its_reason():
     strict = overridden("trec", ["missing=error"])
-    told = reconcile(MANY, RANKED, "AP", ["trec9", strict])
-    assert [group.conventions for group in told.groups] == [("trec9",)]
-    (refusal,) = told.refusals
+    result = reconcile(MANY, RANKED, "AP", ["trec9", strict])
+    assert [group.conventions for group in result.groups] == [("trec9",)]
+    (refusal,) = result.refusals
     assert refusal.convention == "trec+"
     assert "'4' has judgments and no results" in refusal.reason
 
@@ -90,21 +90,21 @@ def test_where_all_stop_the_reason_is_the_error():
 @pytest.mark.parametrize("metric", ["nDCG@2", "AP", "RR@3"])
 @pytest.mark.parametrize("name", ["trec9", "esci", "note", "rre", "opensearch", "elasticsearch"])
 def test_steps_go_from_one_number_to_the_other_without_a_gap(name, metric):
-    told = bridge(MANY, RANKED, metric, "trec", name)
+    result = bridge(MANY, RANKED, metric, "trec", name)
     ends = [evaluate(MANY, RANKED, metric, each).runs[0].means[metric] for each in ("trec", name)]
-    assert [told.before, told.after] == ends
-    means = [told.before, *(step.after for step in told.steps)]
-    assert [step.before for step in told.steps] == means[:-1]
-    assert means[-1] == told.after
-    effects = [Fraction(step.after) - Fraction(step.before) for step in told.steps]
-    assert sum(effects) == Fraction(told.after) - Fraction(told.before)
+    assert [result.before, result.after] == ends
+    means = [result.before, *(step.after for step in result.steps)]
+    assert [step.before for step in result.steps] == means[:-1]
+    assert means[-1] == result.after
+    effects = [Fraction(step.after) - Fraction(step.before) for step in result.steps]
+    assert sum(effects) == Fraction(result.after) - Fraction(result.before)
 
 
 def test_a_mean_that_is_lost_is_lost_at_the_last_step():
-    told = bridge(MANY, RANKED, "AP@10", "trec", "quepid")  # 0 / 0 without relevant documents
-    assert told.after is None
-    assert told.steps[-1].after is None
-    assert all(step.effect is not None for step in told.steps[:-1])
+    result = bridge(MANY, RANKED, "AP@10", "trec", "quepid")  # 0 / 0 without relevant documents
+    assert result.after is None
+    assert result.steps[-1].after is None
+    assert all(step.effect is not None for step in result.steps[:-1])
 
 
 def test_the_axis_that_moves_most_goes_first():
@@ -149,30 +149,30 @@ def test_the_way_to_a_convention_that_stops_is_refused():
     [("nDCG@3", f"{EXPONENTIAL:.4f}", "esci"), ("nDCG@3", f"{LINEAR:.4f}", "esci-code")],
 )
 def test_a_reported_value_is_found(metric, value, convention):
-    told = reported(QRELS, RUN, metric, value)
-    found = {name for fit in told.fits if fit.metric == metric for name in fit.conventions}
+    result = reported(QRELS, RUN, metric, value)
+    found = {name for fit in result.fits if fit.metric == metric for name in fit.conventions}
     assert {"esci", "esci-code"} & found == {convention}
-    assert told.tolerance == 0.00005
+    assert result.tolerance == 0.00005
 
 
 def test_what_is_called_rr_at_10_and_has_no_cutoff_is_found():
     run = {"laptop": {**{f"n{i:02}": 100.0 - i for i in range(10)}, "p1": 1.0}}
-    told = reported(QRELS, run, "RR", "0.0909")
-    found = {name for fit in told.fits if fit.metric == "RR" for name in fit.conventions}
+    result = reported(QRELS, run, "RR", "0.0909")
+    found = {name for fit in result.fits if fit.metric == "RR" for name in fit.conventions}
     assert "esci-code" in found  # rank 11
     assert "esci" not in found  # its text cuts at 10
 
 
 def test_a_percentage_is_taken_as_one():
-    told = reported(QRELS, RUN, "nDCG@3", f"{100 * LINEAR:.1f}")
-    assert told.percent
-    assert "esci-code" in told.fits[0].conventions
+    result = reported(QRELS, RUN, "nDCG@3", f"{100 * LINEAR:.1f}")
+    assert result.percent
+    assert "esci-code" in result.fits[0].conventions
 
 
 def test_what_nobody_gives_has_its_nearest():
-    told = reported(QRELS, RUN, "nDCG@3", "0.1234")
-    assert told.fits == ()
-    far = [abs(fit.mean - 0.1234) for fit in told.nearest]
+    result = reported(QRELS, RUN, "nDCG@3", "0.1234")
+    assert result.fits == ()
+    far = [abs(fit.mean - 0.1234) for fit in result.nearest]
     assert len(far) == 3
     assert far == sorted(far)
 
@@ -200,11 +200,11 @@ def test_a_duplicate_is_an_error_only_where_the_convention_says_so(tmp_path):
     path = tmp_path / "twice.run"
     path.write_text("1 Q0 a 1 9 t\n1 Q0 b 1 8 t\n1 Q0 a 1 7 t\n")
     last = overridden("trec", ["duplicates=last"])
-    told = reconcile(MANY, path, "RR", ["trec", last])
-    assert [group.conventions for group in told.groups] == [("trec+",)]
-    assert told.groups[0].value == 1 / 2 / 4  # b, then a; four judged queries
-    assert [each.convention for each in told.refusals] == ["trec"]
-    assert "ranked twice" in told.refusals[0].reason
+    result = reconcile(MANY, path, "RR", ["trec", last])
+    assert [group.conventions for group in result.groups] == [("trec+",)]
+    assert result.groups[0].value == 1 / 2 / 4  # b, then a; four judged queries
+    assert [each.convention for each in result.refusals] == ["trec"]
+    assert "ranked twice" in result.refusals[0].reason
 
 
 def test_results_of_two_conventions_are_not_put_together():
@@ -212,9 +212,9 @@ def test_results_of_two_conventions_are_not_put_together():
     other = evaluate(MANY, {"new": RANKED}, "AP", overrides=["ties=doc_id_asc", "AP.rel=2"])
     with raises("not-comparable", UsageError) as refused:
         one.joined(other)
-    told = str(refused.value)
-    assert "ties (doc_id_desc or doc_id_asc)" in told
-    assert "AP.rel" in told
+    result = str(refused.value)
+    assert "ties (doc_id_desc or doc_id_asc)" in result
+    assert "AP.rel" in result
     same = evaluate(MANY, {"new": RANKED}, "AP")
     assert [run.run for run in one.joined(same).runs] == ["run1", "new"]
 

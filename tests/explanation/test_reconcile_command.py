@@ -14,13 +14,13 @@ LINEAR = (3 + 1 / log2(5)) / (3 + 1 / log2(3)) / 4 + 2 / (2 + 1 / log2(3)) / 4
 EXP = (7 + 1 / log2(5)) / (7 + 1 / log2(3)) / 4 + 3 / (3 + 1 / log2(3)) / 4
 
 
-def test_all_conventions_are_told_once(run, small):
-    told = json.loads(run("reconcile", *small, "-m", "nDCG@10", "--format", "json").out)
-    names = [name for group in told["groups"] for name in group["conventions"]]
-    names += [each["convention"] for each in told["refusals"]]
+def test_all_conventions_are_reported_once(run, small):
+    result = json.loads(run("reconcile", *small, "-m", "nDCG@10", "--format", "json").out)
+    names = [name for group in result["groups"] for name in group["conventions"]]
+    names += [each["convention"] for each in result["refusals"]]
     assert sorted(names) == sorted(CONVENTIONS)
-    assert (told["schema_version"], told["metric"], told["run"]) == (1, "nDCG@10", "bm25")
-    mine = next(group for group in told["groups"] if "trec" in group["conventions"])
+    assert (result["schema_version"], result["metric"], result["run"]) == (1, "nDCG@10", "bm25")
+    mine = next(group for group in result["groups"] if "trec" in group["conventions"])
     assert mine["value"] == pytest.approx(LINEAR, rel=1e-15)
 
 
@@ -39,15 +39,15 @@ def test_from_one_to_another(run, small):
     effect = round(EXP, 4) - round(LINEAR, 4)
     assert f"\n{effect:+.4f}  nDCG.gain: linear → exp; moves 2 queries, most " in text
     assert f"\n{EXP:.4f}   esci (" in text
-    told = json.loads(run(*words, "--format", "json").out)
-    assert told["begin"]["hash"] == CONVENTIONS["trec"].hash
-    assert told["before"] == pytest.approx(LINEAR, rel=1e-15)
-    assert told["steps"][0]["effect"] == told["after"] - told["before"]
+    result = json.loads(run(*words, "--format", "json").out)
+    assert result["begin"]["hash"] == CONVENTIONS["trec"].hash
+    assert result["before"] == pytest.approx(LINEAR, rel=1e-15)
+    assert result["steps"][0]["effect"] == result["after"] - result["before"]
 
 
 def test_what_is_printed_adds_up(run, small):
-    told = run("reconcile", *small, "-m", "nDCG@10", "--from", "trec9", "--to", "rre").out
-    numbers = [line.split()[0] for line in told.split("\n\n")[1].splitlines()]
+    result = run("reconcile", *small, "-m", "nDCG@10", "--from", "trec9", "--to", "rre").out
+    numbers = [line.split()[0] for line in result.split("\n\n")[1].splitlines()]
     means = [float(word) for word in numbers if word[0] not in "+-"]
     effects = [float(word) for word in numbers if word[0] in "+-"]
     assert len(means) == 2
@@ -77,7 +77,7 @@ def test_a_toml_file_can_be_an_end(run, small, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (("--from", "trec"), "--from and --to go together"),
         (("--from", "trec", "--to", "esci", "--value", "0.1"), "leave out --from and --to"),
@@ -85,10 +85,10 @@ def test_a_toml_file_can_be_an_end(run, small, tmp_path):
         (("--value", "much"), "'much' is no number"),
     ],
 )
-def test_words_that_do_not_fit(run, small, words, told):
+def test_words_that_do_not_fit(run, small, words, expected):
     ended = run("reconcile", *small, "-m", "nDCG@10", *words)
     assert (ended.code, ended.out) == (2, "")
-    assert told in ended.err
+    assert expected in ended.err
 
 
 def test_several_metrics_are_refused(run, small):
@@ -96,6 +96,6 @@ def test_several_metrics_are_refused(run, small):
 
 
 def test_an_output_file_is_plain(run, small, tmp_path):
-    path = tmp_path / "told.txt"
+    path = tmp_path / "result.txt"
     assert run("reconcile", *small, "-m", "RR", "-o", path).out == ""
     assert path.read_text() == run("reconcile", *small, "-m", "RR").out

@@ -15,51 +15,51 @@ STEEP = (1 + 7 / log2(3)) / (7 + 1 / log2(3))
 
 
 def test_conventions_stand_by_their_number():
-    told = rankgate.reconcile(QRELS, RUN, "nDCG@10")
-    by_name = {name: group.value for group in told.groups for name in group.conventions}
+    result = rankgate.reconcile(QRELS, RUN, "nDCG@10")
+    by_name = {name: group.value for group in result.groups for name in group.conventions}
     assert by_name["trec"] == pytest.approx((LINEAR + 1) / 2)
     assert by_name["esci"] == pytest.approx((STEEP + 1) / 2)
-    assert "esci" in told._repr_html_()
-    assert "nDCG.gain: linear → exp" in told._repr_html_()
-    assert "nDCG@10" in str(told)
+    assert "esci" in result._repr_html_()
+    assert "nDCG.gain: linear → exp" in result._repr_html_()
+    assert "nDCG@10" in str(result)
 
 
 def test_some_conventions_only():
-    told = rankgate.reconcile(QRELS, RUN, "nDCG@10", conventions=["trec", "trec9"])
-    assert {name for group in told.groups for name in group.conventions} == {"trec", "trec9"}
+    result = rankgate.reconcile(QRELS, RUN, "nDCG@10", conventions=["trec", "trec9"])
+    assert {name for group in result.groups for name in group.conventions} == {"trec", "trec9"}
 
 
 def test_the_way_from_one_to_another_adds_up():
-    told = rankgate.reconcile(QRELS, RUN, "nDCG@10", from_="trec", to="esci")
-    assert told.before == pytest.approx((LINEAR + 1) / 2)
-    assert told.after == pytest.approx((STEEP + 1) / 2)
-    effects = [step.effect for step in told.steps if step.moves]
-    assert sum(effects) == pytest.approx(told.after - told.before, abs=1e-15)
-    shown = told._repr_html_()
+    result = rankgate.reconcile(QRELS, RUN, "nDCG@10", from_="trec", to="esci")
+    assert result.before == pytest.approx((LINEAR + 1) / 2)
+    assert result.after == pytest.approx((STEEP + 1) / 2)
+    effects = [step.effect for step in result.steps if step.moves]
+    assert sum(effects) == pytest.approx(result.after - result.before, abs=1e-15)
+    shown = result._repr_html_()
     assert "&lt;q&gt;" in shown
     assert "<q>" not in shown
-    assert "trec" in str(told)
+    assert "trec" in str(result)
 
 
 def test_conventions_of_one_s_own_can_be_the_ends():
     mine = rankgate.convention("trec", {"nDCG.gain": "exp"})
-    told = rankgate.reconcile(QRELS, RUN, "nDCG@10", from_="trec", to=mine)
-    assert [step.axes for step in told.steps] == [("nDCG.gain",)]
+    result = rankgate.reconcile(QRELS, RUN, "nDCG@10", from_="trec", to=mine)
+    assert [step.axes for step in result.steps] == [("nDCG.gain",)]
 
 
 def test_a_number_finds_who_gives_it():
-    told = rankgate.reconcile(QRELS, RUN, "nDCG@10", value=f"{(STEEP + 1) / 2:.4f}")
-    assert told.metric == "nDCG@10"
-    assert any("esci" in fit.conventions for fit in told.fits if fit.metric == "nDCG@10")
-    assert not any("trec" in fit.conventions for fit in told.fits if fit.metric == "nDCG@10")
-    assert "esci" in told._repr_html_()
+    result = rankgate.reconcile(QRELS, RUN, "nDCG@10", value=f"{(STEEP + 1) / 2:.4f}")
+    assert result.metric == "nDCG@10"
+    assert any("esci" in fit.conventions for fit in result.fits if fit.metric == "nDCG@10")
+    assert not any("trec" in fit.conventions for fit in result.fits if fit.metric == "nDCG@10")
+    assert "esci" in result._repr_html_()
 
 
 def test_a_number_that_nobody_gives_has_neighbours():
-    told = rankgate.reconcile(QRELS, RUN, "nDCG@10", value="0.1234")
-    assert not told.fits
-    assert "nothing that was tried gives it" in told._repr_html_()
-    assert told.nearest[0].metric in told._repr_html_()
+    result = rankgate.reconcile(QRELS, RUN, "nDCG@10", value="0.1234")
+    assert not result.fits
+    assert "nothing that was tried gives it" in result._repr_html_()
+    assert result.nearest[0].metric in result._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -22,49 +22,49 @@ ITEMS = Context(items=pl.DataFrame({"item_id": [str(n) for n in range(1, 11)]}))
 
 
 def test_who_gives_which_gini():
-    told = reconcile(QRELS, RUN, "Gini@3", beside=ITEMS)
-    found = {name: group.value for group in told.groups for name in group.conventions}
+    result = reconcile(QRELS, RUN, "Gini@3", beside=ITEMS)
+    found = {name: group.value for group in result.groups for name in group.conventions}
     assert found == {
         **dict.fromkeys(("trec", "recbole", "lenskit"), pytest.approx(0.5444444, abs=1e-7)),
         "evidently": pytest.approx(0.2888889, abs=1e-7),
     }
-    steps = {axis for step in told.groups[1].steps for axis in step.axes}
+    steps = {axis for step in result.groups[1].steps for axis in step.axes}
     assert steps == {"Gini.over", "Gini.divisor"}
-    assert all(step.moved is None for step in told.groups[1].steps)
+    assert all(step.moved is None for step in result.groups[1].steps)
 
 
 def test_the_way_from_one_to_the_other_adds_up():
-    told = bridge(QRELS, RUN, "Gini@3", "recbole", "evidently", beside=ITEMS)
-    effects = [step.effect for step in told.steps]
-    assert told.before + sum(effects) == pytest.approx(told.after)
+    result = bridge(QRELS, RUN, "Gini@3", "recbole", "evidently", beside=ITEMS)
+    effects = [step.effect for step in result.steps]
+    assert result.before + sum(effects) == pytest.approx(result.after)
     with raises("missing-input", UsageError):
         bridge(QRELS, RUN, "Coverage@3", "recbole", "evidently", beside=ITEMS)
 
 
 def test_a_reported_number_is_found():
-    told = reported(QRELS, RUN, "Gini@3", "0.289", beside=ITEMS)
-    assert {fit.conventions for fit in told.fits} == {("evidently",)}
-    assert told.conventions == 4
+    result = reported(QRELS, RUN, "Gini@3", "0.289", beside=ITEMS)
+    assert {fit.conventions for fit in result.fits} == {("evidently",)}
+    assert result.conventions == 4
 
 
 def test_what_cannot_be_had_is_a_refusal():
-    told = reconcile(QRELS, RUN, "Coverage@3", beside=ITEMS)
-    assert {each.convention for each in told.refusals} == {"recommenders", "evidently"}
-    assert all("seen before" in each.reason for each in told.refusals)
+    result = reconcile(QRELS, RUN, "Coverage@3", beside=ITEMS)
+    assert {each.convention for each in result.refusals} == {"recommenders", "evidently"}
+    assert all("seen before" in each.reason for each in result.refusals)
 
 
 def test_values_of_single_lists_move():
     train = pl.DataFrame({"user": ["u0", "u1"], "item": ["1", "2"]})
-    told = bridge(QRELS, RUN, "Popularity@3", "evidently", "recbole", beside=Context(train=train))
-    (step,) = [each for each in told.steps if each.moves]
+    result = bridge(QRELS, RUN, "Popularity@3", "evidently", "recbole", beside=Context(train=train))
+    (step,) = [each for each in result.steps if each.moves]
     assert (step.axes, step.moved) == (("Popularity.unknown",), 3)
     # of three items two were seen once each, then one, one
-    assert (told.before, told.after) == (1.0, pytest.approx((2 / 3 + 2 / 3 + 1 / 3) / 3))
+    assert (result.before, result.after) == (1.0, pytest.approx((2 / 3 + 2 / 3 + 1 / 3) / 3))
 
 
 def test_in_python():
-    told = rankgate.reconcile(QRELS, RUN, "Gini@3", value="0.289", items=ITEMS.items)
-    assert told.fits[0].conventions == ("evidently",)
+    result = rankgate.reconcile(QRELS, RUN, "Gini@3", value="0.289", items=ITEMS.items)
+    assert result.fits[0].conventions == ("evidently",)
     with raises("unknown-choice", UsageError):
         rankgate.reconcile(QRELS, RUN, "Gini@3", item=ITEMS.items)
 
@@ -75,9 +75,9 @@ def test_the_command(tmp_path):
     ranking.write_text("u Q0 a 1 2 r\nu Q0 b 2 1 r\nv Q0 a 1 2 r\nv Q0 c 2 1 r\n")
     (tmp_path / "items.csv").write_text("item_id\n" + "".join(f"{i}\n" for i in "abcdef"))
     words = [str(qrels), str(ranking), "-m", "Gini@2", "--items", str(tmp_path / "items.csv")]
-    told = CliRunner().invoke(command, words, catch_exceptions=False).output
-    assert "2 numbers under 4 conventions" in told
-    assert "Gini.over: catalogue → shown" in told
-    told = CliRunner().invoke(command, [*words, "--from", "trec", "--to", "evidently"]).output
-    assert "Gini.divisor: n → n-1\n" in told
-    assert "moves" not in told
+    result = CliRunner().invoke(command, words, catch_exceptions=False).output
+    assert "2 numbers under 4 conventions" in result
+    assert "Gini.over: catalogue → shown" in result
+    result = CliRunner().invoke(command, [*words, "--from", "trec", "--to", "evidently"]).output
+    assert "Gini.divisor: n → n-1\n" in result
+    assert "moves" not in result

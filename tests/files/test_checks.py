@@ -154,26 +154,26 @@ def found(tmp_path):
             if content is not None:
                 paths.append(tmp_path / name)
                 paths[-1].write_bytes(content.encode())
-        told = validate(*paths, **options)
-        return {each.check: each for each in reversed(told.problems)}
+        result = validate(*paths, **options)
+        return {each.check: each for each in reversed(result.problems)}
 
     return look
 
 
-@pytest.mark.parametrize(("name", "bad", "good", "told"), OF_ONE_FILE)
-def test_one_file(found, name, bad, good, told):
+@pytest.mark.parametrize(("name", "bad", "good", "expected"), OF_ONE_FILE)
+def test_one_file(found, name, bad, good, expected):
     assert name not in found(good)
     problem = found(bad)[name]
-    assert (problem.severity, problem.line, problem.count) == told
+    assert (problem.severity, problem.line, problem.count) == expected
     assert problem.what
 
 
 @pytest.mark.parametrize("case", OF_BOTH, ids=lambda case: case[0])
 def test_a_run_against_judgments(found, case):
-    name, run, bad, good, told = case
+    name, run, bad, good, result = case
     assert name not in found(run, good)
     problem = found(run, bad)[name]
-    assert (problem.severity, problem.line, problem.count) == told
+    assert (problem.severity, problem.line, problem.count) == result
 
 
 @pytest.mark.parametrize(
@@ -184,8 +184,8 @@ def test_a_run_against_judgments(found, case):
 def test_ids_in_other_spellings(found, ours, theirs):
     """Blanks, guards, case, Unicode, numbers that went through a float, zeros."""
     run = f"query_id,doc_id,score\n1,{theirs},2\n1,b,1\n"
-    told = found(run, f'{CSV}1,"{ours}",1\n1,b,1\n')["documents-spelled"]
-    assert told.example == f"{ours!r} in the judgments, {theirs!r} in the run"
+    result = found(run, f'{CSV}1,"{ours}",1\n1,b,1\n')["documents-spelled"]
+    assert result.example == f"{ours!r} in the judgments, {theirs!r} in the run"
 
 
 def test_runs_among_each_other(tmp_path):
@@ -194,26 +194,26 @@ def test_runs_among_each_other(tmp_path):
     for name, text in texts.items():
         paths.append(tmp_path / name)
         paths[-1].write_text(text)
-    told = {each.check: each for each in validate(paths).problems}
-    assert "flat at 2, deep at 3" in told["depths"].what
-    assert told["run-queries"].example == "flat lacks query 2"
+    result = {each.check: each for each in validate(paths).problems}
+    assert "flat at 2, deep at 3" in result["depths"].what
+    assert result["run-queries"].example == "flat lacks query 2"
     assert not validate([paths[0], paths[0]]).problems
 
 
 def test_a_file_of_queries(found):
     """As many queries as judged ones: counted through in one file, in the other not."""
     judged = "".join(f"{q} 0 d 1\n{q} 0 e 0\n" for q in (1, 2, 3))
-    told = found("query_id,text\n1,a\n2,b\n4,c\n", judged)["query-file"]
-    assert "numbered differently" in told.what
-    assert "3 = 4" in told.mend
-    told = found("query_id,text\n1,a\n2,b\n", judged)["query-file"]
-    assert "numbered differently" not in told.what
+    result = found("query_id,text\n1,a\n2,b\n4,c\n", judged)["query-file"]
+    assert "numbered differently" in result.what
+    assert "3 = 4" in result.mend
+    result = found("query_id,text\n1,a\n2,b\n", judged)["query-file"]
+    assert "numbered differently" not in result.what
     assert "query-file" not in found("query_id,text\n1,a\n2,b\n3,c\n", judged)
 
 
 def test_the_scale_of_grades(found):
-    told = found(qrels(0, 3, 4), scale="0..3")["outside-scale"]
-    assert (told.severity, told.line, told.count) == ("error", 3, 1)
+    result = found(qrels(0, 3, 4), scale="0..3")["outside-scale"]
+    assert (result.severity, result.line, result.count) == ("error", 3, 1)
     assert "outside-scale" not in found(qrels(0, 3), scale="0..3")
     assert found(qrels(0, 2), scale="0,1,10,100")["outside-scale"].line == 2
 
@@ -276,32 +276,32 @@ def test_checks_say_what_they_look_for():
 
 
 def test_subtopics_are_seen_in_what_stands_twice(found):
-    told = found("1 1 a 1\n1 2 a 1\n1 1 b 0\n", from_="trec")["judged-twice"]
-    assert "subtopic" in told.mend
-    told = found("1 1 a 1\n1 2 a 1\n1 1 a 0\n", from_="trec-subtopics")["unreadable"]
-    assert told.line == 3
+    result = found("1 1 a 1\n1 2 a 1\n1 1 b 0\n", from_="trec")["judged-twice"]
+    assert "subtopic" in result.mend
+    result = found("1 1 a 1\n1 2 a 1\n1 1 a 0\n", from_="trec-subtopics")["unreadable"]
+    assert result.line == 3
 
 
 def test_rows_of_a_query_may_stand_apart(found):
     apart = "1 Q0 a 1 9 x\n2 Q0 a 1 9 x\n1 Q0 b 2 8 x\n2 Q0 b 2 9.5 x\n"
-    told = found(apart)["rank-order"]
-    assert (told.line, told.count) == (4, 1)
+    result = found(apart)["rank-order"]
+    assert (result.line, result.count) == (4, 1)
     ties = found("1 Q0 a 1 9 x\n2 Q0 a 1 9 x\n1 Q0 b 2 8 x\n1 Q0 c 3 9 x\n2 Q0 b 2 8 x\n")["ties"]
     assert (ties.line, ties.count) == (4, 1)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "ipc", "ndjson"])
 def test_columns_have_ranks_too(tmp_path, kind):
-    """Rows of files without lines are told by their number."""
+    """Rows of files without lines are named by their number."""
     rows = [("1", "a", 1, 1.0), ("1", "b", 2, 2.0), ("1", "b", 3, 0.5)]
     place = tmp_path / "run"
     table = pl.DataFrame(rows, ["query_id", "doc_id", "rank", "score"], orient="row")
     getattr(table, f"write_{kind}")(place)
-    told = {each.check: each for each in validate(place).problems}
-    assert {"ranked-twice", "rank-order"} <= set(told)
+    result = {each.check: each for each in validate(place).problems}
+    assert {"ranked-twice", "rank-order"} <= set(result)
     line, row = (3, "") if kind == "ndjson" else (None, " (row 3)")
-    assert told["ranked-twice"].line == line
-    assert told["ranked-twice"].example == f"query 1, document b{row}"
+    assert result["ranked-twice"].line == line
+    assert result["ranked-twice"].example == f"query 1, document b{row}"
 
 
 def test_a_grade_is_missing_in_columns(tmp_path):
@@ -309,16 +309,16 @@ def test_a_grade_is_missing_in_columns(tmp_path):
     rows = [("1", "a", 1), ("1", "b", None), ("1", "a", 2)]
     table = pl.DataFrame(rows, ["query_id", "doc_id", "grade"], orient="row")
     table.write_parquet(place)
-    told = {each.check: each.severity for each in validate(place).problems}
-    assert told == {"judged-twice": "error", "unrated": "note"}
+    result = {each.check: each.severity for each in validate(place).problems}
+    assert result == {"judged-twice": "error", "unrated": "note"}
 
 
 def test_bytes_that_are_no_text_have_no_line_ends(tmp_path):
     place = tmp_path / "qrels"
     ids = [f"\r\n{i}" for i in range(99)]
     pl.DataFrame({"query_id": ids, "doc_id": ids, "grade": [1, 0, 2] * 33}).write_parquet(place)
-    told = {each.check for each in validate(place).problems}
-    assert told == {"without-positive"}
+    result = {each.check for each in validate(place).problems}
+    assert result == {"without-positive"}
 
 
 def test_gains_beyond_all_numbers(found):

@@ -1,4 +1,4 @@
-"""Conversions: what is carried, what is told, and that files are whole or as they were."""
+"""Conversions: what is kept, what is reported as lost, and that files are never partial."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ NAMES = ("a.csv", "a.tsv.gz", "a.jsonl.zst", "a.parquet", "a.arrow", "a.txt")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_run_survives(tmp_path, run, name):
-    told = convert(run, tmp_path / name)
-    assert told.from_format == "trec"
-    assert told.rows == {"runs": 3}
-    assert told.notes == ()
+    result = convert(run, tmp_path / name)
+    assert result.from_format == "trec"
+    assert result.rows == {"runs": 3}
+    assert result.notes == ()
     lost = [] if name == "a.txt" else [("tag of a run", 1, ("bm25",))]
-    assert [(loss.what, loss.count, loss.examples) for loss in told.losses] == lost
+    assert [(loss.what, loss.count, loss.examples) for loss in result.losses] == lost
     assert read_run(tmp_path / name).table.equals(read_run(run).table)
-    assert told.to_dict()["schema_version"] == 1
+    assert result.to_dict()["schema_version"] == 1
 
 
 def test_trec_is_written_as_it_was(tmp_path, run):
@@ -64,8 +64,8 @@ def test_ranks_follow_scores_and_lines_keep_their_order(tmp_path, run):
 
 def test_queries_that_stand_apart_are_brought_together(tmp_path, run):
     run.write_text(SCATTERED)
-    told = convert(run, tmp_path / "a.run")
-    assert told.rows == {"runs": 3}
+    result = convert(run, tmp_path / "a.run")
+    assert result.rows == {"runs": 3}
     ids = [line.split()[0:3:2] for line in (tmp_path / "a.run").read_text().splitlines()]
     assert ids == [["1", "a"], ["1", "b"], ["2", "a"]]
 
@@ -91,12 +91,12 @@ def test_one_part_may_be_asked_for(tmp_path):
         convert(path, tmp_path / "b.csv", as_="x")
 
 
-def test_blanks_in_ids_are_told(tmp_path):
+def test_blanks_in_ids_are_reported(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("query,docid,grade\nstar wars,11,3\nstar wars,a b,0\n#1,c,1\n")
-    told = convert(path, tmp_path / "a.qrels")
+    result = convert(path, tmp_path / "a.qrels")
     assert (tmp_path / "a.qrels").read_text() == "star_wars 0 11 3\nstar_wars 0 a_b 0\n_1 0 c 1\n"
-    assert [(loss.count, loss.examples) for loss in told.losses] == [
+    assert [(loss.count, loss.examples) for loss in result.losses] == [
         (2, ("'star wars'", "'#1'")),
         (1, ("'a b'",)),
     ]
@@ -108,20 +108,20 @@ def test_blanks_in_ids_are_told(tmp_path):
 def test_what_is_beside_a_run_goes_with_it(tmp_path, run):
     meta = '{"query_id": "1", "latency_ms": 12}\n{"query_id": "2", "state": "ok", "tag": "x"}\n'
     (tmp_path / "in.run.meta.jsonl").write_text(meta)
-    told = convert(run, tmp_path / "a.run.gz")
-    assert told.losses == ()
-    assert [each.count for each in told.notes] == [2]
-    assert "a.run.gz.meta.jsonl" in told.notes[0].what
+    result = convert(run, tmp_path / "a.run.gz")
+    assert result.losses == ()
+    assert [each.count for each in result.notes] == [2]
+    assert "a.run.gz.meta.jsonl" in result.notes[0].what
     assert read_run(tmp_path / "a.run.gz").queries.equals(read_run(run).queries)
-    told = convert(run, io.BytesIO(), to="trec")
-    assert [(loss.what, loss.count) for loss in told.losses] == [("states of queries", 2)]
+    result = convert(run, io.BytesIO(), to="trec")
+    assert [(loss.what, loss.count) for loss in result.losses] == [("states of queries", 2)]
 
 
-def test_what_was_beside_the_target_before_is_told(tmp_path, run):
+def test_what_was_beside_the_target_before_is_reported(tmp_path, run):
     """Otherwise the latencies of one run would be taken for those of another."""
     (tmp_path / "a.csv.meta.jsonl").write_text('{"query_id": "1", "latency_ms": 12}\n')
-    told = convert(run, tmp_path / "a.csv")
-    assert [(each.what[:36], each.examples) for each in told.notes] == [
+    result = convert(run, tmp_path / "a.csv")
+    assert [(each.what[:36], each.examples) for each in result.notes] == [
         ("file that stood beside it before and", ("a.csv.meta.jsonl",))
     ]
     assert convert(run, tmp_path / "b.csv").notes == ()
@@ -136,9 +136,11 @@ def test_a_run_goes_before_judgments_that_are_none(tmp_path):
     snapshot = {"id": 1, "name": "n", "time": "2024-04-23T00:00:00Z", "docs": docs}
     (tmp_path / "a.json").write_text(json.dumps({**snapshot, "queries": asked, "scores": []}))
     for name in ("a.csv", "a.parquet", "a.jsonl"):
-        told = convert(tmp_path / "a.json", tmp_path / name)
-        assert told.rows == {"runs": 2}
-        assert ("queries without judgments", 1) in [(loss.what, loss.count) for loss in told.losses]
+        result = convert(tmp_path / "a.json", tmp_path / name)
+        assert result.rows == {"runs": 2}
+        assert ("queries without judgments", 1) in [
+            (loss.what, loss.count) for loss in result.losses
+        ]
         assert read_run(tmp_path / name).table["doc_id"].to_list() == ["d", "e"]
 
 
@@ -149,9 +151,9 @@ def test_tables_in_memory(tmp_path):
     assert convert(qrels, out, to="csv").target == "-"
     assert out.getvalue() == b"query_id,doc_id,grade\n1,a,2\n"
     frame = pl.DataFrame({"query_id": ["1"], "doc_id": ["a"], "score": [0.5]})
-    told = rankgate.convert(frame, tmp_path / "a.jsonl", as_="run")
+    result = rankgate.convert(frame, tmp_path / "a.jsonl", as_="run")
     assert (tmp_path / "a.jsonl").read_text() == '{"query_id":"1","doc_id":"a","score":0.5}\n'
-    assert "<table>" in told._repr_html_()
+    assert "<table>" in result._repr_html_()
     assert convert(contents_of(tmp_path / "a.jsonl"), out, to="trec").rows == {"runs": 1}
     with raises("ambiguous-input", UsageError):
         convert(frame, out, to="csv")

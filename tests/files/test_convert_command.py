@@ -11,19 +11,19 @@ import pytest
 
 
 def test_a_report_says_what_was_lost(run, small, tmp_path):
-    told = run("convert", small[1], tmp_path / "a.csv")
-    assert (told.code, told.out) == (0, "")
-    assert "as trec: the first line has 6 fields" in " ".join(told.err.split())
-    assert "written" in told.err
-    assert "8 lines of runs" in told.err
-    assert "1 tag of a run: bm25" in told.err
-    assert max(map(len, told.err.splitlines())) <= 80
+    result = run("convert", small[1], tmp_path / "a.csv")
+    assert (result.code, result.out) == (0, "")
+    assert "as trec: the first line has 6 fields" in " ".join(result.err.split())
+    assert "written" in result.err
+    assert "8 lines of runs" in result.err
+    assert "1 tag of a run: bm25" in result.err
+    assert max(map(len, result.err.splitlines())) <= 80
 
 
 def test_the_report_as_json(run, small, tmp_path):
-    told = run("convert", small[0], tmp_path / "a.jsonl", "--format", "json")
-    result = json.loads(told.out)
-    assert (told.code, told.err) == (0, "")
+    outcome = run("convert", small[0], tmp_path / "a.jsonl", "--format", "json")
+    result = json.loads(outcome.out)
+    assert (outcome.code, outcome.err) == (0, "")
     assert result["rows"] == {"qrels": 7}
     assert result["losses"] == []
     run("convert", small[0], tmp_path / "a.csv", "--format", "json", "-o", tmp_path / "r.json")
@@ -33,13 +33,13 @@ def test_the_report_as_json(run, small, tmp_path):
 def test_standard_streams(small):
     words = [sys.executable, "-m", "rankgate", "convert", "-", "-", "--to", "csv"]
     packed = gzip.compress(small[0].read_bytes())
-    told = subprocess.run(words, input=packed, capture_output=True, check=True)
-    assert told.stdout.startswith(b"query_id,doc_id,grade\n1,a,3\n")
-    assert b"standard input as trec" in told.stderr
+    result = subprocess.run(words, input=packed, capture_output=True, check=True)
+    assert result.stdout.startswith(b"query_id,doc_id,grade\n1,a,3\n")
+    assert b"standard input as trec" in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (("x.csv",), "no such file"),
         (("IN", "--to", "cvs"), "unknown format 'cvs'; did you mean csv"),
@@ -48,11 +48,11 @@ def test_standard_streams(small):
         (("IN", "--as", "queries"), "no queries in it"),
     ],
 )
-def test_bad_words_and_input_end_with_2(run, small, tmp_path, words, told):
+def test_bad_words_and_input_end_with_2(run, small, tmp_path, words, expected):
     source, *rest = (str(small[0]) if word == "IN" else word for word in words)
     ended = run("convert", source, tmp_path / "a.csv", *rest)
     assert ended.code == 2
-    assert told in ended.err
+    assert expected in ended.err
     assert not (tmp_path / "a.csv").exists()
 
 
@@ -68,18 +68,19 @@ def test_a_file_is_not_converted_into_itself(run, small):
 
 def test_all_commands_take_a_named_format(run, small, tmp_path):
     run("convert", small[0], tmp_path / "q.csv")
-    told = run("eval", f"csv:{tmp_path / 'q.csv'}", f"trec:{small[1]}", "-m", "AP")
-    assert told.code == 0
+    result = run("eval", f"csv:{tmp_path / 'q.csv'}", f"trec:{small[1]}", "-m", "AP")
+    assert result.code == 0
     assert (
-        told.out.replace("judgments q,", "judgments small,") == run("eval", *small, "-m", "AP").out
+        result.out.replace("judgments q,", "judgments small,")
+        == run("eval", *small, "-m", "AP").out
     )
 
 
 def test_the_table_of_formats(run):
-    told = run("formats")
-    assert told.code == 0
-    assert max(map(len, told.out.splitlines())) <= 80
-    _, _, table = told.out.partition("what it is\n")
+    result = run("formats")
+    assert result.code == 0
+    assert max(map(len, result.out.splitlines())) <= 80
+    _, _, table = result.out.partition("what it is\n")
     names = {line.split()[0] for line in table.splitlines() if not line.startswith(" ")}
     listed = json.loads(run("formats", "--format", "json").out)["formats"]
     assert names == {each["name"] for each in listed}

@@ -18,30 +18,30 @@ RUN = {"q": {"a": 2.0, "x": 2.0, "b": 1.0}, "s": {"a": 1.0}}
 
 
 def test_judgments():
-    (told,) = describe(QRELS, as_="qrels").files
-    found = told.judgments
+    (result,) = describe(QRELS, as_="qrels").files
+    found = result.judgments
     assert (found.queries, found.judgments, found.documents) == (2, 4, 3)
     assert found.grades == ((0.0, 3), (3.0, 1))
     assert found.without_positive == 1
     assert (found.per_query.least, found.per_query.median, found.per_query.most) == (1, 2.0, 3)
     assert found.sha256 == read_qrels(QRELS).sha256
-    assert (told.format, told.sha256) == ("memory", "")
+    assert (result.format, result.sha256) == ("memory", "")
 
 
 def test_runs():
-    (told,) = describe(RUN, as_="run").files
-    (found,) = told.runs
+    (result,) = describe(RUN, as_="run").files
+    (found,) = result.runs
     assert (found.queries, found.rows, found.documents, found.tied) == (2, 4, 3, 1)
     assert (found.lowest, found.highest) == (1.0, 2.0)
     assert found.sha256 == read_run(RUN).sha256
 
 
 def test_what_is_in_common_and_what_is_judged():
-    told = describe([read_qrels(QRELS), read_run(RUN)], cutoff=3)
-    (both,) = told.overlaps
+    result = describe([read_qrels(QRELS), read_run(RUN)], cutoff=3)
+    (both,) = result.overlaps
     assert both.queries == (2, 2, 1)
     assert both.documents == (3, 3, 2)
-    (holes,) = told.holes
+    (holes,) = result.holes
     assert (holes.judged, holes.queries, holes.cutoff) == (pytest.approx(2 / 3), 1, 3)
 
 
@@ -53,14 +53,14 @@ def test_nothing_in_common_has_no_share():
 def test_a_file_has_its_own_hash(tmp_path):
     place = tmp_path / "q"
     place.write_text("1 0 a 1\n")
-    (told,) = describe(place).files
-    assert told.sha256 == hashlib.sha256(b"1 0 a 1\n").hexdigest()
-    assert told.bytes == 8
+    (result,) = describe(place).files
+    assert result.sha256 == hashlib.sha256(b"1 0 a 1\n").hexdigest()
+    assert result.bytes == 8
     spaced = tmp_path / "r"
     spaced.write_text("1  0  a  1\r\n")
     (other,) = describe(str(spaced)).files
-    assert other.sha256 != told.sha256
-    assert other.judgments.sha256 == told.judgments.sha256
+    assert other.sha256 != result.sha256
+    assert other.judgments.sha256 == result.judgments.sha256
 
 
 def test_ratings(tmp_path):
@@ -74,8 +74,8 @@ def test_ratings(tmp_path):
 def test_parts_without_figures(tmp_path):
     place = tmp_path / "queries.csv"
     place.write_text("query_id,text\nq,a\nr,b\n")
-    told = describe(place).files[0]
-    assert (told.queries, told.judgments, told.runs) == (2, None, ())
+    result = describe(place).files[0]
+    assert (result.queries, result.judgments, result.runs) == (2, None, ())
     held = FileContents(qrels=read_qrels(QRELS))
     assert describe(held).files[0].judgments.queries == 2
 
@@ -90,9 +90,9 @@ def test_what_cannot_be_described():
 
 
 def test_in_a_notebook():
-    told = rankgate.describe([read_qrels({"<q>": {"<b>": 1}}, name="<i>"), read_run(RUN)])
-    assert "<i>" not in told._repr_html_()
-    assert "judged@10" in told._repr_html_()
+    result = rankgate.describe([read_qrels({"<q>": {"<b>": 1}}, name="<i>"), read_run(RUN)])
+    assert "<i>" not in result._repr_html_()
+    assert "judged@10" in result._repr_html_()
     found = rankgate.validate({"<q>": {"<b>": 1.0, "c": 1.0}}, as_="run")
     assert "&lt;q&gt;" in found._repr_html_()
     assert "<q>" not in found._repr_html_()

@@ -83,10 +83,10 @@ def test_the_report_of_a_conversion_names_what_was_seen_and_lost(run, tmp_path):
     place.write_text("rating,docid,query\n3,1,red shoes\n4,1,red shoes\n,2,red shoes\n")
     done = run("convert", place, tmp_path / "out.qrels")
     assert done.code == 0
-    told = " ".join(done.err.split())
-    assert "as quaerite: the first line is rating,docid,query" in told
-    assert "1 judgments that a later line corrects, passed over: red shoes 1 (line 2)" in told
-    assert "1 query ids with blanks or signs that TREC cannot hold" in told
+    result = " ".join(done.err.split())
+    assert "as quaerite: the first line is rating,docid,query" in result
+    assert "1 judgments that a later line corrects, passed over: red shoes 1 (line 2)" in result
+    assert "1 query ids with blanks or signs that TREC cannot hold" in result
     assert (tmp_path / "out.qrels").read_text() == "red_shoes 0 1 4\n"
 
 
@@ -114,8 +114,8 @@ def test_a_suffix_of_many_is_that_of_the_plain_table(run, tmp_path):
     """A product's format is written when it is asked for; .json alone says nothing."""
     place = tmp_path / "in.csv"
     place.write_text(JUDGMENTS["quepid.csv"])
-    for name, told in (("a.ndjson", "as jsonl"), ("a.csv", "as csv"), ("a.txt", "as trec")):
-        assert told in " ".join(run("convert", place, tmp_path / name).err.split())
+    for name, result in (("a.ndjson", "as jsonl"), ("a.csv", "as csv"), ("a.txt", "as trec")):
+        assert result in " ".join(run("convert", place, tmp_path / name).err.split())
     done = run("convert", place, tmp_path / "a.json")
     assert done.code == 2
     assert "several formats end in .json: choose with --to: quepid-book" in done.err

@@ -90,10 +90,10 @@ def named(problems):
 @pytest.mark.parametrize("file", JUDGMENTS)
 def test_judgments_are_what_the_index_says(shared, file):
     format_, queries, counts = JUDGMENTS[file]
-    (told,) = describe(shared / file).files
-    found = told.judgments
-    assert (told.format, found.queries) == (format_, queries)
-    assert told.reason
+    (result,) = describe(shared / file).files
+    found = result.judgments
+    assert (result.format, found.queries) == (format_, queries)
+    assert result.reason
     assert found.judgments == sum(count for _, count in found.grades)
     if isinstance(counts, dict):
         assert dict(found.grades) == counts
@@ -103,8 +103,8 @@ def test_judgments_are_what_the_index_says(shared, file):
 
 @pytest.mark.parametrize("file", JUDGMENTS)
 def test_no_real_judgments_have_an_error(shared, file):
-    told = validate(shared / file)
-    assert told.valid, [each for each in told.problems if each.severity == "error"]
+    result = validate(shared / file)
+    assert result.valid, [each for each in result.problems if each.severity == "error"]
 
 
 @pytest.mark.slow
@@ -113,10 +113,10 @@ def test_runs_are_what_the_index_says(shared, folder):
     """Queries and depth by the index; the rows are the lines of the file."""
     queries, depth = RUNS[folder]
     for file in sorted((shared / folder).iterdir()):
-        (told,) = describe(file).files
-        (run,) = told.runs
+        (result,) = describe(file).files
+        (run,) = result.runs
         lines = gzip.decompress(file.read_bytes()).decode().split("\n")
-        assert told.format == "trec"
+        assert result.format == "trec"
         assert run.rows == sum(bool(line.strip()) for line in lines)
         assert queries in {None, run.queries}
         assert depth in {None, run.per_query.most}
@@ -148,10 +148,10 @@ def test_a_book_s_ratings(shared):
 def test_a_snapshot_has_a_run_and_judgments(shared):
     file = shared / "products" / "quepid" / "haystack_rating_party_snapshot_no-vector.json"
     held = json.loads(file.read_text())
-    (told,) = describe(file).files
-    assert told.format == "quepid-snapshot"
-    assert told.runs[0].rows == sum(map(len, held["docs"].values()))
-    assert told.judgments.judgments == sum(len(query["ratings"]) for query in held["queries"])
+    (result,) = describe(file).files
+    assert result.format == "quepid-snapshot"
+    assert result.runs[0].rows == sum(map(len, held["docs"].values()))
+    assert result.judgments.judgments == sum(len(query["ratings"]) for query in held["queries"])
 
 
 def test_metric_stores(shared):
@@ -183,19 +183,19 @@ def test_cranfield_s_queries_are_numbered_differently(shared, original):
     assert "3 = 4, 4 = 8" in found["numbering"].mend
     assert found["numbering"].severity == "warning"
     assert any(each.count == 73 for each in validate(run, qrels).problems)
-    told = named(validate(queries, qrels).problems)["query-file"]
-    assert "from 1 to 225" in told.what
-    assert "from 1 to 365" in told.what
-    assert "3 = 4, 4 = 8" in told.mend
+    result = named(validate(queries, qrels).problems)["query-file"]
+    assert "from 1 to 225" in result.what
+    assert "from 1 to 365" in result.what
+    assert "3 = 4, 4 = 8" in result.mend
 
 
 @pytest.mark.parametrize("file", ["cran.qry.xml", "smart/cran.qry"])
 def test_cranfield_s_own_file_of_queries(shared, file):
     folder = shared / "cranfield"
-    told = named(validate(folder / file, folder / "cranqrel.trec.txt").problems)["query-file"]
-    assert "the judgments count them through from 1 to 225" in told.what
-    assert "365" in told.what
-    assert "3 = " in told.mend
+    result = named(validate(folder / file, folder / "cranqrel.trec.txt").problems)["query-file"]
+    assert "the judgments count them through from 1 to 225" in result.what
+    assert "365" in result.what
+    assert "3 = " in result.mend
 
 
 def test_cranfield_s_own_run_is_numbered_like_its_judgments(shared):
@@ -231,8 +231,8 @@ def test_cacm_s_documents_are_numbered_with_zeros_in_the_runs_only(shared):
     folder = shared / "cacm"
     lines = (folder / "qrels.cacm.txt").read_text().splitlines()
     short = {line.split()[2] for line in lines if len(line.split()[2]) < len("CACM-0963")}
-    told = validate(folder / "runs" / "bm25.run.gz", folder / "qrels.cacm.txt").problems
-    found = named(told)["documents-spelled"]
+    result = validate(folder / "runs" / "bm25.run.gz", folder / "qrels.cacm.txt").problems
+    found = named(result)["documents-spelled"]
     assert found.count == len(short) == 46
     assert found.example == f"'{min(short)}' in the judgments, 'CACM-0{min(short)[5:]}' in the run"
 
@@ -256,9 +256,9 @@ def test_chorus_s_empty_ratings_are_unrated(shared):
     file = shared / "products" / "chorus" / "Broad_Query_Set_unrated.csv"
     lines = file.read_text().splitlines()[1:]
     empty = sum(line.endswith(",") for line in lines if line)
-    told = validate(file)
-    assert told.valid
-    assert {empty, 134} <= {each.count for each in told.problems}
+    result = validate(file)
+    assert result.valid
+    assert {empty, 134} <= {each.count for each in result.problems}
     found = describe(file).files[0].judgments
     assert (found.queries, found.unjudged, found.judgments) == (1, 134, 6)
 
@@ -273,7 +273,7 @@ VARIANTS = [
 
 
 @pytest.mark.parametrize("file", VARIANTS)
-def test_marks_and_line_ends_are_told_and_change_nothing(shared, tmp_path, file):
+def test_marks_and_line_ends_are_reported_and_change_nothing(shared, tmp_path, file):
     plain = (shared / file).read_bytes().replace(b"\r\n", b"\n").removeprefix(b"\xef\xbb\xbf")
     places = [tmp_path / "plain", tmp_path / "marked"]
     places[0].write_bytes(plain)
@@ -286,7 +286,7 @@ def test_marks_and_line_ends_are_told_and_change_nothing(shared, tmp_path, file)
     assert {"byte-order-mark", "line-ends"} <= set(found[1])
 
 
-def test_documents_that_are_only_rated_are_told(tmp_path):
+def test_documents_that_are_only_rated_are_reported(tmp_path):
     """As a snapshot of Quepid has them: appended as they are rated, not retrieved."""
     snapshot = {
         "id": 1, "name": "s", "time": "2024-04-23T00:00:00.000Z",

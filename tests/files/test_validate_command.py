@@ -15,7 +15,7 @@ def wrong(tmp_path):
     return place
 
 
-def test_errors_exit_with_2_and_all_are_told(run, wrong):
+def test_errors_exit_with_2_and_all_are_reported(run, wrong):
     done = run("validate", wrong)
     assert done.code == 2
     assert not done.err
@@ -61,12 +61,12 @@ def test_nothing_wrong(run, tmp_path):
 def test_for_programs(run, wrong):
     done = run("validate", wrong, "--format", "json")
     assert done.code == 2
-    told = json.loads(done.out)
-    assert told["schema_version"] == 1
-    assert told["valid"] is False
-    assert told["counts"] == {"error": 2, "warning": 0, "note": 1}
-    assert told["files"][0]["format"] == "trec"
-    assert told["problems"][0] == {
+    result = json.loads(done.out)
+    assert result["schema_version"] == 1
+    assert result["valid"] is False
+    assert result["counts"] == {"error": 2, "warning": 0, "note": 1}
+    assert result["files"][0]["format"] == "trec"
+    assert result["problems"][0] == {
         "check": "judged-twice",
         "severity": "error",
         "file": str(wrong),
@@ -160,13 +160,13 @@ def test_describe(run, small, monkeypatch):
 
 
 def test_describe_for_programs(run, small):
-    told = json.loads(run("describe", *small, "--format", "json").out)
-    assert told["schema_version"] == 1
-    first, second = told["files"]
+    result = json.loads(run("describe", *small, "--format", "json").out)
+    assert result["schema_version"] == 1
+    first, second = result["files"]
     assert first["judgments"]["grades"] == [[0.0, 2], [1.0, 3], [2.0, 1], [3.0, 1]]
     assert second["runs"][0]["tag"] == "bm25"
-    assert told["overlaps"][0]["queries"] == [4, 4, 3]
-    assert told["overlaps"][0]["documents"] == [5, 7, 5]
+    assert result["overlaps"][0]["queries"] == [4, 4, 3]
+    assert result["overlaps"][0]["documents"] == [5, 7, 5]
     assert len(first["sha256"]) == len(first["judgments"]["sha256"]) == 64
     page = run("describe", *small, "--format", "markdown").out
     assert page.count("### ") == 2

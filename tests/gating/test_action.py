@@ -32,9 +32,9 @@ def acted(folder, **inputs):
     env = {**os.environ, **dict.fromkeys(names, ""), **place, "PATH": path, **inputs}
     done = subprocess.run(["bash", "-eo", "pipefail", "-c", script("gate")], env=env, cwd=folder,
                           capture_output=True, text=True, check=False)  # fmt: skip
-    told = {name: Path(each).read_text() if Path(each).exists() else ""
+    result = {name: Path(each).read_text() if Path(each).exists() else ""
             for name, each in place.items()}  # fmt: skip
-    return done, told["GITHUB_OUTPUT"], told["GITHUB_STEP_SUMMARY"]
+    return done, result["GITHUB_OUTPUT"], result["GITHUB_STEP_SUMMARY"]
 
 
 @pytest.fixture

@@ -19,12 +19,12 @@ GAINS = (-1.0, 1.0)
 
 @pytest.mark.parametrize("interval", ["t", "bca", "percentile"])
 def test_without_spread_nothing_passes_by_an_interval_of_no_width(interval):
-    told = check_bound(np.full(30, 0.0144), -0.02, Terms(interval=interval))
-    assert (told.status, told.low, told.high) == ("inconclusive", None, None)
-    assert "all 30 values are equal" in told.why
-    told = check_bound(np.full(30, 0.0144), -0.02, Terms(interval=interval), GAINS)
-    assert told.status == "inconclusive"
-    assert told.low < -0.02 < 0.0144 < told.high
+    result = check_bound(np.full(30, 0.0144), -0.02, Terms(interval=interval))
+    assert (result.status, result.low, result.high) == ("inconclusive", None, None)
+    assert "all 30 values are equal" in result.why
+    result = check_bound(np.full(30, 0.0144), -0.02, Terms(interval=interval), GAINS)
+    assert result.status == "inconclusive"
+    assert result.low < -0.02 < 0.0144 < result.high
 
 
 def test_without_spread_many_queries_pass_as_far_as_unseen_ones_may_matter():
@@ -40,10 +40,10 @@ def test_rounding_is_no_spread():
 
 def test_a_pass_says_which_unseen_losses_would_turn_it():
     values = np.random.default_rng(0).normal(0, 0.05, 40)
-    told = check_bound(values, -0.05, Terms(), GAINS)
+    result = check_bound(values, -0.05, Terms(), GAINS)
     share = 1 - 0.05 ** (1 / 40)
-    assert told.unseen.share == pytest.approx(share)
-    mixed = (1 - share) * values.mean() + share * told.unseen.value
+    assert result.unseen.share == pytest.approx(share)
+    mixed = (1 - share) * values.mean() + share * result.unseen.value
     assert mixed == pytest.approx(-0.05)
     # where even a loss of everything would not turn it, nothing is said
     assert check_bound(values, -0.2, Terms(), GAINS).unseen is None
@@ -63,9 +63,9 @@ def test_many_samples_are_decided_as_each_is(interval, anytime):
     table = np.random.default_rng(2).normal(0.0, 0.05, (60, 30)).clip(-1, 1)
     terms = Terms(alpha=0.2, tests=2, interval=interval, anytime=anytime)
     bound = np.linspace(-0.1, 0.1, 30)
-    told = statuses(table, bound, terms, GAINS)
+    result = statuses(table, bound, terms, GAINS)
     each = [check_bound(table[:, i], bound[i], terms, GAINS).status for i in range(30)]
-    assert list(told) == each
+    assert list(result) == each
     assert len(set(each)) == 3
 
 
@@ -75,8 +75,8 @@ def test_the_advised_number_of_queries_has_the_power_asked_for():
     values = rng.normal(0, 0.05, 60)
     values += 0.004 - values.mean()
     for terms in (Terms(), Terms(anytime=True), Terms(interval="guaranteed")):
-        told = check_bound(values, -0.01, terms, GAINS)
-        table = rng.choice(values, (60 + told.more, 400))
+        result = check_bound(values, -0.01, terms, GAINS)
+        table = rng.choice(values, (60 + result.more, 400))
         passed = (statuses(table, np.full(400, -0.01), terms, GAINS) == "pass").mean()
         assert passed > 0.8 - 3 * sqrt(0.8 * 0.2 / 400) - 0.04
 
@@ -100,8 +100,8 @@ def test_p_of_equal_differences_is_labelled_by_its_test():
     qrels = {f"q{i}": {"good": 1} for i in range(12)}
     old = {query: {"bad": 2.0, "good": 1.0} for query in qrels}
     new = {query: {"good": 2.0, "bad": 1.0} for query in qrels}
-    told = rankgate.compare(qrels, old, new, ["RR", "P@2"])
-    tests = dict(told.comparisons[0].metrics.select("metric", "test").iter_rows())
+    result = rankgate.compare(qrels, old, new, ["RR", "P@2"])
+    tests = dict(result.comparisons[0].metrics.select("metric", "test").iter_rows())
     assert tests == {"RR": "sign", "P@2": "t"}
-    p = dict(told.comparisons[0].metrics.select("metric", "p_raw").iter_rows())
+    p = dict(result.comparisons[0].metrics.select("metric", "p_raw").iter_rows())
     assert p["RR"] == pytest.approx(2 / 2**12)

@@ -30,11 +30,11 @@ def order(above, below):
 
 def test_what_stands_above_passes_and_what_does_not_fails():
     assert ended(order("good", "bad")).status == "pass"
-    told = ended(order("bad", "good"))
-    assert (told.status, told.next) == (
+    result = ended(order("bad", "good"))
+    assert (result.status, result.next) == (
         "fail", "look at it side by side (rankgate compare --query q03)",
     )  # fmt: skip
-    assert told.reason == "for q03 bad is at rank 2 and good is at rank 1; bad must stand above"
+    assert result.reason == "for q03 bad is at rank 2 and good is at rank 1; bad must stand above"
 
 
 def test_a_document_beyond_the_depth_stands_below_every_one_within():
@@ -43,10 +43,10 @@ def test_a_document_beyond_the_depth_stands_below_every_one_within():
 
 
 def test_of_two_documents_beyond_the_depth_nobody_can_tell_the_order():
-    told = ended(order("d10", "d11"))
-    assert told.status == "inconclusive"
-    assert "d10 is not among the first 10" in told.reason
-    assert "depth" in told.next
+    result = ended(order("d10", "d11"))
+    assert result.status == "inconclusive"
+    assert "d10 is not among the first 10" in result.reason
+    assert "depth" in result.next
     assert ended(order("d10", "d11"), head="depth = 20").status == "pass"
 
 
@@ -59,8 +59,8 @@ def test_a_document_that_must_be_there(within, status):
 
 
 def test_a_query_that_is_not_compared_leaves_it_open():
-    told = ended('kind = "must_have"\nquery = "q77"\ndoc = "bad"')
-    assert (told.status, told.n) == ("inconclusive", 0)
+    result = ended('kind = "must_have"\nquery = "q77"\ndoc = "bad"')
+    assert (result.status, result.n) == ("inconclusive", 0)
 
 
 def test_what_nobody_judged_can_be_demanded_too():
@@ -68,9 +68,9 @@ def test_what_nobody_judged_can_be_demanded_too():
     more = LONG | {"aside": {"x": 3.0, "y": 2.0, "z": 1.0}}
     rule = 'kind = "must_have"\nquery = "aside"\ndoc = "{}"\nwithin = 2'
     assert ended(rule.format("y"), more).status == "pass"
-    told = ended(rule.format("z"), more)
-    assert told.reason == "z is at rank 3 for aside; it must be within 2"
-    assert told.status == "fail"
+    result = ended(rule.format("z"), more)
+    assert result.reason == "z is at rank 3 for aside; it must be within 2"
+    assert result.status == "fail"
     above = 'kind = "order"\nquery = "aside"\nabove = "{}"\nbelow = "{}"'
     assert ended(above.format("x", "z"), more).status == "pass"
     assert ended(above.format("z", "x"), more).status == "fail"
@@ -80,9 +80,9 @@ def test_what_nobody_judged_can_be_demanded_too():
 def test_states_are_counted_of_so_many():
     less = {query: ranked for query, ranked in LONG.items() if query > "q02"}
     head = 'unequal = "zero"'
-    told = ended('kind = "states"\nstate = "not_run"\nat_most = 0.2', less, head)
-    assert told.status == "fail"
-    assert told.reason.startswith(
+    result = ended('kind = "states"\nstate = "not_run"\nat_most = 0.2', less, head)
+    assert result.status == "fail"
+    assert result.reason.startswith(
         "3 of the candidate's 12 queries (25.0%) were not run, 0 of the baseline's 12 (0.0%); at"
     )
     assert ended('kind = "states"\nstate = "not_run"\nat_most = 0.25', less, head).status == "pass"
@@ -106,9 +106,9 @@ def test_what_is_judged_and_seen_of_a_slice():
     }
     judged = 'kind = "judged"\nk = 1\nat_least = 0.5'
     assert ended(judged, other).status == "pass"
-    told = sliced(judged, other)
-    assert told.status == "fail"
-    assert told.reason.startswith("judged@1 for band=tail is below 0.5: candidate 0.000")
+    result = sliced(judged, other)
+    assert result.status == "fail"
+    assert result.reason.startswith("judged@1 for band=tail is below 0.5: candidate 0.000")
     unseen = 'kind = "unseen"\nat_most = 0.0'
     assert sliced(unseen, other).n == 6
     assert sliced(unseen, LONG).reason == "no list changed in its first 10 documents"
@@ -127,9 +127,9 @@ def test_a_share_at_its_bound_is_not_beyond_it():
         text = f"[gate]\nholes = 'ignore'\n[[rules]]\nkind = {rule}"
         return gate(qrels, run, run, parsed(text, "policy")).rules[0].outcome
 
-    told = of('"judged"\nat_least = 0.7')
-    assert told.status == "pass"
-    assert told.reason == "judged@10 is at least 0.7: baseline 0.700, candidate 0.700"
+    result = of('"judged"\nat_least = 0.7')
+    assert result.status == "pass"
+    assert result.reason == "judged@10 is at least 0.7: baseline 0.700, candidate 0.700"
     assert of('"judged"\nat_least = 0.700001').reason.startswith(
         "judged@10 is below 0.700001: baseline 0.700000, candidate 0.700000;"
     )
@@ -156,15 +156,15 @@ def test_states_are_counted_of_a_slice():
     head, rule = 'unequal = "zero"', 'kind = "states"\nstate = "not_run"\nat_most = 0.25'
     assert ended(rule, less, head).status == "pass"
     assert sliced(rule, less, head=head, band="head").status == "pass"
-    told = sliced(rule, less, head=head)
-    assert (told.status, told.n) == ("fail", 6)
-    assert told.reason == (
+    result = sliced(rule, less, head=head)
+    assert (result.status, result.n) == ("fail", 6)
+    assert result.reason == (
         "3 of the candidate's 6 queries for band=tail (50.0%) were not run, 0 of the baseline's 6 "
         "(0.0%); at most 25% may"
     )
-    told = sliced(rule, less, head=head, band="body")
-    assert (told.status, told.n) == ("inconclusive", 0)
-    assert told.reason == "the baseline was asked no query for band=body"
+    result = sliced(rule, less, head=head, band="body")
+    assert (result.status, result.n) == ("inconclusive", 0)
+    assert result.reason == "the baseline was asked no query for band=body"
 
 
 def test_latencies_are_those_of_a_slice(here):
@@ -180,15 +180,15 @@ def test_latencies_are_those_of_a_slice(here):
     rule = 'kind = "latency"\nquantile = "p50"\nmax_ms = 50'
     assert ended(rule, timed(110)).status == "pass"
     assert sliced(rule, timed(110), band="head").status == "pass"
-    told = sliced(rule, timed(110))
-    assert (told.status, told.n) == ("fail", 6)
-    assert told.reason == "p50 for band=tail is 60.0 ms; at most 50 ms are allowed"  # (10+110)/2
+    result = sliced(rule, timed(110))
+    assert (result.status, result.n) == ("fail", 6)
+    assert result.reason == "p50 for band=tail is 60.0 ms; at most 50 ms are allowed"  # (10+110)/2
     ratio = 'kind = "latency"\nquantile = "p50"\nmax_ratio = 2.0'
     assert sliced(ratio, timed(110), timed(10)).status == "fail"
     assert sliced(ratio, timed(110), timed(100)).status == "pass"
-    told = sliced(rule, timed(10, ("q00", "q01")))
-    assert told.status == "inconclusive"
-    assert told.reason == "the candidate's run says no latencies for band=tail"
+    result = sliced(rule, timed(10, ("q00", "q01")))
+    assert result.status == "inconclusive"
+    assert result.reason == "the candidate's run says no latencies for band=tail"
 
 
 def test_states_of_a_slice_against_a_saved_baseline(here):
@@ -197,8 +197,8 @@ def test_states_of_a_slice_against_a_saved_baseline(here):
     (here / "new.run").write_text("".join(line for line in lines if line < "q09"))
     text = '[gate]\nunequal = "zero"\n[[rules]]\nkind = "states"\nstate = "not_run"\n'
     policy = parsed(f'{text}more = 0.3\nslice = "band=tail"', "policy")
-    told = gate("qrels.txt", "main", "new.run", policy, tags=TAGS).rules[0].outcome
-    assert (told.status, told.n) == ("fail", 6)
+    result = gate("qrels.txt", "main", "new.run", policy, tags=TAGS).rules[0].outcome
+    assert (result.status, result.n) == ("fail", 6)
 
 
 @pytest.mark.parametrize(
@@ -210,10 +210,10 @@ def test_states_of_a_slice_against_a_saved_baseline(here):
         f'{DROP}allow = [{{query = "q01", until = "2026-02-30"}}]',
     ],
 )  # fmt: skip
-def test_what_no_rule_can_say_is_told_by_line(rule):
-    with raises("invalid-policy", InputError) as told:
+def test_what_no_rule_can_say_is_reported_by_line(rule):
+    with raises("invalid-policy", InputError) as result:
         parsed(f"[[rules]]\n{rule}", "policy")
-    assert str(told.value).startswith("policy:")
+    assert str(result.value).startswith("policy:")
 
 
 @pytest.mark.parametrize(
@@ -238,9 +238,9 @@ def test_the_worst_queries_are_first_those_of_rules():
     worse = {query: {**ranked, "bad": 10.0} for query, ranked in LONG.items()}
     rule = DROP.replace("AP", "nDCG@10")
     text = f"[gate]\nmetrics = ['RR']\n[[rules]]\n{rule}"
-    told = gate(QRELS, LONG, worse, parsed(text, "policy"))
-    assert [row["metric"] for row in told.queries] == ["nDCG@10"] * 12 + ["RR"] * 12
-    assert told.queries[0]["delta"] > told.queries[12]["delta"]
+    result = gate(QRELS, LONG, worse, parsed(text, "policy"))
+    assert [row["metric"] for row in result.queries] == ["nDCG@10"] * 12 + ["RR"] * 12
+    assert result.queries[0]["delta"] > result.queries[12]["delta"]
 
 
 @pytest.fixture

@@ -116,9 +116,9 @@ def test_the_interval_decides_against_the_margin(mean, says):
 @pytest.mark.parametrize("n", [1, 2, 9])
 def test_few_queries_decide_nothing(n):
     policy = parsed(POLICY.format(looks=""), "p.toml")
-    told = decide(compared(spread(0.3, n)), policy)
-    assert told.verdict == "inconclusive"
-    assert str(n) in told.rules[0].outcome.reason
+    result = decide(compared(spread(0.3, n)), policy)
+    assert result.verdict == "inconclusive"
+    assert str(n) in result.rules[0].outcome.reason
 
 
 def test_a_false_pass_at_the_margin_is_no_more_frequent_than_alpha():
@@ -157,8 +157,8 @@ def test_the_skewness_of_few_from_a_pearson_iii_law_is_that_of_many_on_average(s
 def test_a_rule_that_warns_decides_nothing():
     policy = parsed(POLICY.format(looks=""), "p.toml")
     warns = replace(policy, rules=tuple(replace(rule, tier="warn") for rule in policy.rules))
-    told = decide(compared(spread(-0.2)), warns)
-    assert (told.verdict, told.rules[0].outcome.status) == ("pass", "fail")
+    result = decide(compared(spread(-0.2)), warns)
+    assert (result.verdict, result.rules[0].outcome.status) == ("pass", "fail")
 
 
 def test_losses_that_are_skewed_take_the_promise_back():

@@ -32,18 +32,18 @@ def outcome(rule, head="", *, candidate="y"):
 @pytest.mark.parametrize("allowed", ["margin = 0.05", "relative = 0.1"])
 def test_a_share_of_the_baseline_is_checked_as_the_same_margin_is(allowed):
     """The mean of the baseline is 0.5: both allow a loss of 0.05, of which 0.167 is measured."""
-    told = outcome(f'kind = "noninferiority"\n{allowed}')
-    assert told.status == "inconclusive"
-    assert "judging the unjudged documents would change that" in told.reason
+    result = outcome(f'kind = "noninferiority"\n{allowed}')
+    assert result.status == "inconclusive"
+    assert "judging the unjudged documents would change that" in result.reason
     # all 40 unjudged documents bad: 20 of 60 queries lose 0.5; all good: they gain 0.5
-    assert "(the difference could be from -0.1667 to +0.1667)" in told.reason
-    assert "judge the 40 unjudged documents" in told.next
+    assert "(the difference could be from -0.1667 to +0.1667)" in result.reason
+    assert "judge the 40 unjudged documents" in result.next
 
 
 def test_a_gain_is_checked_against_what_is_asked_for():
     # measured: 20 of 60 lose 0.5, so 0.15 is not gained; even with all good ones it is 0.167
-    told = outcome('kind = "improvement"\nby = 0.3')
-    assert told.status == "fail"
+    result = outcome('kind = "improvement"\nby = 0.3')
+    assert result.status == "fail"
     assert outcome('kind = "improvement"\nby = 0.0').status == "inconclusive"
 
 
@@ -59,9 +59,9 @@ def test_a_slice_is_checked_by_its_own_queries():
 
 @pytest.mark.parametrize("by", ["mean", "interval"])
 def test_a_floor_sees_holes(by):
-    told = outcome(f'kind = "floor"\nat_least = 0.4\nby = "{by}"', "alpha = 0.3")
-    assert told.status == "inconclusive"
-    assert ("judging" in told.reason) == (by == "mean" or "below" in told.reason)
+    result = outcome(f'kind = "floor"\nat_least = 0.4\nby = "{by}"', "alpha = 0.3")
+    assert result.status == "inconclusive"
+    assert ("judging" in result.reason) == (by == "mean" or "below" in result.reason)
     assert (
         outcome('kind = "floor"\nat_least = 0.4\nby = "mean"', "holes = 'ignore'").status == "fail"
     )

@@ -45,7 +45,7 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def place(here):
-    """A project: judgments, a policy, and runs as good, worse and not to be told."""
+    """A project: judgments, a policy, and runs that are as good, worse and undecided."""
     (here / "qrels.txt").write_text("".join(f"q{i} 0 good 1\n" for i in range(40)))
     (here / "rankgate.toml").write_text(POLICY)
     for name, places in {
@@ -61,10 +61,10 @@ def place(here):
 )
 @pytest.mark.usefixtures("place")
 def test_the_exit_code_is_the_verdict(run, name, code, word):
-    told = run("gate", "qrels.txt", "old.run", f"{name}.run")
-    assert told.code == code
-    assert told.out.startswith(f"{word}: {name} against old\n")
-    assert all(len(line) <= 80 for line in told.out.splitlines())
+    result = run("gate", "qrels.txt", "old.run", f"{name}.run")
+    assert result.code == code
+    assert result.out.startswith(f"{word}: {name} against old\n")
+    assert all(len(line) <= 80 for line in result.out.splitlines())
 
 
 def test_every_form_says_the_same_word(run, place):
@@ -72,10 +72,10 @@ def test_every_form_says_the_same_word(run, place):
     also = [word for form, name in forms.items() for word in ("--also", f"{form}={name}")]
     assert run("gate", "qrels.txt", "old.run", "worse.run", *also).code == 1
     text = {form: (place / name).read_text() for form, name in forms.items()}
-    told = json.loads(text["json"])
-    assert (told["verdict"], told["exit_code"]) == ("fail", 1)
-    assert [rule["id"] for rule in told["rules"]] == ["no-worse", "few-drops"]
-    assert told["rules"][0]["delta"] == pytest.approx(1 / 5 - 1 / 2)
+    result = json.loads(text["json"])
+    assert (result["verdict"], result["exit_code"]) == ("fail", 1)
+    assert [rule["id"] for rule in result["rules"]] == ["no-worse", "few-drops"]
+    assert result["rules"][0]["delta"] == pytest.approx(1 / 5 - 1 / 2)
     assert text["markdown"].startswith("## ✘ FAIL: worse against old\n")
     assert text["github"].startswith("::error ")
     suite = ET.fromstring(text["junit"]).find("testsuite")  # noqa: S314 - our own words
@@ -93,8 +93,8 @@ def test_every_form_says_the_same_word(run, place):
 
 @pytest.mark.usefixtures("place")
 def test_losses_are_counted_and_no_list_of_queries_ends_in_four_dots(run):
-    told = run("gate", "qrels.txt", "old.run", "worse.run")
-    assert "worst queries (10 of 40 that lost)" in told.out
+    result = run("gate", "qrels.txt", "old.run", "worse.run")
+    assert "worst queries (10 of 40 that lost)" in result.out
     strict = POLICY.replace("max_drop = 0.6", "max_drop = 0.1")
     (Path.cwd() / "rankgate.toml").write_text(strict)
     lines = run("gate", "qrels.txt", "old.run", "worse.run", "--format", "github").out.splitlines()
@@ -119,17 +119,17 @@ def test_names_in_the_page_are_escaped(run, place):
     for name in ("old", "worse"):
         lines = [f"<script>{i} Q0 {'good' if name == 'old' else 'x'} 1 1 t\n" for i in range(12)]
         (place / f"{name}.run").write_text("".join(lines))
-    told = run("gate", "qrels.txt", "old.run", "worse.run", "--format", "html")
-    assert "&lt;script&gt;0" in told.out
-    assert told.out.count("<script>") == 1  # the page's own
+    result = run("gate", "qrels.txt", "old.run", "worse.run", "--format", "html")
+    assert "&lt;script&gt;0" in result.out
+    assert result.out.count("<script>") == 1  # the page's own
 
 
 def test_a_saved_baseline_needs_no_run(run, place):
     assert run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR").code == 0
     (place / "old.run").unlink()
-    told = run("gate", "qrels.txt", "main", "worse.run", "--format", "json")
-    assert told.code == 1
-    assert json.loads(told.out)["looks"] == 1
+    result = run("gate", "qrels.txt", "main", "worse.run", "--format", "json")
+    assert result.code == 1
+    assert json.loads(result.out)["looks"] == 1
     (shown,) = json.loads(run("baseline", "show", "main", "--format", "json").out)["baselines"]
     (look,) = shown["looks"]
     assert (look["candidate"], look["verdict"]) == ("worse", "fail")
@@ -140,41 +140,41 @@ def test_a_saved_baseline_needs_no_run(run, place):
 def test_a_stale_baseline_decides_nothing(run, place):
     run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR")
     (place / "qrels.txt").write_text("".join(f"q{i} 0 good 1\n" for i in range(5, 42)))
-    told = run("gate", "qrels.txt", "main", "same.run")
-    assert told.code == 3
-    words = " ".join(told.out.split())
+    result = run("gate", "qrels.txt", "main", "same.run")
+    assert result.code == 3
+    words = " ".join(result.out.split())
     assert "scored by other judgments" in words
     assert "5 of its 40 queries went, 2 queries came" in words
     assert "rankgate baseline save main" in words
     policy = POLICY + '[[rules]]\nid = "pinned"\nkind = "drift"\n'
     (place / "rankgate.toml").write_text(policy)
-    told = run("gate", "qrels.txt", "main", "same.run", "--format", "json")
-    ends = {rule["id"]: rule["status"] for rule in json.loads(told.out)["rules"]}
-    assert (told.code, ends["pinned"], ends["no-worse"]) == (1, "fail", "inconclusive")
+    result = run("gate", "qrels.txt", "main", "same.run", "--format", "json")
+    ends = {rule["id"]: rule["status"] for rule in json.loads(result.out)["rules"]}
+    assert (result.code, ends["pinned"], ends["no-worse"]) == (1, "fail", "inconclusive")
 
 
 def test_what_did_not_drift_passes(run, place):
     run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR")
     (place / "rankgate.toml").write_text(POLICY + '[[rules]]\nkind = "drift"\n')
-    told = run("gate", "qrels.txt", "main", "same.run")
-    assert told.code == 0
-    assert "40 queries and their judgments are as they were saved" in " ".join(told.out.split())
+    result = run("gate", "qrels.txt", "main", "same.run")
+    assert result.code == 0
+    assert "40 queries and their judgments are as they were saved" in " ".join(result.out.split())
 
 
 @pytest.mark.usefixtures("place")
 def test_a_margin_below_the_noise_is_refused(run):
-    told = run("gate", "qrels.txt", "old.run", "same.run", "--noise", "worse.run")
-    assert told.code == 2
-    assert "no-worse: the margin 0.05 is below the noise floor 0.3000" in told.err
+    result = run("gate", "qrels.txt", "old.run", "same.run", "--noise", "worse.run")
+    assert result.code == 2
+    assert "no-worse: the margin 0.05 is below the noise floor 0.3000" in result.err
 
 
 @pytest.mark.usefixtures("place")
 def test_a_saved_noise_floor_is_kept(run):
     run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR")
     assert run("baseline", "noise", "main", "qrels.txt", "worse.run").code == 0
-    told = run("gate", "qrels.txt", "main", "same.run")
-    assert told.code == 2
-    assert "noise floor 0.3000" in told.err
+    result = run("gate", "qrels.txt", "main", "same.run")
+    assert result.code == 2
+    assert "noise floor 0.3000" in result.err
 
 
 @pytest.mark.parametrize(
@@ -188,13 +188,13 @@ def test_a_saved_noise_floor_is_kept(run):
         (("same.run", "q0 Q0 good 1 nan t\n"), "same.run:1:"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_in_a_sentence(run, place, change, words):
+def test_what_is_wrong_is_reported_in_a_sentence(run, place, change, words):
     (place / change[0]).write_text(change[1])
-    told = run("gate", "qrels.txt", "old.run", "same.run")
-    assert told.code == 2
-    assert words in told.err
-    assert told.out == ""
-    assert told.err.count("\n") == 1
+    result = run("gate", "qrels.txt", "old.run", "same.run")
+    assert result.code == 2
+    assert words in result.err
+    assert result.out == ""
+    assert result.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -228,8 +228,8 @@ def test_pairs_of_cast(run, shared, pair, code):
 
 
 def looks(run, name, *more):
-    told = run("gate", "qrels.txt", "main", f"{name}.run", "--format", "json", *more)
-    return json.loads(told.out)["looks"]
+    result = run("gate", "qrels.txt", "main", f"{name}.run", "--format", "json", *more)
+    return json.loads(result.out)["looks"]
 
 
 def test_every_look_is_logged_and_the_same_run_is_the_same_look(run, place):
@@ -245,7 +245,7 @@ def test_every_look_is_logged_and_the_same_run_is_the_same_look(run, place):
     assert looks(run, "old", "--no-record") == 4
 
 
-def test_a_look_that_was_cut_short_is_none_and_a_damaged_one_is_told(run, place):
+def test_a_look_that_was_cut_short_is_none_and_a_damaged_one_is_reported(run, place):
     run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR")
     looks(run, "same")
     log = place / "rankgate/baselines/main.looks.jsonl"
@@ -253,9 +253,9 @@ def test_a_look_that_was_cut_short_is_none_and_a_damaged_one_is_told(run, place)
     assert looks(run, "worse") == 2
     assert len(log.read_text().splitlines()) == 2
     log.write_text("{}\n")
-    told = run("gate", "qrels.txt", "main", "same.run")
-    assert told.code == 2
-    assert "main.looks.jsonl:1: no look at a baseline" in told.err
+    result = run("gate", "qrels.txt", "main", "same.run")
+    assert result.code == 2
+    assert "main.looks.jsonl:1: no look at a baseline" in result.err
 
 
 def test_looks_go_on_when_a_judgment_is_added(run, place):
@@ -281,14 +281,14 @@ def test_a_candidate_with_more_queries_is_the_same_candidate(run, place):
     """Queries are added twice; then comes another candidate."""
     policy = (place / "rankgate.toml").read_text()
     (place / "rankgate.toml").write_text('[gate]\nlooks = "anytime"\n' + policy)
-    told = []
+    result = []
     for count, name in ((20, "same"), (30, "same"), (40, "same"), (40, "worse")):
         (place / "some.txt").write_text("".join(f"q{i} 0 good 1\n" for i in range(count)))
         run("baseline", "save", "main", "some.txt", "old.run", "-m", "RR", "--force")
         found = json.loads(run("gate", "some.txt", "main", f"{name}.run", "--format", "json").out)
-        told += [(found["looks"], note) for note in found["notes"] if "at these queries" in note]
-    assert [look for look, _ in told] == [1, 2, 3, 4]
-    assert [note[:19] for _, note in told] == [
+        result += [(found["looks"], note) for note in found["notes"] if "at these queries" in note]
+    assert [look for look, _ in result] == [1, 2, 3, 4]
+    assert [note[:19] for _, note in result] == [
         "candidate 1, look 1", "candidate 1, look 2", "candidate 1, look 3", "candidate 2, look 4",
     ]  # fmt: skip
-    assert "alpha is 0.03 instead of 0.05" in told[0][1]
+    assert "alpha is 0.03 instead of 0.05" in result[0][1]

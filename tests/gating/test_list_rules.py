@@ -40,8 +40,8 @@ def rule(kind, metric, **says):
 
 
 def ended(baseline, candidate, text, **given):
-    told = rankgate.gate(QRELS, baseline, candidate, parsed(text, "p.toml"), **given)
-    return told, told.rules[0].outcome
+    result = rankgate.gate(QRELS, baseline, candidate, parsed(text, "p.toml"), **given)
+    return result, result.rules[0].outcome
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def ended(baseline, candidate, text, **given):
 )
 def test_numbers_about_all_lists_end_in_three_words(baseline, candidate, words, status):
     kind, metric, says = words
-    told, outcome = ended(baseline, candidate, rule(kind, metric, **says))
-    assert outcome.status == told.verdict == status, outcome.reason
+    result, outcome = ended(baseline, candidate, rule(kind, metric, **says))
+    assert outcome.status == result.verdict == status, outcome.reason
     assert outcome.n == USERS
     if kind not in {"floor", "ceiling"}:
         card = rankgate.scorecard(QRELS, {"one": baseline, "two": candidate}, [metric])
@@ -81,9 +81,9 @@ def test_the_default_margin_of_a_slice_is_about_its_users():
     )
     text = rule("improvement", "Coverage@5", by=0.2, slice="half={}")
     for half, status in (("b", "pass"), ("a", "fail")):
-        told, outcome = ended(POPULAR, HALF, text.replace("{}", half), tags=tags)
+        result, outcome = ended(POPULAR, HALF, text.replace("{}", half), tags=tags)
         assert outcome.status == status, outcome.reason
-        assert len(told.comparison.metrics) > 1
+        assert len(result.comparison.metrics) > 1
 
 
 def test_lists_that_are_turned_show_nothing_new():
@@ -170,9 +170,9 @@ def test_the_command_in_every_form_and_with_a_saved_baseline(place):
     def run(*words):
         return CliRunner().invoke(program, list(words))
 
-    told = run("gate", "qrels.txt", "popular.run", "wide.run")
-    assert told.exit_code == 0, told.output
-    assert "Coverage@5 +0.875" in told.output
+    result = run("gate", "qrels.txt", "popular.run", "wide.run")
+    assert result.exit_code == 0, result.output
+    assert "Coverage@5 +0.875" in result.output
     for form in ("json", "markdown", "junit", "github", "html"):
         text = run("gate", "qrels.txt", "popular.run", "wide.run", "--format", form).stdout
         assert "Coverage@5" in text
@@ -196,8 +196,8 @@ def test_a_query_is_won_where_less_is_better_and_it_fell():
     qrels = {f"q{i}": {"good": 1, "bad": 0} for i in range(12)}
     good = {query: {"good": 2.0, "bad": 1.0} for query in qrels}
     bad = {query: {"good": 1.0, "bad": 2.0} for query in qrels}
-    told = rankgate.compare(qrels, bad, good, ["Fallout@1", "P@1"])
-    counts = told.metrics.select("metric", "wins", "ties", "losses").rows()
+    result = rankgate.compare(qrels, bad, good, ["Fallout@1", "P@1"])
+    counts = result.metrics.select("metric", "wins", "ties", "losses").rows()
     assert counts == [("Fallout@1", 12, 0, 0), ("P@1", 12, 0, 0)]
 
 

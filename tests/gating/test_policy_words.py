@@ -75,15 +75,15 @@ def test_schema_and_reader_refuse_what_is_wrong(text):
     ("page", "form"), [("policy.schema.json", "schema"), ("gate.md", "markdown")]
 )
 def test_the_pages_say_what_the_program_says(page, form):
-    told = CliRunner().invoke(program, ["policy", "--format", form]).output
-    assert (DOCS / page).read_text().endswith(told)
+    result = CliRunner().invoke(program, ["policy", "--format", form]).output
+    assert (DOCS / page).read_text().endswith(result)
 
 
-def test_a_policy_is_checked_and_told(tmp_path):
+def test_a_policy_is_checked_and_shown(tmp_path):
     place = tmp_path / "ours.toml"
     place.write_text(GOOD["every kind"])
-    told = CliRunner().invoke(program, ["policy", str(place)]).output
-    assert "13 rules" in told
+    result = CliRunner().invoke(program, ["policy", str(place)]).output
+    assert "13 rules" in result
     assert re.search(
-        r"per_query +per_query-4 \(block\)\n +metric AP, max_drop 0.2, at_most 3", told
+        r"per_query +per_query-4 \(block\)\n +metric AP, max_drop 0.2, at_most 3", result
     )

@@ -25,7 +25,7 @@ def trec(ranked):
 
 @pytest.fixture
 def project(pytester):
-    """A project with judgments, a policy and three runs: as good, worse, and not to be told."""
+    """A project with judgments, a policy and three runs: as good, worse, and undecided."""
     root = pytester.path
     (root / "qrels.txt").write_text("".join(f"q{i} 0 good 1\n" for i in range(40)))
     (root / "rankgate.toml").write_text(POLICY)
@@ -36,7 +36,7 @@ def project(pytester):
     return pytester
 
 
-def told(project, test, *options):
+def result(project, test, *options):
     project.makepyfile(test)
     return project.runpytest_subprocess("-p", "no:cacheprovider", *options)
 
@@ -50,12 +50,12 @@ def told(project, test, *options):
     ],
 )
 def test_a_test_ends_as_the_verdict_says(project, run, outcome, word):
-    out = told(
+    out = result(
         project,
         f"""
         def test_ranking(rankgate_gate):
-            told = rankgate_gate("qrels.txt", "old.run", "{run}.run")
-            assert told.passed and told.rules[0].rule.id == "no-worse"
+            verdict = rankgate_gate("qrels.txt", "old.run", "{run}.run")
+            assert verdict.passed and verdict.rules[0].rule.id == "no-worse"
     """,
     )
     out.assert_outcomes(**outcome)
@@ -64,7 +64,7 @@ def test_a_test_ends_as_the_verdict_says(project, run, outcome, word):
 
 
 def test_a_marker_says_what_stays_the_same(project):
-    out = told(
+    out = result(
         project,
         """
         import pytest
@@ -83,7 +83,7 @@ def test_a_marker_says_what_stays_the_same(project):
 @pytest.mark.parametrize(("ends", "outcome"), [("skip", {"skipped": 1}), ("pass", {"passed": 1})])
 def test_the_configuration_says_what_inconclusive_means(project, ends, outcome):
     project.makeini(f"[pytest]\nrankgate_inconclusive = {ends}\n")
-    out = told(
+    out = result(
         project,
         """
         def test_ranking(rankgate_gate):
@@ -94,7 +94,7 @@ def test_the_configuration_says_what_inconclusive_means(project, ends, outcome):
 
 
 def test_runs_may_be_what_an_engine_just_returned(project):
-    out = told(
+    out = result(
         project,
         """
         def test_ranking(rankgate_gate):
@@ -107,7 +107,7 @@ def test_runs_may_be_what_an_engine_just_returned(project):
 
 def test_what_is_wrong_with_the_input_is_one_sentence(project):
     (project.path / "broken.run").write_text("q0 Q0 good\n")
-    out = told(
+    out = result(
         project,
         """
         def test_ranking(rankgate_gate):
@@ -120,7 +120,7 @@ def test_what_is_wrong_with_the_input_is_one_sentence(project):
 
 
 def test_a_call_that_says_too_little_names_what_is_missing(project):
-    out = told(
+    out = result(
         project,
         """
         def test_ranking(rankgate_gate):

@@ -21,8 +21,8 @@ def ended(rule, gains, head=""):
     old = {q: then if i < won else first for i, q in enumerate(names)}
     new = {q: then if won <= i < won + lost else first for i, q in enumerate(names)}
     text = f"[gate]\nholes = 'ignore'\n{head}\n[[rules]]\n{rule}\nmetric = 'P@1'\n"
-    told = gate(QRELS, old, new, parsed(text, "p"))
-    return told.rules[0].outcome, told.notes
+    result = gate(QRELS, old, new, parsed(text, "p"))
+    return result.rules[0].outcome, result.notes
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_an_open_gain_says_which_gain_could_be_shown():
         ("at_most = 0.75", " does not tell whether it is below the ceiling 0.75"),
     ],
 )
-def test_a_floor_is_told_with_the_interval(bound, says):
+def test_a_floor_is_reported_with_the_interval(bound, says):
     outcome, _ = ended(f'kind = "floor"\n{bound}', (0, 10))
     assert outcome.reason.startswith("P@1 0.7500 [0.")
     assert outcome.reason.split("]")[1] == says
@@ -100,8 +100,8 @@ def test_errors_are_promised_where_rules_infer_and_only_there():
 def test_no_number_looks_like_a_bound_that_it_is_not_at(value):
     bound = 0.7
     away = abs(value - bound) > 1e-9
-    for told in (measured(value, bound), signed(value, bound)):
-        assert (float(told) != bound) == away
+    for result in (measured(value, bound), signed(value, bound)):
+        assert (float(result) != bound) == away
     assert (percent(value, bound) != limit(bound)) == away or percent(value, bound) == "70.0%"
     assert decimals(value, ()) == 4
 
@@ -112,6 +112,6 @@ def test_a_slice_of_too_few_queries_is_named():
     other = run | {"q00": {"good": 1.0, "bad": 2.0}}
     rules = ('kind = "floor"\nat_least = 0.1', 'kind = "improvement"')
     text = "".join(f"[[rules]]\n{rule}\nmetric = 'P@1'\nslice = 'band=head'\n" for rule in rules)
-    told = gate(QRELS, run, other, parsed(f"[gate]\nholes = 'ignore'\n{text}", "p"), tags=tags)
+    result = gate(QRELS, run, other, parsed(f"[gate]\nholes = 'ignore'\n{text}", "p"), tags=tags)
     says = "band=head: 1 query has a value on both sides; fewer than 10 decide nothing"
-    assert [each.outcome.reason for each in told.rules] == [says, says]
+    assert [each.outcome.reason for each in result.rules] == [says, says]

@@ -28,7 +28,7 @@ def numbers(table, kind=float):
     return {query: {name: kind(text) for name, text in row} for query, row in table.items()}
 
 
-def told(metric):
+def outcome(metric):
     """A metric of the table as name, parameters, and what stands in brackets behind it."""
     name, _, inside = metric.removesuffix("]").partition("[")
     match = re.fullmatch(r"(\w+)(?:\((.*)\))?(?:@(.*))?", name.strip())
@@ -94,13 +94,13 @@ def joined(words):
 def by_trec_eval(rows, folder):
     """The values of rows that share files and options, read from files as trec_eval is."""
     row = rows[0]
-    _, given, _, options = told(row["metric"])
+    _, given, _, options = outcome(row["metric"])
     paths = [folder / f"{row['id']}.{part}" for part in ("qrels", "run")]
     for path, text in zip(paths, texts_of(row), strict=True):
         path.write_bytes(text.encode())
     level = 2 if "-l2" in options or given.get("rel") == "2" else 1
     te9 = row["convention"] == "trec9"
-    words = {each["id"]: word_of(*told(each["metric"])[:3]) for each in rows}
+    words = {each["id"]: word_of(*outcome(each["metric"])[:3]) for each in rows}
     result = trec_eval(
         *paths,
         joined(words.values()),
@@ -116,7 +116,7 @@ def by_trec_eval(rows, folder):
 def by_pytrec_eval(rows, _):
     """The values of rows that share dictionaries and options."""
     row = rows[0]
-    _, given, _, options = told(row["metric"])
+    _, given, _, options = outcome(row["metric"])
     if "[file" in row["metric"] or "abc" in row["run"]:
         lines = [text.splitlines(keepends=True) for text in texts_of(row)]
         qrels, run = pytrec_eval.parse_qrel(lines[0]), pytrec_eval.parse_run(lines[1])
@@ -129,7 +129,7 @@ def by_pytrec_eval(rows, _):
             numbers(parsed(row["run"], "@"), score),
         )
     level = 2 if "relevance_level=2" in options or given.get("rel") == "2" else 1
-    words = {each["id"]: word_of(*told(each["metric"])[:3]) for each in rows}
+    words = {each["id"]: word_of(*outcome(each["metric"])[:3]) for each in rows}
     evaluator = pytrec_eval.RelevanceEvaluator(
         qrels, joined(words.values()), level, "judged_only" in given
     )
@@ -166,7 +166,7 @@ FACED = [row for row in ROWS if fits_a_face(row)]
 
 def options_of(row):
     """Equal for rows of a batch that one call computes; rows that fail are called alone."""
-    name, given, cut, options = told(row["metric"])
+    name, given, cut, options = outcome(row["metric"])
     fails = row["value"].startswith("error")
     alone = fails or "[file" in row["metric"] or "=" in word_of(name, given, cut)
     return options, given.get("rel"), "judged_only" in given, alone and row["id"]
@@ -192,7 +192,7 @@ def test_the_interface_gives_what_the_tool_gives(batch, tmp_path):
 
 def has_own_meaning(row):
     """Whether `evaluate` reads the row as the tool does: no options of its own, no files."""
-    _, _, _, options = told(row["metric"])
+    _, _, _, options = outcome(row["metric"])
     return (
         not row["value"].startswith("error")
         and "abc" not in row["run"]

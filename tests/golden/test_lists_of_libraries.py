@@ -21,12 +21,12 @@ CARDED = tool("oracle/carded.py")
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("convention", STORED["values"])
 def test_the_numbers_of_a_library(convention, world):
-    told = [line for line in STORED["values"][convention] if line["world"] == world]
-    if not told:
+    result = [line for line in STORED["values"][convention] if line["world"] == world]
+    if not result:
         assert (convention, WORLDS[world]["kind"]) == ("recbole", "short lists")
         return
-    ours = CARDED.carded(WORLDS[world], [line["metric"] for line in told], convention)
-    for line in told:
+    ours = CARDED.carded(WORLDS[world], [line["metric"] for line in result], convention)
+    for line in result:
         assert ours[line["metric"]] == pytest.approx(line["value"], abs=line["tolerance"], rel=1e-9)
 
 

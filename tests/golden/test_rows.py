@@ -1,4 +1,4 @@
-"""Every row that a tool can be made to give again is checked by one family, or told by id.
+"""Every row that a tool can be made to give again is checked by one family, or listed by id.
 
 The families (``test_conventions`` and ``test_rows_*``) check the values; here the whole table
 is counted, by section and by convention, so that no row can go missing between them.

@@ -35,7 +35,7 @@ FILLED = {"neg": {"without_relevant": 0.0}, "pos": {"without_relevant": 1.0}}
 FILLED |= {"skip": {"without_relevant": None}, "error": {"no_relevant": "error"}}
 
 
-def told(row):
+def result(row):
     """The metric of a row, and its convention with the options that the row calls it by."""
     name, _, option = row["metric"].removesuffix("]").partition(" [")
     if row["convention"] == "formula":
@@ -60,7 +60,7 @@ def mean_of_lists(scores, metric):
 
 
 def call(row):
-    metric, how, query = told(row)
+    metric, how, query = result(row)
     tables = numbers(row["qrels"], "="), numbers(row["run"], "@")
     if query:
         return Call(*tables, metric, how, lambda scores, name: scores.per_query(name)[query])

@@ -58,8 +58,8 @@ def of_subtopics(row, alpha):
     assert row["note"] == "subtopics: a covers 1, b covers 2"
     covers = {"a": {0}, "b": {1}}
     docs = run_of(row).sort("score", descending=True)["doc_id"]
-    told = block([[covers[doc] for doc in docs]], [[*covers.values()]])
-    return alpha_ndcg(told, cutoff=2, alpha=alpha)[0]
+    result = block([[covers[doc] for doc in docs]], [[*covers.values()]])
+    return alpha_ndcg(result, cutoff=2, alpha=alpha)[0]
 
 
 COMPUTED = {

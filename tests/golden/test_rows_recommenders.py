@@ -49,8 +49,8 @@ def run_of(text):
 
 def by_threshold(how, metric):
     """recommenders: the threshold is how many items count."""
-    if told := re.search(r", relevancy_method='by_threshold', threshold=(\d+)", metric):
-        return replace(how, depth=int(told[1])), metric.replace(told[0], "")
+    if result := re.search(r", relevancy_method='by_threshold', threshold=(\d+)", metric):
+        return replace(how, depth=int(result[1])), metric.replace(result[0], "")
     return how, metric
 
 

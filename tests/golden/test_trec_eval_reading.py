@@ -138,17 +138,17 @@ def test_the_program_reads_a_run_from_standard_input():
 
 def test_v_tells_the_version_on_standard_error(capsys):
     command.main(["-v"], standalone_mode=False)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("trec_eval version 10.0")
+    result = capsys.readouterr()
+    assert result.out == ""
+    assert result.err.startswith("trec_eval version 10.0")
 
 
 def test_h_explains_the_options_and_the_metrics_named(printed):
-    told = printed("-h -m bpref -m P")
-    assert all(f" -{letter}, --" in told for letter in "hvqnmclJMNRT")
-    assert "--te9" in told
-    assert "doi:10.1145/1008992.1009000" in told
-    assert "The share of the first k places" in told
+    result = printed("-h -m bpref -m P")
+    assert all(f" -{letter}, --" in result for letter in "hvqnmclJMNRT")
+    assert "--te9" in result
+    assert "doi:10.1145/1008992.1009000" in result
+    assert "The share of the first k places" in result
 
 
 def test_tables_in_memory_are_taken_too():

@@ -19,14 +19,14 @@ def web(shared):
 
 def test_every_topic_and_the_mean_are_gdeval_s(web):
     qrels, run, place = web
-    told = evaluate(qrels, run, ["ndcg@20", "err@20"], "gdeval").runs[0]
+    result = evaluate(qrels, run, ["ndcg@20", "err@20"], "gdeval").runs[0]
     with (place / "expected" / "indri.wt2010.gdeval20.csv").open() as lines:
         rows = {row["topic"]: row for row in csv.DictReader(lines)}
     for name in ("ndcg@20", "err@20"):
-        values = told.per_query(name)
+        values = result.per_query(name)
         for topic, row in rows.items():
             want = float(row[name])
-            got = told.means[name] if topic == "amean" else values[topic]
+            got = result.means[name] if topic == "amean" else values[topic]
             assert got == pytest.approx(want, abs=5.1e-6), (topic, name)
         assert len(rows) == len(values) + 1 == 49
 

@@ -98,10 +98,10 @@ def test_the_note_s_numbers_from_a_raw_log():
     judgments = parts.folds[0].judgments
     names = ["Recall@5", "MAP@5", "MRR", "NDCG@5"]
     for convention, rows in (("note", note), ("trec", usual)):
-        told = evaluate(judgments, example / "model.run", names, convention).runs[0].means
+        result = evaluate(judgments, example / "model.run", names, convention).runs[0].means
         for name, values in zip(names, zip(*rows, strict=True), strict=True):
             known = [value for value in values if value is not None]
-            assert told[name] == pytest.approx(sum(known) / len(known), abs=1e-12), convention
+            assert result[name] == pytest.approx(sum(known) / len(known), abs=1e-12), convention
     items = example / "contents.csv"
     card = scorecard(
         judgments, example / "model.run", ["Coverage@5"], "note", items=items, resamples=5

@@ -34,39 +34,44 @@ def people():
     return np.random.default_rng(3).integers(0, 4, (40, 10))
 
 
-def ends(told):
-    return {each.name: each.status for each in told.demands}
+def ends(result):
+    return {each.name: each.status for each in result.demands}
 
 
 def test_who_says_what_people_say_is_admitted(people):
-    told = admit(made(people), made(people))
-    assert (told.status, told.verdict) == (0, "pass")
-    assert told.coefficients["alpha, ordinal"].value == pytest.approx(1)
-    assert (told.bias.mean, told.pairs) == (0, 400)
+    result = admit(made(people), made(people))
+    assert (result.status, result.verdict) == (0, "pass")
+    assert result.coefficients["alpha, ordinal"].value == pytest.approx(1)
+    assert (result.bias.mean, result.pairs) == (0, 400)
 
 
 def test_who_draws_grades_is_refused(people):
     drawn = np.random.default_rng(4).permuted(people.ravel()).reshape(people.shape)
-    told = admit(made(people), made(drawn))
-    assert told.status == 1
-    assert ends(told) == {"pairs": "pass", "answered": "pass", "agreement": "fail", "bias": "pass"}
+    result = admit(made(people), made(drawn))
+    assert result.status == 1
+    assert ends(result) == {
+        "pairs": "pass",
+        "answered": "pass",
+        "agreement": "fail",
+        "bias": "pass",
+    }
 
 
 def test_who_is_generous_is_refused_by_the_bias(people):
-    told = admit(made(people), made(people + 1))
-    assert ends(told)["bias"] == "fail"
-    assert told.bias.mean == pytest.approx(1)
-    assert told.bias.grades["bias"].to_list() == [1, 1, 1, 1]
+    result = admit(made(people), made(people + 1))
+    assert ends(result)["bias"] == "fail"
+    assert result.bias.mean == pytest.approx(1)
+    assert result.bias.grades["bias"].to_list() == [1, 1, 1, 1]
 
 
 def test_few_pairs_decide_nothing(people):
-    told = admit(made(people[:5]), made(people[:5]))
-    assert (told.status, ends(told)["pairs"]) == (3, "inconclusive")
+    result = admit(made(people[:5]), made(people[:5]))
+    assert (result.status, ends(result)["pairs"]) == (3, "inconclusive")
 
 
 def test_pairs_that_one_alone_judged_do_not_count(people):
-    told = admit(made(people), made(people[:, :4]))
-    assert told.pairs == 160
+    result = admit(made(people), made(people[:, :4]))
+    assert result.pairs == 160
     with raises("no-common-pairs", InputError):
         admit(made(people), Qrels(pl.DataFrame({"query_id": "x", "doc_id": "y", "grade": 1.0})))
 
@@ -75,13 +80,13 @@ def test_what_was_not_answered_counts_against_the_judge(people):
     """A judge that answers only where it agrees has alpha 1, and is refused."""
     drawn = np.random.default_rng(5).integers(0, 4, people.shape)
     judge = made(np.where(drawn == people, people, -1))
-    told = admit(made(people), judge)
-    assert told.coefficients["alpha, ordinal"].value == pytest.approx(1)
-    assert (told.verdict, ends(told)["answered"]) == ("fail", "fail")
+    result = admit(made(people), judge)
+    assert result.coefficients["alpha, ordinal"].value == pytest.approx(1)
+    assert (result.verdict, ends(result)["answered"]) == ("fail", "fail")
     share = (drawn == people).mean()
-    assert told.answers.share == pytest.approx(share)
-    assert told.answers.grades["asked"].sum() == 400
-    reason = next(each.reason for each in told.demands if each.name == "answered")
+    assert result.answers.share == pytest.approx(share)
+    assert result.answers.grades["asked"].sum() == 400
+    reason = next(each.reason for each in result.demands if each.name == "answered")
     assert f"answered {(drawn == people).sum()} of the 400 pairs" in reason
     # a pool says what it was asked about, and then only that counts
     kept = [(f"q{i:02}", f"d{j:02}") for i, j in zip(*np.nonzero(drawn == people), strict=True)]
@@ -92,10 +97,10 @@ def test_what_was_not_answered_counts_against_the_judge(people):
 def test_a_grade_of_the_judge_outside_the_scale_is_no_answer(people):
     wrong = people.copy()
     wrong[0, :3] = 10
-    told = admit(made(people), made(wrong), scale="0..3")
-    assert (told.pairs, told.answers.outside) == (397, 3)
-    assert told.coefficients["Gwet's AC2, linear"].value == pytest.approx(1)
-    assert not told.cautions
+    result = admit(made(people), made(wrong), scale="0..3")
+    assert (result.pairs, result.answers.outside) == (397, 3)
+    assert result.coefficients["Gwet's AC2, linear"].value == pytest.approx(1)
+    assert not result.cautions
     (caution,) = admit(made(people), made(wrong)).cautions
     assert "grade 10 was given 3 times" in caution
     with raises("grade-outside-scale", InputError):
@@ -118,21 +123,21 @@ def test_pairs_of_one_query_are_not_independent():
 
 def test_one_grade_everywhere_decides_nothing():
     flat = made(np.ones((20, 10)))
-    told = admit(flat, flat)
-    assert told.verdict == "inconclusive"
-    assert "+nan" not in str(told)
-    assert "is undefined (all grades are the same)" in str(told)
-    json.dumps(told.to_dict(), allow_nan=False)
+    result = admit(flat, flat)
+    assert result.verdict == "inconclusive"
+    assert "+nan" not in str(result)
+    assert "is undefined (all grades are the same)" in str(result)
+    json.dumps(result.to_dict(), allow_nan=False)
 
 
 def test_an_admission_comes_back_from_json(people):
     runs = [{f"q{i:02}": {f"d{j:02}": 1.0 + (j == best) for j in range(3)} for i in range(40)}
             for best in range(3)]  # fmt: skip
-    told = admit(made(people), made(np.maximum(people - 1, 0)), runs, resamples=20)
-    again = JudgeAdmission.from_dict(json.loads(json.dumps(told.to_dict())))
-    assert again.to_dict() == told.to_dict()
+    result = admit(made(people), made(np.maximum(people - 1, 0)), runs, resamples=20)
+    again = JudgeAdmission.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert again.to_dict() == result.to_dict()
     for form in FORMS:
-        assert rendered(again, form) == rendered(told, form)
+        assert rendered(again, form) == rendered(result, form)
 
 
 def test_the_order_of_systems_under_a_judge_who_turns_grades_round():
@@ -142,20 +147,20 @@ def test_the_order_of_systems_under_a_judge_who_turns_grades_round():
         {f"q{i:02}": {f"d{j:02}": 1.0 + (j == best) for j in range(3)} for i in range(40)}
         for best in range(3)
     ]
-    told = admit(made(people), made(2 - people), runs, ["DCG@1"])
-    (order,) = told.orders
+    result = admit(made(people), made(2 - people), runs, ["DCG@1"])
+    (order,) = result.orders
     assert (order.tau, order.flips, order.lost, order.reversed, order.pairs) == (-1, 3, 0, 3, 3)
-    assert told.systems["people"].to_list() == [2, 1, 0]
-    assert told.systems["judge"].to_list() == [0, 1, 2]
-    assert ends(told)["order by DCG@1"] == "fail"
+    assert result.systems["people"].to_list() == [2, 1, 0]
+    assert result.systems["judge"].to_list() == [0, 1, 2]
+    assert ends(result)["order by DCG@1"] == "fail"
 
 
 def test_people_and_a_language_model_at_trec(shared):
     place = shared / "rag25-human-vs-llm"
-    told = admit(
+    result = admit(
         place / "qrels.rag25.test.txt.gz", place / "qrels.rag25.test-umbrela2.txt.gz", resamples=200
     )
-    found = told
+    found = result
     assert (found.pairs, found.queries) == (10_284, 22)
     marginals = found.bias.confusion.group_by("judge").agg(pl.col("pairs").sum()).sort("judge")
     assert marginals["pairs"].to_list() == [2524, 2399, 3790, 1263, 308]
@@ -166,7 +171,7 @@ def test_people_and_a_language_model_at_trec(shared):
         ((pl.col("judge") - pl.col("people")) * pl.col("pairs")).sum() / pl.col("pairs").sum()
     ).item()
     assert gap == pytest.approx(mean - ours)
-    assert ends(told)["agreement"] == "pass"
+    assert ends(result)["agreement"] == "pass"
 
 
 def simulated(qrels, confusion, seed):
@@ -192,13 +197,13 @@ def test_the_order_of_sixteen_systems_under_a_simulated_judge(shared):
     covid = shared / "trec-covid-r1"
     qrels = read_qrels(covid / "qrels.covid-round1.txt")
     runs = sorted((covid / "runs").iterdir())
-    told = admit(qrels, simulated(qrels, confusion, 0), runs, ["nDCG@10"], resamples=200)
-    (order,) = told.orders
+    result = admit(qrels, simulated(qrels, confusion, 0), runs, ["nDCG@10"], resamples=200)
+    (order,) = result.orders
     assert order.pairs == 120
     assert 0.5 < order.tau < 1  # noise of single grades hardly moves means over thirty topics
     assert order.reversed == 0
-    assert told.verdict == "fail"
-    assert ends(told)["bias"] == "fail" or ends(told)["order by nDCG@10"] == "fail"
+    assert result.verdict == "fail"
+    assert ends(result)["bias"] == "fail" or ends(result)["order by nDCG@10"] == "fail"
 
 
 def test_a_gate_can_ask_for_it(people, tmp_path, monkeypatch, capsys):
@@ -217,10 +222,10 @@ def test_a_gate_can_ask_for_it(people, tmp_path, monkeypatch, capsys):
     assert ended.value.code == 0
     assert capsys.readouterr().out == ""
     run = {f"q{i:02}": {"d00": 1.0} for i in range(40)}
-    told = {name: gate(f"{name}.txt", run, run).rules[0].outcome for name in ("model", "other")}
-    assert told["model"].status == "pass"
-    assert told["other"].status == "inconclusive"
-    assert "is about other judgments of model" in told["other"].reason
+    result = {name: gate(f"{name}.txt", run, run).rules[0].outcome for name in ("model", "other")}
+    assert result["model"].status == "pass"
+    assert result["other"].status == "inconclusive"
+    assert "is about other judgments of model" in result["other"].reason
     verdict = json.loads((tmp_path / "admission.json").read_text())
     (tmp_path / "admission.json").write_text(json.dumps(verdict | {"verdict": "fail"}))
     assert gate("model.txt", run, run).verdict == "fail"
@@ -230,5 +235,5 @@ def test_a_gate_can_ask_for_it(people, tmp_path, monkeypatch, capsys):
 
 
 def test_demands_are_asked(people):
-    told = admit(made(people), made(people), demands=replace(DEMANDS, pairs=500))
-    assert told.status == 3
+    result = admit(made(people), made(people), demands=replace(DEMANDS, pairs=500))
+    assert result.status == 3

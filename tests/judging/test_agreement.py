@@ -41,29 +41,29 @@ HAND = [[0, 0, 0], [1, 1, 2], [2, 2, None], [3, None, 1], [0, None, None], [1, 2
 
 
 def test_figures_counted_by_hand():
-    told = agreements(ratings_of(HAND), samples=50)
-    assert dict(told.counts) == {
+    result = agreements(ratings_of(HAND), samples=50)
+    assert dict(result.counts) == {
         "ratings": 14, "raters": 3, "pairs": 6, "overlap": 5, "cannot_tell": 0, "corrected": 0,
         "ties": 2,  # 3 against 1, and 1, 2, 0
         "queries": 5, "outside": 0,
     }  # fmt: skip
     # shares of agreeing pairs: 1, 1/3, 1, 0, 0
-    assert told.coefficients["raw agreement"].value == pytest.approx((1 + 1 / 3 + 1) / 5)
-    by_rater = {row["rater"]: row for row in told.raters.iter_rows(named=True)}
+    assert result.coefficients["raw agreement"].value == pytest.approx((1 + 1 / 3 + 1) / 5)
+    by_rater = {row["rater"]: row for row in result.raters.iter_rows(named=True)}
     # A against the mean of the others: 0-0, 1-1.5, 2-2, 3-1, 1-1
     assert by_rater["A"]["bias"] == pytest.approx((0 - 0.5 + 0 + 2 + 0) / 5)
     assert by_rater["A"]["overlap"] == 5
     assert by_rater["A"]["agreement"] == pytest.approx((1 + 0.5 + 1 + 0 + 0) / 5)
-    pair = told.pairs.filter((pl.col("first") == "A") & (pl.col("second") == "B")).row(
+    pair = result.pairs.filter((pl.col("first") == "A") & (pl.col("second") == "B")).row(
         0, named=True
     )
     assert (pair["overlap"], pair["agreement"]) == (4, 0.75)
     assert pair["bias"] == pytest.approx(-0.25)
     # others of C: on d0 both say 0, on d1 both say 1, on d3 A says 3, on d5 they differ
-    against = told.confusion.filter(pl.col("rater") == "C").rows()
+    against = result.confusion.filter(pl.col("rater") == "C").rows()
     assert against == [("C", 0.0, 0.0, 1), ("C", 1.0, 2.0, 1), ("C", 3.0, 1.0, 1)]
-    assert told.grades["ratings"].to_list() == [5, 4, 4, 1]
-    assert told.grades["share"].sum() == pytest.approx(1)
+    assert result.grades["ratings"].to_list() == [5, 4, 4, 1]
+    assert result.grades["share"].sum() == pytest.approx(1)
 
 
 FOUR = [[1, 1, None, 1], [2, 2, 3, 2], [3, 3, 3, 3], [3, 3, 3, 3], [2, 2, 2, 2], [1, 2, 3, 4],
@@ -74,21 +74,21 @@ FOUR = [[1, 1, None, 1], [2, 2, 3, 2], [3, 3, 3, 3], [3, 3, 3, 3], [2, 2, 2, 2],
 
 def test_gwets_raters_have_the_published_coefficients():
     """A pair with one grade tells no agreement, and yet how often a grade comes by chance."""
-    told = agreements(ratings_of(FOUR), samples=10)
+    result = agreements(ratings_of(FOUR), samples=10)
     published = {"Fleiss' kappa": 0.761169, "Conger's kappa": 0.762817, "Gwet's AC1": 0.775444,
                  "Gwet's AC2, linear": 0.858739, "Gwet's AC2, quadratic": 0.914001,
                  "Brennan-Prediger": 0.772727, "alpha, nominal": 0.743421}  # fmt: skip
-    assert {name: told.coefficients[name].value for name in published} == pytest.approx(
+    assert {name: result.coefficients[name].value for name in published} == pytest.approx(
         published, abs=1e-6
     )
 
 
 def test_specific_agreement_of_two():
     """Of a 2x2 table a, b, c, d: 2a/(2a+b+c) and 2d/(2d+b+c) (Fleiss 1981)."""
-    told = agreements(ratings_of([[1, 1]] * 20 + [[1, 0]] * 5 + [[0, 1]] * 10 + [[0, 0]] * 15))
-    assert told.grades["agreement"].to_list() == pytest.approx([30 / 45, 40 / 55])
-    assert told.coefficients["Conger's kappa"].value == pytest.approx(0.4)
-    assert told.pairs["kappa"].to_list() == pytest.approx([0.4])
+    result = agreements(ratings_of([[1, 1]] * 20 + [[1, 0]] * 5 + [[0, 1]] * 10 + [[0, 0]] * 15))
+    assert result.grades["agreement"].to_list() == pytest.approx([30 / 45, 40 / 55])
+    assert result.coefficients["Conger's kappa"].value == pytest.approx(0.4)
+    assert result.pairs["kappa"].to_list() == pytest.approx([0.4])
 
 
 def test_the_scale_counts_where_a_coefficient_needs_it():
@@ -100,10 +100,10 @@ def test_the_scale_counts_where_a_coefficient_needs_it():
     ].value == pytest.approx((0.75 - 0.25) / 0.75)
 
 
-def test_months_are_told_where_times_are_known():
+def test_months_are_reported_where_times_are_known():
     when = pl.Series([datetime(2026, 1 + i // 4, 3, tzinfo=UTC) for i in range(8)])
-    told = agreements(ratings_of([[1, 1], [1, 0], [2, 2], [3, 3]], at=when))
-    assert told.periods.rows() == [("2026-01", 2, 0.5, 0.75), ("2026-02", 2, 1.0, 2.5)]
+    result = agreements(ratings_of([[1, 1], [1, 0], [2, 2], [3, 3]], at=when))
+    assert result.periods.rows() == [("2026-01", 2, 0.5, 0.75), ("2026-02", 2, 1.0, 2.5)]
 
 
 def test_people_and_a_model(shared):
@@ -122,20 +122,20 @@ def test_people_and_a_model(shared):
                 }
             )
         )
-    told = agreements(Ratings(pl.concat(tables)), samples=200)
+    result = agreements(Ratings(pl.concat(tables)), samples=200)
     metrics = pytest.importorskip("statsmodels.stats.inter_rater")
     both = tables[0].join(tables[1], on=["query_id", "doc_id"])
     table = np.zeros((5, 5))
     np.add.at(table, (both["grade"].cast(int), both["grade_right"].cast(int)), 1)
-    assert told.counts["overlap"] == table.sum() == 10_284
+    assert result.counts["overlap"] == table.sum() == 10_284
     expected = metrics.cohens_kappa(table)
-    assert told.coefficients["Conger's kappa"].value == pytest.approx(expected.kappa, abs=1e-12)
-    assert told.coefficients["raw agreement"].value == pytest.approx(np.trace(table) / 10_284)
-    interval = told.coefficients["Conger's kappa"]
+    assert result.coefficients["Conger's kappa"].value == pytest.approx(expected.kappa, abs=1e-12)
+    assert result.coefficients["raw agreement"].value == pytest.approx(np.trace(table) / 10_284)
+    interval = result.coefficients["Conger's kappa"]
     # 22 queries: the interval is three times as wide as if the 10,284 pairs were independent
     naive = expected.kappa_upp - expected.kappa_low
     assert 3 < (interval.high - interval.low) / naive < 4.5
-    by_query = told.pairs.row(0, named=True)
+    by_query = result.pairs.row(0, named=True)
     assert (interval.low, interval.high) == pytest.approx(
         (by_query["kappa_low"], by_query["kappa_high"]), abs=0.012
     )
@@ -174,10 +174,10 @@ def test_a_rater_on_another_scale():
     """Binary grades among those of 0 to 3; a harsh rater who goes up to 2 is none."""
     rng = np.random.default_rng(5)
     rows = [[one, two, min(one, 1)] for one, two, _ in clear(rng, 60, 3).tolist()]
-    told = alarms_of(ratings_of(rows))
-    assert [(alarm.kind, alarm.who) for alarm in told] == [("scale", "C")]
+    result = alarms_of(ratings_of(rows))
+    assert [(alarm.kind, alarm.who) for alarm in result] == [("scale", "C")]
     above = np.mean([grade > 1 for row in rows for grade in row[:2]])
-    assert told[0].what.startswith(
+    assert result[0].what.startswith(
         f"C gave 0 to 1 in 60 ratings, the others up to 3, {above:.0%} of theirs above 1"
     )
     assert not kinds(ratings_of([[*row[:2], min(row[0], 2)] for row in rows]))
@@ -224,9 +224,9 @@ def test_of_two_raters_the_pair_is_named():
     assert kinds(ratings_of(np.stack([rows[:, 0], 3 - rows[:, 1]], 1).tolist())) == [
         ("reversed", "A, B")
     ]
-    told = alarms_of(ratings_of(rng.integers(0, 4, (600, 2)).tolist()))
-    assert [(alarm.kind, alarm.who) for alarm in told] == [("random", "A, B")]
-    assert "A and B agree with kappa" in told[0].what
+    result = alarms_of(ratings_of(rng.integers(0, 4, (600, 2)).tolist()))
+    assert [(alarm.kind, alarm.who) for alarm in result] == [("random", "A, B")]
+    assert "A and B agree with kappa" in result[0].what
 
 
 def test_one_grade_outside_the_scale_changes_nothing():
@@ -235,9 +235,9 @@ def test_one_grade_outside_the_scale_changes_nothing():
     wrong = [[10, *rows[0][1:]], *rows[1:]]
     scale = Scale(0, 3)
     right = agreements(ratings_of([[None, *rows[0][1:]], *rows[1:]]), scale, samples=20)
-    told = agreements(ratings_of(wrong), scale, samples=20)
-    assert told.coefficients == right.coefficients
-    assert told.counts["outside"] == 1
+    result = agreements(ratings_of(wrong), scale, samples=20)
+    assert result.coefficients == right.coefficients
+    assert result.counts["outside"] == 1
     (alarm,) = alarms_of(ratings_of(wrong), scale)
     assert (alarm.kind, "10 by A (1)" in alarm.what) == ("outside", True)
     name = "Gwet's AC2, linear"
@@ -256,9 +256,9 @@ def test_usual_scales_have_no_stray_grade(grades):
 
 def test_few_queries_give_values_without_intervals():
     rows = clear(np.random.default_rng(14)).tolist()
-    told = agreements(ratings_of(rows, queries=5), samples=20).coefficients["alpha, ordinal"]
-    assert np.isfinite(told.value)
-    assert np.isnan([told.low, told.high]).all()
+    result = agreements(ratings_of(rows, queries=5), samples=20).coefficients["alpha, ordinal"]
+    assert np.isfinite(result.value)
+    assert np.isnan([result.low, result.high]).all()
     (alarm,) = alarms_of(ratings_of(rows, queries=5))
     assert (alarm.kind, "of 5 queries" in alarm.what) == ("queries", True)
 
@@ -279,11 +279,11 @@ def test_an_interval_takes_resamples():
 def test_agreement_comes_back_from_json():
     rows = clear(np.random.default_rng(15)).tolist()
     for ratings in (ratings_of(rows), ratings_of(HAND), ratings_of([[1], [2]])):
-        told = agree(ratings, resamples=20)
-        again = RaterAgreement.from_dict(json.loads(json.dumps(told.to_dict(), allow_nan=False)))
-        assert again.to_dict() == told.to_dict()
+        result = agree(ratings, resamples=20)
+        again = RaterAgreement.from_dict(json.loads(json.dumps(result.to_dict(), allow_nan=False)))
+        assert again.to_dict() == result.to_dict()
         for form in FORMS:
-            assert rendered(again, form) == rendered(told, form)
+            assert rendered(again, form) == rendered(result, form)
 
 
 def test_thousands_of_ratings_take_no_time():

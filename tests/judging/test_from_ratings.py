@@ -122,21 +122,21 @@ def test_from_the_command_line(tmp_path, monkeypatch, capsys):
     words = ["eval", str(tmp_path / "ratings.csv"), str(tmp_path / "one.run"), "--scale", "binary",
              "--convention", "searchtweak", "-m", "P@2", "-m", "CG@2"]  # fmt: skip
 
-    def told(*more):
+    def result(*more):
         monkeypatch.setattr("sys.argv", ["rankgate", *words, *more])
         with pytest.raises(SystemExit) as ended:
             main()
         assert ended.value.code == 0
         return capsys.readouterr().out
 
-    text = told()
+    text = result()
     assert "judgments of single ratings, on the binary scale, by majority\n" in text
     assert "on the graded scale, by mean after binary-to-graded" in text
-    found = json.loads(told("--format", "json"))["parts"]
+    found = json.loads(result("--format", "json"))["parts"]
     assert "against" not in text
     (tmp_path / "two.run").write_text("shoes Q0 b 1 2 t\nshoes Q0 x 2 1 t\n")
     words.insert(2, str(tmp_path / "two.run"))  # the first of the two
-    text = told()
+    text = result()
     assert "one against two: CG@2 +200 %" in text  # 4.5 against 1.5
     words.pop(2)
     # b ties and has no judgment; on the graded scale its mean is 3/2

@@ -14,10 +14,10 @@ TRUTH = {"<a>": 0, "b": 3, "c": 1, "d": 2, "m": 1, "n": 3}
 
 
 def test_the_whole_way(tmp_path):
-    told = rankgate.pool([OLD, NEW], depth=3)
-    assert len(told.table) == 6
-    assert "&lt;a&gt;" in told._repr_html_()
-    paths = rankgate.sheets(told, ["ann", "bob"], per_document=2, overlap=0).write(tmp_path / "s")
+    result = rankgate.pool([OLD, NEW], depth=3)
+    assert len(result.table) == 6
+    assert "&lt;a&gt;" in result._repr_html_()
+    paths = rankgate.sheets(result, ["ann", "bob"], per_document=2, overlap=0).write(tmp_path / "s")
     for path in paths:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
@@ -27,7 +27,7 @@ def test_the_whole_way(tmp_path):
             writer = csv.DictWriter(file, rows[0])
             writer.writeheader()
             writer.writerows(rows)
-    back = rankgate.collect(paths, pool=told)
+    back = rankgate.collect(paths, pool=result)
     assert "12 grades by 2 raters" in back._repr_html_()
     agreed = rankgate.agree(back.ratings, resamples=20)
     assert agreed.found.coefficients["raw agreement"].value == 5 / 6
@@ -40,9 +40,9 @@ def test_the_whole_way(tmp_path):
 
 
 def test_what_runs_lose():
-    told = rankgate.reusability({"q": {"<a>": 1, "b": 1}}, [OLD, NEW], ["R@3"], depth=3)
-    assert told.table["loss"].to_list() == [0.0, 0.0]
-    assert "run1" in told._repr_html_()
+    result = rankgate.reusability({"q": {"<a>": 1, "b": 1}}, [OLD, NEW], ["R@3"], depth=3)
+    assert result.table["loss"].to_list() == [0.0, 0.0]
+    assert "run1" in result._repr_html_()
 
 
 def test_results_come_back_from_json(tmp_path):

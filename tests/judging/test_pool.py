@@ -39,11 +39,11 @@ def ordered(name, lists=LISTS, known=(), rel=1):
 
 
 def test_every_document_once_with_the_reason():
-    told = pooled(ranks_of(LISTS), SYSTEMS)
-    assert told.select("doc_id", "best_rank", "systems").rows() == [
+    result = pooled(ranks_of(LISTS), SYSTEMS)
+    assert result.select("doc_id", "best_rank", "systems").rows() == [
         ("v", 2, 1), ("w", 3, 1), ("x", 1, 3), ("y", 1, 3), ("z", 3, 1),
     ]  # fmt: skip
-    assert told["why"][0] == "rank 2 of C; in 1 of 3 systems"
+    assert result["why"][0] == "rank 2 of C; in 1 of 3 systems"
     # x: ranks 1, 2, 1; v: rank 2 of C alone
     worth = {1: 1.0, 2: 1 / math.log2(3), 3: 0.5}
     by_hand = {
@@ -51,7 +51,7 @@ def test_every_document_once_with_the_reason():
         "v": np.std([0, 0, worth[2]]),
         "w": np.std([0, worth[3], 0]),
     }
-    found = dict(told.select("doc_id", "disagreement").iter_rows())
+    found = dict(result.select("doc_id", "disagreement").iter_rows())
     assert {name: found[name] for name in by_hand} == pytest.approx(by_hand)
 
 
@@ -86,13 +86,13 @@ def test_a_higher_bound_of_relevance():
 def test_shuffled_keeps_queries_together_and_batches_apart():
     rows = [(f"q{i % 4}", f"d{i}", 1 + i // 20) for i in range(40)]
     table = pl.DataFrame(rows, schema=["query_id", "doc_id", "batch"], orient="row")
-    told = shuffled(table, 3)
-    assert told.sort("doc_id").equals(table.sort("doc_id"))
-    assert told["batch"].to_list() == [1] * 20 + [2] * 20
-    for _, part in told.group_by("batch", maintain_order=True):
+    result = shuffled(table, 3)
+    assert result.sort("doc_id").equals(table.sort("doc_id"))
+    assert result["batch"].to_list() == [1] * 20 + [2] * 20
+    for _, part in result.group_by("batch", maintain_order=True):
         assert len(part["query_id"].rle()) == 4
-    assert told.equals(shuffled(table, 3))
-    assert not told.equals(shuffled(table, 4))
+    assert result.equals(shuffled(table, 3))
+    assert not result.equals(shuffled(table, 4))
 
 
 def pool_of(sizes):
@@ -103,14 +103,14 @@ def pool_of(sizes):
 
 def test_a_sample_has_the_size_and_the_chances_it_says():
     pool = pool_of([3, 5, 8, 8, 7, 4])
-    told, rest = sampled(pool, strata_of("1:1,3:0.5,5:0.1"), 0)
+    result, rest = sampled(pool, strata_of("1:1,3:0.5,5:0.1"), 0)
     # 3 of 3; round(.5 * 13) = 7 of 13; round(.1 * 15) = 2 of 15, as halves go up; rank 6 is out
-    assert Counter(told["stratum"]) == {"1-1": 3, "2-3": 7, "4-5": 2}
-    assert dict(told.select("stratum", "inclusion").unique().iter_rows()) == pytest.approx(
+    assert Counter(result["stratum"]) == {"1-1": 3, "2-3": 7, "4-5": 2}
+    assert dict(result.select("stratum", "inclusion").unique().iter_rows()) == pytest.approx(
         {"1-1": 1.0, "2-3": 7 / 13, "4-5": 2 / 15}
     )
     assert len(rest) == 31 - 12
-    assert not set(rest["doc_id"]) & set(told["doc_id"])
+    assert not set(rest["doc_id"]) & set(result["doc_id"])
 
 
 def test_estimates_weighed_by_inclusion_are_unbiased():
@@ -121,8 +121,8 @@ def test_estimates_weighed_by_inclusion_are_unbiased():
     )
     found = []
     for seed in range(400):
-        told, _ = sampled(pool, strata_of("1:1,2:0.5,4:0.2"), seed)
-        found.append((told["relevant"] / told["inclusion"]).sum())
+        result, _ = sampled(pool, strata_of("1:1,2:0.5,4:0.2"), seed)
+        found.append((result["relevant"] / result["inclusion"]).sum())
     error = np.std(found) / math.sqrt(len(found))
     assert np.mean(found) == pytest.approx(pool["relevant"].sum(), abs=4 * error)
     assert np.std(found) > 0
@@ -139,7 +139,7 @@ SIZES = {"a": 60.0, "b": 20.0, "c": 10.0, "d": 5.0, "e": 4.0, "f": 1.0}
 
 def test_chances_in_proportion_to_size():
     """a is more than a third of all: certain; the others share two places, b first."""
-    told = queries_drawn(list(SIZES), 3, "pps", SIZES)
+    result = queries_drawn(list(SIZES), 3, "pps", SIZES)
     # a is certain (3 * 60/100 >= 1); of the other 40: b has 2 * 20/40 = 1, certain too
     expected = {"a": 1, "b": 1} | {q: SIZES[q] / 20 for q in "cdef"}
     seen = Counter()
@@ -151,15 +151,15 @@ def test_chances_in_proportion_to_size():
             assert chance == pytest.approx(expected[query])
     for query, chance in expected.items():
         assert seen[query] / 2000 == pytest.approx(chance, abs=0.045), query
-    assert told.equals(queries_drawn(list(SIZES), 3, "pps", SIZES))
+    assert result.equals(queries_drawn(list(SIZES), 3, "pps", SIZES))
 
 
 def test_head_torso_and_tail():
     sizes = {"head": 30.0, **{f"t{i}": 6.0 for i in range(5)}, **{f"z{i}": 1.0 for i in range(30)}}
-    told = queries_drawn(list(sizes), 9, "stratified", sizes, 1)
-    by = {s: len(part) for (s,), part in told.group_by("query_stratum")}
+    result = queries_drawn(list(sizes), 9, "stratified", sizes, 1)
+    by = {s: len(part) for (s,), part in result.group_by("query_stratum")}
     assert by == {"head": 1, "torso": 4, "tail": 4}
-    chances = dict(told.select("query_stratum", "query_inclusion").unique().iter_rows())
+    chances = dict(result.select("query_stratum", "query_inclusion").unique().iter_rows())
     assert chances == pytest.approx({"head": 1.0, "torso": 4 / 5, "tail": 4 / 30})
 
 

@@ -37,11 +37,11 @@ def test_blind_says_nothing_of_systems(run, runs):
 def test_a_sample_with_its_rest(run, runs, tmp_path):
     rest = tmp_path / "rest.qrels"
     done = run("pool", *runs, "--strata", "1:1,2:0.5", "--rest", rest, "--format", "json")
-    told = json.loads(done.out)
-    assert told["made_by"]["strata"] == "1:1,2:0.5"
-    lines = [f"{row['query_id']} 0 {row['doc_id']} -1\n" for row in told["rest"]]
+    result = json.loads(done.out)
+    assert result["made_by"]["strata"] == "1:1,2:0.5"
+    lines = [f"{row['query_id']} 0 {row['doc_id']} -1\n" for row in result["rest"]]
     assert rest.read_text() == "".join(lines)
-    assert len(told["documents"]) + len(lines) == 4
+    assert len(result["documents"]) + len(lines) == 4
 
 
 def test_from_a_sample_to_judgments_with_chances(run, runs, tmp_path):
@@ -53,11 +53,11 @@ def test_from_a_sample_to_judgments_with_chances(run, runs, tmp_path):
     )
     words = ("resolve", ratings, "--sample", sample, "--rest", rest)
     done = run(*words, "--format", "csv")
-    told = done.out.splitlines()
+    result = done.out.splitlines()
     assert done.code == 0, done.err
-    assert told[0] == "query_id,doc_id,grade,stratum,inclusion"
+    assert result[0] == "query_id,doc_id,grade,stratum,inclusion"
     # two of the three documents of query 1, and the only one of query 2
-    assert sorted(row.split(",", 2)[2] for row in told[1:]) == [
+    assert sorted(row.split(",", 2)[2] for row in result[1:]) == [
         "-1,,", "1,1-2,0.6666666666666666", "1,1-2,0.6666666666666666", "1,1-2,1.0",
     ]  # fmt: skip
     assert run(*words).out.count("\n") == len(rows) + len(rest.read_text().splitlines())
@@ -108,17 +108,17 @@ def test_ratings_of_sheets_are_added_to_what_was_rated_before(run, tmp_path):
         for document, grade in grades.items():
             text = text.replace(f",{document},,", f",{document},{grade},")
         (tmp_path / "ann.csv").write_text(text, encoding="utf-8")
-        told = run("collect", tmp_path / "ann.csv", "--pool", tmp_path / "pool.csv", "-o", place)
-        assert told.code == 0
+        result = run("collect", tmp_path / "ann.csv", "--pool", tmp_path / "pool.csv", "-o", place)
+        assert result.code == 0
         rows = [json.loads(line) for line in place.read_text().splitlines()]
         assert rows[0] == before
-        return told.err, [(row["doc_id"], row["grade"]) for row in rows[1:]]
+        return result.err, [(row["doc_id"], row["grade"]) for row in rows[1:]]
 
-    told, rows = collected({"d1": 1})
-    assert told.startswith("1 grade by 1 rater; 0 could not be graded\n")
+    result, rows = collected({"d1": 1})
+    assert result.startswith("1 grade by 1 rater; 0 could not be graded\n")
     assert rows == [("d1", 1.0)]
-    told, rows = collected({"d1": 1, "d2": 2})
-    assert "added: 1; the others are in the file already" in told
+    result, rows = collected({"d1": 1, "d2": 2})
+    assert "added: 1; the others are in the file already" in result
     assert rows == [("d1", 1.0), ("d2", 2.0)]
     # a correction is a later row
     assert collected({"d1": 0, "d2": 2})[1] == [("d1", 1.0), ("d2", 2.0), ("d1", 0.0)]

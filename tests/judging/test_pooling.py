@@ -23,19 +23,19 @@ B = {"1": {"b": 3.0, "d": 2.0, "a": 1.0}}
 
 
 def test_what_is_judged_already_is_left_out():
-    told = pool([A, B], depth=2, qrels={"1": {"b": 1, "z": 1}, "2": {"m": -1}})
-    assert told.table.select("query_id", "doc_id", "best_rank").rows() == [
+    result = pool([A, B], depth=2, qrels={"1": {"b": 1, "z": 1}, "2": {"m": -1}})
+    assert result.table.select("query_id", "doc_id", "best_rank").rows() == [
         ("1", "a", 1), ("2", "m", 1), ("1", "d", 2),
     ]  # fmt: skip
-    assert dict(told.counts) == {
+    assert dict(result.counts) == {
         "pool": 4, "sampled": 4, "judged": 1, "to_judge": 3, "queries": 2,
     }  # fmt: skip
 
 
 def test_batches_and_a_blind_order():
-    told = pool([A, B], depth=3, batch=2, shuffle=True, seed=5)
-    assert told.table["batch"].to_list() == [1, 1, 2, 2, 3]
-    assert told.table.equals(pool([A, B], depth=3, batch=2, shuffle=True, seed=5).table)
+    result = pool([A, B], depth=3, batch=2, shuffle=True, seed=5)
+    assert result.table["batch"].to_list() == [1, 1, 2, 2, 3]
+    assert result.table.equals(pool([A, B], depth=3, batch=2, shuffle=True, seed=5).table)
 
 
 def test_influence_needs_a_comparison():
@@ -46,8 +46,8 @@ def test_influence_needs_a_comparison():
 def test_left_out_by_hand():
     """Only A has c, only B has d; nDCG@3 of a perfect list of two relevant ones is 1."""
     qrels = {"1": {"a": 1, "c": 1, "d": 0}}
-    told = reusability(qrels, {"A": A, "B": B}.values(), ["nDCG@3", "R@3"], depth=3)
-    rows = {(row["run"], row["metric"]): row for row in told.table.iter_rows(named=True)}
+    result = reusability(qrels, {"A": A, "B": B}.values(), ["nDCG@3", "R@3"], depth=3)
+    rows = {(row["run"], row["metric"]): row for row in result.table.iter_rows(named=True)}
     ideal = 1 + 1 / math.log2(3)
     first = rows["run1", "nDCG@3"]
     assert first["value"] == pytest.approx((1 + 1 / 2) / ideal)
@@ -78,8 +78,8 @@ def test_move_to_front_finds_more_relevant_documents_than_depth(covid):
         known = truth.table.head(0)
         for _ in range(6):
             judged = Qrels(known, unjudged=("1",)) if known.is_empty() else Qrels(known)
-            told = pool(runs[:6], depth=30, order=order, qrels=judged)
-            asked = told.table.select("query_id", "doc_id").join(
+            result = pool(runs[:6], depth=30, order=order, qrels=judged)
+            asked = result.table.select("query_id", "doc_id").join(
                 truth.table, on=["query_id", "doc_id"], maintain_order="left"
             )
             known = known.vstack(asked.head(100))
@@ -132,7 +132,7 @@ def naive_ndcg(grades, ranking):
 def test_left_out_of_a_real_pool(covid):
     """The winner's loss, computed once more with dictionaries."""
     path, paths = covid
-    told = reusability(path, paths, ["nDCG@10"], depth=10)
+    result = reusability(path, paths, ["nDCG@10"], depth=10)
     lists = {}
     for place in paths:
         rows = {}
@@ -152,7 +152,7 @@ def test_left_out_of_a_real_pool(covid):
             unique += 1
         else:
             left.setdefault(query, {})[document] = int(grade)
-    row = told.table.filter(pl.col("run") == "xj4wang_run1").row(0, named=True)
+    row = result.table.filter(pl.col("run") == "xj4wang_run1").row(0, named=True)
     assert row["unique"] == unique
     for name, known in (("value", grades), ("without", left)):
         own = [naive_ndcg(each, lists[mine].get(query, ())) for query, each in known.items()]
@@ -162,8 +162,8 @@ def test_left_out_of_a_real_pool(covid):
 
 def rated(table, truth):
     """What a rater who knows the truth says; documents without a judgment are irrelevant."""
-    told = table.join(truth.table, on=["query_id", "doc_id"], how="left")
-    return told.select(
+    result = table.join(truth.table, on=["query_id", "doc_id"], how="left")
+    return result.select(
         "query_id", "doc_id", pl.col("grade").fill_null(0), pl.lit("ann").alias("rater")
     )
 
@@ -174,12 +174,12 @@ def test_average_precision_from_a_third_of_the_pool(covid):
     truth = read_qrels(path)
     whole = pool(runs, depth=20)
     judged = resolve(rated(whole.table, truth)).qrels
-    told = pool(runs, strata="20:0.33", seed=1)
-    assert 0.32 < len(told.table) / len(whole.table) < 0.36
-    rest = Qrels(told.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
-    some = resolve(rated(told.table, truth), sample=told, rest=rest).qrels
+    result = pool(runs, strata="20:0.33", seed=1)
+    assert 0.32 < len(result.table) / len(whole.table) < 0.36
+    rest = Qrels(result.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
+    some = resolve(rated(result.table, truth), sample=result, rest=rest).qrels
     assert some.table["inclusion"].drop_nulls().is_between(0.2, 0.5).all()
-    assert (some.table["grade"] == -1).sum() == len(told.rest)
+    assert (some.table["grade"] == -1).sum() == len(result.rest)
     full = [float(each.means["AP"]) for each in evaluate(judged, runs, ["AP"]).runs]
     estimate = [float(each.means["infAP"]) for each in evaluate(some, runs, ["infAP"]).runs]
     assert tau(np.array(estimate), np.array(full)) > 0.8
@@ -194,9 +194,9 @@ def test_strata_of_unlike_rates_are_none_for_inferred_ap(covid):
     judged = resolve(rated(whole.table, truth)).qrels
     full = [float(each.means["AP"]) for each in evaluate(judged, runs, ["AP"]).runs]
     for strata, warned in (("5:1,20:0.3", True), ("20:0.33", False)):
-        told = pool(runs, strata=strata, seed=1)
-        rest = Qrels(told.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
-        some = resolve(rated(told.table, truth), sample=told, rest=rest)
+        result = pool(runs, strata=strata, seed=1)
+        rest = Qrels(result.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
+        some = resolve(rated(result.table, truth), sample=result, rest=rest)
         qrels = some.qrels
         estimate = [float(each.means["infAP"]) for each in evaluate(qrels, runs, ["infAP"]).runs]
         bias = np.mean(np.array(estimate) - full)
@@ -205,27 +205,29 @@ def test_strata_of_unlike_rates_are_none_for_inferred_ap(covid):
 
 
 def test_what_was_drawn_and_not_graded_is_in_the_pool_all_the_same():
-    told = pool([A, B], strata="3:1")
-    some = told.table.head(2).select("query_id", "doc_id").with_columns(rater=pl.lit("a"), grade=1)
-    left = resolve(some, sample=told, rest={"1": {"x": -1}}).qrels.table
-    assert left["grade"].to_list() == [1, 1, *[-1] * (len(told.table) - 2), -1]
-    assert left["inclusion"].to_list() == [1, 1, *[None] * (len(told.table) - 1)]
-    assert len(resolve(some, sample=told).qrels.table) == 2
+    result = pool([A, B], strata="3:1")
+    some = (
+        result.table.head(2).select("query_id", "doc_id").with_columns(rater=pl.lit("a"), grade=1)
+    )
+    left = resolve(some, sample=result, rest={"1": {"x": -1}}).qrels.table
+    assert left["grade"].to_list() == [1, 1, *[-1] * (len(result.table) - 2), -1]
+    assert left["inclusion"].to_list() == [1, 1, *[None] * (len(result.table) - 1)]
+    assert len(resolve(some, sample=result).qrels.table) == 2
 
 
 def test_a_grade_outside_the_sample_has_no_chance():
-    told = pool([A, B], strata="1:1,3:0.5")
-    outside = told.rest.rows()
+    result = pool([A, B], strata="1:1,3:0.5")
+    outside = result.rest.rows()
     table = pl.DataFrame(
         [(*outside[0], "ann", 1.0)], schema=["query_id", "doc_id", "rater", "grade"], orient="row"
     )
     with raises("not-in-sample", InputError):
-        resolve(table, sample=told)
+        resolve(table, sample=result)
     with raises("missing-input", UsageError):
         resolve(table, rest={"1": {"a": -1}})
-    drawn = told.table.select("query_id", "doc_id").with_columns(rater=pl.lit("a"), grade=1.0)
+    drawn = result.table.select("query_id", "doc_id").with_columns(rater=pl.lit("a"), grade=1.0)
     with raises("contradiction", InputError):
-        resolve(drawn, sample=told, rest={"1": {"x": 2}})
+        resolve(drawn, sample=result, rest={"1": {"x": 2}})
     query, document = drawn.row(0)[:2]
     with raises("contradiction", InputError):
-        resolve(drawn, sample=told, rest={query: {document: -1}})
+        resolve(drawn, sample=result, rest={query: {document: -1}})

@@ -95,6 +95,6 @@ def test_a_document_cannot_close_its_part(words):
      '{"reason": "x", "grade": 0, "other": 1, "grade": 3}'],
 )  # fmt: skip
 def test_a_key_that_stands_twice_is_no_grade(answer):
-    told = answer_of(answer, {0: "0", 2: "2", 3: "3"})
-    assert told.grade is None
-    assert "is no number" in told.reason
+    result = answer_of(answer, {0: "0", 2: "2", 3: "3"})
+    assert result.grade is None
+    assert "is no number" in result.reason

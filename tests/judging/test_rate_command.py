@@ -58,9 +58,9 @@ def test_undo_takes_the_last_word_back_even_of_another_day(run, pool, tmp_path):
     ]  # fmt: skip
     assert "nothing to undo" in run("rate", pool, "--rater", "ann", "-o", out, stdin=b"u").err
     run("rate", pool, "--rater", "ann", "-o", out, stdin=b"1")
-    told = resolve(out)
-    assert told.qrels.table.rows() == [(first["query_id"], first["doc_id"], 1.0)]
-    assert told.counts["cannot_tell"] == 0
+    result = resolve(out)
+    assert result.qrels.table.rows() == [(first["query_id"], first["doc_id"], 1.0)]
+    assert result.counts["cannot_tell"] == 0
 
 
 def test_several_raters_share_a_file_and_agree_reads_it(run, pool, tmp_path):
@@ -70,9 +70,9 @@ def test_several_raters_share_a_file_and_agree_reads_it(run, pool, tmp_path):
     rows = [row["doc_id"] for row in rows_of(out)]
     assert sorted(rows[:6]) == sorted(rows[6:])
     assert rows[:6] != rows[6:]  # each in an order of their own
-    told = agree(out, resamples=20)
-    assert told.found.counts["raters"] == 2
-    assert told.found.coefficients["raw agreement"].value == pytest.approx(5 / 6)
+    result = agree(out, resamples=20)
+    assert result.found.counts["raters"] == 2
+    assert result.found.coefficients["raw agreement"].value == pytest.approx(5 / 6)
 
 
 def test_other_scales_and_batches(run, pool, tmp_path):
@@ -200,10 +200,10 @@ def read_until(stream, wanted, seconds=30):
 def killed(start, pool, out, rng, sent):
     """Rate until a random moment, then kill -9; how many ratings were acknowledged."""
     process = start("rate", pool, "--rater", "ann", "-o", out, stdin=-1, bufsize=0)
-    told = read_until(process.stderr, b" of ")
-    assert told, "it ended at once"
-    acknowledged = int(told.rsplit(b"rated ", 1)[1].split()[0])
-    if b"quit\n" not in told:
+    result = read_until(process.stderr, b" of ")
+    assert result, "it ended at once"
+    acknowledged = int(result.rsplit(b"rated ", 1)[1].split()[0])
+    if b"quit\n" not in result:
         read_until(process.stderr, b"quit\n")
     timer = threading.Timer(rng.random() * 0.15, lambda: os.kill(process.pid, signal.SIGKILL))
     timer.start()

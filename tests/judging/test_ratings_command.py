@@ -52,7 +52,7 @@ def test_a_transformer_from_a_file(run, ratings, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["--scale", "0..2"], "ratings.csv:2: grade 3 by ann is not on the scale from 0 to 2"),
         (["--transform", "detail-to-binary"], "ratings.csv:5: grade 0 by ann"),
@@ -62,10 +62,10 @@ def test_a_transformer_from_a_file(run, ratings, tmp_path):
         (["--scale", "many"], "'many' is no scale"),
     ],
 )
-def test_what_cannot_be(run, ratings, words, told):
+def test_what_cannot_be(run, ratings, words, expected):
     done = run("resolve", ratings, *words)
     assert done.code == 2
-    assert told in done.err
+    assert expected in done.err
     assert not done.out
 
 
@@ -85,10 +85,10 @@ def test_blanks_in_ids_need_another_form(run, tmp_path):
 
 
 def test_agreement_in_words_and_for_programs(run, ratings):
-    told = run("agree", ratings).out
-    assert told.startswith("agreement in ratings: 5 grades by 3 raters of 3 pairs; 2 pairs have")
-    assert "! 2 of 3 pairs have two grades or more: at least 20 are" in told
-    assert max(map(len, told.splitlines())) <= 80
+    result = run("agree", ratings).out
+    assert result.startswith("agreement in ratings: 5 grades by 3 raters of 3 pairs; 2 pairs have")
+    assert "! 2 of 3 pairs have two grades or more: at least 20 are" in result
+    assert max(map(len, result.splitlines())) <= 80
     plain = json.loads(run("agree", ratings, "--format", "json").out)
     assert plain["coefficients"]["raw agreement"]["value"] == pytest.approx(1 / 6)
     assert [row["rater"] for row in plain["raters"]] == ["ann", "bob", "cyd"]
@@ -100,8 +100,8 @@ def test_agreement_in_words_and_for_programs(run, ratings):
 def test_quepids_book(run, shared):
     """The alarm about 562 pairs that were judged twice, all alike."""
     book = shared / "products" / "quepid" / "haystack_rating_party_book.json"
-    told = run("agree", book).out
-    assert "all 562 pairs with two grades or more agree perfectly" in told
+    result = run("agree", book).out
+    assert "all 562 pairs with two grades or more agree perfectly" in result
 
 
 def test_what_other_raters_would_have_said_of_two_runs(run, tmp_path):
@@ -112,8 +112,8 @@ def test_what_other_raters_would_have_said_of_two_runs(run, tmp_path):
         lines = [f"q{i} Q0 {d} {r} {3 - r} t\n" for i in range(12) for r, d in enumerate(docs, 1)]
         (tmp_path / f"{name}.run").write_text("".join(lines))
     words = ["agree", tmp_path / "ratings.csv", tmp_path / "old.run", tmp_path / "new.run"]
-    told = run(*words, "-m", "DCG@1", "--rule", "mean", "--draws", "20")
-    assert told.code == 0
-    assert "new against old by other raters, drawn 20 times (seed 0, mean)" in told.out
-    assert "+1.0000" in told.out
+    result = run(*words, "-m", "DCG@1", "--rule", "mean", "--draws", "20")
+    assert result.code == 0
+    assert "new against old by other raters, drawn 20 times (seed 0, mean)" in result.out
+    assert "+1.0000" in result.out
     assert run(*words[:3]).code == 2

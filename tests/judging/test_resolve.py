@@ -37,8 +37,8 @@ def rated(grades, **columns):
 def grades_of(resolution, pairs):
     if resolution.qrels is None:
         return [None] * pairs
-    told = dict(resolution.qrels.table.select("doc_id", "grade").iter_rows())
-    return [told.get(f"d{i}") for i in range(pairs)]
+    result = dict(resolution.qrels.table.select("doc_id", "grade").iter_rows())
+    return [result.get(f"d{i}") for i in range(pairs)]
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_a_rule_on_one_pair(rule, given_, expected):
 
 def test_searchtweak_transforms_before_it_aggregates():
     """Grades 1, 1, 0 are relevant by majority; their mean .67 would not be a grade to map."""
-    told = resolve(rated([[1, 1, 0]]), "majority", transformer=TRANSFORMERS["graded-to-binary"])
-    assert grades_of(told, 1) == [1]
-    assert told.qrels.made_by["transformer"] == "graded-to-binary"
-    assert told.qrels.made_by["maps"] == "0: 0\n1: 1\n2: 1\n3: 1"
+    result = resolve(rated([[1, 1, 0]]), "majority", transformer=TRANSFORMERS["graded-to-binary"])
+    assert grades_of(result, 1) == [1]
+    assert result.qrels.made_by["transformer"] == "graded-to-binary"
+    assert result.qrels.made_by["maps"] == "0: 0\n1: 1\n2: 1\n3: 1"
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_searchtweak_transforms_before_it_aggregates():
     ],
 )
 def test_the_default_transformers(name, grades, becomes):
-    told = TRANSFORMERS[name](rated([[grade] for grade in grades]))
-    assert told.table["grade"].to_list() == becomes
+    result = TRANSFORMERS[name](rated([[grade] for grade in grades]))
+    assert result.table["grade"].to_list() == becomes
 
 
 def test_a_transformer_reads_what_it_writes():
@@ -140,39 +140,39 @@ def test_the_last_word_of_a_rater_counts():
             }
         )
     )
-    told = resolve(ratings, "mean")
-    assert grades_of(told, 1) == [1.5]
-    assert told.counts["corrected"] == 2
+    result = resolve(ratings, "mean")
+    assert grades_of(result, 1) == [1.5]
+    assert result.counts["corrected"] == 2
 
 
 def test_a_withdrawn_grade_is_no_grade():
     table = pl.DataFrame(
         {"query_id": "q", "doc_id": "d0", "rater": ["ann", "ann"], "grade": [2.0, None]}
     )
-    told = resolve(Ratings(table), "mean")
-    assert told.qrels is None
-    assert told.unresolved["why"].to_list() == ["no grade"]
+    result = resolve(Ratings(table), "mean")
+    assert result.qrels is None
+    assert result.unresolved["why"].to_list() == ["no grade"]
 
 
 def test_slots_take_the_first_grades():
-    told = resolve(rated([[0, None, 3, 3]]), "mean", slots=1)
-    assert grades_of(told, 1) == [0]
-    assert told.counts["beyond_slots"] == 2
+    result = resolve(rated([[0, None, 3, 3]]), "mean", slots=1)
+    assert grades_of(result, 1) == [0]
+    assert result.counts["beyond_slots"] == 2
     assert grades_of(resolve(rated([[0, None, 3, 3]]), "mean", slots=3), 1) == [2]
 
 
-def test_ties_are_told_with_their_grades():
-    told = resolve(rated([[1, 0], [1, 1]]))
-    assert told.unresolved.rows() == [("q", "d0", "tie", [1.0, 0.0])]
-    assert dict(told.counts)["resolved"] == 1
+def test_ties_are_reported_with_their_grades():
+    result = resolve(rated([[1, 0], [1, 1]]))
+    assert result.unresolved.rows() == [("q", "d0", "tie", [1.0, 0.0])]
+    assert dict(result.counts)["resolved"] == 1
 
 
 def test_the_adjudicator_decides_where_raters_differ():
     ratings = rated([[1, 0, 2], [1, 1], [0, 1, None, 1], [0, 1]])
-    told = resolve(ratings, "adjudicated", {"adjudicator": "r2"})
-    assert grades_of(told, 4) == [2, 1, 1, None]
-    assert told.unresolved["why"].to_list() == ["not adjudicated"]
-    assert told.counts["adjudicated"] == 1
+    result = resolve(ratings, "adjudicated", {"adjudicator": "r2"})
+    assert grades_of(result, 4) == [2, 1, 1, None]
+    assert result.unresolved["why"].to_list() == ["not adjudicated"]
+    assert result.counts["adjudicated"] == 1
     words = {"adjudicator": "r2", "otherwise": "unanimous"}
     assert grades_of(resolve(ratings, "adjudicated", words), 4) == [2, 1, None, None]
     words = {"adjudicator": "r2", "otherwise": "median"}
@@ -188,8 +188,8 @@ def test_the_adjudicator_decides_where_raters_differ():
 def test_dawid_and_skene_trusts_who_is_consistent():
     """Two careful raters against three who always say 3."""
     truth = [0, 1, 2, 3, 0, 1, 2, 3, 0, 0, 1, 2] * 5
-    told = resolve(rated([[t, t, 3, 3, 3] for t in truth]), "dawid-skene")
-    assert grades_of(told, len(truth)) == truth
+    result = resolve(rated([[t, t, 3, 3, 3] for t in truth]), "dawid-skene")
+    assert grades_of(result, len(truth)) == truth
     assert grades_of(resolve(rated([[t, t, 3, 3, 3] for t in truth])), 4) == [3, 3, 3, 3]
 
 
@@ -217,11 +217,11 @@ def test_the_scale_goes_with_the_judgments():
     ),
     st.sampled_from([name for name in RULES if name not in {"adjudicated", "latest"}]),
 )  # fmt: skip
-def test_every_pair_is_judged_or_told(grades, rule):
-    told = resolve(rated(grades), rule)
-    judged = 0 if told.qrels is None else len(told.qrels.table)
-    assert judged + len(told.unresolved) == told.counts["pairs"] == len(grades)
-    for got, given_ in zip(grades_of(told, len(grades)), grades, strict=True):
+def test_every_pair_is_judged_or_reported(grades, rule):
+    result = resolve(rated(grades), rule)
+    judged = 0 if result.qrels is None else len(result.qrels.table)
+    assert judged + len(result.unresolved) == result.counts["pairs"] == len(grades)
+    for got, given_ in zip(grades_of(result, len(grades)), grades, strict=True):
         real = [grade for grade in given_ if grade is not None]
         assert got is None or min(real) <= got <= max(real) or rule == "dawid-skene"
         if len(set(real)) == 1 and rule != "dawid-skene":
@@ -247,17 +247,17 @@ def test_latest_needs_times_where_grades_differ():
 
 def test_slots_without_times_are_said():
     three = rated([[0, 3, 1], [2, 2]])
-    told = verb(three, "mean", slots=2)
-    assert told.counts["unordered"] == 1
-    (caution,) = told.cautions
+    result = verb(three, "mean", slots=2)
+    assert result.counts["unordered"] == 1
+    (caution,) = result.cautions
     assert "the first rows of the file were taken" in caution
     hours = [datetime(2026, 1, 1, h, tzinfo=UTC) for h in range(5)]
     assert not verb(rated([[0, 3, 1], [2, 2]], at=pl.Series(hours)), "mean", slots=2).cautions
 
 
 def test_judgments_come_back_from_json():
-    told = verb(rated([[1, 0], [1, 1], [None]]))
-    again = ResolvedJudgments.from_dict(json.loads(json.dumps(told.to_dict())))
-    assert again.to_dict() == told.to_dict()
+    result = verb(rated([[1, 0], [1, 1], [None]]))
+    again = ResolvedJudgments.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert again.to_dict() == result.to_dict()
     for form in FORMS:
-        assert rendered(again, form) == rendered(told, form)
+        assert rendered(again, form) == rendered(result, form)

@@ -65,9 +65,9 @@ def on(document, /, **cells):
 
 @pytest.mark.parametrize("form", ["csv", "xlsx"])
 def test_out_and_back(tmp_path, form):
-    told = sheets(POOL, ["ann"], guideline="v2")
-    (place,) = told.write(tmp_path / f"ann.{form}", form)
-    assert place.read_bytes() == told.write(tmp_path / f"again.{form}", form)[0].read_bytes()
+    result = sheets(POOL, ["ann"], guideline="v2")
+    (place,) = result.write(tmp_path / f"ann.{form}", form)
+    assert place.read_bytes() == result.write(tmp_path / f"again.{form}", form)[0].read_bytes()
     if form == "csv":
         text = place.read_text(encoding="utf-8-sig")
         assert not any(
@@ -113,23 +113,23 @@ def test_texts_of_queries_and_documents():
 
 def test_everybody_gets_as_much_and_every_two_meet():
     pool = pl.DataFrame({"query_id": "q", "doc_id": [f"d{i}" for i in range(100)]})
-    told = sheets(pool, ["a", "b", "c"], overlap=0.3, seed=4)
-    loads = [len(rows) for _, rows in told.tables.values()]
+    result = sheets(pool, ["a", "b", "c"], overlap=0.3, seed=4)
+    loads = [len(rows) for _, rows in result.tables.values()]
     assert sum(loads) == 130
     assert max(loads) - min(loads) <= 1
-    assert told.doubled == 30
-    has = {name: {row[2] for row in rows} for name, (_, rows) in told.tables.items()}
+    assert result.doubled == 30
+    has = {name: {row[2] for row in rows} for name, (_, rows) in result.tables.items()}
     assert set().union(*has.values()) == set(pool["doc_id"])
     assert all(len(has[x] & has[y]) >= 5 for x, y in combinations(has, 2))
-    orders = [[row[2] for row in rows] for _, rows in told.tables.values()]
+    orders = [[row[2] for row in rows] for _, rows in result.tables.values()]
     assert all(order != sorted(order) for order in orders)
     again = sheets(pool, ["a", "b", "c"], overlap=0.3, seed=4)
-    assert again == told
+    assert again == result
     assert Counter(len(part) for part in has.values()).total() == 3
 
 
 @pytest.mark.parametrize(
-    ("raters", "options", "told"),
+    ("raters", "options", "expected"),
     [
         (["a", "a"], {}, "name each once"),
         (["a"], {"overlap": 0.1}, "2 ratings of a document need as many raters"),
@@ -137,8 +137,8 @@ def test_everybody_gets_as_much_and_every_two_meet():
         (["a"], {"scale": "many"}, "is no scale"),
     ],
 )
-def test_raters_that_cannot_be(raters, options, told):
-    with pytest.raises(UsageError, match=told):
+def test_raters_that_cannot_be(raters, options, expected):
+    with pytest.raises(UsageError, match=expected):
         sheets(POOL, raters, **options)
 
 
@@ -156,8 +156,8 @@ def test_places_where_no_sheet_can_be(tmp_path):
 
 def test_a_text_that_no_cell_can_hold_is_cut_and_not_lost(tmp_path):
     documents = pl.DataFrame({"doc_id": IDS, "body": "word " * 10_000})
-    told = sheets(POOL, ["ann"], documents=documents, scale="0..2")
-    (place,) = told.write(tmp_path / "ann.xlsx", "xlsx")
+    result = sheets(POOL, ["ann"], documents=documents, scale="0..2")
+    (place,) = result.write(tmp_path / "ann.xlsx", "xlsx")
     page = load_workbook(place).active
     assert page.cell(2, 4).value.endswith(" […]")
     assert page.data_validations.dataValidation[0].formula1 == '"0,1,2"'
@@ -184,7 +184,7 @@ def test_cannot_tell_has_its_reason(sheet):
 
 
 @pytest.mark.parametrize(
-    ("document", "cells", "told"),
+    ("document", "cells", "expected"),
     [
         (
             "3-4",
@@ -207,9 +207,9 @@ def test_cannot_tell_has_its_reason(sheet):
         ("a", {"scale": "detail"}, "scale .*; grades of two scales do not go together"),
     ],
 )
-def test_what_came_back_wrong(sheet, document, cells, told):
+def test_what_came_back_wrong(sheet, document, cells, expected):
     place = sheet(on(document, **cells))
-    with pytest.raises(InputError, match=told) as caught:
+    with pytest.raises(InputError, match=expected) as caught:
         collect([place], pool=POOL)
     assert caught.value.line
     if "document" not in cells and "scale" not in cells:

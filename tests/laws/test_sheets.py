@@ -46,9 +46,9 @@ def test_ids_come_back(pairs, form):
                 cells.write_csv(head, rows, out)
             else:
                 cells.write_xlsx(head, rows, out, choices={"grade": ["0", "1", "2", "3"]})
-        told = filled([cells.read(place)], pool=pool)
-    assert told.ratings.table.select("query_id", "doc_id").rows() == pairs
-    assert told.notes == ()
+        result = filled([cells.read(place)], pool=pool)
+    assert result.ratings.table.select("query_id", "doc_id").rows() == pairs
+    assert result.notes == ()
 
 
 @given(POOLS, st.data())

@@ -70,8 +70,8 @@ FILES = st.one_of(lines(), tables(), objects(), st.text(max_size=60))
 def test_what_is_valid_can_be_read_and_the_other_way_round(tmp_path, content, against):
     place, other = tmp_path / "file", tmp_path / "against"
     place.write_bytes(content.encode())
-    told = validate(place)
-    if told.valid:
+    result = validate(place)
+    if result.valid:
         assert describe(place).files
     else:
         with pytest.raises(InputError):
@@ -80,8 +80,8 @@ def test_what_is_valid_can_be_read_and_the_other_way_round(tmp_path, content, ag
         other.write_bytes(against.encode())
         both = validate(place, other, scale="0..3")
         assert {each.check for each in both.problems} >= {
-            each.check for each in told.problems if each.severity == "error"
+            each.check for each in result.problems if each.severity == "error"
         }
-        told = both
-    assert all(render(told, form) for form in ("table", "json", "markdown"))
-    assert all(each.what and each.count >= 1 for each in told.problems)
+        result = both
+    assert all(render(result, form) for form in ("table", "json", "markdown"))
+    assert all(each.what and each.count >= 1 for each in result.problems)

@@ -43,19 +43,19 @@ def test_a_function_of_grades_gives_what_the_house_s_kernel_gives():
 
 
 def test_the_grades_are_the_ranking_s_down_to_the_cutoff():
-    told = []
+    result = []
 
     @metric(per_query=True)
     def spy(grades, *, ideal, cutoff=3):
-        told.append((list(grades), list(ideal), cutoff))
+        result.append((list(grades), list(ideal), cutoff))
         return 0.0
 
     rankgate.evaluate(QRELS, RUN, [spy, spy @ 9])
     # `x` is not judged; `d`, graded below 0, is in the pool but unjudged
-    assert ([None, 2, 0], [2, 1, 0], 3) in told
-    assert ([None, 2, 0, 1], [2, 1, 0], 9) in told
-    assert ([None, 1], [1], 9) in told
-    assert len(told) == 4
+    assert ([None, 2, 0], [2, 1, 0], 3) in result
+    assert ([None, 2, 0, 1], [2, 1, 0], 9) in result
+    assert ([None, 1], [1], 9) in result
+    assert len(result) == 4
 
 
 def test_without_a_cutoff_the_whole_list_is_seen_and_nothing_stands_after_at():
@@ -74,10 +74,10 @@ def test_a_kernel_sees_a_block():
         "The grade of the first document."
         return times * np.where(judged.rank[:, 0] == 1, judged.grade[:, 0], 0)
 
-    told = rankgate.evaluate({"q": {"a": 3}, "r": {"a": 1}}, RUN, [top, top(times=4)]).means
-    assert told.row(0) == ("run1", 0.0, 0.0)
-    told = rankgate.evaluate({"q": {"x": 3}, "r": {"d": 1}}, RUN, [top, top(times=4)]).means
-    assert told.row(0) == ("run1", 2.0, 8.0)
+    result = rankgate.evaluate({"q": {"a": 3}, "r": {"a": 1}}, RUN, [top, top(times=4)]).means
+    assert result.row(0) == ("run1", 0.0, 0.0)
+    result = rankgate.evaluate({"q": {"x": 3}, "r": {"d": 1}}, RUN, [top, top(times=4)]).means
+    assert result.row(0) == ("run1", 2.0, 8.0)
 
 
 def test_the_passport_comes_from_the_function():
@@ -113,18 +113,18 @@ def test_parameters_are_checked_as_declared():
         finds(rle=1)
 
 
-def test_a_function_that_fails_is_told_with_metric_and_query():
+def test_a_function_that_fails_is_reported_with_metric_and_query():
     @metric(per_query=True)
     def first(grades):
         return grades[0] + 1
 
-    with raises("function-failed", UsageError) as told:
+    with raises("function-failed", UsageError) as result:
         rankgate.evaluate({"r": {"a": 1}, "q": {"a": 1}}, {"q": {"a": 1.0}, "r": {"b": 1.0}}, first)
-    assert str(told.value) == (
+    assert str(result.value) == (
         "first failed on a list of 1 document: TypeError: unsupported operand type(s) for +: "
         "'NoneType' and 'int'; it was computed for query 'r'."
     )
-    assert isinstance(told.value.__cause__.__cause__, TypeError)
+    assert isinstance(result.value.__cause__.__cause__, TypeError)
 
 
 @pytest.mark.parametrize("value", [None, "0.5", math.inf, [0.5]])
@@ -140,8 +140,8 @@ def test_for_nan_the_convention_says_what_counts():
         known = [grade for grade in grades if grade is not None]
         return sum(known) / len(known) if known else math.nan
 
-    told = rankgate.evaluate({"q": {"a": 2, "b": 1}, "r": {"z": 1}}, RUN, mean_grade)
-    assert told.values.select("value", "why").rows() == [(1.5, None), (0.0, "nothing judged")]
+    result = rankgate.evaluate({"q": {"a": 2, "b": 1}, "r": {"z": 1}}, RUN, mean_grade)
+    assert result.values.select("value", "why").rows() == [(1.5, None), (0.0, "nothing judged")]
 
 
 @pytest.mark.parametrize(
@@ -178,10 +178,10 @@ def test_what_a_function_sees_must_be_said():
 
 
 def test_it_is_explained_by_the_value_of_the_list_read_down_to_each_rank():
-    told = rankgate.explain(QRELS, RUN, "q", finds @ 4)
-    assert [row.running for row in told.rows] == [0, 0.25, 0.25, 0.5]
-    assert [row.contribution for row in told.rows] == [0, 0.25, 0, 0.25]
-    assert told.value == told.rows[-1].running
+    result = rankgate.explain(QRELS, RUN, "q", finds @ 4)
+    assert [row.running for row in result.rows] == [0, 0.25, 0.25, 0.5]
+    assert [row.contribution for row in result.rows] == [0, 0.25, 0, 0.25]
+    assert result.value == result.rows[-1].running
 
 
 def test_names_of_the_house_are_not_taken():
@@ -218,8 +218,8 @@ def test_a_file_may_hide_its_annotations_from_the_running_program(tmp_path):
         "@rankgate.metric\ndef two(judged: Judged) -> Judged:\n    return judged.retrieved\n"
     )
     one, two = from_file(written(tmp_path, text))
-    told = rankgate.evaluate(QRELS, RUN, [one(k=3), two]).means
-    assert told.row(0) == ("run1", 3.0, 3.0)
+    result = rankgate.evaluate(QRELS, RUN, [one(k=3), two]).means
+    assert result.row(0) == ("run1", 3.0, 3.0)
 
 
 @pytest.mark.parametrize(
@@ -232,12 +232,12 @@ def test_a_file_may_hide_its_annotations_from_the_running_program(tmp_path):
         (HEAD + ONE + "a = one\n" + ONE, "metric-name-taken"),
     ],
 )
-def test_a_file_that_gives_none_is_told_with_its_line(tmp_path, text, code):
+def test_a_file_that_gives_none_is_reported_with_its_line(tmp_path, text, code):
     with raises(code, UsageError):
         from_file(written(tmp_path, text))
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
+def test_a_file_that_is_not_there_is_reported(tmp_path):
     with raises("cannot-read", UsageError):
         from_file(tmp_path / "none.py")
     assert from_file(None) == ()

@@ -80,9 +80,9 @@ documents = st.lists(st.sets(st.integers(0, 2), min_size=1), min_size=1, max_siz
 
 @given(documents)
 def test_the_greedy_ideal_starts_with_the_best_and_gains_fall(pool):
-    told = ideal_gains(block([[]], [pool]).pool, 0.5, 10)[0]
-    assert told[0] == max(map(len, pool))
-    assert (np.diff(told) <= 1e-12).all()
+    result = ideal_gains(block([[]], [pool]).pool, 0.5, 10)[0]
+    assert result[0] == max(map(len, pool))
+    assert (np.diff(result) <= 1e-12).all()
 
 
 @given(documents)
@@ -114,11 +114,11 @@ def test_ndeval_s_stored_outputs(year, order, shared):
                              schema=["query_id", "doc_id", "score"], orient="row")  # fmt: skip
         ranked = read_run(frame)
     (stored,) = (place / "expected").glob(f"*.ndeval.{order}.csv")
-    told = evaluate(qrels, ranked, list(COLUMNS.values())).runs[0]
+    result = evaluate(qrels, ranked, list(COLUMNS.values())).runs[0]
     with stored.open() as lines:
         rows = {row["topic"]: row for row in csv.DictReader(lines)}
     assert set(COLUMNS) == rows["amean"].keys() - {"runid", "topic"}  # no column is left out
-    values = {name: told.per_query(name) for name in COLUMNS.values()}
+    values = {name: result.per_query(name) for name in COLUMNS.values()}
     compared = 0
     for theirs, ours in COLUMNS.items():
         for query, row in rows.items():
@@ -126,7 +126,7 @@ def test_ndeval_s_stored_outputs(year, order, shared):
             if query not in {"amean", *values[ours]}:  # two topics have no judgments at all
                 assert (year, want) == ("2010", 0)
                 continue
-            got = told.means[ours] if query == "amean" else values[ours][query]
+            got = result.means[ours] if query == "amean" else values[ours][query]
             assert got == pytest.approx(want, abs=2e-6), (query, theirs)
             compared += 1
     assert compared == len(COLUMNS) * {"2009": 51, "2010": 49}[year]
@@ -136,10 +136,10 @@ def test_judgments_by_subtopic_serve_both_kinds(tmp_path):
     qrels = tmp_path / "diversity.qrels"
     qrels.write_text("q 1 a 1\nq 2 a 0\nq 2 b 1\np 1 c 1\n")
     run = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}
-    told = evaluate(str(qrels), run, ["StRecall@1", "P@1", "alpha_nDCG@3"]).runs[0]
-    assert told.per_query("StRecall@1") == {"p": 0.0, "q": 0.5}
-    assert told.per_query("P@1") == {"p": 0.0, "q": 1.0}
-    assert told.means["StRecall@1"] == 0.25
+    result = evaluate(str(qrels), run, ["StRecall@1", "P@1", "alpha_nDCG@3"]).runs[0]
+    assert result.per_query("StRecall@1") == {"p": 0.0, "q": 0.5}
+    assert result.per_query("P@1") == {"p": 0.0, "q": 1.0}
+    assert result.means["StRecall@1"] == 0.25
     left_out = replace(CONVENTIONS["trec"], missing="leave_out")
     assert evaluate(str(qrels), run, ["StRecall@1"], left_out).runs[0].means["StRecall@1"] == 0.5
     with raises("wrong-type", InputError):
@@ -151,9 +151,9 @@ def test_judgments_by_subtopic_serve_both_kinds(tmp_path):
 def test_judgments_without_subtopics_have_one():
     qrels = read_qrels({"q": {"a": 1, "b": 0}})
     run = {"q": {"b": 3.0, "a": 2.0}}
-    told = evaluate(qrels, run, ["StRecall@1", "AP_IA", "AP"]).runs[0].means
-    assert told["StRecall@1"] == 0
-    assert told["AP_IA"] == told["AP"] == 0.5
+    result = evaluate(qrels, run, ["StRecall@1", "AP_IA", "AP"]).runs[0].means
+    assert result["StRecall@1"] == 0
+    assert result["AP_IA"] == result["AP"] == 0.5
 
 
 @pytest.mark.parametrize("metric", FACET_METRICS, ids=lambda m: m.name)

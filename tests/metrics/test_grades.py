@@ -43,9 +43,9 @@ def test_a_value_is_its_formula(name, expected):
 @pytest.mark.parametrize("name", ["AvgGrade@5", "Hits@3", "NCG@3"])
 def test_steps_add_up(name):
     qrels, run = {"q": {"a": 3, "b": 1, "c": 2}}, {"q": {"b": 3.0, "x": 2.0, "a": 1.0}}
-    told = explain(qrels, run, "q", name)
-    assert sum(row.contribution for row in told.rows) == pytest.approx(told.summed.value)
-    assert told.summed.value / told.norm.value == pytest.approx(told.value)
+    result = explain(qrels, run, "q", name)
+    assert sum(row.contribution for row in result.rows) == pytest.approx(result.summed.value)
+    assert result.summed.value / result.norm.value == pytest.approx(result.value)
 
 
 def test_where_there_is_nothing():
@@ -69,5 +69,5 @@ def test_capped_recall_is_beir_s():
 )
 def test_bounds(name, low, high):
     qrels, run = {"q": {"a": 3, "b": 1}}, {"q": {"u": 2.0, "a": 1.0}}
-    told = evaluate(qrels, run, [name], bounds=True).runs[0]
-    assert (told.all_irrelevant.values[name][0], told.all_best.values[name][0]) == (low, high)
+    result = evaluate(qrels, run, [name], bounds=True).runs[0]
+    assert (result.all_irrelevant.values[name][0], result.all_best.values[name][0]) == (low, high)

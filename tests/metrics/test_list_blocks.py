@@ -35,14 +35,14 @@ def lists():
 
 @pytest.mark.parametrize("metric", LIST_METRICS, ids=str)
 def test_blocks_of_any_size_give_the_same(metric, monkeypatch):
-    told = lists()
+    result = lists()
     monkeypatch.setattr(listed, "_TABLES", 0)
-    whole, values = metric.value(told), None if metric.merge == "items" else metric.values(told)
+    whole, values = metric.value(result), None if metric.merge == "items" else metric.values(result)
     for size in (1, 2 * K, 7 * K):
         monkeypatch.setattr(listed, "_BLOCK", size)
-        assert metric.value(told) == pytest.approx(whole, rel=1e-12, nan_ok=True)
+        assert metric.value(result) == pytest.approx(whole, rel=1e-12, nan_ok=True)
         if values is not None:
-            np.testing.assert_allclose(metric.values(told), values, rtol=1e-12)
+            np.testing.assert_allclose(metric.values(result), values, rtol=1e-12)
 
 
 def test_blocks_cover_every_list_once(monkeypatch):
@@ -57,12 +57,12 @@ def test_blocks_cover_every_list_once(monkeypatch):
 
 
 def test_together_says_what_each_says_alone():
-    told = lists()
+    result = lists()
     metrics = {str(metric): metric for metric in LIST_METRICS}
-    numbers, values = together(metrics, told)
+    numbers, values = together(metrics, result)
     assert list(numbers) == list(metrics)
     for label, metric in metrics.items():
-        assert numbers[label] == pytest.approx(metric.value(told), rel=1e-12, nan_ok=True)
+        assert numbers[label] == pytest.approx(metric.value(result), rel=1e-12, nan_ok=True)
         assert (label in values) == (metric.merge == "mean")
         if label in values:
-            np.testing.assert_array_equal(values[label], metric.values(told))
+            np.testing.assert_array_equal(values[label], metric.values(result))

@@ -56,21 +56,21 @@ def test_exposure_of_the_toy():
 
 
 def test_exposure_against_merit():
-    told = replace(TOY, relevant=np.array([[0, 1]]))
+    result = replace(TOY, relevant=np.array([[0, 1]]))
     discount = [1 / log2(rank + 1) for rank in range(1, 6)]
     first, rest = discount[0] + discount[2], discount[1] + discount[3] + discount[4]
-    assert ExposureMerit.value(told) == pytest.approx(min(first, rest) / max(first, rest))
-    assert ExposureOpportunity.value(told) == pytest.approx(discount[1] / discount[0])
+    assert ExposureMerit.value(result) == pytest.approx(min(first, rest) / max(first, rest))
+    assert ExposureOpportunity.value(result) == pytest.approx(discount[1] / discount[0])
 
 
 def test_expected_exposure_is_written_out():
-    told = Listed(np.array([[0, 1, 2]]), 5, relevant=np.array([[1, 4]]))  # 4 is not shown
+    result = Listed(np.array([[0, 1, 2]]), 5, relevant=np.array([[1, 4]]))  # 4 is not shown
     first, rest = (1 + 0.5) / 2, (0.25 + 0.125) / 2
     own, due = [1, 0.5, 0.25, 0], [rest, first, rest, first]
-    assert EED.value(told) == pytest.approx(sum(e**2 for e in own))
-    assert EER.value(told) == pytest.approx(sum(a * b for a, b in zip(own, due, strict=True)))
+    assert EED.value(result) == pytest.approx(sum(e**2 for e in own))
+    assert EER.value(result) == pytest.approx(sum(a * b for a, b in zip(own, due, strict=True)))
     loss = sum((a - b) ** 2 for a, b in zip(own, due, strict=True))
-    assert EEL.value(told) == pytest.approx(loss)
+    assert EEL.value(result) == pytest.approx(loss)
 
 
 def test_rankings_that_take_turns_give_equal_items_their_due():
@@ -93,15 +93,15 @@ def test_expected_exposure_is_a_mean_over_rankings():
     lengths[0] = 0
     rankings[np.arange(places) >= lengths[..., None]] = NONE
     relevant = np.where(rng.random((users, items)) < 0.3, np.arange(items), NONE)
-    told = Listed(rankings[:, 0], items, relevant=relevant, drawn=rankings[:, 1:])
+    result = Listed(rankings[:, 0], items, relevant=relevant, drawn=rankings[:, 1:])
     for weight in ("geometric", "log2"):
         for metric, at in ((EED, 0), (EER, 1), (EEL, 2)):
-            found = metric(weight=weight).values(told)
+            found = metric(weight=weight).values(result)
             wanted = [_by_hand(*each, weight)[at] for each in zip(rankings, relevant, strict=True)]
             np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
     cut = [_by_hand(each[:, :2], good, "geometric")[2] for each, good in
            zip(rankings, relevant, strict=True)]  # fmt: skip
-    np.testing.assert_allclose((EEL @ 2).values(told), cut, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose((EEL @ 2).values(result), cut, rtol=1e-12, atol=1e-14)
 
 
 def _by_hand(rankings, relevant, weight):
@@ -183,24 +183,24 @@ def test_prefixes_by_divergence_and_by_ratio_are_written_out():
 
 
 def test_ndkl_is_written_out():
-    told = replace(TOY, items=np.array([[0, 1]]))
+    result = replace(TOY, items=np.array([[0, 1]]))
     first, second = log(1 / 0.4), 0.5 * log(0.5 / 0.4) + 0.5 * log(0.5 / 0.6)
     z = 1 + 1 / log2(3)
-    assert NDKL.value(told) == pytest.approx((first + second / log2(3)) / z)
+    assert NDKL.value(result) == pytest.approx((first + second / log2(3)) / z)
 
 
 def test_the_head_and_the_tail():
     seen = np.array([10, 5, 3, 1, 1])
     assert tail_of(seen).tolist() == [False, True, True, True, True]
     assert tail_of(seen, "interactions", 0.8).tolist() == [False, False, False, True, True]
-    told = Listed(np.array([[0, 1], [3, NONE]]), 5, seen=seen, people=10,
+    result = Listed(np.array([[0, 1], [3, NONE]]), 5, seen=seen, people=10,
                   relevant=np.array([[0, 1], [1, 3]]),
                   history=np.array([[4, NONE], [0, 1]]))  # fmt: skip
-    assert ACLT.value(told) == 1
-    assert APLT.value(told) == (1 / 2 + 1) / 2
-    assert TailShare.value(told) == 2 / 3
-    assert PopularityLift.value(told) == pytest.approx((7.5 + 1) / (1 + 7.5) - 1)
+    assert ACLT.value(result) == 1
+    assert APLT.value(result) == (1 / 2 + 1) / 2
+    assert TailShare.value(result) == 2 / 3
+    assert PopularityLift.value(result) == pytest.approx((7.5 + 1) / (1 + 7.5) - 1)
     chances = np.array([1 / 1, 2 / 3])  # of the head one of one, of the tail two of three
-    assert PopREO.value(told) == pytest.approx(chances.std() / chances.mean())
+    assert PopREO.value(result) == pytest.approx(chances.std() / chances.mean())
     free = np.array([1 / (1 + 0), 2 / (3 + 3)])  # items new to each user
-    assert PopRSP.value(told) == pytest.approx(free.std() / free.mean())
+    assert PopRSP.value(result) == pytest.approx(free.std() / free.mean())

@@ -14,7 +14,7 @@ from rankgate.metrics.facets.faceted import block
 from rankgate.metrics.lists import LIST_METRICS, NONE, Listed
 
 ITEMS = 7
-SEEN = np.array([9, 6, 5, 3, 2, 1, 0])  # all different: equal ones are told apart by their codes
+SEEN = np.array([9, 6, 5, 3, 2, 1, 0])  # all different: equal ones are ordered by their codes
 BY_ROW = ("relevant", "history", "baseline", "earlier", "before")
 BY_ITEM = ("seen", "features", "categories", "groups")
 # what looks at ranks; all others see which items a list shows, and no order
@@ -27,7 +27,7 @@ rows = st.lists(st.integers(0, ITEMS - 1), max_size=4, unique=True).map(
 tables = st.lists(st.tuples(*[rows] * 5), min_size=2, max_size=6)
 
 
-def told(table):
+def result(table):
     """Lists and all that any metric needs, from a table of five rows a user."""
     items, relevant, history, baseline, earlier = (np.array(part) for part in zip(*table))  # noqa: B905
     rng = np.random.default_rng(3)
@@ -46,7 +46,7 @@ def same(metric, one, other):
 @settings(max_examples=25)
 @given(tables, st.randoms(use_true_random=False))
 def test_the_order_of_users_does_not_matter(table, random):
-    listed, order = told(table), list(range(len(table)))
+    listed, order = result(table), list(range(len(table)))
     random.shuffle(order)
     moved = replace(listed, items=listed.items[order],
                     **{name: getattr(listed, name)[order] for name in BY_ROW})  # fmt: skip
@@ -58,7 +58,7 @@ def test_the_order_of_users_does_not_matter(table, random):
 @settings(max_examples=25)
 @given(tables, st.randoms(use_true_random=False))
 def test_the_names_of_items_do_not_matter(table, random):
-    listed, code = told(table), list(range(ITEMS))
+    listed, code = result(table), list(range(ITEMS))
     random.shuffle(code)
     new = np.array([*code, NONE])  # the last is that of NONE
     back = np.argsort(code)
@@ -73,7 +73,7 @@ def test_the_names_of_items_do_not_matter(table, random):
 @settings(max_examples=25)
 @given(tables)
 def test_the_order_in_a_list_matters_where_ranks_do(table):
-    listed = told(table)
+    listed = result(table)
     turned = np.full_like(listed.items, NONE)
     for at, row in enumerate(listed.items):
         shown = row[row != NONE][::-1]
@@ -85,7 +85,7 @@ def test_the_order_in_a_list_matters_where_ranks_do(table):
 
 def test_what_looks_at_ranks_sees_a_list_turned_round():
     row = ([0, 1, 3, NONE], [0, 1, NONE, NONE], *[[5, NONE, NONE, NONE]] * 3)
-    one = told([row, row])
+    one = result([row, row])
     turned = replace(one, items=one.items[:, [2, 1, 0, 3]])
     given = {"FAIR": {"p": 0.95}, **{name: {"step": 2} for name in ("rND", "rKL", "rRD")}}
     metrics = [metric(**given.get(metric.name, {})) for metric in LIST_METRICS]
@@ -96,7 +96,7 @@ def test_what_looks_at_ranks_sees_a_list_turned_round():
 @settings(max_examples=25)
 @given(tables)
 def test_a_whole_that_stands_twice_is_as_even_as_once(table):
-    listed = told(table)
+    listed = result(table)
     twice = replace(listed, items=np.tile(listed.items, (2, 1)),
                     **{n: np.tile(getattr(listed, n), (2, 1)) for n in BY_ROW})  # fmt: skip
     for metric in LIST_METRICS:
@@ -107,7 +107,7 @@ def test_a_whole_that_stands_twice_is_as_even_as_once(table):
 @settings(max_examples=25)
 @given(tables)
 def test_more_places_show_no_item_less(table):
-    listed = told(table)
+    listed = result(table)
     growing = {"Coverage", "ItemsShown", "ListLength", "ACLT", "IPSHits", "EED"}
     for metric in LIST_METRICS:
         if metric.name in growing:

@@ -68,10 +68,10 @@ def test_recpack_s_example():
     scores = {0: {0: 0.3, 2: 0.2, 3: 0.1}, 2: {1: 0.23, 3: 0.3, 4: 0.5}}
     top = [sorted(row, key=row.get, reverse=True)[:2] for row in scores.values()]
     kinds = np.array([0, 1, 0, 1, 0])
-    told = Listed(np.array(top), 5, features=np.eye(2)[kinds])
-    assert coverage(told.sums()) == 4 / 5
-    assert ILD(similarity="jaccard").value(told) == 1 / 2
-    with_empty = replace(told, items=np.array([*top, [NONE, NONE]]))
+    result = Listed(np.array(top), 5, features=np.eye(2)[kinds])
+    assert coverage(result.sums()) == 4 / 5
+    assert ILD(similarity="jaccard").value(result) == 1 / 2
+    with_empty = replace(result, items=np.array([*top, [NONE, NONE]]))
     assert ILD(similarity="jaccard", single="zero").value(with_empty) == pytest.approx(1 / 3)
     assert ILD(similarity="jaccard").value(with_empty) == 1 / 2
 
@@ -80,10 +80,10 @@ def test_rexmex_s_example():
     same, other = Listed(np.array([[0], [0], [0]]), 2), Listed(np.array([[0], [1]]), 2)
     assert personalization(other.sums()) == 1.0
     assert personalization(same.sums()) == 0.0
-    told = Listed(np.array([[0, 1], [2, 3], [0, 3], [NONE, NONE]]), 5)
-    assert coverage(told.sums()) == 0.8
-    assert list_coverage(told).mean() == 0.75
-    assert full_lists(told, cutoff=2).mean() == 0.75
+    result = Listed(np.array([[0, 1], [2, 3], [0, 3], [NONE, NONE]]), 5)
+    assert coverage(result.sums()) == 0.8
+    assert list_coverage(result).mean() == 0.75
+    assert full_lists(result, cutoff=2).mean() == 0.75
 
 
 def test_novelty_is_written_out():
@@ -95,21 +95,21 @@ def test_novelty_is_written_out():
 
 
 def test_discounted_novelty_is_written_out():
-    told = replace(SHOWN, items=np.array([[1, 2]]), relevant=np.array([[2]]))
+    result = replace(SHOWN, items=np.array([[1, 2]]), relevant=np.array([[2]]))
     weights = [1, 1 / log2(3)]
-    assert EPC.value(told) == pytest.approx((weights[1] * 2 / 3) / sum(weights))
-    assert EPC(relevance="use", discount="none").value(told) == pytest.approx(2 / 3 / 2)
+    assert EPC.value(result) == pytest.approx((weights[1] * 2 / 3) / sum(weights))
+    assert EPC(relevance="use", discount="none").value(result) == pytest.approx(2 / 3 / 2)
     bits = log2(4 / 3) + weights[1] * 2
-    assert EFD.value(told) == pytest.approx(bits / sum(weights))
+    assert EFD.value(result) == pytest.approx(bits / sum(weights))
     with raises("missing-input", UsageError):
         EPC(relevance="use").value(SHOWN)
 
 
 def test_steck_s_calibration():
     p = np.array([[0.7, 0.3]])
-    for q, told in (((1, 0), 1.133981751), ((0.5, 0.5), 0.080690870), ((0, 1), 2.864534673),
+    for q, result in (((1, 0), 1.133981751), ((0.5, 0.5), 0.080690870), ((0, 1), 2.864534673),
                     ((0.7, 0.3), 0)):  # fmt: skip
-        assert between(p, np.array([q], float))[0] == pytest.approx(told, abs=1e-9)
+        assert between(p, np.array([q], float))[0] == pytest.approx(result, abs=1e-9)
     assert between(p, p, "hellinger")[0] == 0
     assert between(np.array([[1.0, 0]]), np.array([[0, 1.0]]), "js")[0] == pytest.approx(1)
     assert between(np.array([[1.0, 0]]), np.array([[0, 1.0]]), "hellinger")[0] == 1
@@ -117,7 +117,7 @@ def test_steck_s_calibration():
 
 def test_calibration_comes_from_categories_and_histories():
     # item 0 is all of the first category, item 1 half of each, item 2 of none
-    told = Listed(np.array([[0], [1], [2], [0]]), 3,
+    result = Listed(np.array([[0], [1], [2], [0]]), 3,
                   categories=np.array([[1, 0], [0.5, 0.5], [0, 0]]),
                   history=np.array([[1, NONE], [0, 1], [0, 1], [NONE, NONE]]))  # fmt: skip
     alpha = 0.01
@@ -125,15 +125,15 @@ def test_calibration_comes_from_categories_and_histories():
     second = 0.75 * log(0.75 / (0.99 * 0.5 + alpha * 0.75)) + 0.25 * log(
         0.25 / (0.99 * 0.5 + alpha * 0.25)
     )
-    assert miscalibration(told)[:2].tolist() == pytest.approx([first, second])
-    assert np.isnan(miscalibration(told)[2:]).all()
+    assert miscalibration(result)[:2].tolist() == pytest.approx([first, second])
+    assert np.isnan(miscalibration(result)[2:]).all()
 
 
 def test_diversity_by_cosine_is_that_of_a_loop():
     rng = np.random.default_rng(5)
     features = rng.normal(size=(6, 3))
     items = np.array([[0, 1, 2, 3], [4, 5, NONE, NONE], [1, NONE, NONE, NONE]])
-    told = intra_list_diversity(Listed(items, 6, features=features))
+    result = intra_list_diversity(Listed(items, 6, features=features))
 
     def cosine(a, b):
         return (
@@ -142,29 +142,29 @@ def test_diversity_by_cosine_is_that_of_a_loop():
             / sqrt(features[a] @ features[a] * (features[b] @ features[b]))
         )
 
-    for row, value in zip(items, told, strict=True):
+    for row, value in zip(items, result, strict=True):
         pairs = [1 - cosine(a, b) for a, b in combinations(row[row != NONE], 2)]
         assert value == pytest.approx(np.mean(pairs) if pairs else np.nan, nan_ok=True)
     both = Listed(items[:1], 6, features=features)
-    assert ILD(divisor="items").value(both) == pytest.approx(told[0] * 6 / 4)  # evidently
+    assert ILD(divisor="items").value(both) == pytest.approx(result[0] * 6 / 4)  # evidently
 
 
 def test_serendipity_and_its_neighbours():
-    told = Listed(
+    result = Listed(
         np.array([[0, 1, 2]]), 4, relevant=np.array([[0, 1]]), baseline=np.array([[0, 3]]),
         earlier=np.array([[2, 3, NONE]]), history=np.array([[1, NONE]]), features=np.eye(4)[:, :3],
     )  # fmt: skip
-    assert Serendipity.value(told) == 1 / 3
-    assert TemporalDiversity.value(told) == 2 / 3
-    assert Stability.value(told) == 1 / 4
-    assert TemporalNovelty.value(told) == 2 / 3
-    assert TemporalNovelty.value(replace(told, before=np.array([[1, 2, 3]]))) == 1 / 3
-    assert TemporalNovelty(against="history").value(told) == 2 / 3
-    assert Unexpectedness.value(told) == pytest.approx((1 + 0 + 1) / 3)
-    assert Unexpectedness(relevance="use").value(told) == pytest.approx(1 / 3)
-    assert Serendipity(cutoff=1).value(told) == 0
-    assert Serendipity(cutoff=5).value(told) == 1 / 5
-    assert Serendipity(cutoff=5, over="shown").value(told) == 1 / 3
+    assert Serendipity.value(result) == 1 / 3
+    assert TemporalDiversity.value(result) == 2 / 3
+    assert Stability.value(result) == 1 / 4
+    assert TemporalNovelty.value(result) == 2 / 3
+    assert TemporalNovelty.value(replace(result, before=np.array([[1, 2, 3]]))) == 1 / 3
+    assert TemporalNovelty(against="history").value(result) == 2 / 3
+    assert Unexpectedness.value(result) == pytest.approx((1 + 0 + 1) / 3)
+    assert Unexpectedness(relevance="use").value(result) == pytest.approx(1 / 3)
+    assert Serendipity(cutoff=1).value(result) == 0
+    assert Serendipity(cutoff=5).value(result) == 1 / 5
+    assert Serendipity(cutoff=5, over="shown").value(result) == 1 / 3
 
 
 def test_what_is_missing_is_named():
@@ -213,16 +213,16 @@ def test_personalization_is_that_of_a_loop_over_pairs(lists):
     kept = [one for one in sets if one]
     pairs = [len(a & b) / (len(a) * len(b)) ** 0.5 for a, b in combinations(kept, 2)]
     if pairs:
-        told = personalization(Listed(np.array(lists), 6).sums())
-        assert told == pytest.approx(1 - sum(pairs) / len(pairs), abs=1e-12)
+        result = personalization(Listed(np.array(lists), 6).sums())
+        assert result == pytest.approx(1 - sum(pairs) / len(pairs), abs=1e-12)
 
 
 @settings(max_examples=20)
 @given(rows)
 def test_every_value_is_within_its_bounds(lists):
-    told = full(np.array(lists))
+    result = full(np.array(lists))
     for metric in LIST_METRICS:
-        value = metric.value(told)
+        value = metric.value(result)
         assert np.isnan(value) or value >= metric.low - 1e-12, metric.name
         assert np.isnan(value) or metric.high is None or value <= metric.high + 1e-12, metric.name
 
@@ -230,15 +230,15 @@ def test_every_value_is_within_its_bounds(lists):
 @settings(max_examples=15)
 @given(rows, st.data())
 def test_parts_in_any_order_give_what_one_pass_gives(lists, data):
-    told = full(np.array(lists))
+    outcome = full(np.array(lists))
     metrics = [*LIST_METRICS, *(metric @ 2 for metric in LIST_METRICS)]
     whole = ListAccumulator(metrics)
-    whole.update(told)
+    whole.update(outcome)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(lists)), max_size=3)))
     parts = []
     for begin, end in zip([0, *cuts], [*cuts, len(lists)], strict=True):
         part = ListAccumulator(metrics)
-        part.update(told.rows(slice(begin, end)))
+        part.update(outcome.rows(slice(begin, end)))
         parts.append(part)
     merged = ListAccumulator(metrics)
     for part in data.draw(st.permutations(parts)):
@@ -246,7 +246,7 @@ def test_parts_in_any_order_give_what_one_pass_gives(lists, data):
     for metric in metrics:
         one, other = whole.result()[str(metric)], merged.result()[str(metric)]
         assert other == pytest.approx(one, rel=1e-12, abs=1e-12, nan_ok=True), str(metric)
-        assert one == pytest.approx(metric.value(told), abs=1e-12, nan_ok=True)
+        assert one == pytest.approx(metric.value(outcome), abs=1e-12, nan_ok=True)
 
 
 def test_accumulators_of_other_metrics_do_not_merge():
@@ -258,8 +258,8 @@ def test_accumulators_of_other_metrics_do_not_merge():
 @given(rows, rows)
 def test_membership_is_that_of_sets(lists, others):
     size = min(len(lists), len(others))
-    told = among(np.array(lists[:size]), np.array(others[:size]))
-    for row, other, found in zip(lists, others, told, strict=False):
+    result = among(np.array(lists[:size]), np.array(others[:size]))
+    for row, other, found in zip(lists, others, result, strict=False):
         assert found.tolist() == [item != NONE and item in other for item in row]
 
 

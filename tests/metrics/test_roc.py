@@ -91,8 +91,8 @@ def test_the_mean_is_weighted_by_relevant_documents():
 def test_a_query_without_pairs_weighs_nothing_where_it_is_left_out():
     qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 0}}
     run = {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}
-    told = evaluate(qrels, run, [AUC, GAUC], overrides={"without_relevant": None}).runs[0]
-    assert told.means == {"AUC": 1.0, "GAUC": 1.0}
+    result = evaluate(qrels, run, [AUC, GAUC], overrides={"without_relevant": None}).runs[0]
+    assert result.means == {"AUC": 1.0, "GAUC": 1.0}
     assert evaluate(qrels, run, [AUC, GAUC]).runs[0].means == {"AUC": 0.5, "GAUC": 1.0}
     lone = evaluate({"2": {"a": 0}}, {"2": {"a": 1.0}}, [GAUC]).runs[0]
     assert np.isnan(lone.means["GAUC"])
@@ -101,9 +101,9 @@ def test_a_query_without_pairs_weighs_nothing_where_it_is_left_out():
 @pytest.mark.parametrize("metric", [AUC, GAUC])
 def test_bounds(metric):
     qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"u": 3.0, "a": 2.0, "b": 1.0}}
-    told = evaluate(qrels, run, [metric], bounds=True).runs[0]
+    result = evaluate(qrels, run, [metric], bounds=True).runs[0]
     name = str(metric)
     assert (
-        told.values[name][0] == told.all_irrelevant.values[name][0] == 1 / 2
+        result.values[name][0] == result.all_irrelevant.values[name][0] == 1 / 2
     )  # u before a before b
-    assert told.all_best.values[name][0] == told.all_best.means[name] == 1
+    assert result.all_best.values[name][0] == result.all_best.means[name] == 1

@@ -90,7 +90,7 @@ def test_the_norm_of_ndcg_is_the_sum_over_its_ideal():
     np.testing.assert_allclose(steps.norm, [7 + 7 / np.log2(3) + 3 / 2])
 
 
-def test_weights_are_told_where_an_unjudged_document_stands_too():
+def test_weights_are_reported_where_an_unjudged_document_stands_too():
     """Explanations put unjudged documents in as if in the pool; that must change nothing."""
     from_pool = block([[2, -1, 1]], ideal=[[2, 1]])
     unjudged = block([[2, None, 1]], ideal=[[2, 1]])

@@ -58,7 +58,7 @@ def pipelines(draw):
 @given(pipelines(), st.sampled_from([1, 2, 3]))
 def test_no_order_of_the_candidates_is_better_than_the_ceiling(data, k):
     qrels, *runs = data
-    told = rankgate.stages(qrels, runs, [f"nDCG@{k}"], depth=5)
+    result = rankgate.stages(qrels, runs, [f"nDCG@{k}"], depth=5)
     best = [ndcg(list(grades), grades, 7) and 1.0 for grades in qrels.values()]
     tops, values = [], []
     for run in runs:
@@ -67,15 +67,15 @@ def test_no_order_of_the_candidates_is_better_than_the_ceiling(data, k):
             for query in qrels
         ])  # fmt: skip
         values.append([ndcg(list(run[query]), qrels[query], k) for query in qrels])
-    assert told.best == pytest.approx(np.mean(best))
-    assert told.ceilings["ceiling"].to_list() == pytest.approx([np.mean(top) for top in tops])
-    assert told.ceilings["value"].to_list() == pytest.approx([np.mean(v) for v in values])
-    assert told.kinds == ("retrieves", "reranks")
+    assert result.best == pytest.approx(np.mean(best))
+    assert result.ceilings["ceiling"].to_list() == pytest.approx([np.mean(top) for top in tops])
+    assert result.ceilings["value"].to_list() == pytest.approx([np.mean(v) for v in values])
+    assert result.kinds == ("retrieves", "reranks")
     parts = [np.mean(best) - np.mean(tops[0]), np.mean(tops[0]) - np.mean(tops[1]),
              np.mean(tops[1]) - np.mean(values[1])]  # fmt: skip
-    assert told.losses["why"].to_list() == ["retrieval", "cut", "order"]
-    assert told.losses["lost"].to_list() == pytest.approx(parts)
-    assert told.losses["lost"].sum() == pytest.approx(np.mean(best) - np.mean(values[1]))
+    assert result.losses["why"].to_list() == ["retrieval", "cut", "order"]
+    assert result.losses["lost"].to_list() == pytest.approx(parts)
+    assert result.losses["lost"].sum() == pytest.approx(np.mean(best) - np.mean(values[1]))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_no_order_of_the_candidates_is_better_than_the_ceiling(data, k):
 @given(data=pipelines())
 def test_the_ceiling_of_every_metric_that_may_be_a_target(metric, data):
     qrels, first, _ = data
-    told = rankgate.stages(qrels, [first], [metric], target=metric, depth=5)
+    result = rankgate.stages(qrels, [first], [metric], target=metric, depth=5)
     every = {
         f"{query}:{place}": (qrels[query], ranked(order))
         for query, documents in first.items()
@@ -101,7 +101,7 @@ def test_the_ceiling_of_every_metric_that_may_be_a_target(metric, data):
     for name, value in values.select("query_id", "value").iter_rows():
         query = name.partition(":")[0]
         best[query] = max(best[query], value)
-    assert told.ceilings["ceiling"][0] == pytest.approx(np.mean(list(best.values())))
+    assert result.ceilings["ceiling"][0] == pytest.approx(np.mean(list(best.values())))
 
 
 def systems(count, rows=30):
@@ -122,7 +122,7 @@ def systems(count, rows=30):
 
 def test_steps_are_scipys_and_corrected_over_all_of_them():
     qrels, runs = systems(4)
-    told = rankgate.stages(qrels, runs, ["nDCG@5", "RR@10"])
+    result = rankgate.stages(qrels, runs, ["nDCG@5", "RR@10"])
     raw, delta = [], []
     values = rankgate.evaluate(qrels, runs, ["nDCG@5", "RR@10"]).values
     for before, after in pairwise(runs):
@@ -133,19 +133,19 @@ def test_steps_are_scipys_and_corrected_over_all_of_them():
             )
             raw.append(stats.ttest_rel(two, one).pvalue)
             delta.append((two - one).mean())
-    assert told.steps["delta"].to_list() == pytest.approx(delta)
-    assert told.steps["p_raw"].to_list() == pytest.approx(raw)
-    assert told.steps["p_value"].to_list() == pytest.approx(multipletests(raw, method="holm")[1])
-    assert told.steps.select("stage", "against").row(2) == ("s2", "s1")
-    assert told.correction == "holm over 6 tests"
+    assert result.steps["delta"].to_list() == pytest.approx(delta)
+    assert result.steps["p_raw"].to_list() == pytest.approx(raw)
+    assert result.steps["p_value"].to_list() == pytest.approx(multipletests(raw, method="holm")[1])
+    assert result.steps.select("stage", "against").row(2) == ("s2", "s1")
+    assert result.correction == "holm over 6 tests"
 
 
 def test_means_are_those_of_evaluate():
     qrels, runs = systems(3)
-    told = rankgate.stages(qrels, runs, ["RR@10", "nDCG@5", "P@3"])
+    result = rankgate.stages(qrels, runs, ["RR@10", "nDCG@5", "P@3"])
     means = rankgate.evaluate(qrels, runs, ["RR@10", "nDCG@5", "P@3"]).means
     for name, *values in means.rows():
-        own = told.means.filter(pl.col("stage") == name)
+        own = result.means.filter(pl.col("stage") == name)
         assert own["mean"].to_list() == pytest.approx(values)
 
 
@@ -153,29 +153,29 @@ def test_documents_that_came_and_went_are_counted():
     qrels = {"q": {"a": 3, "b": 1, "c": 0, "e": 2}}
     first = {"q": ranked(["a", "c", "b"])}
     second = {"q": ranked(["e", "a", "x"])}
-    told = rankgate.stages(qrels, {"one": first, "two": second}, ["nDCG@2"], depth=3)
-    assert row(told.moves, stage="two", k=3) == {
+    result = rankgate.stages(qrels, {"one": first, "two": second}, ["nDCG@2"], depth=3)
+    assert row(result.moves, stage="two", k=3) == {
         "stage": "two", "k": 3, "documents": 3, "new": 2, "gone": 2, "relevant": 2, "gained": 1,
         "lost": 1,
     }  # fmt: skip
-    assert row(told.moves, stage="two", k=2)["lost"] == 0  # a stays, and c is not relevant
-    assert row(told.moves, stage="one", k=3)["gained"] is None
-    assert told.kinds == ("retrieves", "retrieves")
+    assert row(result.moves, stage="two", k=2)["lost"] == 0  # a stays, and c is not relevant
+    assert row(result.moves, stage="one", k=3)["gained"] is None
+    assert result.kinds == ("retrieves", "retrieves")
 
 
 def test_labels_of_the_first_documents():
     qrels = {"q1": {"a": 3, "b": 1, "c": -2}, "q2": {"a": 3, "b": 0}}
     run = {"q1": ranked(["a", "c", "x", "b"]), "q2": ranked(["b"])}
-    told = rankgate.stages(qrels, {"s": run}, ["nDCG@3"], labels={**LABELS, 3: "Exact"})
-    shares = dict(told.mix.select("label", "count").rows())
+    result = rankgate.stages(qrels, {"s": run}, ["nDCG@3"], labels={**LABELS, 3: "Exact"})
+    shares = dict(result.mix.select("label", "count").rows())
     assert shares == {"Exact": 1, "Irrelevant": 1, "unjudged": 2}  # -2 was in the pool, unjudged
-    assert told.mix["share"].sum() == pytest.approx(1)
+    assert result.mix["share"].sum() == pytest.approx(1)
 
 
-def test_many_grades_are_told_as_two():
+def test_many_grades_are_reported_as_two():
     qrels = {"q": {f"d{i}": i / 10 for i in range(20)}}
-    told = rankgate.stages(qrels, [{"q": ranked([f"d{i}" for i in range(10)])}], ["nDCG@10"])
-    assert dict(told.mix.select("label", "count").rows()) == {
+    result = rankgate.stages(qrels, [{"q": ranked([f"d{i}" for i in range(10)])}], ["nDCG@10"])
+    assert dict(result.mix.select("label", "count").rows()) == {
         "relevant": 9, "not relevant": 1, "unjudged": 0,
     }  # fmt: skip
 
@@ -199,16 +199,16 @@ def bottleneck(first, second):
     ],
 )
 def test_the_bottleneck_is_where_most_is_lost(first, second, stage, why, word):
-    told = bottleneck(first, second)
-    assert (told.bottleneck.stage, told.bottleneck.why) == (stage, why)
-    assert told.bottleneck.lost == pytest.approx(told.losses["lost"].max())
-    assert word in told.sentence
+    result = bottleneck(first, second)
+    assert (result.bottleneck.stage, result.bottleneck.why) == (stage, why)
+    assert result.bottleneck.lost == pytest.approx(result.losses["lost"].max())
+    assert word in result.sentence
 
 
 def test_the_best_ranking_has_no_bottleneck():
-    told = bottleneck("cba", "abc")
-    assert told.bottleneck is None
-    assert "Nothing is lost" in told.sentence
+    result = bottleneck("cba", "abc")
+    assert result.bottleneck is None
+    assert "Nothing is lost" in result.sentence
 
 
 def test_what_queries_cannot_tell_apart_is_said():
@@ -216,31 +216,31 @@ def test_what_queries_cannot_tell_apart_is_said():
     run = {
         query: ranked(["b", "a"]) if i % 2 else ranked(["b"]) for i, query in enumerate(qrels)
     }  # what retrieval loses in one half, the order loses in the other, nearly
-    told = rankgate.stages(qrels, [run], ["RR(rel=3)@2"], target="RR(rel=3)@2")
-    assert told.losses["lost"].to_list() == pytest.approx([0.5, 0.25])
-    assert told.bottleneck.told_apart is False
-    assert "cannot tell which of the two is more" in told.sentence
+    result = rankgate.stages(qrels, [run], ["RR(rel=3)@2"], target="RR(rel=3)@2")
+    assert result.losses["lost"].to_list() == pytest.approx([0.5, 0.25])
+    assert result.bottleneck.significant is False
+    assert "cannot tell which of the two is more" in result.sentence
 
 
-def test_an_ideal_of_what_was_retrieved_is_told():
+def test_an_ideal_of_what_was_retrieved_is_reported():
     qrels, runs = systems(2)
-    told = rankgate.stages(qrels, runs, ["nDCG@5"], overrides=["nDCG.ideal=retrieved"])
-    assert "the ceiling says nothing" in told.warnings[0]
-    assert told.ceilings["ceiling"].to_list() == pytest.approx([1.0, 1.0])
+    result = rankgate.stages(qrels, runs, ["nDCG@5"], overrides=["nDCG.ideal=retrieved"])
+    assert "the ceiling says nothing" in result.warnings[0]
+    assert result.ceilings["ceiling"].to_list() == pytest.approx([1.0, 1.0])
 
 
-def test_a_gap_in_judgments_is_told():
+def test_a_gap_in_judgments_is_reported():
     qrels = {f"q{i}": {"a": 3} for i in range(20)}
     one = {query: ranked(["a"]) for query in qrels}
     two = {query: ranked(["a", "x", "y"]) for query in qrels}
-    told = rankgate.stages(qrels, {"one": one, "two": two}, ["nDCG@3"])
-    assert any("0% are unjudged at one and 67% at two" in words for words in told.warnings)
+    result = rankgate.stages(qrels, {"one": one, "two": two}, ["nDCG@3"])
+    assert any("0% are unjudged at one and 67% at two" in words for words in result.warnings)
 
 
-def test_equal_names_are_told_apart():
+def test_equal_names_are_distinguished():
     qrels, runs = systems(1)
-    told = rankgate.stages(qrels, [runs["s0"], runs["s0"]], ["nDCG@5"])
-    assert len(set(told.stages)) == 2
+    result = rankgate.stages(qrels, [runs["s0"], runs["s0"]], ["nDCG@5"])
+    assert len(set(result.stages)) == 2
 
 
 @pytest.mark.parametrize(
@@ -278,25 +278,25 @@ def test_the_published_stages_of_cast_2021(shared):
     """ANCE and the BERT that puts its documents in a new order: recall stays, nDCG@3 moves."""
     place = shared / "cast2021"
     names = ("org_manual_bm25", "org_manual_ance", "org_manual_ance_bert")
-    told = rankgate.stages(
+    result = rankgate.stages(
         place / "trec-cast-qrels-docs.2021.qrel.gz",
         [place / "runs" / f"{name}.run.gz" for name in names],
         ["nDCG@3", "R@100"],
     )
-    means = {(stage, metric): mean for stage, metric, mean, _ in told.means.rows()}
+    means = {(stage, metric): mean for stage, metric, mean, _ in result.means.rows()}
     assert [round(means[name, "nDCG@3"], 4) for name in names] == [0.3974, 0.5300, 0.5196]
     assert means[names[1], "R@100"] == means[names[2], "R@100"]
-    assert told.kinds == ("retrieves", "retrieves", "reranks")
-    assert told.ceilings["ceiling"][1] == told.ceilings["ceiling"][2]
-    assert (told.bottleneck.stage, told.bottleneck.why) == (names[2], "order")
+    assert result.kinds == ("retrieves", "retrieves", "reranks")
+    assert result.ceilings["ceiling"][1] == result.ceilings["ceiling"][2]
+    assert (result.bottleneck.stage, result.bottleneck.why) == (names[2], "order")
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_under_every_convention_nothing_is_above_its_ceiling(name):
     place = Path(__file__).parents[2] / "examples" / "search-stages"
     runs = [place / f"{stage}.run" for stage in ("bm25", "rrf", "rerank")]
-    told = rankgate.stages(place / "qrels.txt", runs, ["nDCG@5"], name, depth=10)
-    assert (told.ceilings["value"] <= told.ceilings["ceiling"] + 1e-12).all()
-    assert (told.ceilings["ceiling"] <= told.best + 1e-12).all()
-    lost = told.best - told.ceilings["value"][-1]
-    assert told.losses["lost"].sum() == pytest.approx(lost)
+    result = rankgate.stages(place / "qrels.txt", runs, ["nDCG@5"], name, depth=10)
+    assert (result.ceilings["value"] <= result.ceilings["ceiling"] + 1e-12).all()
+    assert (result.ceilings["ceiling"] <= result.best + 1e-12).all()
+    lost = result.best - result.ceilings["value"][-1]
+    assert result.losses["lost"].sum() == pytest.approx(lost)

@@ -26,9 +26,9 @@ def data(monkeypatch):
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "html", "csv", "latex"])
 def test_every_form_has_every_stage(run, data, form):
-    told = run("stages", *data, *WORDS, "--format", form)
-    assert told.code == 0, told.err
-    assert all(name in told.out for name in STAGES)
+    result = run("stages", *data, *WORDS, "--format", form)
+    assert result.code == 0, result.err
+    assert all(name in result.out for name in STAGES)
 
 
 def test_the_text_fits_and_says_the_bottleneck_first(run, data):
@@ -39,12 +39,12 @@ def test_the_text_fits_and_says_the_bottleneck_first(run, data):
 
 
 def test_json_adds_up(run, data):
-    told = json.loads(run("stages", *data, *WORDS, "--format", "json").out)
-    assert told["schema_version"] == 1
-    assert [each["name"] for each in told["stages"]] == list(STAGES)
-    end = told["ceilings"][-1]["value"]
-    assert sum(row["lost"] for row in told["losses"]) == pytest.approx(told["best"] - end)
-    assert all(row["value"] <= row["ceiling"] + 1e-12 for row in told["ceilings"])
+    result = json.loads(run("stages", *data, *WORDS, "--format", "json").out)
+    assert result["schema_version"] == 1
+    assert [each["name"] for each in result["stages"]] == list(STAGES)
+    end = result["ceilings"][-1]["value"]
+    assert sum(row["lost"] for row in result["losses"]) == pytest.approx(result["best"] - end)
+    assert all(row["value"] <= row["ceiling"] + 1e-12 for row in result["ceilings"])
 
 
 def test_csv_is_the_stage_table(run, data):
@@ -67,18 +67,18 @@ def test_same_inputs_same_bytes(run, data):
     ],
 )
 def test_what_is_wrong_is_said(run, data, words, said):
-    told = run("stages", *data, *words)
-    assert told.code == 2
-    assert said in told.err
+    result = run("stages", *data, *words)
+    assert result.code == 2
+    assert said in result.err
 
 
 def test_hostile_names_stay_words(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qrels.txt").write_text("q 0 a 1\nq 0 b 0\n")
     (tmp_path / "x|<b>*.run").write_text("q Q0 a 1 2 t\nq Q0 b 2 1 t\n")
-    told = run("stages", "qrels.txt", "x|<b>*.run", "--format", "markdown")
-    assert told.code == 0
-    assert "| x\\|\\<b>\\* |" in told.out
+    result = run("stages", "qrels.txt", "x|<b>*.run", "--format", "markdown")
+    assert result.code == 0
+    assert "| x\\|\\<b>\\* |" in result.out
 
 
 def test_the_page_is_whole_and_allows_nothing_else(run, data, tmp_path):
@@ -96,7 +96,7 @@ def test_the_page_is_whole_and_allows_nothing_else(run, data, tmp_path):
 
 def test_without_the_extra_the_page_has_its_tables(run, data, monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
-    told = run("stages", *data, *WORDS, "--format", "html")
-    assert told.code == 0
-    assert "<figure" not in told.out
-    assert told.out.count("<table") == 6
+    result = run("stages", *data, *WORDS, "--format", "html")
+    assert result.code == 0
+    assert "<figure" not in result.out
+    assert result.out.count("<table") == 6

@@ -78,12 +78,12 @@ def test_a_part_of_the_users_has_the_figures_of_a_card_of_them_alone(card):
         judged_users_only=True,
     )  # fmt: skip
     for row in alone.figures.iter_rows(named=True):
-        told = figure(card, "age", "old", row["system"], row["metric"])
+        result = figure(card, "age", "old", row["system"], row["metric"])
         for name in ("value", "low", "high", "users"):
-            assert told[name] == pytest.approx(row[name]), (row, name)
+            assert result[name] == pytest.approx(row[name]), (row, name)
     for row in alone.differences.iter_rows(named=True):
-        told = figure(card, "age", "old", "two", row["metric"])
-        assert (told["delta"], told["p_raw"]) == (
+        result = figure(card, "age", "old", "two", row["metric"])
+        assert (result["delta"], result["p_raw"]) == (
             pytest.approx(row["delta"]), pytest.approx(row["p_raw"]),
         )  # fmt: skip
     assert figure(card, "age", "(none)", "one", "R@5")["size"] == 1
@@ -98,10 +98,10 @@ def test_accuracy_among_items_is_by_what_is_relevant_there(card):
         top = sorted(RUNS["one"][user], key=RUNS["one"][user].get, reverse=True)[:5]
         if own:
             found.append(len(own & set(top)) / len(own))
-    told = figure(card, "kind", "b", "one", "R@5")
-    assert told["value"] == pytest.approx(np.mean(found))
-    assert told["users"] == len(found)
-    assert told["size"] == 20  # those of both kinds belong to both
+    result = figure(card, "kind", "b", "one", "R@5")
+    assert result["value"] == pytest.approx(np.mean(found))
+    assert result["users"] == len(found)
+    assert result["size"] == 20  # those of both kinds belong to both
 
 
 def test_lists_among_items_are_as_if_they_showed_nothing_else(card):
@@ -127,32 +127,32 @@ def test_gaps_are_welchs_and_corrected_over_the_slice(card):
     old = {user for user, age in PEOPLE.iter_rows() if age == "old"}
     mine = [value for user, value in values.items() if user in old]
     others = [value for user, value in values.items() if user not in old]
-    told = stats.ttest_ind(mine, others, equal_var=False)
+    result = stats.ttest_ind(mine, others, equal_var=False)
     row = card.gaps.filter(slice="age", part="old", system="one", metric="R@5").row(0, named=True)
-    low, high = told.confidence_interval(0.95)
+    low, high = result.confidence_interval(0.95)
     assert row["gap"] == pytest.approx(np.mean(mine) - np.mean(others))
     assert (row["low"], row["high"]) == (pytest.approx(low), pytest.approx(high))
-    assert row["p_raw"] == pytest.approx(told.pvalue)
+    assert row["p_raw"] == pytest.approx(result.pvalue)
     ages = card.gaps.filter(pl.col("slice") == "age").drop_nulls("p_raw")
     assert ages["p_value"].to_numpy() == pytest.approx(
         stats.false_discovery_control(ages["p_raw"].to_numpy())
     )
 
 
-def test_what_is_no_slice_is_told():
-    def told(**words):
+def test_what_is_no_slice_is_reported():
+    def result(**words):
         with pytest.raises(UsageError) as error:
             rankgate.scorecard(QRELS, RUNS, ["R@5"], **words)
         return str(error.value)
 
-    assert "activity comes from training" in told(slices=["activity"])
-    assert "no slice is called 'shape'; there are activity, popularity, items.kind." in told(
+    assert "activity comes from training" in result(slices=["activity"])
+    assert "no slice is called 'shape'; there are activity, popularity, items.kind." in result(
         slices=["shape"], items=THINGS
     )
     both = PEOPLE.rename({"age": "kind"})
-    assert "say users.kind or items.kind" in told(slices=["kind"], items=THINGS, users=both)
+    assert "say users.kind or items.kind" in result(slices=["kind"], items=THINGS, users=both)
     many = THINGS.with_columns(pl.col("item").alias("name"))
-    assert "'name' has 30 values, and a slice at most 20" in told(slices=["name"], items=many)
+    assert "'name' has 30 values, and a slice at most 20" in result(slices=["name"], items=many)
 
 
 def test_every_form_shows_every_part(card):

@@ -27,11 +27,11 @@ def example(monkeypatch):
 
 def test_from_its_log_to_a_verdict(example, capsys, tmp_path):
     assert example.main(["--into", str(tmp_path / "runs")]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("log split by global, 20%")
+    result = capsys.readouterr().out
+    assert result.startswith("log split by global, 20%")
     for part in ("R@20", "Miscalibration@10", "by activity", "gaps by activity"):
-        assert part in told
-    verdict = told[told.index("PASS: neighbours against popular") :]
+        assert part in result
+    verdict = result[result.index("PASS: neighbours against popular") :]
     for rule in ("finds-more", "shows-more", "no-more-uneven", "small-presses"):
         assert f"✔ pass {rule}" in " ".join(verdict.split())
     assert {each.name for each in (tmp_path / "runs").iterdir()} == {
@@ -60,8 +60,8 @@ def test_the_notebook_runs():
     nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
     notebook = nbformat.read(HERE / "recommend.ipynb", 4)
-    told = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": HERE}})
-    told.execute()
+    result = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": HERE}})
+    result.execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert cells[-1].outputs[-1].data["text/plain"] == "'pass'"
     pages = [
@@ -95,9 +95,9 @@ def test_its_log_is_made_by_its_script(tmp_path, monkeypatch):
 def test_amazon_beauty(example, capsys, shared):
     place = shared / "amazon-beauty-selfrec" / "train.txt.gz"
     assert example.main([str(place), "--way", "leave-last"]) == 0
-    told = capsys.readouterr().out
-    assert "22,363 users of test" in told
-    assert "PASS: neighbours against popular" in told
+    result = capsys.readouterr().out
+    assert "22,363 users of test" in result
+    assert "PASS: neighbours against popular" in result
 
 
 @pytest.mark.slow

@@ -30,9 +30,9 @@ def test_they_cover_even_where_most_items_are_shown_once(items, users):
     held = dict.fromkeys(METRICS, 0)
     for seed in range(150):
         listed = some()
-        told, _ = redrawn([listed], METRICS, 200, seed)
+        result, _ = redrawn([listed], METRICS, 200, seed)
         for label, metric in METRICS.items():
-            low, high = told[label][0].ends(metric.value(listed), 0.9)
+            low, high = result[label][0].ends(metric.value(listed), 0.9)
             held[label] += low <= truth[label] <= high
     for label, count in held.items():
         assert count / 150 > 0.85, (label, count)
@@ -41,25 +41,25 @@ def test_they_cover_even_where_most_items_are_shown_once(items, users):
 def test_one_pass_gives_what_each_weighting_gives():
     rng = np.random.default_rng(2)
     listed = Listed(np.argsort(rng.random((30, 12)), axis=1)[:, :4], 12)
-    told, count = redrawn([listed], METRICS, 20, 5)
+    result, count = redrawn([listed], METRICS, 20, 5)
     assert count == 20
     weights = left_out(30, 5)
     for label, metric in METRICS.items():
         for at in range(30):
             own = Listed(listed.items[weights[:, at] > 0], 12)
-            assert told[label].without[0, at] == pytest.approx(metric.value(own))
+            assert result[label].without[0, at] == pytest.approx(metric.value(own))
             assert weights[:, at].sum() == 29
 
 
 def test_the_jackknife_of_a_mean_is_its_standard_error():
     values = np.random.default_rng(1).normal(size=40)
     without = (values.sum() - values) / 39
-    told = Redrawn(np.full(10, values.mean()), without)
-    assert told.error == pytest.approx(values.std(ddof=1) / np.sqrt(40))
+    result = Redrawn(np.full(10, values.mean()), without)
+    assert result.error == pytest.approx(values.std(ddof=1) / np.sqrt(40))
 
 
 def test_no_interval_without_numbers():
-    told = Redrawn(np.array([1.0, np.nan]), np.array([1.0, 2.0]))
-    assert np.isnan(told.ends(1.0, 0.9)).all()
-    assert np.isnan(told.chance(1.0))
+    result = Redrawn(np.array([1.0, np.nan]), np.array([1.0, 2.0]))
+    assert np.isnan(result.ends(1.0, 0.9)).all()
+    assert np.isnan(result.chance(1.0))
     assert np.isnan(Redrawn(np.zeros(0), np.zeros(0)).error)

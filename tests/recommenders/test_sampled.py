@@ -42,8 +42,8 @@ RUNS = {name: run_of(ranks) for name, ranks in RANKS.items()}
 
 
 def test_the_exact_figures():
-    told = rankgate.evaluate(QRELS, RUNS, ["AP", "nDCG", "R@10", "AUC"])
-    for name, *values in told.means.iter_rows():
+    result = rankgate.evaluate(QRELS, RUNS, ["AP", "nDCG", "R@10", "AUC"])
+    for name, *values in result.means.iter_rows():
         assert values == pytest.approx(EXACT[name], abs=5e-5)
 
 

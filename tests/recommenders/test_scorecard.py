@@ -33,31 +33,31 @@ GOOD = {"u": {"a": 3.0, "b": 2.0}, "v": {"c": 3.0, "b": 2.0}, "w": {"a": 3.0, "b
 SAME = {user: {"c": 2.0, "d": 1.0} for user in QRELS}
 
 
-def value(told, system, metric):
-    row = told.figures.filter((pl.col("system") == system) & (pl.col("metric") == metric))
+def value(result, system, metric):
+    row = result.figures.filter((pl.col("system") == system) & (pl.col("metric") == metric))
     return row["value"][0]
 
 
 def test_figures_are_those_of_the_metrics():
     metrics = ["P@1", "Coverage@2", "Personalization@2", "Novelty@2", "ILD@2", "TailShare@1"]
-    told = rankgate.scorecard(QRELS, {"same": SAME, "good": GOOD}, metrics, train=TRAIN,
+    result = rankgate.scorecard(QRELS, {"same": SAME, "good": GOOD}, metrics, train=TRAIN,
                               items=ITEMS, category="kind")  # fmt: skip
-    assert told.catalogue == 5
-    assert value(told, "good", "P@1") == 1
-    assert value(told, "same", "P@1") == 1 / 4
-    assert value(told, "good", "Coverage@2") == 4 / 5
-    assert value(told, "same", "Coverage@2") == 2 / 5
-    assert value(told, "same", "Personalization@2") == pytest.approx(0)
+    assert result.catalogue == 5
+    assert value(result, "good", "P@1") == 1
+    assert value(result, "same", "P@1") == 1 / 4
+    assert value(result, "good", "Coverage@2") == 4 / 5
+    assert value(result, "same", "Coverage@2") == 2 / 5
+    assert value(result, "same", "Personalization@2") == pytest.approx(0)
     # 5 people: c known to 4, d and a to 1, b to nobody
-    assert value(told, "same", "Novelty@2") == pytest.approx((log2(5 / 4) + log2(5)) / 2)
-    assert value(told, "same", "TailShare@1") == 0  # c alone is the head
-    assert value(told, "same", "ILD@2") == pytest.approx(0)  # both are B
+    assert value(result, "same", "Novelty@2") == pytest.approx((log2(5 / 4) + log2(5)) / 2)
+    assert value(result, "same", "TailShare@1") == 0  # c alone is the head
+    assert value(result, "same", "ILD@2") == pytest.approx(0)  # both are B
     cosine = 1 / np.sqrt(2)
-    assert value(told, "good", "ILD@2") == pytest.approx(
+    assert value(result, "good", "ILD@2") == pytest.approx(
         np.mean([1 - cosine, 1 - cosine, 1 - cosine, 1])
     )
-    assert told.dominated == (("same", "good"),)
-    assert told.users == 4
+    assert result.dominated == (("same", "good"),)
+    assert result.users == 4
 
 
 def test_accuracy_is_that_of_evaluate():
@@ -70,7 +70,7 @@ def test_accuracy_is_that_of_evaluate():
     assert "same is dominated: good is as good" in card.render()
 
 
-def test_without_metrics_those_are_told_for_which_all_is_there():
+def test_without_metrics_those_are_reported_for_which_all_is_there():
     bare = rankgate.scorecard(QRELS, {"good": GOOD})
     assert [m.partition("@")[0] for m in bare.metrics] == [
         "nDCG", "R", "RR", "Coverage", "Gini", "Personalization",
@@ -94,19 +94,19 @@ def test_differences_are_paired_and_corrected():
     one = {user: {item: float(s) for item, s in zip(items, rng.random(30), strict=True)}
            for user in qrels}  # fmt: skip
     popular = {user: {item: -float(k) for k, item in enumerate(items)} for user in qrels}
-    told = rankgate.scorecard(qrels, {"popular": popular, "drawn": one}, ["P@5", "Coverage@5",
+    result = rankgate.scorecard(qrels, {"popular": popular, "drawn": one}, ["P@5", "Coverage@5",
                               "Gini@5"], resamples=400)  # fmt: skip
-    rows = {row["metric"]: row for row in told.differences.iter_rows(named=True)}
+    rows = {row["metric"]: row for row in result.differences.iter_rows(named=True)}
     assert rows["Coverage@5"]["delta"] == pytest.approx(1 - 5 / 30)
     assert rows["Coverage@5"]["better"]
     assert rows["Gini@5"]["delta"] < 0
     assert rows["Gini@5"]["better"]  # fewer is better there
     assert rows["Gini@5"]["p_value"] <= 3 / 401 + 1e-12
     assert rows["P@5"]["p_value"] > 0.05
-    assert (told.differences["p_value"] >= told.differences["p_raw"]).all()
+    assert (result.differences["p_value"] >= result.differences["p_raw"]).all()
     again = rankgate.scorecard(qrels, {"popular": popular, "drawn": one}, ["P@5", "Coverage@5",
                                "Gini@5"], resamples=400)  # fmt: skip
-    assert again.to_dict() == told.to_dict()
+    assert again.to_dict() == result.to_dict()
 
 
 def test_sampled_candidates_mark_every_figure(tmp_path):
@@ -118,30 +118,30 @@ def test_sampled_candidates_mark_every_figure(tmp_path):
     drawn = sample(qrels, log, 1, 4)
     place = tmp_path / "candidates.csv"
     drawn.table.with_columns(pl.lit(drawn.mark).alias("candidates")).write_csv(place)
-    told = rankgate.scorecard(QRELS, {"same": SAME}, ["P@1", "Coverage@1"], candidates=str(place))
-    assert told.metrics == ("P@1 sampled(1)", "Coverage@1 sampled(1)")
-    assert any("never compare" in line for line in told.warnings)
+    result = rankgate.scorecard(QRELS, {"same": SAME}, ["P@1", "Coverage@1"], candidates=str(place))
+    assert result.metrics == ("P@1 sampled(1)", "Coverage@1 sampled(1)")
+    assert any("never compare" in line for line in result.warnings)
     named = rankgate.read_qrels(QRELS, "test.sampled-1.qrels")  # as split calls its file
-    told = rankgate.scorecard(named, {"same": SAME}, ["P@1"])
-    assert (told.metrics, told.candidates) == (("P@1 sampled(1)",), "sampled(1)")
-    assert any("never compare" in line for line in told.warnings)
+    result = rankgate.scorecard(named, {"same": SAME}, ["P@1"])
+    assert (result.metrics, result.candidates) == (("P@1 sampled(1)",), "sampled(1)")
+    assert any("never compare" in line for line in result.warnings)
     words = "sampled(1) candidates: never compare these figures with exact ones"
-    told = [rankgate.evaluate(each, {"same": SAME}, ["P@1"]) for each in (named, QRELS)]
+    result = [rankgate.evaluate(each, {"same": SAME}, ["P@1"]) for each in (named, QRELS)]
     for form in ("text", "markdown", "latex"):
-        assert [words in render(each, form).replace("\\", "") for each in told] == [True, False]
-    assert [words in each._repr_html_() for each in told] == [True, False]
-    told = [rankgate.compare(each, GOOD, SAME, ["P@1"]).warnings for each in (named, QRELS)]
+        assert [words in render(each, form).replace("\\", "") for each in result] == [True, False]
+    assert [words in each._repr_html_() for each in result] == [True, False]
+    result = [rankgate.compare(each, GOOD, SAME, ["P@1"]).warnings for each in (named, QRELS)]
     words = "sampled(1) candidates: metrics on sampled candidates can put systems"
-    assert [any(line.startswith(words) for line in each) for each in told] == [True, False]
+    assert [any(line.startswith(words) for line in each) for each in result] == [True, False]
     mixed = tmp_path / "mixed.csv"
     mixed.write_text("user,item,candidates\nu,a,sampled(1)\nu,b,sampled(2)\n")
     with raises("mixed-kinds", InputError, line=3):
         rankgate.scorecard(QRELS, {"same": SAME}, candidates=str(mixed))
 
 
-def test_seen_items_are_told_or_taken_out():
-    told = rankgate.scorecard(QRELS, {"same": SAME}, ["Coverage@2"], train=TRAIN)
-    assert "same: 4 places show what the user had in training" in " ".join(told.warnings)
+def test_seen_items_are_reported_or_taken_out():
+    result = rankgate.scorecard(QRELS, {"same": SAME}, ["Coverage@2"], train=TRAIN)
+    assert "same: 4 places show what the user had in training" in " ".join(result.warnings)
     dropped = rankgate.scorecard(QRELS, {"same": SAME}, ["Coverage@2"], train=TRAIN, drop_seen=True)
     assert not any("had in training" in line for line in dropped.warnings)
     assert any("1 of 4 users gets no item" in line for line in dropped.warnings)  # u had both
@@ -149,14 +149,14 @@ def test_seen_items_are_told_or_taken_out():
         rankgate.scorecard(QRELS, {"same": SAME}, drop_seen=True)
 
 
-def test_new_items_and_missing_earlier_lists_are_told():
-    told = rankgate.scorecard(QRELS, {"good": GOOD}, ["Coverage@2"], train=TRAIN)
-    assert "good: 1 item is shown and not in training." in told.warnings
+def test_new_items_and_missing_earlier_lists_are_reported():
+    result = rankgate.scorecard(QRELS, {"good": GOOD}, ["Coverage@2"], train=TRAIN)
+    assert "good: 1 item is shown and not in training." in result.warnings
     with raises("missing-input", UsageError):
         rankgate.scorecard(QRELS, {"good": GOOD}, earlier={"old": SAME})
 
 
-def test_a_system_that_draws_its_rankings_is_told_by_all_of_them(tmp_path):
+def test_a_system_that_draws_its_rankings_is_reported_by_all_of_them(tmp_path):
     qrels = {"u": {"a": 1, "b": 1}}
     one, other = {"u": {"a": 2.0, "b": 1.0}}, {"u": {"b": 2.0, "a": 1.0}}
     metrics = ["EEL@5", "EED@5", "P@2"]
@@ -170,9 +170,9 @@ def test_a_system_that_draws_its_rankings_is_told_by_all_of_them(tmp_path):
     assert [value(card, "s", each) for each in metrics] == list(wanted[1:])
     assert value(card, "t", "EEL@5") == fixed[1]
     frame = pl.DataFrame({"user": ["u", "u"], "item": ["b", "a"], "mine": [2.0, 1.0]})
-    told = rankgate.evaluate(qrels, {"s": one}, metrics, drawn={"s": [frame]},
+    result = rankgate.evaluate(qrels, {"s": one}, metrics, drawn={"s": [frame]},
                              columns={"score": "mine"})  # fmt: skip
-    assert told.means.row(0) == wanted
+    assert result.means.row(0) == wanted
     for of in (rankgate.evaluate, rankgate.scorecard):
         with raises("unknown-choice", UsageError):
             of(qrels, {"s": one}, metrics, drawn={"z": [other]})
@@ -203,8 +203,8 @@ def test_tables_of_items_are_checked(tmp_path):
         card("item,size\na,1\n", features=["weight"])
     with raises("missing-input", UsageError):
         rankgate.scorecard(QRELS, {"good": GOOD}, category="kind")
-    told = card("item,size\na,1\nb,\n", features=["size"])
-    assert "ILD@10" in told.metrics
+    result = card("item,size\na,1\nb,\n", features=["size"])
+    assert "ILD@10" in result.metrics
 
 
 def test_a_world_is_coded():
@@ -237,14 +237,14 @@ def test_the_command(tmp_path):
     assert text.exit_code == 0, text.output
     assert max(map(len, text.output.splitlines())) <= 80
     assert "4 users of q, 5 items, convention trec" in text.output
-    told = json.loads(CliRunner().invoke(program, [*words, "--format", "json"]).stdout)
-    assert told["schema_version"] == 1
-    assert told["systems"] == ["same", "good"]
+    result = json.loads(CliRunner().invoke(program, [*words, "--format", "json"]).stdout)
+    assert result["schema_version"] == 1
+    assert result["systems"] == ["same", "good"]
     for form in ("csv", "markdown", "html"):
         assert "Miscalibration@10" in CliRunner().invoke(program, [*words, "--format", form]).stdout
 
 
 def test_it_shows_itself_and_takes_metrics_as_objects():
-    told = rankgate.scorecard(QRELS, {"good": GOOD}, [Coverage @ 1, rankgate.metrics.P @ 1])
-    assert told.metrics == ("Coverage@1", "P@1")
-    assert "<table>" in told._repr_html_()
+    result = rankgate.scorecard(QRELS, {"good": GOOD}, [Coverage @ 1, rankgate.metrics.P @ 1])
+    assert result.metrics == ("Coverage@1", "P@1")
+    assert "<table>" in result._repr_html_()

@@ -129,8 +129,8 @@ def test_items_outside_a_stated_catalogue_are_reported() -> None:
     result = rankgate.evaluate(RELEVANT, LISTS, ["Coverage@3"], catalogue=named[2:])
     assert result.runs[0].counts.catalogue == {"items": len(named), "stated": True, "outside": 2}
     assert "2 of them are not in the stated catalogue" in " ".join(str(result).split())
-    told = rankgate.scorecard(RELEVANT, LISTS, ["Coverage@3"], catalogue=named[2:])
-    assert any("2 of them are not in the stated catalogue" in line for line in told.warnings)
+    outcome = rankgate.scorecard(RELEVANT, LISTS, ["Coverage@3"], catalogue=named[2:])
+    assert any("2 of them are not in the stated catalogue" in line for line in outcome.warnings)
 
 
 def test_a_stated_catalogue_needs_no_word() -> None:

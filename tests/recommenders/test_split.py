@@ -83,33 +83,33 @@ def test_windows_follow_each_other():
 
 def test_a_user_of_one_interaction_is_learned_from():
     log = log_of([("a", "x", 1), ("b", "x", 2), ("b", "y", 3)])
-    told = split(log, SplitPlan("leave-last"))
-    assert told.folds[0].test.table["query_id"].to_list() == ["b"]
-    assert told.folds[0].leaks.users_only_train == 1
+    result = split(log, SplitPlan("leave-last"))
+    assert result.folds[0].test.table["query_id"].to_list() == ["b"]
+    assert result.folds[0].leaks.users_only_train == 1
 
 
-def test_what_leaks_is_counted_and_told():
+def test_what_leaks_is_counted_and_reported():
     log = log_of([("a", "x", 1), ("a", "y", 9), ("b", "x", 2), ("b", "z", 3), ("c", "w", 4),
                   ("c", "w", 5), ("d", "x", 6), ("d", "y", 6)])  # fmt: skip
-    told = split(log, SplitPlan("leave-last"), candidates="all")
-    fold = told.folds[0]
+    result = split(log, SplitPlan("leave-last"), candidates="all")
+    fold = result.folds[0]
     assert [(part.rows, part.users, part.items) for part in fold.parts] == [(4, 4, 2), (4, 4, 3)]
     leaks = fold.leaks
     assert (leaks.users_only_test, leaks.items_only_test) == (0, 2)  # y and z
     assert leaks.pairs_again == 1  # c had w before
     assert leaks.same_time == 1  # d has two at 6
     assert leaks.ahead == 2  # c's at 4 and d's at 6 are not before b's at 3
-    assert any("later than some" in line for line in told.warnings)
+    assert any("later than some" in line for line in result.warnings)
     assert split(log, SplitPlan("global")).folds[0].leaks.ahead == 0
 
 
-def test_one_of_a_kind_is_told_in_the_singular():
+def test_one_of_a_kind_is_reported_in_the_singular():
     rows = [("u", "a", 1), ("u", "a", 1), ("u", "b", 2), ("v", "a", 3), ("w", "c", 4)]
     log = pl.DataFrame(rows, schema=["user", "item", "at"], orient="row")
     words = " ".join(rankgate.split(log, "global", share=0.25).render().split())
-    for told in ("1 row equal to another", "1 user only in the test", "1 item only in the test",
+    for result in ("1 row equal to another", "1 user only in the test", "1 item only in the test",
                  "1 item is in the test only"):  # fmt: skip
-        assert told in words, told
+        assert result in words, result
 
 
 def test_what_a_user_had_is_no_ground_truth_of_unseen_items():
@@ -165,12 +165,12 @@ def test_every_free_item_is_as_likely():
     assert np.abs(counts.to_numpy() - expected).max() < 5 * np.sqrt(expected * 0.7)
 
 
-def test_too_few_to_draw_from_is_told():
-    told = split(LOG, SplitPlan("leave-last"), candidates="sampled", negatives=99)
-    assert told.candidates == "sampled(99)"
-    assert told.folds[0].sample.short == 3
-    assert told.folds[0].judgments.name == "test.sampled-99"
-    assert any("Krichene" in line for line in told.warnings)
+def test_too_few_to_draw_from_is_reported():
+    result = split(LOG, SplitPlan("leave-last"), candidates="sampled", negatives=99)
+    assert result.candidates == "sampled(99)"
+    assert result.folds[0].sample.short == 3
+    assert result.folds[0].judgments.name == "test.sampled-99"
+    assert any("Krichene" in line for line in result.warnings)
 
 
 def test_the_same_seed_draws_the_same_whatever_the_order_of_the_file():
@@ -185,13 +185,13 @@ def test_the_same_seed_draws_the_same_whatever_the_order_of_the_file():
 
 
 def test_wrong_plans_are_refused():
-    for plan, told in (
+    for plan, result in (
         ({"way": "holdout"}, "no split is called 'holdout'; choose global"),
         ({"share": 1.0}, "share=1; it must lie between 0 and 1"),
         ({"last": 0}, "must be 1 or more"),
         ({"way": "windows", "validation": True}, "leave validation out"),
     ):
-        with pytest.raises(UsageError, match=told):
+        with pytest.raises(UsageError, match=result):
             SplitPlan(**plan)
     with raises("unknown-choice", UsageError):
         split(pl.DataFrame({"user": ["u"], "item": ["a"], "time": [1]}), unit="hours")
@@ -207,9 +207,9 @@ def test_the_command_writes_parts_that_read_back(tmp_path):
     into = tmp_path / "parts"
     words = ["split", str(place), "--into", str(into), "--threshold", "4", "--candidates",
              "sampled", "--negatives", "2", "--format", "json"]  # fmt: skip
-    told = CliRunner().invoke(program, words)
-    assert told.exit_code == 0, told.output
-    found = json.loads(told.stdout)
+    result = CliRunner().invoke(program, words)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
     assert json.loads((into / "split.json").read_text()) == found
     assert found["candidates"] == "sampled(2)"
     train = read_interactions(into / "train.csv")
@@ -240,9 +240,9 @@ def test_the_command_by_windows_and_by_a_cut(tmp_path):
 
 
 def test_in_python(tmp_path):
-    told = rankgate.split(LOG, "leave-last", validation=True)
-    assert told.qrels.table["doc_id"].to_list() == ["p5", "q5", "r5"]
-    assert "<table>" in told._repr_html_()
-    assert "train.csv" in told.write(tmp_path)
-    assert told.render().startswith("log split by leave-last, 1 of each user")
-    assert told.rule == Truth()
+    result = rankgate.split(LOG, "leave-last", validation=True)
+    assert result.qrels.table["doc_id"].to_list() == ["p5", "q5", "r5"]
+    assert "<table>" in result._repr_html_()
+    assert "train.csv" in result.write(tmp_path)
+    assert result.render().startswith("log split by leave-last, 1 of each user")
+    assert result.rule == Truth()

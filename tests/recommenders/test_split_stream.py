@@ -48,18 +48,18 @@ def test_stretches_give_what_the_whole_gives(tmp_path_factory, rows, asked, size
     plan = SplitPlan(way, share=0.3, windows=2, validation=validation and way != "windows", seed=3)
     log = frame_of(rows)
     try:
-        told = split(log, plan, rule, candidates=candidates, negatives=2)
+        result = split(log, plan, rule, candidates=candidates, negatives=2)
     except (InputError, UsageError) as error:
         with raises("no-interactions", type(error)):
             split_into(log, plan, rule, candidates=candidates, negatives=2, rows=size)
         return
     whole, parts = folder / "whole", folder / "parts"
-    names = written(told, whole)
+    names = written(result, whole)
     figures, found = split_into(
         log, plan, rule, folder=parts, candidates=candidates, negatives=2, rows=size
     )
     assert found == names
-    assert figures.to_dict() == told.to_dict()
+    assert figures.to_dict() == result.to_dict()
     for name in names:
         assert (parts / name).read_bytes() == (whole / name).read_bytes(), name
     assert sorted(p.name for p in parts.iterdir()) == sorted(p.name for p in whole.iterdir())
@@ -67,13 +67,13 @@ def test_stretches_give_what_the_whole_gives(tmp_path_factory, rows, asked, size
 
 def test_a_stretch_holds_whole_users_in_order(tmp_path):
     rows = [(f"u{k % 7}", f"i{k}", k, "view", 1) for k in range(70)]
-    told = stretched(opened(frame_of(rows)), tmp_path, rows=20)
-    assert [len(each.table) for each in told] == list(told.lengths)
-    assert max(told.lengths) <= 30
-    assert len(told.lengths) > 2
+    result = stretched(opened(frame_of(rows)), tmp_path, rows=20)
+    assert [len(each.table) for each in result] == list(result.lengths)
+    assert max(result.lengths) <= 30
+    assert len(result.lengths) > 2
     whole = read_interactions(frame_of(rows)).table
-    assert pl.concat([each.table for each in told]).equals(whole)
-    narrow = told.narrow(items=True)
+    assert pl.concat([each.table for each in result]).equals(whole)
+    narrow = result.narrow(items=True)
     assert narrow.table["query_id"].to_list() == _codes(whole["query_id"])
     assert narrow.table["doc_id"].to_list() == _codes(whole["doc_id"])
 

@@ -19,54 +19,56 @@ def _drawn(name, results):
 
 
 def test_deltas_are_the_comparison_s_sorted(results):
-    told = results["comparison"]
+    result = results["comparison"]
     rows = _drawn("deltas", results)
-    own = {row["query_id"]: row["delta"] for row in told.queries.iter_rows(named=True)}
+    own = {row["query_id"]: row["delta"] for row in result.queries.iter_rows(named=True)}
     assert {row["query"]: row["delta"] for row in rows} == own
     assert [row["delta"] for row in rows] == sorted(own.values(), reverse=True)
-    assert math.fsum(own.values()) / len(own) == pytest.approx(told.metrics["delta"][0])
+    assert math.fsum(own.values()) / len(own) == pytest.approx(result.metrics["delta"][0])
 
 
 def test_scatter_has_both_values_of_every_query(results):
-    told = results["comparison"].queries.select("query_id", "baseline", "candidate").rows()
+    result = results["comparison"].queries.select("query_id", "baseline", "candidate").rows()
     rows = _drawn("scatter", results)
-    assert sorted((row["query"], row["baseline"], row["candidate"]) for row in rows) == sorted(told)
+    assert sorted((row["query"], row["baseline"], row["candidate"]) for row in rows) == sorted(
+        result
+    )
 
 
 def test_cutoffs_are_the_means_at_each_k(results):
-    told = results["cutoffs"]
+    result = results["cutoffs"]
     rows = {
         (row["run"], row["metric"], row["k"]): row["value"] for row in _drawn("cutoffs", results)
     }
-    assert len(rows) == 2 * len(told.metrics)
-    for run in told.runs:
+    assert len(rows) == 2 * len(result.metrics)
+    for run in result.runs:
         for label, value in run.means.items():
             metric, k = label.split("@")
             assert rows[run.run, metric, int(k)] == value
 
 
 def test_forest_has_each_interval(results):
-    told = results["comparisons"].comparisons[0].metrics.select("delta", "low", "high").rows()
-    assert [(row["delta"], row["low"], row["high"]) for row in _drawn("forest", results)] == told
+    result = results["comparisons"].comparisons[0].metrics.select("delta", "low", "high").rows()
+    assert [(row["delta"], row["low"], row["high"]) for row in _drawn("forest", results)] == result
 
 
 def test_reconcile_has_each_number_with_all_who_give_it(results):
-    told = {each.value: ", ".join(each.conventions) for each in results["reconciliation"].groups}
+    result = {each.value: ", ".join(each.conventions) for each in results["reconciliation"].groups}
     rows = {row["value"]: row["conventions"] for row in _drawn("reconcile", results)}
-    assert rows == {value: names for value, names in told.items() if value is not None}
+    assert rows == {value: names for value, names in result.items() if value is not None}
 
 
 def test_blindspots_has_the_profile(results):
-    told = results["blindness"].profile.select("change", "metric", "unmoved").rows()
+    result = results["blindness"].profile.select("change", "metric", "unmoved").rows()
     rows = [(row["row"], row["column"], row["value"]) for row in _drawn("blindspots", results)]
-    assert rows == told
+    assert rows == result
 
 
 def test_explain_adds_up_to_the_sum(results):
-    told = results["explanation"]
+    result = results["explanation"]
     rows = _drawn("explain", results)
-    assert math.fsum(row["contribution"] or 0 for row in rows) == pytest.approx(told.summed.value)
-    assert math.fsum(row["ideal"] or 0 for row in rows) == pytest.approx(told.norm.value)
+    assert math.fsum(row["contribution"] or 0 for row in rows) == pytest.approx(result.summed.value)
+    assert math.fsum(row["ideal"] or 0 for row in rows) == pytest.approx(result.norm.value)
 
 
 def test_judged_and_grades_by_rank_are_counted_right(results):
@@ -75,40 +77,42 @@ def test_judged_and_grades_by_rank_are_counted_right(results):
     # the old list is x (unjudged), b, a, c, d for every query
     assert [row["at"] for row in rows] == [0, 1, 1, 1, 1]
     assert [row["upto"] for row in rows] == [0, 1 / 2, 2 / 3, 3 / 4, 4 / 5]
-    told = results["ranks"]
-    grades = told.grades.filter(told.grades["system"] == first)
+    result = results["ranks"]
+    grades = result.grades.filter(result.grades["system"] == first)
     assert grades.select("rank", "grade", "share").rows() == [
         (1, None, 1.0), (2, 1.0, 1.0), (3, 3.0, 1.0), (4, 0.0, 1.0), (5, 2.0, 1.0),
     ]  # fmt: skip
 
 
 def test_distributions_have_every_value(results):
-    told = results["evaluation"]
+    result = results["evaluation"]
     rows = _drawn("distributions", results)
     assert sorted(row["value"] for row in rows) == sorted(
-        value for run in told.runs for value in run.values["nDCG@10"].tolist()
+        value for run in result.runs for value in run.values["nDCG@10"].tolist()
     )
 
 
 def test_precision_recall_has_the_eleven_levels(results):
-    told = results["recall"]
-    rows = [row for row in _drawn("precision-recall", results) if row["series"] == told.runs[0].run]
+    result = results["recall"]
+    rows = [
+        row for row in _drawn("precision-recall", results) if row["series"] == result.runs[0].run
+    ]
     assert [row["recall"] for row in rows] == [level / 10 for level in range(11)]
-    assert [row["precision"] for row in rows] == list(told.runs[0].means.values())
+    assert [row["precision"] for row in rows] == list(result.runs[0].means.values())
 
 
 def test_holes_has_the_bounds_and_the_estimate(results):
-    told = results["hidden"].metrics
+    result = results["hidden"].metrics
     names = ("metric", "delta", "worst", "best", "expected", "low", "high", "flip")
     rows = [tuple(row[name] for name in names) for row in _drawn("holes", results)]
-    assert rows == told.select(*names).rows()
+    assert rows == result.select(*names).rows()
     assert all(row[2] <= row[1] <= row[3] for row in rows)
 
 
 def test_agreement_is_a_matrix_with_both_halves(results):
     rows = {(row["row"], row["column"]): row["value"] for row in _drawn("agreement", results)}
-    told = results["agreed"].found.pairs
-    for pair in told.iter_rows(named=True):
+    result = results["agreed"].found.pairs
+    for pair in result.iter_rows(named=True):
         assert rows[pair["first"], pair["second"]] == rows[pair["second"], pair["first"]]
         assert rows[pair["first"], pair["second"]] == pair["kappa"]
     assert rows["ann", "cy"] == 1
@@ -125,9 +129,9 @@ def test_admission_has_people_s_grades_by_the_judge_s():
 
 
 def test_stages_have_values_and_ceilings(results):
-    told = results["pipeline"].ceilings.select("value", "ceiling").rows()
+    result = results["pipeline"].ceilings.select("value", "ceiling").rows()
     rows = _drawn("stages", results)
-    assert [(row["value"], row["ceiling"]) for row in rows if row["what"] == "ceiling"] == told
+    assert [(row["value"], row["ceiling"]) for row in rows if row["what"] == "ceiling"] == result
     mix = results["pipeline"].mix.select("stage", "label", "share").rows()
     shown = [(row["stage"], row["label"], row["share"]) for row in rows if row["what"] == "mix"]
     assert shown == mix
@@ -141,14 +145,14 @@ def test_scorecard_and_pareto_have_the_means_and_know_who_is_beaten():
         name: {"q": {doc: -float(i) for i, doc in enumerate(docs)}} for name, docs in lists.items()
     }
     named = tuple(replace(read_run(run), name=name) for name, run in runs.items())
-    told = result_for("tradeoff", ChartRequest(qrels, named, ("RR", "R@3")))
-    assert told.front == ("whole",)
-    points = {row["system"]: (row["x"], row["y"]) for row in kind("pareto").draw(told).rows}
+    result = result_for("tradeoff", ChartRequest(qrels, named, ("RR", "R@3")))
+    assert result.front == ("whole",)
+    points = {row["system"]: (row["x"], row["y"]) for row in kind("pareto").draw(result).rows}
     assert points == {
         "whole": (1, 1), "late": (0.5, 2 / 3), "lone": (1, 1 / 3), "worse": (0.5, 1 / 3)
     }  # fmt: skip
     rows = {(row["series"], row["metric"]): row["share"] for row in
-            kind("scorecard").draw(told).rows}  # fmt: skip
+            kind("scorecard").draw(result).rows}  # fmt: skip
     assert rows["whole", "RR"] == rows["whole", "R@3"] == rows["lone", "RR"] == 1
     assert rows["worse", "RR"] == rows["worse", "R@3"] == rows["lone", "R@3"] == 0
     assert rows["late", "R@3"] == pytest.approx(0.5)

@@ -1,4 +1,4 @@
-"""Colours that can be told apart, names that fit, labels that keep their distance."""
+"""Distinct colours, names that fit, labels that keep their distance."""
 
 from __future__ import annotations
 
@@ -111,9 +111,9 @@ def test_labels_that_have_room_stay():
 
 @given(st.text(max_size=60), st.integers(5, 40))
 def test_short_names_fit_in_one_line(name, most):
-    told = short(name, most)
-    assert len(told) <= most
-    assert told == "" or told.isprintable()
+    result = short(name, most)
+    assert len(result) <= most
+    assert result == "" or result.isprintable()
 
 
 @given(st.lists(st.text("ab", min_size=1, max_size=12), max_size=8))

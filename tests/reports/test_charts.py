@@ -40,15 +40,15 @@ def test_every_kind_has_its_own_name_and_a_result_that_is_made():
 
 
 def test_each_kind_is_drawn_as_svg_with_its_stamp(each, results):
-    told = each.draw(results[each.needs])
-    drawn = told.svg()
+    result = each.draw(results[each.needs])
+    drawn = result.svg()
     root = _parsed(drawn)
     words = "".join(root.itertext())
-    assert told.title in words
-    assert f"data {told.hash}" in words
-    assert re.search(r"\d+ (quer|pairs)", told.n)
-    if told.convention:
-        assert told.convention["hash"] in words
+    assert result.title in words
+    assert f"data {result.hash}" in words
+    assert re.search(r"\d+ (quer|pairs)", result.n)
+    if result.convention:
+        assert result.convention["hash"] in words
     assert "NaN" not in drawn
     assert "undefined" not in drawn
 
@@ -57,8 +57,8 @@ def test_each_kind_is_drawn_as_svg_with_its_stamp(each, results):
 def test_a_panel_that_is_alone_keeps_its_heading(name, results):
     full = results["comparison"]
     first = full.names[0]
-    told = kind(name).draw(replace(full, metrics=full.metrics.filter(metric=first)))
-    words = "".join(_parsed(told.svg()).itertext())
+    result = kind(name).draw(replace(full, metrics=full.metrics.filter(metric=first)))
+    words = "".join(_parsed(result.svg()).itertext())
     row = full.metrics.row(0, named=True)
     assert f"{first}: " in words
     assert f"{row['wins']} won, {row['ties']} tied, {row['losses']} lost" in words
@@ -72,20 +72,20 @@ def test_the_same_figures_give_the_same_bytes(each, results):
 
 
 def test_figures_that_differ_have_another_hash(results):
-    told = kind("deltas").draw(results["comparison"])
-    rows = (*told.rows[:-1], {**told.rows[-1], "delta": told.rows[-1]["delta"] + 1e-12})
-    assert replace(told, rows=rows).hash != told.hash
+    result = kind("deltas").draw(results["comparison"])
+    rows = (*result.rows[:-1], {**result.rows[-1], "delta": result.rows[-1]["delta"] + 1e-12})
+    assert replace(result, rows=rows).hash != result.hash
 
 
 def test_a_specification_asks_for_nothing_from_elsewhere(each, results):
-    told = json.dumps(each.draw(results[each.needs]).spec())
-    places = set(re.findall(r"https?://[^\"]+", told))
+    result = json.dumps(each.draw(results[each.needs]).spec())
+    places = set(re.findall(r"https?://[^\"]+", result))
     assert places == {each for each in places if "vega.github.io/schema" in each}
 
 
 def test_dark_changes_colours_and_no_figure(each, results):
-    told = each.draw(results[each.needs])
-    light, dark = told.spec("light"), told.spec("dark")
+    result = each.draw(results[each.needs])
+    light, dark = result.spec("light"), result.spec("dark")
     assert dark["config"]["background"] == DARK[PAPER]
     assert light.get("datasets") == dark.get("datasets")
     assert not set(DARK) & set(re.findall(r"#[0-9a-f]{6}", json.dumps(dark["config"])))
@@ -110,9 +110,9 @@ def test_whatever_stands_in_data_stays_text(name, collection):
         runs.append(replace(read_run(ranked), name=f"{EVIL}{i}"))
     need = kind(name).needs
     asked = ChartRequest(qrels, tuple(runs)[: collection.takes[need]], query_id=f"{EVIL}q1")
-    told = kind(name).draw(result_for(need, asked))
-    _parsed(told.svg())
-    drawn = page(replace(told, title=f"{told.title} {EVIL}"))
+    result = kind(name).draw(result_for(need, asked))
+    _parsed(result.svg())
+    drawn = page(replace(result, title=f"{result.title} {EVIL}"))
     assert drawn.count("</script") == drawn.count("<script") == 1
     begin = drawn.index("vegaEmbed('#picture',")  # behind it stands what data can reach
     reached = drawn[: drawn.index("<script")] + drawn[begin:]
@@ -123,46 +123,46 @@ def test_whatever_stands_in_data_stays_text(name, collection):
 
 
 def test_a_page_is_whole_and_its_data_can_be_read_back(results):
-    told = kind("deltas").draw(results["comparison"])
-    drawn = page(told)
+    result = kind("deltas").draw(results["comparison"])
+    drawn = page(result)
     assert "vegaEmbed" in drawn
     assert not re.search(r'(src|href)="?https?:', drawn)
     begin = drawn.index("vegaEmbed('#picture',") + len("vegaEmbed('#picture',")
     spec, _ = json.JSONDecoder().raw_decode(drawn[begin:])
-    assert spec == told.spec()
+    assert spec == result.spec()
     assert "<summary>Figures</summary>" in drawn
-    assert told.svg()[:200] in drawn
+    assert result.svg()[:200] in drawn
 
 
 def test_png_is_a_png_and_scale_is_its_size(results):
-    told = kind("stages").draw(results["pipeline"])
-    one, two = told.png(scale=1), told.png("dark", scale=2)
+    result = kind("stages").draw(results["pipeline"])
+    one, two = result.png(scale=1), result.png("dark", scale=2)
     assert one[:8] == two[:8] == b"\x89PNG\r\n\x1a\n"
     widths = [int.from_bytes(each[16:20], "big") for each in (one, two)]
     assert widths[1] == pytest.approx(2 * widths[0], abs=2)
 
 
 def test_written_gives_each_form(results):
-    told = kind("deltas").draw(results["comparison"])
-    assert told.written("svg").startswith("<svg")
-    assert "prefers-color-scheme" in told.written("svg")
-    assert "prefers-color-scheme" not in told.written("svg", "dark")
-    assert json.loads(told.written("json"))["$schema"].startswith("https://vega.github.io/schema")
+    result = kind("deltas").draw(results["comparison"])
+    assert result.written("svg").startswith("<svg")
+    assert "prefers-color-scheme" in result.written("svg")
+    assert "prefers-color-scheme" not in result.written("svg", "dark")
+    assert json.loads(result.written("json"))["$schema"].startswith("https://vega.github.io/schema")
 
 
 def test_bars_of_text_have_every_query_or_both_ends(results, collection):
-    told = in_text("deltas", results["comparison"], 80)
-    lines = [line for line in told.splitlines() if line.startswith("q")]
+    result = in_text("deltas", results["comparison"], 80)
+    lines = [line for line in result.splitlines() if line.startswith("q")]
     assert len(lines) == len(collection.qrels)
-    assert max(map(len, told.splitlines())) <= 80
-    assert told.splitlines()[0].startswith("nDCG@10: ")
+    assert max(map(len, result.splitlines())) <= 80
+    assert result.splitlines()[0].startswith("nDCG@10: ")
     with raises("binary-output", UsageError):
         in_text("scatter", results["comparison"], 80)
 
 
 def test_text_histograms_count_every_query(results, collection):
-    told = in_text("distributions", results["evaluation"], 80)
-    counts = [int(found) for found in re.findall(r"to +\d\.\d\d +(\d+)", told)]
+    result = in_text("distributions", results["evaluation"], 80)
+    counts = [int(found) for found in re.findall(r"to +\d\.\d\d +(\d+)", result)]
     assert sum(counts) == 2 * len(collection.qrels)
 
 
@@ -183,8 +183,8 @@ def test_many_queries_are_drawn_too(count):
     qrels = {f"q{i}": {"a": 1} for i in range(count)}
     old = {q: {"b": 2.0, "a": 1.0} for q in qrels}
     new = {q: {"a": 2.0, "b": 1.0} if i % 3 else old[q] for i, q in enumerate(qrels)}
-    told = kind("deltas").draw(result_for("comparison", ChartRequest(qrels, (old, new), ("RR",))))
-    drawn = told.svg()
+    result = kind("deltas").draw(result_for("comparison", ChartRequest(qrels, (old, new), ("RR",))))
+    drawn = result.svg()
     _parsed(drawn)
-    assert len(told.rows) == count
+    assert len(result.rows) == count
     assert len(drawn) < 400_000

@@ -107,13 +107,13 @@ def test_a_row_of_latex_is_not_taken_by_the_end_of_the_row_above():
 def test_latex_compiles_whatever_names_hold(tmp_path):
     words = [word for word in NASTY if word.isascii()]
     words += ["[2cm]", "<0.001", "-0.5", "`'\"", "é – → ✔ ✘ Δ ≥ ρ Φ … ᵃᵇ"]
-    told = as_latex.table(Grid(("[name]", "AP"), tuple((word, "-0.5") for word in words)))
-    (tmp_path / "told.tex").write_text(
+    result = as_latex.table(Grid(("[name]", "AP"), tuple((word, "-0.5") for word in words)))
+    (tmp_path / "result.tex").write_text(
         r"\documentclass{article}\usepackage{booktabs}\begin{document}"
-        f"\n{told}\n" r"\end{document}",
+        f"\n{result}\n" r"\end{document}",
         encoding="utf-8",
     )  # fmt: skip
-    words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "told.tex"]
+    words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "result.tex"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 0, done.stdout[-1500:].decode(errors="replace")
 

@@ -28,7 +28,7 @@ NEW = {q: {"a": 5.0 - i % 3, "b": 4.5, "y": 3.5, "d": 1.0 + i % 4} for i, q in e
         ("agreed", (OLD,), "wrong-run-count"),
     ],
 )
-def test_too_few_or_too_many_runs_are_told(need, runs, code):
+def test_too_few_or_too_many_runs_are_reported(need, runs, code):
     with raises(code, UsageError):
         result_for(need, ChartRequest(QRELS, runs))
 
@@ -45,16 +45,16 @@ def test_a_cutoff_that_is_named_stays():
     )  # fmt: skip
 
 
-def test_two_metrics_where_one_is_needed_are_told():
+def test_two_metrics_where_one_is_needed_are_reported():
     with raises("several-metrics", UsageError):
         result_for("reconciliation", ChartRequest(QRELS, (OLD,), ("AP", "RR")))
 
 
 def test_power_at_the_queries_there_are_is_what_the_comparison_says():
     compared = compare(QRELS, OLD, NEW, ["nDCG@10"]).comparisons[0]
-    told, curves = compared.metrics.row(0, named=True), planned(compared).curves
-    at = curves.filter(curves["n"] == told["n"])["detectable"][0]
-    assert at == pytest.approx(told["mde"], rel=1e-9)
+    result, curves = compared.metrics.row(0, named=True), planned(compared).curves
+    at = curves.filter(curves["n"] == result["n"])["detectable"][0]
+    assert at == pytest.approx(result["mde"], rel=1e-9)
     assert curves["detectable"].is_sorted(descending=True)
 
 
@@ -64,14 +64,14 @@ def test_equal_differences_have_no_power():
 
 
 def test_ranks_of_a_comparison_are_those_of_its_runs():
-    told = ranks_of(compare(QRELS, OLD, {"new": NEW}, ["nDCG@10"], depth=4).comparisons[0])
-    same = ranks(QRELS, {told.systems[0]: OLD, "new": NEW}, depth=4)
-    assert told.judged.equals(same.judged)
-    assert told.grades.equals(same.grades)
-    assert (told.queries, told.qrels_sha256) == (same.queries, same.qrels_sha256)
+    result = ranks_of(compare(QRELS, OLD, {"new": NEW}, ["nDCG@10"], depth=4).comparisons[0])
+    same = ranks(QRELS, {result.systems[0]: OLD, "new": NEW}, depth=4)
+    assert result.judged.equals(same.judged)
+    assert result.grades.equals(same.grades)
+    assert (result.queries, result.qrels_sha256) == (same.queries, same.qrels_sha256)
 
 
-def test_more_grades_than_can_be_told_apart_become_two():
+def test_more_grades_than_can_be_distinguished_become_two():
     qrels = {"q": {f"d{i}": i for i in range(12)}}
-    told = ranks(qrels, {"q": {f"d{i}": 20.0 - i for i in range(12)}}, depth=12)
-    assert told.grades["label"].to_list() == ["not relevant", *["relevant"] * 11]
+    result = ranks(qrels, {"q": {f"d{i}": 20.0 - i for i in range(12)}}, depth=12)
+    assert result.grades["label"].to_list() == ["not relevant", *["relevant"] * 11]

@@ -40,9 +40,9 @@ MADE = [
 
 @pytest.mark.parametrize(("make", "name"), MADE, ids=[name for _, name in MADE])
 def test_results_draw_themselves(make, name):
-    told = make().plot(name)
-    assert told.kind == name
-    assert told._repr_svg_().startswith("<svg")
+    result = make().plot(name)
+    assert result.kind == name
+    assert result._repr_svg_().startswith("<svg")
 
 
 def test_each_result_has_a_picture_unasked():
@@ -62,17 +62,17 @@ def test_a_scorecard_sets_accuracy_against_lists():
     same = {"u": {"a": 2.0}, "v": {"a": 2.0}}
     own = {"u": {"a": 2.0}, "v": {"b": 2.0}}
     card = rankgate.scorecard(qrels, {"same": same, "own": own}, ["P@1", "RR", "Coverage@1"])
-    told = card.plot("pareto")
-    assert told.title == "P@1 against Coverage@1: 2 systems"
-    assert [(row["system"], row["x"], row["y"], row["front"]) for row in told.rows] == [
+    result = card.plot("pareto")
+    assert result.title == "P@1 against Coverage@1: 2 systems"
+    assert [(row["system"], row["x"], row["y"], row["front"]) for row in result.rows] == [
         ("same", 0.5, 0.5, False), ("own", 1.0, 1.0, True),
     ]  # fmt: skip
     assert {row["metric"] for row in card.plot().rows} == {"P@1", "RR", "Coverage@1"}
 
 
 def test_the_verb_draws_what_the_command_draws():
-    told = rankgate.plot("forest", QRELS, {"old": OLD, "new": NEW}, ["nDCG@3"])
-    assert told.rows == _compared().plot("forest").rows
+    result = rankgate.plot("forest", QRELS, {"old": OLD, "new": NEW}, ["nDCG@3"])
+    assert result.rows == _compared().plot("forest").rows
     assert rankgate.plot("explain", QRELS, OLD, "nDCG@3", query_id="q1").kind == "explain"
     with raises("wrong-run-count", rankgate.UsageError):
         rankgate.plot("deltas", QRELS, OLD)

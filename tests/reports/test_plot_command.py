@@ -86,7 +86,7 @@ def test_without_a_file_cutoffs_are_lines_of_means(plot):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (("deltas", "qrels.txt", "old.run", "new.run", "-o", "out.bmp"), "ends in .svg"),
         (("scatter", "qrels.txt", "old.run", "new.run"), "no form for the terminal"),
@@ -96,10 +96,10 @@ def test_without_a_file_cutoffs_are_lines_of_means(plot):
         (("cutoffs", "qrels.txt", "old.run", "-k", "0,x", "-o", "out.svg"), "no list of cutoffs"),
     ],
 )
-def test_what_cannot_be_drawn_is_told_in_one_line(files, words, told, plot):
+def test_what_cannot_be_drawn_is_reported_in_one_line(files, words, expected, plot):
     done = plot(*words)
     assert done.code == 2
-    assert told in done.err
+    assert expected in done.err
     assert done.err.count("\n") == 1
     assert not (files / "out.svg").exists()
 
@@ -107,8 +107,8 @@ def test_what_cannot_be_drawn_is_told_in_one_line(files, words, told, plot):
 def test_cutoffs_take_metrics_and_places(files, plot):
     plot("cutoffs", "qrels.txt", "old.run", "-m", "P", "-m", "RR@2", "-k", "1,3",
           "-o", "out.json")  # fmt: skip
-    told = json.loads((files / "out.json").read_text())
-    rows = [row for layer in told["layer"] for row in layer["data"]["values"] if "k" in row]
+    result = json.loads((files / "out.json").read_text())
+    rows = [row for layer in result["layer"] for row in layer["data"]["values"] if "k" in row]
     assert {(row["metric"], row["k"]): row["value"] for row in rows} == {
         ("P", 1): 0, ("P", 3): pytest.approx(2 / 3),
     }  # fmt: skip
@@ -128,8 +128,8 @@ def test_grades_have_the_names_that_are_said(files, plot):
 
 
 def test_the_help_names_every_kind():
-    told = CliRunner().invoke(program, ["plot", "--help"]).output
-    assert all(f"{each.name}  " in told for each in KINDS)
+    result = CliRunner().invoke(program, ["plot", "--help"]).output
+    assert all(f"{each.name}  " in result for each in KINDS)
 
 
 def test_the_page_of_pictures_names_every_kind():

@@ -69,15 +69,15 @@ def data(tmp_path, monkeypatch):
 
 
 def test_the_page_is_whole_and_asks_for_nothing(run, data):
-    told = run("report", *data, "-m", "RR", "-m", "nDCG@10", "--gate")
-    assert told.code == 0, told.err
-    page = read(told.out)
-    assert "://" not in told.out
+    result = run("report", *data, "-m", "RR", "-m", "nDCG@10", "--gate")
+    assert result.code == 0, result.err
+    page = read(result.out)
+    assert "://" not in result.out
     assert not {name for name, _ in page.attributes} & {"src", "onclick", "onerror", "onload"}
     assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
     assert len(page.ids) == len(set(page.ids))
-    assert "url(" not in told.out
-    assert "@import" not in told.out
+    assert "url(" not in result.out
+    assert "@import" not in result.out
 
 
 def test_only_the_page_s_own_script_may_run(run, data):
@@ -90,8 +90,8 @@ def test_only_the_page_s_own_script_may_run(run, data):
 
 
 def test_it_tells_verdict_metrics_worst_queries_and_how_to_make_it_again(run, data):
-    told = run("report", *data, "-m", "RR@10", "--gate", "--worst", "3")
-    page = read(told.out)
+    result = run("report", *data, "-m", "RR@10", "--gate", "--worst", "3")
+    page = read(result.out)
     text = " ".join("".join(page.words).split())
     assert "inconclusive new against old" in text
     assert "3 of 4 that lost RR@10, most first" in text
@@ -109,31 +109,31 @@ def test_documents_and_queries_have_their_words_and_they_stay_words(run, data, t
     (tmp_path / "queries.jsonl").write_text(
         "".join(json.dumps({"_id": f"q{i}", "text": HOSTILE + str(i)}) + "\n" for i in range(12))
     )
-    told = run(
+    result = run(
         "report", *data, "-m", "RR", "--documents", "docs.jsonl", "--queries", "queries.jsonl"
     )
-    assert told.code == 0, told.err
-    page = read(told.out)
+    assert result.code == 0, result.err
+    page = read(result.out)
     assert page.tags.count("script") == 1
     assert "img" not in page.tags
     assert "alert(1)" in "".join(page.words)
     assert "…" in "".join(page.words)  # a long text is cut
-    assert "<b>good" not in told.out
+    assert "<b>good" not in result.out
 
 
 @pytest.mark.usefixtures("data")
 def test_hostile_names(run, tmp_path):
     name = "<svg onload=alert(1)>.run"
     (tmp_path / name).write_text((tmp_path / "new.run").read_text())
-    told = run("report", "qrels.txt", "old.run", name, "--gate")
-    assert told.code == 0
-    assert "<svg onload" not in told.out
-    read(told.out)
+    result = run("report", "qrels.txt", "old.run", name, "--gate")
+    assert result.code == 0
+    assert "<svg onload" not in result.out
+    read(result.out)
 
 
 def test_several_candidates(run, data):
-    told = run("report", *data, "other.run", "-m", "RR@10")
-    page = read(told.out)
+    result = run("report", *data, "other.run", "-m", "RR@10")
+    page = read(result.out)
     text = "".join(page.words)
     assert {"change-0-0", "change-0-1", "systems", "blindspots-1", "holes-1"} <= set(page.ids)
     assert "other against old" in text
@@ -148,21 +148,21 @@ def test_the_policy_names_the_metrics(run, data, tmp_path):
     (tmp_path / "p.toml").write_text(
         '[[rules]]\nkind = "noninferiority"\nmetric = "P@1"\nmargin = 0.1\n'
     )
-    told = run("report", *data, "--policy", "p.toml", "-o", "page.html")
-    assert told.code == 0
+    result = run("report", *data, "--policy", "p.toml", "-o", "page.html")
+    assert result.code == 0
     text = (tmp_path / "page.html").read_text()
     assert "P@1" in text
     assert "nDCG@10" not in text.split('id="blindspots"')[0]
 
 
 @pytest.mark.parametrize("option", ["--documents", "--queries"])
-def test_a_file_without_texts_is_told(run, data, option):
-    told = run("report", *data, option, "qrels.txt")
-    assert told.code == 2
-    assert "in it" in told.err
+def test_a_file_without_texts_is_reported(run, data, option):
+    result = run("report", *data, option, "qrels.txt")
+    assert result.code == 2
+    assert "in it" in result.err
 
 
-def test_holes_that_cannot_be_asked_for_are_told(run, data):
+def test_holes_that_cannot_be_asked_for_are_reported(run, data):
     assert "no metric here looks only at the first 10" in run("report", *data, "-m", "RR").out
 
 

@@ -32,8 +32,8 @@ def data(tmp_path, monkeypatch):
 
 
 def test_latex_marks_what_tukey_tells_apart(run, data):
-    told = run("report", *data, "-m", "RR", "--format", "latex")
-    assert told.code == 0, told.err
+    result = run("report", *data, "-m", "RR", "--format", "latex")
+    assert result.code == 0, result.err
     many = json.loads(run("compare", *data, "-m", "RR", "--format", "json").out)["systems"]
     above = {name: set() for name in SYSTEMS}
     for row in many["pairs"]:
@@ -41,7 +41,7 @@ def test_latex_marks_what_tukey_tells_apart(run, data):
             best, other = (row["first"], row["second"])[:: 1 if row["delta"] > 0 else -1]
             above[best].add("abcd"[SYSTEMS.index(other)])
     assert any(above.values())
-    table = told.out[: told.out.index(r"\end{tabular}")]
+    table = result.out[: result.out.index(r"\end{tabular}")]
     lines = [line for line in table.splitlines() if line.startswith(r"\textsuperscript")]
     assert len(lines) == 4
     for name, line in zip(SYSTEMS, lines, strict=True):
@@ -83,8 +83,8 @@ def test_tex_takes_it(run, data, tmp_path):
 
 @pytest.mark.parametrize("dangerous", ["=", "+", "-", "@", "\t", "\r"])
 def test_no_cell_of_csv_is_a_formula(run, data, dangerous):
-    told = run("report", *data, "-m", "RR", "--format", "csv")
-    head, *rows = csv.reader(io.StringIO(told.out))
+    result = run("report", *data, "-m", "RR", "--format", "csv")
+    head, *rows = csv.reader(io.StringIO(result.out))
     assert head == ["part", "table", "row", "column", "value"]
     assert any(row[-1] == " =q1" for row in rows)
     words = [cell for row in rows for cell in row if not re.fullmatch(r"[-+]?[\d.]+%?", cell)]
@@ -92,11 +92,11 @@ def test_no_cell_of_csv_is_a_formula(run, data, dangerous):
 
 
 def test_markdown_says_what_the_page_says(run, data):
-    told = run("report", *data[:3], "-m", "RR", "--gate", "--format", "markdown").out
-    assert re.match(r"# (✔ PASS|✘ FAIL|\? INCONCLUSIVE): =1\+1 against base\\_line\n", told)
+    result = run("report", *data[:3], "-m", "RR", "--gate", "--format", "markdown").out
+    assert re.match(r"# (✔ PASS|✘ FAIL|\? INCONCLUSIVE): =1\+1 against base\\_line\n", result)
     for heading in ("Rules: ", "What the metrics do not see", "Inputs and how to reproduce"):
-        assert f"\n## {heading}" in told
-    tables = re.findall(r"(?:^\|.*\n)+", told, re.MULTILINE)
+        assert f"\n## {heading}" in result
+    tables = re.findall(r"(?:^\|.*\n)+", result, re.MULTILINE)
     assert len(tables) > 8
     for table in tables:
         assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1
@@ -106,20 +106,20 @@ def test_marks_never_run_out():
     marks = [mark(i) for i in range(200)]
     assert len(set(marks)) == 200
     read = re.compile(f"[{LETTERS}][{DIGITS}]*")
-    assert read.findall("".join(marks)) == marks  # side by side they are told apart
+    assert read.findall("".join(marks)) == marks  # next to each other they remain distinct
 
 
 def test_pdf_needs_a_file_and_a_browser(run, data, monkeypatch, tmp_path):
-    told = run("report", *data, "-m", "RR", "--format", "pdf")
-    assert (told.code, "name a file with -o" in told.err) == (2, True)
+    result = run("report", *data, "-m", "RR", "--format", "pdf")
+    assert (result.code, "name a file with -o" in result.err) == (2, True)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("rankgate.reports.printed.BROWSERS", ("chromium", "chrome"))
-    told = run("report", *data, "-m", "RR", "--format", "pdf", "-o", "r.pdf")
-    assert told.code == 2
-    assert "apt install chromium" in told.err
-    assert "--browser" in told.err
-    told = run("report", *data, "--format", "pdf", "-o", "r.pdf", "--browser", "nobrowser")
-    assert (told.code, "nobrowser: no such program" in told.err) == (2, True)
+    result = run("report", *data, "-m", "RR", "--format", "pdf", "-o", "r.pdf")
+    assert result.code == 2
+    assert "apt install chromium" in result.err
+    assert "--browser" in result.err
+    result = run("report", *data, "--format", "pdf", "-o", "r.pdf", "--browser", "nobrowser")
+    assert (result.code, "nobrowser: no such program" in result.err) == (2, True)
 
 
 def test_pdf_is_what_the_browser_printed(run, data, tmp_path):
@@ -130,9 +130,9 @@ def test_pdf_is_what_the_browser_printed(run, data, tmp_path):
     )
     browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
     words = [*data, "-m", "RR", "-o", "r.pdf"]
-    told = run("report", *words, "--format", "pdf", "--browser", browser)
-    assert told.code == 0, told.err
+    result = run("report", *words, "--format", "pdf", "--browser", browser)
+    assert result.code == 0, result.err
     assert (tmp_path / "r.pdf").read_text().startswith("<!doctype html>")
     browser.write_text("#!/bin/sh\necho 'it broke' >&2\n")
-    told = run("report", *words, "--format", "pdf", "--browser", browser)
-    assert (told.code, "printed nothing (it broke)" in told.err) == (2, True)
+    result = run("report", *words, "--format", "pdf", "--browser", browser)
+    assert (result.code, "printed nothing (it broke)" in result.err) == (2, True)

@@ -75,14 +75,14 @@ def words(text):
 def test_every_result_is_a_report(run, name):
     call, title = MADE[name]
     run(*call, "--format", "json", "-o", f"{name}.json")
-    told = run("report", f"{name}.json")
-    assert told.code == 0, told.err
-    said = words(told.out)
+    result = run("report", f"{name}.json")
+    assert result.code == 0, result.err
+    said = words(result.out)
     assert title in said
     assert "Inputs and how to reproduce" in said
     assert f"rankgate report {name}.json" in said
     assert not re.search(r"\b(None|True|False|nan)\b(?! of)", said)  # no value of Python
-    assert run("report", f"{name}.json").out == told.out
+    assert run("report", f"{name}.json").out == result.out
 
 
 def test_agreement_is_a_report(run, data):
@@ -101,19 +101,19 @@ def test_a_folder_tells_the_verdict_first_and_each_convention_once(run, data):
         run(*call, "--format", "json", "-o", f"results/{name}.json")
     (data / "results" / "notes.txt").write_text("no result")
     (data / "results" / "other.json").write_text("[1, 2]")
-    told = run("report", "results")
-    assert told.code == 0, told.err
-    heads = re.findall(r"<h2>(.*?)</h2>", told.out)
+    result = run("report", "results")
+    assert result.code == 0, result.err
+    heads = re.findall(r"<h2>(.*?)</h2>", result.out)
     assert heads[0] == "Rules: new against old"
     assert "new against old" in heads
     assert heads[-1] == "Inputs and how to reproduce"
-    said = words(told.out)
+    said = words(result.out)
     assert "Results in results" in said
     assert "Files that are not results: notes.txt, other.json." in said
     assert said.count("every choice of the convention trec (") == 1
-    ids = re.findall(r' id="([^"]*)"', told.out)
+    ids = re.findall(r' id="([^"]*)"', result.out)
     assert len(ids) == len(set(ids))
-    assert set(re.findall(r'href="#([^"]*)"', told.out)) <= set(ids)
+    assert set(re.findall(r'href="#([^"]*)"', result.out)) <= set(ids)
 
 
 def test_a_comparison_says_the_same_from_its_json(run, data):  # noqa: ARG001 - the place
@@ -142,11 +142,11 @@ def test_a_saved_baseline_is_shown_by_its_tables(run, data):  # noqa: ARG001 - t
     assert "old" in said
 
 
-def test_a_kind_to_come_is_told_by_its_tables(run, data):
-    told = {"schema_version": 1, "rows": [{"name": HOSTILE, "p_value": 0.0001, "delta": 0.25},
+def test_a_kind_to_come_is_reported_by_its_tables(run, data):
+    result = {"schema_version": 1, "rows": [{"name": HOSTILE, "p_value": 0.0001, "delta": 0.25},
                                           {"name": None, "p_value": 1.0, "delta": -0.5}],
             "facts": {"a": 1, "b": [1, 2]}, "seed": 7}  # fmt: skip
-    (data / "new-kind.json").write_text(json.dumps(told))
+    (data / "new-kind.json").write_text(json.dumps(result))
     page = run("report", "new-kind.json").out
     said = words(page)
     assert page.count("<script>") == 1
@@ -168,8 +168,8 @@ def test_hostile_words_in_any_result_stay_words(run, data, name):
             return [spoiled(each) for each in value]
         return value + HOSTILE if value in {"old", "new", "good", "q1"} else value
 
-    told = spoiled(json.loads((data / "r.json").read_text()))
-    (data / "r.json").write_text(json.dumps(told))
+    result = spoiled(json.loads((data / "r.json").read_text()))
+    (data / "r.json").write_text(json.dumps(result))
     page = run("report", "r.json")
     assert page.code == 0, page.err
     assert page.out.count("<script>") == 1
@@ -195,20 +195,20 @@ def test_hostile_words_in_any_result_stay_words(run, data, name):
         ('{"schema_version": 1, "kind": "evaluation", "runs": 7, "convention": 3}', "damaged"),
     ],
 )
-def test_damage_is_told(run, data, text, said):
+def test_damage_is_reported(run, data, text, said):
     (data / "r.json").write_text(text)
-    told = run("report", "r.json")
-    assert told.code == 2
-    assert "r.json: " in told.err
-    assert said in told.err
+    result = run("report", "r.json")
+    assert result.code == 2
+    assert "r.json: " in result.err
+    assert said in result.err
 
 
-def test_what_is_no_result_is_told(run, data):
-    told = run("report", "results")
-    assert (told.code, "no result in it" in told.err) == (2, True)
-    told = run("report", "qrels.txt")
-    assert (told.code, "not a result" in told.err) == (2, True)
+def test_what_is_no_result_is_reported(run, data):
+    result = run("report", "results")
+    assert (result.code, "no result in it" in result.err) == (2, True)
+    result = run("report", "qrels.txt")
+    assert (result.code, "not a result" in result.err) == (2, True)
     run("eval", *TWO, "--format", "json", "-o", "e.json")
-    told = run("report", "e.json", "-m", "RR")
-    assert (told.code, "--metric: results were made before" in told.err) == (2, True)
+    result = run("report", "e.json", "-m", "RR")
+    assert (result.code, "--metric: results were made before" in result.err) == (2, True)
     assert (data / "e.json").exists()

@@ -29,8 +29,8 @@ def _compared():
 
 
 def test_the_page_of_a_comparison_has_both_lists_of_the_query_that_lost(tmp_path):
-    _compared().report(tmp_path / "told.html")
-    page = (tmp_path / "told.html").read_text()
+    _compared().report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
     row = _compared().metrics.row(0, named=True)
     assert f"{row['candidate']:.4f}" in page
     assert "&lt;script&gt;" in page  # of the list of the query that lost
@@ -39,19 +39,19 @@ def test_the_page_of_a_comparison_has_both_lists_of_the_query_that_lost(tmp_path
 
 @pytest.mark.parametrize(("ending", "begins"), [("md", "# "), ("tex", "% "), ("csv", "part,")])
 def test_the_name_says_the_form(tmp_path, ending, begins):
-    _compared().report(str(tmp_path / f"told.{ending}"))
-    assert (tmp_path / f"told.{ending}").read_text().startswith(begins)
+    _compared().report(str(tmp_path / f"page.{ending}"))
+    assert (tmp_path / f"page.{ending}").read_text().startswith(begins)
 
 
 @pytest.mark.parametrize("verb", RESULTS)
 def test_each_result_has_a_page(tmp_path, verb):
-    RESULTS[verb]().report(tmp_path / "told.html")
-    page = (tmp_path / "told.html").read_text()
+    RESULTS[verb]().report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
     assert page.startswith("<!doctype html>")
     assert page.count("<section") > 1
 
 
-def test_another_ending_is_told(tmp_path):
+def test_another_ending_is_reported(tmp_path):
     with raises("unknown-format", UsageError):
-        _compared().report(tmp_path / "told.doc")
+        _compared().report(tmp_path / "page.doc")
     assert not list(tmp_path.iterdir())

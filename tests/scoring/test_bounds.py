@@ -125,7 +125,7 @@ def collections(draw):
 
 def completed(qrels, run, how, cutoff, grade):
     """The judgments with a grade for all that stands down to a cutoff and has none."""
-    told = {query: dict(grades) for query, grades in qrels.items()}
+    result = {query: dict(grades) for query, grades in qrels.items()}
     for query, scores in run.items():
         docs = [
             doc
@@ -135,9 +135,9 @@ def completed(qrels, run, how, cutoff, grade):
         docs.sort(reverse=how.ties == "doc_id_desc")
         docs.sort(key=lambda doc, scores=scores: -scores[doc])
         for doc in docs[: how.depth][:cutoff]:
-            if told[query].get(doc, -1) < 0:
-                told[query][doc] = grade
-    return told
+            if result[query].get(doc, -1) < 0:
+                result[query][doc] = grade
+    return result
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -58,7 +58,7 @@ def scored(call, *arguments):
         return str(error)
 
 
-def told(scores):
+def result(scores):
     """All that scores say, to be compared."""
     if isinstance(scores, str):
         return scores
@@ -73,10 +73,10 @@ def told(scores):
 def test_by_number_as_by_id(name, form):
     how, qrels, run = CONVENTIONS[name], read_qrels(GRADES), read_run(FORMS[form], "run")
     index = JudgmentIndex.of(qrels)
-    plain = told(scored(score, index, run, METRICS, how))
+    plain = result(scored(score, index, run, METRICS, how))
     source = source_of(FORMS[form], "run")
     for coded in (JudgmentIndex.of_matrix(source_of(GRADES, "qrels")), index):
-        assert told(scored(score_by_number, coded, source, METRICS, how)) == plain
+        assert result(scored(score_by_number, coded, source, METRICS, how)) == plain
 
 
 def score_by_number(judgments, source, metrics, how, seen=None, *, strict=True):
@@ -164,12 +164,12 @@ def test_whatever_is_in_them(pair, name):
     how, metrics = CONVENTIONS[name], [(str(m), m) for m in CUT[:6]] + METRICS[:4]
     try:
         qrels, run = read_qrels(grades), read_run(rankings, "run")
-        plain = told(score(JudgmentIndex.of(qrels), run, metrics, how))
+        plain = result(score(JudgmentIndex.of(qrels), run, metrics, how))
     except RankgateError:
         return  # refused, by id
     try:
         coded = JudgmentIndex.of_matrix(source_of(grades, "qrels"))
-        found = told(score_by_number(coded, source_of(rankings, "run"), metrics, how))
+        found = result(score_by_number(coded, source_of(rankings, "run"), metrics, how))
     except DuplicateError:  # by number there is one way only; `evaluate` then goes by id
         return
     assert found == plain

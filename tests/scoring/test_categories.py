@@ -30,29 +30,29 @@ def expected():
 
 
 def test_the_scorecard_takes_categories_for_subtopics():
-    told = scorecard(
+    result = scorecard(
         QRELS, {"mine": RUN}, METRICS, "trec", items=ITEMS, category="genre", resamples=2
     )
-    figures = dict(zip(told.figures["metric"], told.figures["value"], strict=True))
+    figures = dict(zip(result.figures["metric"], result.figures["value"], strict=True))
     for name, value in expected().items():
         assert figures[name] == pytest.approx(value / 2), name  # 0 for v
     assert figures["P@3"] == pytest.approx((2 / 3 + 1 / 3) / 2)
-    assert set(told.figures["about"]) == {"accuracy"}
+    assert set(result.figures["about"]) == {"accuracy"}
 
 
 def test_evaluate_does_so_too():
-    told = evaluate(QRELS, RUN, METRICS, beside=BESIDE).runs[0]
+    result = evaluate(QRELS, RUN, METRICS, beside=BESIDE).runs[0]
     for name, value in expected().items():
-        assert told.per_query(name) == pytest.approx({"u": value, "v": 0.0}), name
+        assert result.per_query(name) == pytest.approx({"u": value, "v": 0.0}), name
 
 
 def test_judgments_by_subtopic_go_before_categories():
     frame = pl.DataFrame({"query_id": ["u", "u"], "subtopic": ["1", "2"], "doc_id": ["b", "c"],
                           "grade": [1, 1]})  # fmt: skip
-    told = evaluate(frame, RUN, ["StRecall@3"], beside=BESIDE).runs[0]
-    assert told.per_query("StRecall@3")["u"] == 1 / 2
+    result = evaluate(frame, RUN, ["StRecall@3"], beside=BESIDE).runs[0]
+    assert result.per_query("StRecall@3")["u"] == 1 / 2
 
 
 def test_without_categories_each_user_has_one_subtopic():
-    told = evaluate(QRELS, RUN, ["StRecall@3"]).runs[0]
-    assert told.per_query("StRecall@3") == {"u": 1.0, "v": 1.0}
+    result = evaluate(QRELS, RUN, ["StRecall@3"]).runs[0]
+    assert result.per_query("StRecall@3") == {"u": 1.0, "v": 1.0}

@@ -150,8 +150,8 @@ def test_the_highest_grade_of_rbp_needs_graded_gains():
 
 
 def test_the_highest_grade_of_err_makes_the_scale_fixed():
-    told = mean("ERR(max_grade=4)", "rankeval")
-    assert told == mean("ERR(max_grade=4,scale='fixed')", "rankeval") != mean("ERR", "rankeval")
+    result = mean("ERR(max_grade=4)", "rankeval")
+    assert result == mean("ERR(max_grade=4,scale='fixed')", "rankeval") != mean("ERR", "rankeval")
 
 
 def test_a_graded_discount_is_averaged_over_ties():
@@ -174,8 +174,8 @@ def test_the_least_grade_of_ndcg_counts_under_any_gain():
 def test_truncated_levels_know_fractional_grades():
     judged = block([[2.5, 1, 0.5]])
     best = 3 + 2.5 / log2(3) + 0.5 / 2
-    told = nDCG(gain={1: 3}, levels="truncated").compute(judged)
-    assert told == pytest.approx((2.5 + 3 / log2(3) + 0.5 / 2) / best)
+    result = nDCG(gain={1: 3}, levels="truncated").compute(judged)
+    assert result == pytest.approx((2.5 + 3 / log2(3) + 0.5 / 2) / best)
 
 
 def test_judged_only_can_be_switched_off():
@@ -211,11 +211,11 @@ LISTED = Listed(
     ids=lambda metric: metric.name,
 )
 def test_patience_makes_the_weights_geometric(metric):
-    told = metric(patience=0.9).value(LISTED)
-    assert told == metric(patience=0.9, weight="geometric").value(LISTED)
+    result = metric(patience=0.9).value(LISTED)
+    assert result == metric(patience=0.9, weight="geometric").value(LISTED)
     with pytest.raises(UsageError, match="leave one out"):
         metric(patience=0.9, weight="log2").value(LISTED)
-    assert metric(patience=0.9).under({"weight": "log2"}).value(LISTED) == told
+    assert metric(patience=0.9).under({"weight": "log2"}).value(LISTED) == result
 
 
 def test_what_no_parameter_depends_on_stays_as_it_is():

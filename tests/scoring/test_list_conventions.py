@@ -61,34 +61,36 @@ def of_evidently(features, **beside):
 
 
 def test_evidently_s_diversity_grows_with_the_list():
-    told = under("evidently", "DiversityMetric(k=4)").value(of_evidently({}))
-    assert told == pytest.approx(1.0963345074906863)
+    result = under("evidently", "DiversityMetric(k=4)").value(of_evidently({}))
+    assert result == pytest.approx(1.0963345074906863)
 
 
 def test_evidently_s_serendipity_falls_with_every_hit():
-    # 10a is told twice in its example, and the features of training hold
-    told = of_evidently(
+    # 10a is given twice in its example, and the features of training hold
+    result = of_evidently(
         {"10a": (-1, 0)},
         relevant=np.array([[CODES["5a"]], [CODES["0a"]], [NONE]]),
         history=np.array([[CODES["10a"]], [CODES["2a"]], [CODES["5a"]]]),
     )
     metric = under("evidently", "SerendipityMetric(k=3)")
-    values = metric.values(told)
+    values = metric.values(result)
     assert values[0] == pytest.approx(1 + 1 / 2**0.5)  # 5a and 10a look away from each other
     assert values[1] == pytest.approx(1 - 1 / (1 + 0.2**2) ** 0.5)
     assert np.isnan(values[2])
-    assert metric.value(told) == pytest.approx(0.8632630527478137)
+    assert metric.value(result) == pytest.approx(0.8632630527478137)
 
 
 def test_evidently_s_popularity_novelty_and_personalization():
     known = {"seen": np.array([0, 3, 1, 0]), "people": 3}
-    told = Listed(np.array([[3, NONE], [2, 3], [1, 2]]), 4, **known)
-    assert under("evidently", "NoveltyMetric(k=2)").value(told) == pytest.approx(1.188722, abs=1e-6)
+    result = Listed(np.array([[3, NONE], [2, 3], [1, 2]]), 4, **known)
+    assert under("evidently", "NoveltyMetric(k=2)").value(result) == pytest.approx(
+        1.188722, abs=1e-6
+    )
     bias = "PopularityBias(k=2).current_"
-    assert under("evidently", f"{bias}apr").value(told) == 1.5
-    assert under("evidently", f"{bias}coverage").value(told) == 1.0  # of the two in training
-    assert under("trec", "Coverage").value(told) == 3 / 4
-    assert under("evidently", f"{bias}gini").value(told) == pytest.approx(0.2)
+    assert under("evidently", f"{bias}apr").value(result) == 1.5
+    assert under("evidently", f"{bias}coverage").value(result) == 1.0  # of the two in training
+    assert under("trec", "Coverage").value(result) == 3 / 4
+    assert under("evidently", f"{bias}gini").value(result) == pytest.approx(0.2)
     same = Listed(np.array([[0, 1, 2, 3], [0, 1, 2, 3], [0, 2, 1, 4]]), 5)
     personal = under("evidently", "PersonalizationMetric(k=4)")
     assert personal.value(same) == pytest.approx(0.1666667, abs=1e-7)
@@ -104,46 +106,48 @@ def test_evidently_takes_every_list_for_a_full_one():
 
 
 def test_recpack_s_example():
-    told = Listed(np.array([[0, 2], [4, 3]]), 5, features=np.eye(2)[[0, 1, 0, 1, 0]],
+    result = Listed(np.array([[0, 2], [4, 3]]), 5, features=np.eye(2)[[0, 1, 0, 1, 0]],
                   seen=np.array([2, 1, 1, 1, 0]), relevant=np.array([[0, 2], [1, 3]]))  # fmt: skip
-    assert under("recpack", "CoverageK(2)").value(told) == 4 / 5
-    assert under("recpack", "IntraListDiversityK(2)").value(told) == 1 / 2
-    assert under("recpack", "IPSHitRateK(2)").value(told) == 12.5 / 2
-    assert under("recpack", "SNIPSHitRateK(2)").value(told) == (1 + 0.5) / 2
-    assert under("recpack", "IPSHitRateK(2)")(cap=3.0).value(told) == (2.5 + 3 + 3) / 2
+    assert under("recpack", "CoverageK(2)").value(result) == 4 / 5
+    assert under("recpack", "IntraListDiversityK(2)").value(result) == 1 / 2
+    assert under("recpack", "IPSHitRateK(2)").value(result) == 12.5 / 2
+    assert under("recpack", "SNIPSHitRateK(2)").value(result) == (1 + 0.5) / 2
+    assert under("recpack", "IPSHitRateK(2)")(cap=3.0).value(result) == (2.5 + 3 + 3) / 2
 
 
 def test_elliot_s_head_and_its_novelty_of_hits():
-    told = Listed(np.array([[0, 3], [1, NONE]]), 5, seen=np.array([4, 3, 1, 1, 1]), people=4,
+    result = Listed(np.array([[0, 3], [1, NONE]]), 5, seen=np.array([4, 3, 1, 1, 1]), people=4,
                   relevant=np.array([[3, NONE], [NONE, NONE]]))  # fmt: skip
     discount = 1 / log2(3)
-    assert under("elliot", "EPC@2").value(told) == pytest.approx(discount * 3 / 4 / (1 + discount))
-    assert under("elliot", "EFD@2").value(told) == pytest.approx(
+    assert under("elliot", "EPC@2").value(result) == pytest.approx(
+        discount * 3 / 4 / (1 + discount)
+    )
+    assert under("elliot", "EFD@2").value(result) == pytest.approx(
         discount * log2(10) / (1 + discount)
     )
     # the first three have 8 of 10 interactions
-    assert under("elliot", "APLT@2").values(told).tolist() == [1 / 2, 0]
-    assert under("trec", "APLT@2").values(told).tolist() == [1 / 2, 1]  # all but one of five
+    assert under("elliot", "APLT@2").values(result).tolist() == [1 / 2, 0]
+    assert under("trec", "APLT@2").values(result).tolist() == [1 / 2, 1]  # all but one of five
 
 
 def test_recbole_s_tail_is_of_items_that_were_seen():
     seen = np.array([0, 9, 1, 1, *range(2, 18)])  # 19 were seen, of which one is the tail
-    told = Listed(np.array([[0, 2, 3, 1]]), 20, seen=seen)
-    assert under("recbole", "TailPercentage@4").value(told) == 1 / 4
-    assert under("recbole", "AveragePopularity@4").value(told) == (0 + 1 + 1 + 9) / 4
-    assert under("evidently", "Popularity@4").value(told) == (1 + 1 + 9) / 3
+    result = Listed(np.array([[0, 2, 3, 1]]), 20, seen=seen)
+    assert under("recbole", "TailPercentage@4").value(result) == 1 / 4
+    assert under("recbole", "AveragePopularity@4").value(result) == (0 + 1 + 1 + 9) / 4
+    assert under("evidently", "Popularity@4").value(result) == (1 + 1 + 9) / 3
 
 
 def test_recommenders_counts_what_training_has_not_as_nothing_new():
-    told = Listed(np.array([[0, 1]]), 3, seen=np.array([0, 1, 3]), people=3)
-    assert under("recommenders", "novelty").value(told) == pytest.approx((0 + 2) / 2)
-    assert under("recommenders", "catalog_coverage").value(told) == 1 / 2
+    result = Listed(np.array([[0, 1]]), 3, seen=np.array([0, 1, 3]), people=3)
+    assert under("recommenders", "novelty").value(result) == pytest.approx((0 + 2) / 2)
+    assert under("recommenders", "catalog_coverage").value(result) == 1 / 2
 
 
 def test_lenskit_s_popularity_rank_is_a_quantile():
-    told = Listed(np.array([[0, 1, 4], [2, 3, 1]]), 5, seen=np.array([0, 7, 7, 1, 9]))
+    result = Listed(np.array([[0, 1, 4], [2, 3, 1]]), 5, seen=np.array([0, 7, 7, 1, 9]))
     ranks = np.array([0, 2.5, 2.5, 1, 4]) / 4
-    assert under("lenskit", "MeanPopRank(n=3)").values(told).tolist() == pytest.approx(
+    assert under("lenskit", "MeanPopRank(n=3)").values(result).tolist() == pytest.approx(
         [ranks[[0, 1, 4]].mean(), ranks[[2, 3, 1]].mean()]
     )
 
@@ -184,8 +188,8 @@ def test_the_scorecard_has_the_number_of_the_tool():
     train = pl.DataFrame({"user": ["u1", "u2"], "item": ["a", "d"]})
 
     def card(convention, *metrics):
-        told = scorecard(qrels, run, metrics, convention, train=train, resamples=5)
-        return dict(zip(told.figures["metric"], told.figures["value"], strict=True))
+        result = scorecard(qrels, run, metrics, convention, train=train, resamples=5)
+        return dict(zip(result.figures["metric"], result.figures["value"], strict=True))
 
     assert card("trec", "Coverage@2", "Gini@2") == {"Coverage@2": 3 / 4, "Gini@2": 0.375}
     theirs = card("evidently", "Coverage@2", "Gini@2")

@@ -97,8 +97,8 @@ def test_equal_scores_stand_in_the_order_of_rows() -> None:
 
 def test_explain_shows_the_same_ranking() -> None:
     frame = pl.DataFrame({"user": ["u"] * 2, "item": ["bad", "good"], "score": [0.1, 0.9]})
-    told = rankgate.explain({"u": {"good": 1}}, frame, "u", "RR", convention="lenskit")
-    assert told.value == 1.0
+    result = rankgate.explain({"u": {"good": 1}}, frame, "u", "RR", convention="lenskit")
+    assert result.value == 1.0
 
 
 def test_rows_against_the_scores_are_counted(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def rows(table, number):
     return pl.DataFrame(flat, schema=["query_id", "doc_id", number], orient="row")
 
 
-def told(qrels, run, how):
+def result(qrels, run, how):
     scores = evaluate(qrels, run, METRICS, how).runs[0]
     values = {metric: values.tobytes() for metric, values in scores.values.items()}
     return values, scores.counts
@@ -29,16 +29,16 @@ def told(qrels, run, how):
 def test_dictionaries_and_frames(collection):
     qrels, run = collection
     for how in (CONVENTIONS["trec"], CONVENTIONS["trec9"]):
-        first = told(qrels, run, how)
-        assert first == told(rows(qrels, "grade"), rows(run, "score"), how)
+        first = result(qrels, run, how)
+        assert first == result(rows(qrels, "grade"), rows(run, "score"), how)
         mixed = rows(run, "score").sample(fraction=1, shuffle=True, seed=3)
-        assert first == told(qrels, mixed, how)
+        assert first == result(qrels, mixed, how)
 
 
 @given(collections())
 def test_where_all_hashes_are_the_same(collection):
     qrels, run = collection
-    before = told(qrels, run, CONVENTIONS["trec"])
+    before = result(qrels, run, CONVENTIONS["trec"])
 
     def one(frame, starts=None):  # noqa: ARG001 - the signature of the real one
         return np.zeros(len(frame), np.uint64)
@@ -47,5 +47,5 @@ def test_where_all_hashes_are_the_same(collection):
     with pytest.MonkeyPatch.context() as patch:
         for home in homes:
             patch.setattr(f"{home}.pairs_of", one)
-        after = told(rows(qrels, "grade"), rows(run, "score"), CONVENTIONS["trec"])
+        after = result(rows(qrels, "grade"), rows(run, "score"), CONVENTIONS["trec"])
     assert after == before

@@ -46,5 +46,5 @@ def test_the_remedy_gives_the_value_without_disliked_items() -> None:
 
 
 def test_the_text_says_so() -> None:
-    told = render(rankgate.evaluate(DISLIKED, RUN, ["P@1"], convention="recommenders"), "text")
-    assert "2 judgments of grade 0 count as relevant" in " ".join(told.split())
+    result = render(rankgate.evaluate(DISLIKED, RUN, ["P@1"], convention="recommenders"), "text")
+    assert "2 judgments of grade 0 count as relevant" in " ".join(result.split())

@@ -173,12 +173,12 @@ def left_out(clusters):
 def test_clusters_of_one_item_give_the_binomial_interval(of):
     sheet = two_raters(0.8, np.random.default_rng(5))
     clusters = Tallies.of(sheet, np.arange(400))
-    told = of(clusters)
-    spread = 1.96 * np.sqrt(told.value * (1 - told.value) / 400)
-    assert (told.low, told.high) == pytest.approx(
-        (told.value - spread, told.value + spread), abs=0.006
+    result = of(clusters)
+    spread = 1.96 * np.sqrt(result.value * (1 - result.value) / 400)
+    assert (result.low, result.high) == pytest.approx(
+        (result.value - spread, result.value + spread), abs=0.006
     )
-    assert told == of(clusters)
+    assert result == of(clusters)
 
 
 def test_items_that_repeat_each_other_add_no_precision():

@@ -68,9 +68,9 @@ def test_bernstein_is_its_formula_and_wider():
     want = (
         values.mean() - np.sqrt(2 * values.var(ddof=1) * log(40) / 60) - 7 * 2 * log(40) / (3 * 59)
     )
-    (told,) = empirical_bernstein_low(values, -1.0, 1.0, 0.05)
-    assert told == pytest.approx(want)
-    assert told < betting_low(values, -1.0, 1.0, 0.05)[0]
+    (result,) = empirical_bernstein_low(values, -1.0, 1.0, 0.05)
+    assert result == pytest.approx(want)
+    assert result < betting_low(values, -1.0, 1.0, 0.05)[0]
 
 
 def test_the_rule_of_three():

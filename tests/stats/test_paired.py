@@ -44,9 +44,9 @@ def test_the_pair_is_the_published_one(delta):
 
 
 def test_paired_t(delta):
-    told = student(delta)
-    assert told.statistic == pytest.approx([3.40729717], abs=5e-9)
-    assert told.p_value == pytest.approx([0.0013193972], abs=5e-11)
+    result = student(delta)
+    assert result.statistic == pytest.approx([3.40729717], abs=5e-9)
+    assert result.p_value == pytest.approx([0.0013193972], abs=5e-11)
 
 
 def test_wilcoxon(delta):
@@ -61,20 +61,20 @@ def test_sign(delta):
 
 
 def test_randomization(delta):
-    told = randomization(delta, samples=400_000)
-    assert not told.exact
-    assert abs(told.p_value[0] - 0.001188) < 4 * told.mc_error[0] + 0.00002
-    assert told.mc_error[0] == pytest.approx(np.sqrt(0.0012 / 400_000), rel=0.1)
+    result = randomization(delta, samples=400_000)
+    assert not result.exact
+    assert abs(result.p_value[0] - 0.001188) < 4 * result.mc_error[0] + 0.00002
+    assert result.mc_error[0] == pytest.approx(np.sqrt(0.0012 / 400_000), rel=0.1)
 
 
 def test_bootstrap_shift(delta):
-    told = bootstrap_test(delta, samples=400_000)
-    assert abs(told.p_value[0] - 0.000579) < 4 * told.mc_error[0] + 0.00001
+    result = bootstrap_test(delta, samples=400_000)
+    assert abs(result.p_value[0] - 0.000579) < 4 * result.mc_error[0] + 0.00001
 
 
 def test_intervals(delta):
-    told = t_interval(delta)
-    assert (told.low[0], told.high[0]) == pytest.approx((0.02174464, 0.08427136), abs=5e-9)
+    result = t_interval(delta)
+    assert (result.low[0], result.high[0]) == pytest.approx((0.02174464, 0.08427136), abs=5e-9)
     for method, ends in {
         "percentile": (0.02331, 0.08375), "basic": (0.02227, 0.08270), "bca": (0.02421, 0.08480),
     }.items():  # fmt: skip
@@ -83,10 +83,10 @@ def test_intervals(delta):
 
 
 def test_effect_sizes(pair):
-    told = effect(*pair)
-    assert told.dz == pytest.approx([0.48186459], abs=5e-9)
-    assert told.gz == pytest.approx([0.47445129], abs=5e-9)
-    assert told.d_av == pytest.approx([0.24137787], abs=5e-9)
+    result = effect(*pair)
+    assert result.dz == pytest.approx([0.48186459], abs=5e-9)
+    assert result.gz == pytest.approx([0.47445129], abs=5e-9)
+    assert result.d_av == pytest.approx([0.24137787], abs=5e-9)
 
 
 def test_power(delta):
@@ -137,9 +137,9 @@ def test_corrections_are_statsmodels(p, names):
 
 
 def test_a_missing_p_does_not_count():
-    told = correct(np.array([0.01, np.nan, 0.02]), "bonferroni")
-    assert told[[0, 2]] == pytest.approx([0.02, 0.04])
-    assert np.isnan(told[1])
+    result = correct(np.array([0.01, np.nan, 0.02]), "bonferroni")
+    assert result[[0, 2]] == pytest.approx([0.02, 0.04])
+    assert np.isnan(result[1])
     with raises("unknown-choice", UsageError):
         correct(np.array([0.1]), "sidak")
 
@@ -151,32 +151,32 @@ def test_student_is_scipy(table):
     theirs = stats.ttest_1samp(table, 0)
     np.testing.assert_allclose(student(table).p_value, theirs.pvalue, atol=1e-10)
     ends = theirs.confidence_interval(0.9)
-    told = t_interval(table, 0.9)
-    np.testing.assert_allclose((told.low, told.high), (ends.low, ends.high), atol=1e-10)
+    result = t_interval(table, 0.9)
+    np.testing.assert_allclose((result.low, result.high), (ends.low, ends.high), atol=1e-10)
 
 
 @given(arrays(float, st.integers(1, 12), elements=values))
 def test_few_queries_are_counted_exactly(column):
-    told = randomization(column, samples=1 << 12)
-    assert told.exact
+    result = randomization(column, samples=1 << 12)
+    assert result.exact
     signs = np.array(np.meshgrid(*[[1, -1]] * len(column))).reshape(len(column), -1)
     means = np.abs(signs.T @ column)
     expected = (means >= abs(column.sum()) - 1e-9).mean()
-    assert told.p_value[0] == pytest.approx(expected)
-    assert told.p_max[0] == pytest.approx(expected)
+    assert result.p_value[0] == pytest.approx(expected)
+    assert result.p_max[0] == pytest.approx(expected)
 
 
 @given(arrays(float, (25, 3), elements=values), st.integers(0, 5))
 def test_laws_of_randomization(table, seed):
-    told = randomization(table, samples=500, seed=seed)
-    assert (told.p_value >= 1 / 501).all()
-    assert (told.p_max >= told.p_value - 1e-12).all()
+    result = randomization(table, samples=500, seed=seed)
+    assert (result.p_value >= 1 / 501).all()
+    assert (result.p_max >= result.p_value - 1e-12).all()
     turned = randomization(-table, samples=500, seed=seed)
-    np.testing.assert_array_equal(told.p_value, turned.p_value)
+    np.testing.assert_array_equal(result.p_value, turned.p_value)
     one = randomization(table[:, :1], samples=500, seed=seed)
-    assert one.p_value[0] == told.p_value[0]
+    assert one.p_value[0] == result.p_value[0]
     scaled = randomization(table * 4, samples=500, seed=seed)
-    np.testing.assert_array_equal(told.p_max, scaled.p_max)
+    np.testing.assert_array_equal(result.p_max, scaled.p_max)
 
 
 def test_blocks_do_not_change_a_drawing(monkeypatch):
@@ -196,8 +196,8 @@ def test_max_t_is_less_strict_than_bonferroni_where_columns_are_alike():
     rng = np.random.default_rng(2)
     one = rng.normal(0.3, 1, size=(60, 1))
     table = np.repeat(one, 5, axis=1)
-    told = randomization(table, samples=20_000)
-    np.testing.assert_array_equal(told.p_max, told.p_value)
+    result = randomization(table, samples=20_000)
+    np.testing.assert_array_equal(result.p_max, result.p_value)
 
 
 @pytest.mark.parametrize("test", [student, wilcoxon, sign, randomization, bootstrap_test])
@@ -207,17 +207,17 @@ def test_nothing_differs(test):
 
 def test_one_query_says_so():
     assert np.isnan(student(np.array([0.2])).p_value).all()
-    told = t_interval(np.array([0.2]))
-    assert np.isnan(told.low).all()
-    assert told.warnings == ("1 query: no interval can be made of it.",)
+    result = t_interval(np.array([0.2]))
+    assert np.isnan(result.low).all()
+    assert result.warnings == ("1 query: no interval can be made of it.",)
     assert randomization(np.array([0.2])).p_value == pytest.approx([1.0])
 
 
 def test_equal_differences():
     same = np.full(20, 0.1)
-    told = bootstrap_interval(same)
-    assert (told.low[0], told.high[0]) == pytest.approx((0.1, 0.1))
-    assert any("no spread" in word for word in told.warnings)
+    result = bootstrap_interval(same)
+    assert (result.low[0], result.high[0]) == pytest.approx((0.1, 0.1))
+    assert any("no spread" in word for word in result.warnings)
 
 
 def test_warnings_of_few_and_skewed():
@@ -231,14 +231,14 @@ def test_warnings_of_few_and_skewed():
 def test_weights():
     rng = np.random.default_rng(3)
     column, weights = rng.normal(size=200), rng.integers(1, 4, 200).astype(float)
-    told = t_interval(column, weights=weights)
-    assert told.mean[0] == pytest.approx(np.average(column, weights=weights))
+    result = t_interval(column, weights=weights)
+    assert result.mean[0] == pytest.approx(np.average(column, weights=weights))
     even = t_interval(column, weights=np.full(200, 2.0))
     assert (even.low[0], even.high[0]) == pytest.approx(
         (t_interval(column).low[0], t_interval(column).high[0])
     )
     drawn = bootstrap_interval(column, weights=weights)
-    assert (drawn.low[0], drawn.high[0]) == pytest.approx((told.low[0], told.high[0]), abs=0.02)
+    assert (drawn.low[0], drawn.high[0]) == pytest.approx((result.low[0], result.high[0]), abs=0.02)
 
 
 def test_bca_is_scipy():
@@ -261,9 +261,9 @@ def test_standard_error_of_nothing():
 
 
 def test_many_queries_are_drawn():
-    told = randomization(np.full(1100, 0.1), samples=50)
-    assert not told.exact
-    assert told.p_value == pytest.approx([1 / 51])
+    result = randomization(np.full(1100, 0.1), samples=50)
+    assert not result.exact
+    assert result.p_value == pytest.approx([1 / 51])
 
 
 def test_equal_differences_are_no_certainty():

@@ -18,7 +18,7 @@ from rankgate.stats.rbo import rbo, tied
 
 def groups(text):
     """Lists as the published table writes them: ties in parentheses."""
-    told, inside = [], None
+    result, inside = [], None
     for word in text.split():
         name = word.strip("()")
         if word.startswith("("):
@@ -26,11 +26,11 @@ def groups(text):
         elif inside is not None:
             inside.append(name)
         else:
-            told.append([name])
+            result.append([name])
         if word.endswith(")"):
-            told.append(inside)
+            result.append(inside)
             inside = None
-    return told
+    return result
 
 
 def test_five_hundred_published_pairs(shared):
@@ -39,9 +39,9 @@ def test_five_hundred_published_pairs(shared):
     assert len(rows) == 500
     for row in rows:
         for ties in "wab":
-            told = rbo(groups(row["x"]), groups(row["y"]), float(row["p"]), ties)
+            result = rbo(groups(row["x"]), groups(row["y"]), float(row["p"]), ties)
             want = [float(row[f"{ties}.{name}"]) for name in ("ext", "min", "max", "res")]
-            assert [told.value, told.low, told.high, told.residual] == pytest.approx(
+            assert [result.value, result.low, result.high, result.residual] == pytest.approx(
                 want, abs=1e-12
             )
 
@@ -58,10 +58,12 @@ P = st.floats(0.05, 0.98)
 
 @given(ORDERS, ORDERS, P, st.sampled_from("wab"))
 def test_bounds_hold_and_both_sides_are_equal(one, two, p, ties):
-    told, back = rbo(one, two, p, ties), rbo(two, one, p, ties)
-    assert 0 <= told.low <= told.value + 1e-12
-    assert told.value <= told.high + 1e-12 <= 1 + 1e-9
-    assert [told.value, told.low, told.high] == pytest.approx([back.value, back.low, back.high])
+    result, back = rbo(one, two, p, ties), rbo(two, one, p, ties)
+    assert 0 <= result.low <= result.value + 1e-12
+    assert result.value <= result.high + 1e-12 <= 1 + 1e-9
+    assert [result.value, result.low, result.high] == pytest.approx(
+        [back.value, back.low, back.high]
+    )
 
 
 @given(ORDERS, P)
@@ -70,8 +72,8 @@ def test_a_list_agrees_wholly_with_itself(one, p):
 
 
 def test_lists_without_anything_in_common():
-    told = rbo(alone("ab"), alone("cd"), 0.5)
-    assert (told.value, told.low) == (0, 0)
+    result = rbo(alone("ab"), alone("cd"), 0.5)
+    assert (result.value, result.low) == (0, 0)
 
 
 def test_one_item_in_common_by_the_closed_form():

@@ -27,8 +27,8 @@ def test_sums_under_many_weightings_are_those_of_each():
     listed = Listed(items, 9)
     (weights,) = draws(12, 6, seed=1)
     looked = np.array([1, 0.5, 0.3, 0.2])
-    for told, weight in zip(_sums(listed, weights, looked), weights.T, strict=True):
+    for result, weight in zip(_sums(listed, weights, looked), weights.T, strict=True):
         one = listed.sums(weight, looked)
         for name in ("counts", "scaled", "exposure"):
-            assert getattr(told, name) == pytest.approx(getattr(one, name), abs=1e-12)
-        assert (told.lists, told.filled, told.squares) == (one.lists, one.filled, one.squares)
+            assert getattr(result, name) == pytest.approx(getattr(one, name), abs=1e-12)
+        assert (result.lists, result.filled, result.squares) == (one.lists, one.filled, one.squares)

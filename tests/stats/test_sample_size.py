@@ -103,12 +103,12 @@ def shown(delta, n, correction, rng, times=3000):
 
 @pytest.mark.parametrize("correction", ["holm", "bh"])
 def test_the_queries_to_show_a_difference_show_it_after_the_correction(correction):
-    told = rankgate.compare(*systems(80, 7), METRICS, correction=correction)
+    result = rankgate.compare(*systems(80, 7), METRICS, correction=correction)
     delta = np.stack(
-        [told.queries.filter(metric=m).sort("query_id")["delta"].to_numpy() for m in METRICS], 1
+        [result.queries.filter(metric=m).sort("query_id")["delta"].to_numpy() for m in METRICS], 1
     )
     rng = np.random.default_rng(8)
-    for j, queries in enumerate(told.metrics["needed"]):
+    for j, queries in enumerate(result.metrics["needed"]):
         share = shown(delta, int(np.ceil(queries)), correction, rng)[j]
         assert share == pytest.approx(0.8, abs=0.045), METRICS[j]
 
@@ -137,8 +137,8 @@ def test_a_gate_does_without_the_simulation():
     qrels, old, new = systems(30, 11)
     scorer = Scorer.of(qrels, METRICS, "trec")
     sides = [scorer.scored(run) for run in (old, new)]
-    (told,) = compared(*sides, Rules(Test(correction="none"), sizes=False))
-    row = told.metrics.row(0, named=True)
+    (result,) = compared(*sides, Rules(Test(correction="none"), sizes=False))
+    row = result.metrics.row(0, named=True)
     theirs = TTestPower().solve_power(effect_size=row["delta"] / row["sd"], alpha=0.05, power=0.8)
     assert row["needed"] == pytest.approx(theirs, rel=1e-6)
 

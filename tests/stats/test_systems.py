@@ -25,9 +25,9 @@ def adhoc7(shared):
 def test_two_systems_are_the_paired_t(adhoc7):
     pair = adhoc7[:, :2]
     delta = pair[:, 0] - pair[:, 1]
-    told, t = anova(pair), student(delta)
-    assert told.f == pytest.approx(t.statistic[0] ** 2)
-    assert told.p_value == pytest.approx(t.p_value[0])
+    result, t = anova(pair), student(delta)
+    assert result.f == pytest.approx(t.statistic[0] ** 2)
+    assert result.p_value == pytest.approx(t.p_value[0])
     assert tukey(pair).p_value[0, 1] == pytest.approx(t.p_value[0], abs=1e-6)
 
 
@@ -41,30 +41,30 @@ def test_anova_is_statsmodels(adhoc7):
         .fit()
         .anova_table
     )
-    told = anova(few)
-    assert told.f == pytest.approx(table["F Value"].iloc[0])
-    assert told.p_value == pytest.approx(table["Pr > F"].iloc[0])
+    result = anova(few)
+    assert result.f == pytest.approx(table["F Value"].iloc[0])
+    assert result.p_value == pytest.approx(table["Pr > F"].iloc[0])
 
 
 def test_tukey_is_paired_and_not_that_of_scipy(adhoc7):
     few = adhoc7[:, :4]
-    told = tukey(few)
+    result = tukey(few)
     unpaired = stats.tukey_hsd(*few.T).pvalue
-    worst = np.unravel_index(np.argmax(np.abs(told.delta)), (4, 4))
-    assert told.p_value[worst] < unpaired[worst]
-    np.testing.assert_allclose(told.p_value, told.p_value.T)
-    significant = told.p_value < 0.05
-    apart = (told.low > 0) | (told.high < 0)
+    worst = np.unravel_index(np.argmax(np.abs(result.delta)), (4, 4))
+    assert result.p_value[worst] < unpaired[worst]
+    np.testing.assert_allclose(result.p_value, result.p_value.T)
+    significant = result.p_value < 0.05
+    apart = (result.low > 0) | (result.high < 0)
     np.fill_diagonal(apart, val=False)
     np.testing.assert_array_equal(significant, apart)
 
 
 def test_many_pairs_are_read_off_a_grid(adhoc7):
     many = tukey(adhoc7[:, :40])
-    told = anova(adhoc7[:, :40])
-    q = np.abs(many.delta) / np.sqrt(told.ms_residual / len(adhoc7))
+    result = anova(adhoc7[:, :40])
+    q = np.abs(many.delta) / np.sqrt(result.ms_residual / len(adhoc7))
     for i, j in [(0, 1), (3, 30), (12, 25)]:
-        exact = stats.studentized_range.sf(q[i, j], 40, told.df_residual)
+        exact = stats.studentized_range.sf(q[i, j], 40, result.df_residual)
         assert many.p_value[i, j] == pytest.approx(exact, rel=1e-3, abs=1e-9)
 
 
@@ -94,17 +94,17 @@ def test_nothing_differs_between_systems():
 def test_brennans_example(shared):
     """Tables 6.2 and 6.5 of Brennan 2001, to the digits that gt4ireval gives."""
     matrix = np.genfromtxt(shared / "g-theory" / "synthetic4.csv", delimiter=",", skip_header=1)
-    told = reliability(matrix, 0.8)
-    assert (told.var_system, told.var_query, told.var_residual) == pytest.approx(
+    result = reliability(matrix, 0.8)
+    assert (result.var_system, result.var_query, result.var_residual) == pytest.approx(
         (0.625757575757576, 0.884006734006734, 2.78720538720539)
     )
-    assert (told.e_rho2, told.e_rho2_low, told.e_rho2_high) == pytest.approx(
+    assert (result.e_rho2, result.e_rho2_low, result.e_rho2_high) == pytest.approx(
         (0.729300196206671, 0.541010905420649, 0.876363137240463)
     )
-    assert (told.phi, told.phi_low, told.phi_high) == pytest.approx(
+    assert (result.phi, result.phi_low, result.phi_high) == pytest.approx(
         (0.671635722997696, 0.456901329313964, 0.845419296231267)
     )
-    assert (told.needed(0.95), told.needed(0.95, absolute=True)) == (85, 112)
+    assert (result.needed(0.95), result.needed(0.95, absolute=True)) == (85, 112)
 
 
 @pytest.mark.parametrize(
@@ -192,10 +192,10 @@ def test_ties_are_the_mean_over_their_orders(estimate, data):
 @given(st.integers(0, 10_000), st.integers(2, 30), st.integers(2, 6), st.floats(0, 1))
 def test_reliability_stays_within_its_interval_and_the_interval_within_0_and_1(seed, n, m, apart):
     drawn = np.random.default_rng(seed)
-    told = reliability(drawn.normal(0, 1, (n, m)) + apart * np.arange(m))
+    result = reliability(drawn.normal(0, 1, (n, m)) + apart * np.arange(m))
     for low, value, high in (
-        (told.e_rho2_low, told.e_rho2, told.e_rho2_high),
-        (told.phi_low, told.phi, told.phi_high),
+        (result.e_rho2_low, result.e_rho2, result.e_rho2_high),
+        (result.phi_low, result.phi, result.phi_high),
     ):
         assert 0 <= low <= high <= 1
         assert 0 <= value <= 1
@@ -216,7 +216,7 @@ def test_a_large_matrix_is_turned_and_says_what_shuffles_say():
 
 
 def test_turning_keeps_its_level():
-    """Of systems that are all alike no pair is told apart more often than the level says."""
+    """Among equal systems, no pair is called different more often than the level allows."""
     rng = np.random.default_rng(6)
     smallest = [
         randomised_tukey(rng.random((1700, 20)) ** 4, samples=400, seed=i).p_value.min()

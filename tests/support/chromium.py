@@ -61,10 +61,10 @@ class Chromium:
 
     def _send(self, method, session=None, **words):
         self.count += 1
-        told = {"id": self.count, "method": method, "params": words}
+        result = {"id": self.count, "method": method, "params": words}
         if session:
-            told["sessionId"] = session
-        os.write(self.write, json.dumps(told).encode() + b"\0")
+            result["sessionId"] = session
+        os.write(self.write, json.dumps(result).encode() + b"\0")
         while True:
             answer = self._next()
             if answer.get("id") == self.count:
@@ -95,11 +95,11 @@ class Chromium:
 
     def ask(self, script):
         """The value of an expression; promises are waited for."""
-        told = self.send(
+        result = self.send(
             "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
         )
-        assert "exceptionDetails" not in told, told["exceptionDetails"]
-        return told["result"].get("value")
+        assert "exceptionDetails" not in result, result["exceptionDetails"]
+        return result["result"].get("value")
 
     @property
     def asked(self):
@@ -121,14 +121,14 @@ class Chromium:
 
     def picture(self, path):
         """The whole page as PNG."""
-        told = self.send("Page.captureScreenshot", captureBeyondViewport=True)
-        Path(path).write_bytes(base64.b64decode(told["data"]))
+        result = self.send("Page.captureScreenshot", captureBeyondViewport=True)
+        Path(path).write_bytes(base64.b64decode(result["data"]))
 
     def faults(self, axe):
         """What axe finds: rule, and where."""
         self.ask(f"{axe}\n;1")
-        told = self.ask("axe.run(document, {resultTypes: ['violations']})")
+        result = self.ask("axe.run(document, {resultTypes: ['violations']})")
         return [
             (each["id"], [(node["target"], node["failureSummary"]) for node in each["nodes"][:5]])
-            for each in told["violations"]
+            for each in result["violations"]
         ]

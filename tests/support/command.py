@@ -41,8 +41,8 @@ def run(monkeypatch, capsys):
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()
-        told = capsys.readouterr()
-        return Ended(ended.value.code, told.out, told.err)
+        result = capsys.readouterr()
+        return Ended(ended.value.code, result.out, result.err)
 
     return call
 

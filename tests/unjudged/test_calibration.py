@@ -29,12 +29,12 @@ def _first(run, k):
 
 
 def test_tenths_are_counted_by_hand():
-    told = binned(np.array([0.0, 0.05, 0.5, 0.55, 0.59, 1.0]), np.array([0.0, 1, 1, 0, 1, 1]))
-    assert told.select("low", "high", "n").rows() == [(0, 0.1, 2), (0.5, 0.6, 3), (0.9, 1.0, 1)]
-    assert told["predicted"].to_list() == pytest.approx([0.025, 1.64 / 3, 1.0])
-    assert told["measured"].to_list() == pytest.approx([1 / 2, 2 / 3, 1])
+    result = binned(np.array([0.0, 0.05, 0.5, 0.55, 0.59, 1.0]), np.array([0.0, 1, 1, 0, 1, 1]))
+    assert result.select("low", "high", "n").rows() == [(0, 0.1, 2), (0.5, 0.6, 3), (0.9, 1.0, 1)]
+    assert result["predicted"].to_list() == pytest.approx([0.025, 1.64 / 3, 1.0])
+    assert result["measured"].to_list() == pytest.approx([1 / 2, 2 / 3, 1])
     assert all(row["measured_low"] <= row["measured"] <= row["measured_high"]
-               for row in told.to_dicts())  # fmt: skip
+               for row in result.to_dicts())  # fmt: skip
 
 
 def test_brier_by_hand():
@@ -44,7 +44,7 @@ def test_brier_by_hand():
 
 def test_every_judged_document_of_the_lists_is_guessed_once():
     qrels, old, new = _collection(40)
-    told = calibration(qrels, old, new, "P@5", experiments=6)
+    result = calibration(qrels, old, new, "P@5", experiments=6)
     shown = {
         (q, doc)
         for run in (old, new)
@@ -52,20 +52,20 @@ def test_every_judged_document_of_the_lists_is_guessed_once():
         for doc in docs
         if doc in qrels[q]
     }
-    assert told.documents == told.relevance["n"].sum() == len(shown)
+    assert result.documents == result.relevance["n"].sum() == len(shown)
     relevant = sum(qrels[q][doc] > 0 for q, doc in shown)
-    came = sum(row["n"] * row["measured"] for row in told.relevance.to_dicts())
+    came = sum(row["n"] * row["measured"] for row in result.relevance.to_dicts())
     assert came == pytest.approx(relevant)
-    assert told.experiments == told.flips["n"].sum() == 6
-    assert told.queries == 40
+    assert result.experiments == result.flips["n"].sum() == 6
+    assert result.queries == 40
 
 
 def test_guesses_are_better_than_the_mean_where_queries_differ():
     qrels = {f"q{i}": {f"d{j}": int(i % 2 == 0) for j in range(20)} for i in range(30)}
     run = {q: {f"d{j}": 20.0 - j for j in range(20)} for q in qrels}
     other = {q: {f"d{j}": float(j) for j in range(20)} for q in qrels}
-    told = calibration(qrels, run, other, "P@5", experiments=0)
-    own, mean = told.brier["relevance"]
+    result = calibration(qrels, run, other, "P@5", experiments=0)
+    own, mean = result.brier["relevance"]
     assert mean == pytest.approx(0.25)
     assert own < 0.1
 
@@ -80,9 +80,9 @@ def test_the_same_seed_gives_the_same():
 
 def test_trials_that_hide_everything_are_left_out():
     run = {"q": {"b": 2.0, "a": 1.0}}
-    told = calibration({"q": {"a": 1}}, {"q": {"a": 1.0}}, run, "RR@10", experiments=12)
-    assert told.experiments < 12
-    assert told.documents == 1
+    result = calibration({"q": {"a": 1}}, {"q": {"a": 1.0}}, run, "RR@10", experiments=12)
+    assert result.experiments < 12
+    assert result.documents == 1
 
 
 def test_a_metric_without_a_cutoff_is_refused():

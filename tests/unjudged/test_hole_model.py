@@ -94,7 +94,7 @@ def holes_of(left, one, two):
     return modelled(scorer.scored(one), scorer.scored(two))
 
 
-def test_a_departure_widens_the_draws_and_is_told_apart():
+def test_a_departure_widens_the_draws_and_is_distinguished():
     found = holes_of(*partly_judged(6)[1:])
     plain, none = found.drawn(600, 0, 0.0)
     wide, apart = found.drawn(600, 0)

@@ -74,10 +74,10 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
                 matrix, query = sample(queries)
                 sheet = RatingMatrix.of(matrix, range(int(matrix.max()) + 1))
                 for way, code in enumerate((query, np.arange(len(matrix)))):
-                    told = intervals(
+                    result = intervals(
                         COEFFICIENTS, Tallies.of(sheet, code), samples=SAMPLES, seed=number
                     )
-                    for each, found in told.items():
+                    for each, found in result.items():
                         held[each][way] += found.low <= truth[each] <= found.high
             cells += [Cell(name, each, queries, replications, *(both / replications))
                       for each, both in held.items()]  # fmt: skip

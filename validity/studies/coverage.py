@@ -68,19 +68,19 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
             cells.append(_cell(name, n, "t", t_interval(values, LEVEL), mean, warned))
             some = values[:, :DRAWN]
             for method in ("bca", "percentile"):
-                told = bootstrap_interval(some, LEVEL, method, samples=RESAMPLES, seed=seed)
-                told_of = [bootstrap_interval(each, samples=20).warnings for each in few]
+                result = bootstrap_interval(some, LEVEL, method, samples=RESAMPLES, seed=seed)
+                warned_by = [bootstrap_interval(each, samples=20).warnings for each in few]
                 cells.append(
-                    _cell(name, n, method, told, mean, float(np.mean(list(map(bool, told_of)))))
+                    _cell(name, n, method, result, mean, float(np.mean(list(map(bool, warned_by)))))
                 )
     return cells
 
 
 def _cell(
-    name: str, n: int, method: str, told: Intervals, mean: Floats | float, warned: float
+    name: str, n: int, method: str, result: Intervals, mean: Floats | float, warned: float
 ) -> Cell:
-    share = float(((told.low <= mean) & (mean <= told.high)).mean())
-    error = sqrt(max(share * (1 - share), 1e-9) / len(told.low))
+    share = float(((result.low <= mean) & (mean <= result.high)).mean())
+    error = sqrt(max(share * (1 - share), 1e-9) / len(result.low))
     return Cell(name, n, method, share, error, warned)
 
 

@@ -56,7 +56,7 @@ class Cell:
 
 def run(replications: int = REPLICATIONS, seed: int = 0, folder: Path = FOLDER) -> list[Cell]:
     """Every end, population and size."""
-    told, error = [], sqrt(ALPHA * (1 - ALPHA) / replications)
+    result, error = [], sqrt(ALPHA * (1 - ALPHA) / replications)
     for name, population in {**populations(folder), RARE: _rare()}.items():
         for n in SIZES:
             drawn = np.random.default_rng([seed, n, *name.encode()])
@@ -65,8 +65,8 @@ def run(replications: int = REPLICATIONS, seed: int = 0, folder: Path = FOLDER) 
             for end, make in ENDS.items():
                 low = make(values)
                 shares = float((low > 0).mean()), float((low > bound).mean())
-                told.append(Cell(end, name, n, *shares, error))
-    return told
+                result.append(Cell(end, name, n, *shares, error))
+    return result
 
 
 def _rare() -> Floats:

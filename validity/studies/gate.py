@@ -77,8 +77,8 @@ def run(replications: int = REPLICATIONS, seed: int = 0, folder: Path = FOLDER) 
 def _cell(name: str, population: Floats, n: int, replications: int, seed: int) -> Cell:
     drawn = np.random.default_rng([seed, n, *name.encode()])
     values = drawn.choice(population - population.mean(), (n, replications))
-    told, even = _verdicts(values - MARGIN), _verdicts(values)
-    share = {word: float((told == word).mean()) for word in ("pass", "inconclusive", "fail")}
+    result, even = _verdicts(values - MARGIN), _verdicts(values)
+    share = {word: float((result == word).mean()) for word in ("pass", "inconclusive", "fail")}
     return Cell(
         name, n, replications, share["pass"], share["inconclusive"], share["fail"],
         float(((values - MARGIN).mean(axis=0) >= -NAIVE).mean()),
@@ -96,7 +96,7 @@ def _verdicts(values: Floats) -> NDArray[np.str_]:
 def populations(folder: Path) -> dict[str, Floats]:
     """Differences of simulated systems, and of real ones where their scores are at hand."""
     drawn = np.random.default_rng(5)
-    told = {
+    result = {
         "normal": drawn.normal(0, 0.1, 20_000),
         "skewed": drawn.exponential(0.1, 20_000) * -1,
         "mostly ties": drawn.normal(0, 0.25, 20_000) * (drawn.random(20_000) < MOVED),
@@ -104,8 +104,8 @@ def populations(folder: Path) -> dict[str, Floats]:
     for name in ("adhoc6_ap", "adhoc7_rr", "web2010_ndcg20"):
         path = folder / f"{name}.csv"
         if path.is_file():
-            told[name] = _real(path)
-    return told
+            result[name] = _real(path)
+    return result
 
 
 def _real(path: Path) -> Floats:

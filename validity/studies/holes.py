@@ -102,14 +102,14 @@ def _case(
     partly = scorer.scored(read_run(one), "one"), scorer.scored(read_run(two), "two")
     naive, now = _said(*partly)
     stage, found = Stage.of(scorer, *partly), modelled(*partly)
-    told = figures(stage, found, {METRIC: MARGIN}, DRAWS, 0).row(0, named=True)
+    result = figures(stage, found, {METRIC: MARGIN}, DRAWS, 0).row(0, named=True)
     counts: list[int | None] = [None, None]
-    if share == MOST and told["flip"] >= SURE:
+    if share == MOST and result["flip"] >= SURE:
         order = judge_next(stage, found)
         depth = order.sort(pl.min_horizontal("rank_baseline", "rank_candidate"), "query_id")
         counts = [_settled(judged, left, each, (one, two)) for each in (order, depth)]
     return Case(
-        way, share, len(hidden), told["flip"], now != then, told["expected"] - truth,
+        way, share, len(hidden), result["flip"], now != then, result["expected"] - truth,
         naive - truth, *counts,
     )  # fmt: skip
 
@@ -142,8 +142,8 @@ def _settled(
         back = judged.join(known, on=["query_id", "doc_id"], how="semi")
         scorer = Scorer.of(pl.concat([left, back]), [METRIC], depth=DEPTH)
         sides = scorer.scored(read_run(runs[0]), "one"), scorer.scored(read_run(runs[1]), "two")
-        told = figures(Stage.of(scorer, *sides), modelled(*sides), {METRIC: MARGIN}, DRAWS, 0)
-        if (told.row(0, named=True)["flip"] or 0.0) < SURE:
+        result = figures(Stage.of(scorer, *sides), modelled(*sides), {METRIC: MARGIN}, DRAWS, 0)
+        if (result.row(0, named=True)["flip"] or 0.0) < SURE:
             return count
     return len(order)
 

@@ -83,12 +83,12 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
 def _cells(name: str, null: str, table: Floats) -> list[Cell]:
     """Every test on (n, replications) differences."""
     n, replications = table.shape
-    told = []
+    result = []
     for test, p_value in TESTS.items():
         share = float((p_value(table) <= ALPHA).mean())
         error = sqrt(max(share * (1 - share), 1e-9) / replications)
-        told.append(Cell(name, null, n, test, share, error))
-    return told
+        result.append(Cell(name, null, n, test, share, error))
+    return result
 
 
 def _split(matrix: Floats, replications: int, seed: int) -> Floats:

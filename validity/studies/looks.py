@@ -117,11 +117,11 @@ def _followed(values: Floats, terms: Callable[[int], Terms]) -> tuple[float, flo
     for sample in values.T:
         n = START
         for look in range(1, ADDITIONS + 2):
-            told = check_bound(sample[:n], -MARGIN, terms(look), GAINS)
-            if told.status != "inconclusive" or look > ADDITIONS or not told.more:
+            result = check_bound(sample[:n], -MARGIN, terms(look), GAINS)
+            if result.status != "inconclusive" or look > ADDITIONS or not result.more:
                 break
-            n = min(MOST, n + told.more)
-        passed += told.status == "pass"
+            n = min(MOST, n + result.more)
+        passed += result.status == "pass"
         sizes.append(n)
     return passed / values.shape[1], float(np.mean(sizes))
 

@@ -24,16 +24,16 @@ REAL = {
 
 def differences(folder: Path = FOLDER) -> dict[str, Floats]:
     """By name, differences per topic between neighbouring systems, pooled over many pairs."""
-    told = {}
+    result = {}
     for name, file in REAL.items():
         path = folder / "score-matrices-trec" / f"{file}.csv"
         if path.is_file():
-            told[name] = _pooled(_matrix(path))
+            result[name] = _pooled(_matrix(path))
     rng = np.random.default_rng(7)
-    told["normal"] = rng.normal(0, 0.1, 20_000)
-    told["skewed (exponential)"] = rng.exponential(0.1, 20_000)
-    told["mostly ties"] = rng.normal(0, 0.25, 20_000) * (rng.random(20_000) < 0.2)
-    return told
+    result["normal"] = rng.normal(0, 0.1, 20_000)
+    result["skewed (exponential)"] = rng.exponential(0.1, 20_000)
+    result["mostly ties"] = rng.normal(0, 0.25, 20_000) * (rng.random(20_000) < 0.2)
+    return result
 
 
 def matrices(folder: Path = FOLDER) -> dict[str, Floats]:

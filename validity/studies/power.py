@@ -51,13 +51,13 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
             rng = np.random.default_rng([seed, n, *name.encode()])
             values = rng.choice(centred, (n, replications))
             for delta in DELTAS:
-                told = float((student(values + delta).p_value <= ALPHA).mean())
+                result = float((student(values + delta).p_value <= ALPHA).mean())
                 drawn = randomization(values + delta, samples=RESAMPLES).p_value
                 cells.append(
                     Cell(
-                        name, n, delta, power(delta, float(centred.std()), n), told,
+                        name, n, delta, power(delta, float(centred.std()), n), result,
                         float((drawn <= ALPHA).mean()),
-                        sqrt(max(told * (1 - told), 1e-9) / replications),
+                        sqrt(max(result * (1 - result), 1e-9) / replications),
                     )
                 )  # fmt: skip
     return cells

@@ -74,14 +74,14 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
 def populations() -> dict[str, Floats]:
     """Gains whose mean is exactly −margin."""
     rng = np.random.default_rng(3)
-    told = {}
+    result = {}
     for share, loss in RARE:
         lost = rng.permutation(np.arange(20_000) < share * 20_000)
-        told[f"{share:.0%} lose {loss:g}"] = np.where(lost, -loss, rng.normal(0, 0.02, 20_000))
+        result[f"{share:.0%} lose {loss:g}"] = np.where(lost, -loss, rng.normal(0, 0.02, 20_000))
     for name, matrix in matrices().items():
         order = np.argsort(-matrix.mean(axis=0), kind="stable")[:SYSTEMS]
-        told[name] = np.diff(matrix[:, order], axis=1).ravel()
-    return {name: each - each.mean() - MARGIN for name, each in told.items()}
+        result[name] = np.diff(matrix[:, order], axis=1).ravel()
+    return {name: each - each.mean() - MARGIN for name, each in result.items()}
 
 
 def _cell(name: str, population: Floats, n: int, replications: int, seed: int) -> Cell:

@@ -89,7 +89,7 @@ def compare(
         extra: metrics that can be named beside those of the house.
         depth: how far lists are kept.
         tags: ``query_id`` and columns of tags.
-        on_progress: told what is being done.
+        on_progress: called with the current step.
 
     Raises:
         InputError: data that cannot be read, with file and line.

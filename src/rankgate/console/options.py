@@ -20,7 +20,7 @@ runs = click.argument("runs", type=click.Path(), nargs=-1, required=True, metava
 run = click.argument("run", type=click.Path())
 
 
-def metrics_told(
+def metrics_option(
     help_text: str, default: tuple[str, ...] = (), *, shown: bool = False
 ) -> Decorator:
     """``-m`` that may be given several times, where a command says its own of it."""
@@ -36,7 +36,7 @@ def metrics_told(
     )
 
 
-metrics = metrics_told(
+metrics = metrics_option(
     "A metric such as nDCG@10, AP(rel=2) or P.5,10; may be given several times. "
     f"Without it: {', '.join(DEFAULT_METRICS)}.",
     DEFAULT_METRICS,

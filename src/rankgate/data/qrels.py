@@ -100,7 +100,7 @@ def without_empty(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _keyed(table: pl.DataFrame) -> pl.DataFrame:
-    """Queries with their subtopics as ids of queries, as duplicates are told by them."""
+    """Query ids with their subtopics, so that duplicates are found per subtopic."""
     query = pl.format("{} (subtopic {})", "query_id", pl.col("subtopic").fill_null("none"))
     return table.select(query.alias("query_id"), "doc_id")
 

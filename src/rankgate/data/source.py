@@ -156,7 +156,7 @@ class InputFile:
 
     def _line(self, stream: IO[bytes], at: int, size: int) -> bytes:
         """The rest of the line that the stream stands in, at some byte."""
-        rest = self._told(lambda: stream.readline(size))
+        rest = self._checked(lambda: stream.readline(size))
         if len(rest) < size:
             return rest
         problem = (
@@ -171,9 +171,9 @@ class InputFile:
         Raises:
             InputError: damaged compression, a file that cannot be read.
         """
-        return self._told(lambda: stream.read(size))
+        return self._checked(lambda: stream.read(size))
 
-    def _told(self, read: Callable[[], bytes]) -> bytes:
+    def _checked(self, read: Callable[[], bytes]) -> bytes:
         try:
             return read()
         except EOFError:
@@ -262,7 +262,7 @@ class _Bounded(io.RawIOBase):
 
 
 class DamageError(Exception):
-    """A zstd stream that cannot be unpacked; told as an InputError where it is read."""
+    """A zstd stream that cannot be unpacked; reading it raises an InputError."""
 
 
 class _Zstd(io.RawIOBase):

@@ -73,7 +73,7 @@ def replacing(path: str | Path, before: Version | None = None) -> Iterator[Binar
             f"{path}: there is no folder {place.parent}; make it first.", code="cannot-write"
         )
     if place.exists() and not place.is_file():
-        with _told(path), place.open("wb") as device:
+        with _write_errors(path), place.open("wb") as device:
             yield device
         return
     try:
@@ -86,13 +86,13 @@ def replacing(path: str | Path, before: Version | None = None) -> Iterator[Binar
     aside = final.with_name(f".{final.name}.{os.getpid()}")
     try:
         with (
-            _told(path),
+            _write_errors(path),
             aside.open("wb") as plain,
             _locked(plain.fileno()),
             _packed(plain, place.suffix.lower()) as stream,
         ):
             yield stream
-        with _told(path), _folder_locked(final.parent):
+        with _write_errors(path), _folder_locked(final.parent):
             _refuse_other(final, before)
             if final.exists():
                 shutil.copymode(final, aside)
@@ -169,8 +169,8 @@ def _locked(handle: int, *, wait: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def _told(path: str | Path) -> Iterator[None]:
-    """Say of what keeps a file from being written which it is; a reader that went away is none."""
+def _write_errors(path: str | Path) -> Iterator[None]:
+    """Turn an OSError into a UsageError that names the file; let a broken pipe pass."""
     try:
         yield
     except BrokenPipeError:

@@ -68,7 +68,7 @@ def evaluate(
         catalogue: how many items there are, numbered from 0, or their ids; those that are known
             otherwise are of the catalogue too.
         columns: our column -> that of frames, where it has no usual name.
-        on_progress: told the name of each run before it is scored.
+        on_progress: called with the name of each run before it is scored.
 
     Raises:
         InputError: data that cannot be read, with file and line.

@@ -44,7 +44,7 @@ class Train:
         return Meetings.of(users, items, packed(owner, item))
 
     def read(self) -> None:
-        """Read it now, so that what is wrong with it is told before anything is computed.
+        """Read it now, so that errors in it are reported before anything is computed.
 
         Raises:
             InputError: as `met`.

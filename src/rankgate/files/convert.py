@@ -228,7 +228,7 @@ def _beside(
     lost: tuple[Loss, ...],
     counts: dict[str, int],
 ) -> tuple[tuple[Loss, ...], tuple[Note, ...]]:
-    """What is known of a run's queries goes into a file beside it; one from before is told."""
+    """Write a run's query data to its companion file; note an older one that is replaced."""
     if not isinstance(target, str | PathLike) or len(contents.runs) != 1 or not counts:
         return lost, ()
     place = run_meta.beside(target)

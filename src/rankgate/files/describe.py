@@ -48,7 +48,7 @@ def describe(
         from_: the format of the files; found by looking into them if not given.
         as_: ``qrels`` or ``run``, where a file could be either.
         cutoff: how deep runs are looked at for documents without judgments.
-        on_progress: told the name of each file before it is read.
+        on_progress: called with the name of each file before it is read.
 
     Raises:
         InputError: a file that cannot be read, with its line; ``validate`` tells all that is wrong.

@@ -41,7 +41,7 @@ def validate(
         from_: the format of the files; found by looking into them if not given.
         as_: ``qrels`` or ``run``, where a file could be either.
         scale: the grades that are possible: ``0..3``, ``0,1,10,100``, or a name.
-        on_progress: told the name of each file before it is looked at.
+        on_progress: called with the name of each file before it is looked at.
 
     Raises:
         UsageError: no file, no such format, part or scale; what is wrong with a file is a problem

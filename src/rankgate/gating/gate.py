@@ -80,7 +80,7 @@ def gate(
         extra: metrics that can be named beside those of the house.
         folder: where the project is; saved baselines are below it.
         today: the day, for exceptions that expire; as 2026-01-31.
-        on_progress: told what is being done.
+        on_progress: called with the current step.
 
     Raises:
         InputError: data or a policy that cannot be read, with file and line.

@@ -113,7 +113,7 @@ def unmoved(
 
 
 def _moved(gains: NDArray[np.float64] | Drawn) -> bool:
-    """Whether anything did, or there is nothing to be told at all."""
+    """Whether anything did, or there is nothing to report."""
     if isinstance(gains, Drawn):
         return bool(gains.value) or gains.redrawn.error != 0
     return not gains.size or bool(gains.any())

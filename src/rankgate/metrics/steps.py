@@ -21,7 +21,7 @@ class Steps:
         norm: ``(T,)``, what the sum is divided by; 0 where the metric has no value.
         weighed: what the weight is called.
         summed: what the sum is called.
-        divisor: what the norm is called, empty where it is 1 and need not be told.
+        divisor: what the norm is called, empty where it is 1 and is not shown.
         ideal: ``(T, I)`` gains and weights of the ideal ranking, where the norm is their sum.
     """
 

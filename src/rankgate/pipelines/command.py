@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.command("stages")
 @options.qrels
 @options.runs
-@options.metrics_told(
+@options.metrics_option(
     f"A metric such as nDCG@10; may be given several times. Without it: {', '.join(METRICS)}.",
     METRICS,
 )

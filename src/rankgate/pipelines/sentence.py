@@ -34,7 +34,7 @@ def sentence(result: Pipeline) -> str:
         "cut": f"what {printable(found.next_stage)} takes out",
         "order": f"the order of {printable(found.next_stage)}",
     }[str(found.next_why)]
-    words = "tell that it is less" if found.told_apart else "cannot tell which of the two is more"
+    words = "tell that it is less" if found.significant else "cannot tell which of the two is more"
     ends = interval(found.low, found.high)
     return (
         f"{first} Next is {after}, {found.next_lost:.4f}; these queries {words} (difference "

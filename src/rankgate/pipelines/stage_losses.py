@@ -36,7 +36,7 @@ class Bottleneck:
         next_stage, next_why, next_lost: where the second most is lost; None where nothing is.
         low, high: interval of the difference of both losses, by Student's t; None where there
             are fewer than two queries, or no second.
-        told_apart: whether that interval lies above 0.
+        significant: whether that interval lies above 0.
     """
 
     stage: str
@@ -48,7 +48,7 @@ class Bottleneck:
     next_lost: float | None
     low: float | None
     high: float | None
-    told_apart: bool
+    significant: bool
 
 
 def losses(values: pl.DataFrame, names: Sequence[str], kinds: Sequence[str]) -> pl.DataFrame:

@@ -183,12 +183,12 @@ def scorecard(
         judged_users_only: whether metrics of lists look at users with judgments only, and not at
             every user that a system serves.
         catalogue: how many items there are, numbered from 0, or their ids.
-        slices: what users and items are told apart by: activity (new, light, heavy users),
+        slices: what users and items are grouped by: activity (new, light, heavy users),
             popularity (head and tail items), or columns of users and items.
         level: of the intervals.
         resamples: of users, for numbers about all lists together.
         seed: of the drawing.
-        on_progress: told the name of each system before it is measured.
+        on_progress: called with the name of each system before it is measured.
 
     Raises:
         InputError: data that cannot be read.
@@ -196,10 +196,10 @@ def scorecard(
 
     >>> same = {"u": {"a": 2.0}, "v": {"a": 2.0}}
     >>> runs = {"same": same, "own": {"u": {"a": 2.0}, "v": {"b": 2.0}}}
-    >>> told = scorecard({"u": {"a": 1}, "v": {"b": 1}}, runs, ["P@1", "Coverage@1"])
-    >>> told.figures.select("system", "metric", "value").rows()[2:]
+    >>> result = scorecard({"u": {"a": 1}, "v": {"b": 1}}, runs, ["P@1", "Coverage@1"])
+    >>> result.figures.select("system", "metric", "value").rows()[2:]
     [('same', 'Coverage@1', 0.5), ('own', 'Coverage@1', 1.0)]
-    >>> told.dominated
+    >>> result.dominated
     (('same', 'own'),)
     """
     beside = Context(

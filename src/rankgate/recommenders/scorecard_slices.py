@@ -33,7 +33,7 @@ class Segment:
     """Some of the users, or some of the items.
 
     Attributes:
-        slice: what they are told apart by: activity, popularity, or a column.
+        slice: what they are grouped by: activity, popularity, or a column.
         of: users or items.
         value: which of its values they have.
         mask: ``(T,)`` or ``(I,)``, who belongs to it; one may belong to several.

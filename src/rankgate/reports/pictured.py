@@ -64,7 +64,7 @@ class ChartRequest:
         unequal: what queries are that only one system ran: refuse, zero or drop.
         extra: metrics that can be named beside those of the house.
         labels: the names of grades, beside those that the judgments bring.
-        on_progress: told what is being done.
+        on_progress: called with the current step.
         beside: what metrics of lists need: training, items, an obvious system.
     """
 

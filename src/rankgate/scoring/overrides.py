@@ -35,7 +35,7 @@ def overridden(start: Convention, settings: Overrides | Iterable[str] = ()) -> C
         settings: ``AXIS=VALUE`` words, or axes with their values; later ones go before.
 
     Raises:
-        UsageError: an axis, a metric or a value that there is not; the nearest is told.
+        UsageError: an unknown axis, metric or value; the message suggests the nearest.
 
     >>> from rankgate.scoring.convention import Convention
     >>> how = overridden(Convention("mine"), ["ties=doc_id_asc", "nDCG.gain=exp"])

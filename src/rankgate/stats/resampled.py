@@ -63,8 +63,8 @@ class Redrawn:
         The resamples' distances from their own mean, widened, are turned around the value (the
         basic bootstrap): resamples lie beside it, so that they are not around it as they are.
 
-        >>> told = Redrawn(np.array([3.0, 5.0, 4.0]), np.array([4.0, 4.1]))
-        >>> told.ends(6, 0.9)
+        >>> result = Redrawn(np.array([3.0, 5.0, 4.0]), np.array([4.0, 4.1]))
+        >>> result.ends(6, 0.9)
         (5.1, 6.9)
         """
         strayed = self._strayed()

@@ -51,7 +51,7 @@ def trials(
         runs: baseline and candidate.
         count: how many; trials that hide every judgment are left out.
         rng: what is drawn from.
-        say: told what is being done.
+        say: called with the current step.
     """
     judged = scorer.qrels.table.filter(pl.col("grade") >= 0)
     lists = [run.table.join(judged, on=KEYS, how="semi", maintain_order="left") for run in runs]

@@ -35,7 +35,7 @@ def grades():
 
 
 @pytest.fixture
-def told():
+def result():
     """The notes of contents: ``{what: (count, examples)}``."""
     return lambda contents: {note.what: (note.count, note.examples) for note in contents.notes}
 

@@ -19,7 +19,7 @@ PAIRS = {("fender", "1"): 3.0, ("fender", "2"): 2.0}
 
 @pytest.mark.parametrize("name", MODES)
 def test_rre_in_topics_in_groups_and_flat(held, kind, grades, rewritten, name):
-    """The mode is told by the kind of its values, in each of the three shapes."""
+    """The mode is recognised by the type of its values, in each of the three shapes."""
     relevant = MODES[name]
     query = {"template": "t.json", "placeholders": {"$query": "fender"}}
     group = {"name": "g", "queries": [query], "relevant_documents": relevant}
@@ -61,7 +61,7 @@ def test_rre_calls_a_query_by_its_placeholder(held):
         held({"queries": [{"relevant_documents": GAIN}]}, "rre")
 
 
-def test_rre_the_same_words_with_other_judgments(held, grades, told, rewritten):
+def test_rre_the_same_words_with_other_judgments(held, grades, result, rewritten):
     """One template asks them with a filter; each has its own judgments."""
     document = {
         "queries": [asked("a", GAIN), asked("a", {"1": {"gain": 1}}), asked("a", GAIN, t="x")]
@@ -69,7 +69,7 @@ def test_rre_the_same_words_with_other_judgments(held, grades, told, rewritten):
     contents = held(document)
     assert grades(contents)["a (2)", "1"] == 1
     assert len(contents.qrels.table) == 3
-    assert [count for count, _ in told(contents).values()] == [1]
+    assert [count for count, _ in result(contents).values()] == [1]
     assert rewritten(contents, "rre") == (document, {})
 
 
@@ -111,11 +111,13 @@ def test_rank_eval_requests(held, kind, grades, rewritten):
     assert rewritten(contents, "rank-eval") == (document, {})
 
 
-def test_rank_eval_null_is_unrated_and_is_told_where_it_is_lost(held, grades, told, rewritten):
+def test_rank_eval_null_is_unrated_and_is_reported_where_it_is_lost(
+    held, grades, result, rewritten
+):
     document = {"requests": [request("a", {"d1": 3, "d2": None})], "metric": {"dcg": {}}}
     contents = held(document)
     assert grades(contents) == {("a", "d1"): 3.0}
-    assert told(contents)["documents without a grade, which are unrated"] == (1, ("a d2",))
+    assert result(contents)["documents without a grade, which are unrated"] == (1, ("a d2",))
     back, losses = rewritten(contents, "rank-eval")
     assert losses == {"pairs without a grade": 1}
     assert len(back["requests"][0]["ratings"]) == 1
@@ -146,7 +148,7 @@ def test_rank_eval_an_id_twice(held):
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_rank_eval_responses_of_two_generations(held, kind, grades, told, old):
+def test_rank_eval_responses_of_two_generations(held, kind, grades, result, old):
     score, unrated = ("quality_level", "unknown_docs") if old else ("metric_score", "unrated_docs")
     hits = [
         {"hit": {"_index": "i", "_id": "d1", "_score": 1.2}, "rating": 3},
@@ -166,7 +168,7 @@ def test_rank_eval_responses_of_two_generations(held, kind, grades, told, old):
     assert run.table.rows() == [("a", "d1", 1.2), ("a", "d9", 1.1)]
     assert run.queries.select("query_id", "state").rows() == [("b", "zero"), ("c", "failed")]
     assert grades(contents) == {("a", "d1"): 3.0}
-    assert told(contents)["retrieved documents that are unrated"] == (1, ("a d9",))
+    assert result(contents)["retrieved documents that are unrated"] == (1, ("a d9",))
     values = contents.values.select("query_id", "value").rows()
     assert values == [("a", 0.6), ("b", 0.0), (None, 0.3)]
 

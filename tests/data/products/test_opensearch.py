@@ -21,11 +21,11 @@ def judgments(*entries, **more):
     return {"name": "n", "type": "IMPORT_JUDGMENT", **more, "judgmentRatings": ratings}
 
 
-def test_ratings_are_texts_and_entries_are_merged(held, grades, told, rewritten):
+def test_ratings_are_texts_and_entries_are_merged(held, grades, result, rewritten):
     document = judgments(("a", {"x": "3.000"}), ("b", {"y": "0.25"}), ("a", {"z": 1, "x": "3"}))
     contents = held(document)
     assert grades(contents) == {("a", "x"): 3.0, ("b", "y"): 0.25, ("a", "z"): 1.0}
-    assert told(contents)["entries of a query that has one before, merged"] == (1, ("a",))
+    assert result(contents)["entries of a query that has one before, merged"] == (1, ("a",))
     back, losses = rewritten(contents, "opensearch-judgments")
     assert losses == {}
     assert back == judgments(("a", {"x": "3.000", "z": "1.000"}), ("b", {"y": "0.250"}))
@@ -93,10 +93,10 @@ def test_query_sets_in_all_their_forms(held, text):
     assert contents.qrels is None
 
 
-def test_plain_lines_need_their_name(held, told):
+def test_plain_lines_need_their_name(held, result):
     contents = held(b"phone\n\nsteel\nphone\n", "opensearch-query-set")
     assert contents.queries["text"].to_list() == ["phone", "steel"]
-    assert told(contents)["queries that stand twice, read once"] == (1, ("phone",))
+    assert result(contents)["queries that stand twice, read once"] == (1, ("phone",))
 
 
 def test_a_search_configuration_holds_json(held, kind, rewritten):

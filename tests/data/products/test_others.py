@@ -66,7 +66,7 @@ def case(id_, context, *ratings):
     return {"id": id_, "searchContext": context, "ratings": rated}
 
 
-def test_rankquest_contexts_labels_and_comments(held, grades, told, written):
+def test_rankquest_contexts_labels_and_comments(held, grades, result, written):
     cases = [
         case("a=", {"q": "my", "size": "5"}, ("1", 3, {"label": "x", "comment": None})),
         case("b=", {"page": 2, "lang": "en"}, ("1", None, {}), ("2", 0, {"comment": "no"})),
@@ -77,7 +77,7 @@ def test_rankquest_contexts_labels_and_comments(held, grades, told, written):
     assert contents.qrels.unjudged == ("c=",)
     assert contents.queries["text"].to_list() == ["my", '{"page": 2, "lang": "en"}', "nothing"]
     assert contents.queries.columns == ["query_id", "text", "size", "page", "lang"]
-    assert told(contents)["documents without a grade, which are unrated"] == (1, ("b= 1",))
+    assert result(contents)["documents without a grade, which are unrated"] == (1, ("b= 1",))
     data, losses = written(contents, "rankquest")
     assert losses == {}
     order = {each["id"]: each for each in json.loads(data)}
@@ -88,13 +88,13 @@ def test_rankquest_contexts_labels_and_comments(held, grades, told, written):
         held([cases[0], cases[0]])
 
 
-def test_quaerite_behind_its_mark(kind, held, grades, told, written):
+def test_quaerite_behind_its_mark(kind, held, grades, result, written):
     text = "\ufeffrating,docid,query\r\n4,602,alien\r\n,7,robots\r\n3,602,alien\r\n4,602,alien\r\n"
     contents = held(text)
     assert kind(text) == "quaerite"
     assert grades(contents) == {("alien", "602"): 4.0}
     assert contents.qrels.unjudged == ("robots",)
-    assert told(contents)["judgments that a later line corrects, passed over"] == (
+    assert result(contents)["judgments that a later line corrects, passed over"] == (
         1,
         ("alien 602 (line 4)",),
     )

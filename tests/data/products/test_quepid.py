@@ -43,11 +43,11 @@ def test_other_columns_are_fields_of_documents(held, grades):
     assert contents.documents["judge_note"].to_list() == [None, "dull"]
 
 
-def test_an_empty_rating_is_not_a_zero(held, grades, told, written):
+def test_an_empty_rating_is_not_a_zero(held, grades, result, written):
     contents = held("query,docid,rating\na,1,\na,2,0\nb,,\n")
     assert grades(contents) == {("a", "2"): 0.0}
     assert contents.qrels.unjudged == ("b",)
-    assert told(contents)["pairs without a grade, which are unrated"] == (1, ("a 1",))
+    assert result(contents)["pairs without a grade, which are unrated"] == (1, ("a 1",))
     assert written(contents, "quepid-csv")[0] == b"query,docid,rating\na,2,0\na,1,\nb,,"
 
 
@@ -66,7 +66,7 @@ def test_the_guard_against_formulas_is_one_blank(held, grades, written):
     assert grades(held(data)) == grades(contents)
 
 
-def test_a_blank_that_would_be_read_as_a_guard_is_told(held, written):
+def test_a_blank_that_would_be_read_as_a_guard_is_reported(held, written):
     contents = held('{"queries": [{"query": " -x", "ratings": {"1": 1}}]}')
     assert written(contents, "quepid-csv")[1] == {"ids whose first blank is read as a guard": 1}
 
@@ -147,7 +147,7 @@ SNAPSHOT = {
 }
 
 
-def test_documents_that_are_rated_only_were_not_retrieved(held, grades, told, written):
+def test_documents_that_are_rated_only_were_not_retrieved(held, grades, result, written):
     contents = held(SNAPSHOT)
     (run,) = contents.runs
     assert run.table.rows() == [("star wars", "11", -1.0), ("star wars", "12", -2.0)]
@@ -157,7 +157,7 @@ def test_documents_that_are_rated_only_were_not_retrieved(held, grades, told, wr
     assert contents.values.select("query_id", "metric", "value").rows() == [
         ("star wars", "score", 0.5)
     ]
-    only = told(contents)["documents that are rated only, which were not retrieved"]
+    only = result(contents)["documents that are rated only, which were not retrieved"]
     assert only == (1, ("star wars 13",))
     data, losses = written(contents, "quepid-snapshot")
     assert losses == {}
@@ -168,7 +168,7 @@ def test_documents_that_are_rated_only_were_not_retrieved(held, grades, told, wr
 
 
 def test_queries_with_one_text_are_called_by_their_numbers(held):
-    """Two cases' worth of one text cannot be told apart by it."""
+    """Two queries with the same text cannot be distinguished by it."""
     again = json.loads(json.dumps(SNAPSHOT))
     again["queries"][1]["query_text"] = "star wars"
     contents = held(again)
@@ -247,13 +247,13 @@ def test_a_books_scale_has_names(held):
     assert scale.labels == ((0, "Poor"), (3, "Perfect"))
 
 
-def test_a_book_in_columns(held, told, written):
+def test_a_book_in_columns(held, result, written):
     text = "query,docid,ann@x,Anonymous\nlaptop,1,3,1\nlaptop,2,,0.5\nmouse,9,,\n"
     contents = held(text)
     rows = contents.ratings.table.select("doc_id", "rater", "grade").rows()
     assert rows == [("1", "ann@x", 3.0), ("1", "Anonymous", 1.0), ("2", "Anonymous", 0.5)]
     assert contents.qrels is None
-    assert told(contents)["pairs without a judgement"] == (1, ("mouse 9",))
+    assert result(contents)["pairs without a judgement"] == (1, ("mouse 9",))
     assert written(contents, "quepid-book-csv") == (text.encode(), {})
     with raises("duplicate-document", InputError, line=3) as error:
         held("query,docid,ann\nlaptop,1,3\nlaptop,1,3\n", "quepid-book-csv")

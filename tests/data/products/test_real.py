@@ -56,7 +56,7 @@ def test_real_files_are_known(shared, file):
 
 @pytest.mark.parametrize("file", KNOWN)
 def test_real_files_come_back_as_they_were(shared, file):
-    """Losses are told of nothing that is of the format itself."""
+    """No loss is reported for what the format itself can hold."""
     contents = contents_of(shared / file)
     out = io.BytesIO()
     assert named(KNOWN[file]).write(contents, out) == ()
@@ -156,9 +156,9 @@ def test_quaerites_judgments(shared):
     contents = contents_of(file)
     assert {(q, d): g for q, d, g in contents.qrels.table.rows()} == last
     assert contents.qrels.table["query_id"].n_unique() == 48
-    told = {note.what: note for note in contents.notes}
-    assert told["judgments that stand twice with one grade, read once"].count == 4
-    (corrected,) = told["judgments that a later line corrects, passed over"].examples
+    result = {note.what: note for note in contents.notes}
+    assert result["judgments that stand twice with one grade, read once"].count == 4
+    (corrected,) = result["judgments that a later line corrects, passed over"].examples
     assert corrected.startswith("reindeer movie 33719 (line ")
     assert last["reindeer movie", "33719"] == 4
 

@@ -74,7 +74,7 @@ def test_marks_and_line_ends_change_nothing(path, change, tmp_path):
 
 @pytest.mark.parametrize("path", SAMPLES, ids=NAMES)
 def test_what_is_written_in_the_same_format_is_read_as_before(path):
-    """Losses are told of nothing that the format has itself."""
+    """No loss is reported for what the format itself can hold."""
     name, contents = format_of(path), contents_of(path)
     if path.name in REFUSED:
         assert named(name).write is None or not contents.extra

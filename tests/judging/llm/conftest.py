@@ -1,4 +1,4 @@
-"""A real HTTP server that speaks both protocols, and misbehaves when it is told to."""
+"""A real HTTP server that speaks both protocols, and misbehaves on request."""
 
 import json
 import re

@@ -36,8 +36,8 @@ def test_the_command(server, files, key):
         server, files, 5, "--key-from", "RANKGATE_TEST_KEY", "--prices", "1", "10", "--ceiling", "1"
     )
     process = started(words)
-    told, said = process.communicate(timeout=60)
-    assert (process.returncode, told) == (0, "")
+    result, said = process.communicate(timeout=60)
+    assert (process.returncode, result) == (0, "")
     assert "m graded 4 of 5 pairs\n" in said
     assert "no grade  1 no JSON object with a grade in the answer\n" in said
     assert "tokens    500 of input, 50 of output\n" in said

@@ -28,28 +28,28 @@ FAILURES = {
 @pytest.mark.parametrize("steps", FAILURES.values(), ids=FAILURES)
 def test_a_failure_is_tried_again_and_then_answered(rate, server, rows, steps):
     server.plan = {"d0": [*steps, *steps, ("says", '{"grade": 1}')]}
-    told, out = rate(2)
+    result, out = rate(2)
     assert server.asked == {"d0": 3, "d1": 1}
     assert {row["doc_id"]: (row["grade"], row["attempts"]) for row in rows(out)} == {
         "d0": (1.0, 3), "d1": (2.0, 1),
     }  # fmt: skip
-    assert told.status == 0
+    assert result.status == 0
 
 
 @pytest.mark.parametrize("steps", FAILURES.values(), ids=FAILURES)
 def test_a_failure_that_stays_is_no_grade_and_is_asked_again_later(rate, server, rows, steps):
     server.plan = {"d0": steps}
-    told, out = rate(2)
+    result, out = rate(2)
     assert server.asked == {"d0": 3, "d1": 1}
     row = next(row for row in rows(out) if row["doc_id"] == "d0")
     assert row["grade"] is None
     assert row["reason"].startswith("no answer: ")
-    assert (told.graded, told.unanswered, told.status) == (1, 1, 3)
+    assert (result.graded, result.unanswered, result.status) == (1, 1, 3)
     table = resolve(out).qrels.table
     assert table.rows() == [("q1", "d1", 2.0)]
     server.plan = {}
-    told, out = rate(2)
-    assert (told.graded, told.known, told.asked, told.status) == (2, 1, 1, 0)
+    result, out = rate(2)
+    assert (result.graded, result.known, result.asked, result.status) == (2, 1, 1, 0)
     assert resolve(out).qrels.table["grade"].to_list() == [2.0, 2.0]
 
 
@@ -63,16 +63,16 @@ def test_a_slow_answer_is_given_up(rate, server, rows, act):
 
 
 def test_nobody_is_there(rate, rows):
-    told, out = rate(3, url="http://127.0.0.1:9/v1", retries=1)
-    assert told.reasons == {"no answer": 3}
+    result, out = rate(3, url="http://127.0.0.1:9/v1", retries=1)
+    assert result.reasons == {"no answer": 3}
     assert {row["reason"] for row in rows(out)} == {"no answer: no connection to the endpoint"}
-    assert told.input_tokens == 0
+    assert result.input_tokens == 0
 
 
 def test_a_proxy_of_the_environment_is_gone_through(rate, server, rows, monkeypatch):
     monkeypatch.setenv("http_proxy", server.url.replace("//", "//ann:hunter%202@"))
-    told, out = rate(2, url="http://model.example/v1")
-    assert told.graded == 2
+    result, out = rate(2, url="http://model.example/v1")
+    assert result.graded == 2
     path, headers, *_ = server.sent[0]
     assert path == "http://model.example/v1/chat/completions"
     assert headers["proxy-authorization"] == "Basic YW5uOmh1bnRlciAy"  # ann:hunter 2
@@ -89,8 +89,8 @@ def test_a_proxy_of_the_environment_is_gone_through(rate, server, rows, monkeypa
 def test_retry_after_holds_everybody_back(rate, server):
     server.plan = {"d0": [("fails", 429, ("Retry-After", "1")), ("says", '{"grade": 2}')]}
     server.delay = 0.05
-    told, _ = rate(20, threads=2)
-    assert told.graded == 20
+    result, _ = rate(20, threads=2)
+    assert result.graded == 20
     times = sorted(moment for *_, moment in server.sent)
     gaps = [later - sooner for sooner, later in pairwise(times)]
     assert max(gaps) > 0.8  # one pause, and no request of the other thread in it
@@ -119,9 +119,9 @@ def test_the_key_goes_to_no_other_place(rate, server):
 
 def test_a_request_that_is_refused_is_one_pairs_matter_and_many_are_everybodys(rate, server, rows):
     server.plan = {"d1": [("fails", 400)]}
-    told, out = rate(4)
+    result, out = rate(4)
     assert server.asked["d1"] == 1
-    assert (told.graded, told.unanswered) == (3, 1)
+    assert (result.graded, result.unanswered) == (3, 1)
     assert "no answer: HTTP 400: busy" in {row["reason"] for row in rows(out)}
     server.plan = {f"d{i}": [("fails", 400)] for i in range(100)}
     with raises("model-failed", UsageError):
@@ -131,6 +131,6 @@ def test_a_request_that_is_refused_is_one_pairs_matter_and_many_are_everybodys(r
 
 def test_no_more_requests_at_a_time_than_allowed(rate, server):
     server.delay = 0.05
-    told, _ = rate(40, threads=3)
-    assert told.graded == 40
+    result, _ = rate(40, threads=3)
+    assert result.graded == 40
     assert server.peak == 3

@@ -1,4 +1,4 @@
-"""The ceiling holds, and the key is told to nobody."""
+"""Cost limits are kept, and the API key is never written anywhere."""
 
 import json
 
@@ -12,37 +12,37 @@ from support.wording import raises
 def test_the_ceiling_is_never_passed(rate, server):
     # a request costs at most (bytes of its body + 1000) + 10 x 512 millionths
     prices = Prices(1, 10)
-    told, _ = rate(60, prices=prices, ceiling=0.015, threads=4)
-    assert told.stopped
-    assert told.status == 3
-    assert told.left == 60 - told.asked
+    result, _ = rate(60, prices=prices, ceiling=0.015, threads=4)
+    assert result.stopped
+    assert result.status == 3
+    assert result.left == 60 - result.asked
     each = (100 * 1 + 10 * 10) / 1e6
-    assert told.spent == pytest.approx(each * told.asked)
-    assert told.spent <= 0.015
+    assert result.spent == pytest.approx(each * result.asked)
+    assert result.spent <= 0.015
     body = max(len(json.dumps(sent[2], ensure_ascii=False).encode()) for sent in server.sent)
     most = (body + 1000 + 10 * 512) / 1e6
-    assert told.spent + most > 0.015  # and it did not stop before it had to
-    assert sum(server.asked.values()) == told.asked
-    before = told.spent
-    told, _ = rate(60, prices=prices, ceiling=0.015)
-    assert (told.asked, told.spent) == (0, pytest.approx(before))
-    told, _ = rate(60, prices=prices, ceiling=0.04)
-    assert (told.graded, told.left) == (60, 0)
-    assert told.spent == pytest.approx(each * 60)
+    assert result.spent + most > 0.015  # and it did not stop before it had to
+    assert sum(server.asked.values()) == result.asked
+    before = result.spent
+    result, _ = rate(60, prices=prices, ceiling=0.015)
+    assert (result.asked, result.spent) == (0, pytest.approx(before))
+    result, _ = rate(60, prices=prices, ceiling=0.04)
+    assert (result.graded, result.left) == (60, 0)
+    assert result.spent == pytest.approx(each * 60)
 
 
 def test_what_nobody_counts_costs_the_most_it_can(rate, server):
     server.usage = False
-    told, _ = rate(1, prices=Prices(1, 10), ceiling=1)
+    result, _ = rate(1, prices=Prices(1, 10), ceiling=1)
     body = len(json.dumps(server.sent[0][2], ensure_ascii=False).encode())
-    assert told.spent == pytest.approx((body + 1000 + 10 * 512) / 1e6)
+    assert result.spent == pytest.approx((body + 1000 + 10 * 512) / 1e6)
 
 
 def test_an_answer_that_breaks_off_may_have_been_paid_and_an_error_was_not(rate, server):
     server.plan = {"d0": [("breaks_off",), ("fails", 500), ("says", '{"grade": 1}')]}
-    told, _ = rate(1, prices=Prices(1, 10), ceiling=1)
+    result, _ = rate(1, prices=Prices(1, 10), ceiling=1)
     body = len(json.dumps(server.sent[0][2], ensure_ascii=False).encode())
-    assert told.spent == pytest.approx((body + 1000 + 10 * 512 + 100 + 10 * 10) / 1e6)
+    assert result.spent == pytest.approx((body + 1000 + 10 * 512 + 100 + 10 * 10) / 1e6)
 
 
 def test_a_ceiling_needs_prices_and_an_end(rate):
@@ -50,8 +50,8 @@ def test_a_ceiling_needs_prices_and_an_end(rate):
         rate(1, ceiling=1)
     with raises("missing-input", UsageError):
         rate(1, ceiling=1, prices=Prices(1, 1), parameters={"max_tokens": None})
-    told, _ = rate(2, ceiling=0, prices=Prices(1, 1))
-    assert (told.asked, told.left) == (0, 2)
+    result, _ = rate(2, ceiling=0, prices=Prices(1, 1))
+    assert (result.asked, result.left) == (0, 2)
 
 
 def test_the_key_is_in_no_output(rate, server, key, rows):
@@ -60,11 +60,11 @@ def test_the_key_is_in_no_output(rate, server, key, rows):
         "d1": [("echoes", 400)],
         "d2": [("echoes", 503)],
     }
-    told, out = rate(4, key_from="RANKGATE_TEST_KEY")
+    result, out = rate(4, key_from="RANKGATE_TEST_KEY")
     assert key not in out.read_text()
     assert key[:12] not in out.read_text()
     assert "the key is [key]" in out.read_text()
-    assert key not in json.dumps(told.to_dict())
+    assert key not in json.dumps(result.to_dict())
     assert len(rows(out)) == 4
 
 

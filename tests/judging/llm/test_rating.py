@@ -17,10 +17,16 @@ from support.wording import raises
 
 @pytest.mark.parametrize("protocol", ["openai", "anthropic"])
 def test_a_pool_becomes_ratings_that_others_read(rate, rows, protocol):
-    told, out = rate(6, protocol=protocol)
-    assert (told.pairs, told.graded, told.asked, told.left, told.status) == (6, 6, 6, 0, 0)
-    assert told.input_tokens == 600
-    assert told.output_tokens == 60
+    result, out = rate(6, protocol=protocol)
+    assert (result.pairs, result.graded, result.asked, result.left, result.status) == (
+        6,
+        6,
+        6,
+        0,
+        0,
+    )
+    assert result.input_tokens == 600
+    assert result.output_tokens == 60
     assert {row["grade"] for row in rows(out)} == {2.0}
     made = resolve(out).qrels.table
     assert sorted(made.rows()) == sorted((f"q{i % 2}", f"d{i}", 2.0) for i in range(6))
@@ -32,15 +38,15 @@ def test_a_pool_becomes_ratings_that_others_read(rate, rows, protocol):
 def test_the_same_from_python(server, files):
     pool, queries, documents, out = files(3)
     seen = []
-    told = rankgate.rate(
+    result = rankgate.rate(
         pl.read_csv(pool).rename({"query": "query_id", "document": "doc_id"}), out,
         rankgate.Judge("m", url=f"{server.url}/v1", prices=rankgate.Prices(1, 10)),
         queries=pl.read_csv(queries), documents=documents, on_progress=seen.append,
     )  # fmt: skip
     assert sorted(seen) == ["q0 d0", "q0 d2", "q1 d1"]
-    assert told.graded == 3
-    assert "m graded 3 of 3 pairs" in told._repr_html_()
-    assert told.to_dict()["template"]["name"] == "graded"
+    assert result.graded == 3
+    assert "m graded 3 of 3 pairs" in result._repr_html_()
+    assert result.to_dict()["template"]["name"] == "graded"
     assert rankgate.resolve(out, "latest").qrels.table.height == 3
 
 
@@ -60,13 +66,13 @@ def test_what_goes_out_holds_the_texts_and_the_form_of_the_answer(rate, server, 
 
 def test_anthropic_is_asked_with_a_tool_and_answers_with_it(rate, server, rows, key):
     server.plan = {"d0": [("uses_tool", {"grade": 3, "reason": "all of it"})]}
-    told, out = rate(1, protocol="anthropic", key_from="RANKGATE_TEST_KEY")
+    result, out = rate(1, protocol="anthropic", key_from="RANKGATE_TEST_KEY")
     _, headers, body, _ = server.sent[0]
     assert headers["x-api-key"] == key
     assert headers["anthropic-version"] == "2023-06-01"
     assert body["tool_choice"] == {"type": "tool", "name": "grade"}
     assert isinstance(body["system"], str)
-    assert told.graded == 1
+    assert result.graded == 1
     assert (rows(out)[0]["grade"], rows(out)[0]["comment"]) == (3.0, "all of it")
 
 
@@ -103,14 +109,14 @@ def test_parameters_replace_and_remove(rate, server):
 )  # fmt: skip
 def test_what_the_model_says_is_a_grade_or_a_reason(rate, server, rows, says, grade, reason):
     server.plan = {"d0": [("says", says)]}
-    told, out = rate(1)
+    result, out = rate(1)
     row = rows(out)[0]
     assert (row["grade"], row["reason"], row["answered"]) == (grade, reason, True)
     assert server.asked["d0"] == 1  # it was paid for: it is not asked again
     assert rate(1)[0].known == 1
     assert server.asked["d0"] == 1
-    assert told.graded == (grade is not None)
-    assert told.unanswered == 0
+    assert result.graded == (grade is not None)
+    assert result.unanswered == 0
 
 
 def test_an_answer_cut_off_refused_or_filtered_says_so(rate, server, rows):
@@ -129,10 +135,10 @@ def test_an_answer_cut_off_refused_or_filtered_says_so(rate, server, rows):
 
 def test_the_same_command_again_asks_nothing(rate, server):
     rate(10)
-    told, _ = rate(10)
-    assert (told.known, told.asked, told.graded) == (10, 0, 10)
-    told, _ = rate(12)  # the pool grew
-    assert (told.known, told.asked, told.graded) == (10, 2, 12)
+    result, _ = rate(10)
+    assert (result.known, result.asked, result.graded) == (10, 0, 10)
+    result, _ = rate(12)  # the pool grew
+    assert (result.known, result.asked, result.graded) == (10, 2, 12)
     assert set(server.asked.values()) == {1}
 
 
@@ -141,14 +147,14 @@ def test_another_prompt_model_or_scale_is_another_question(rate, server, rows, t
     other = tmp_path / "other.txt"
     other.write_text("Grades:\n{{grades}}\nQuery {{query}}, document {{document.text}}\n")
     server.plan = {"d0": [("says", '{"grade": 0}')]}
-    told, out = rate(2, template=other)
-    assert (told.known, told.asked) == (0, 2)
+    result, out = rate(2, template=other)
+    assert (result.known, result.asked) == (0, 2)
     assert "0  poor\n1  fair\n2  good\n3  perfect" in server.sent[-1][2]["messages"][0]["content"]
-    told, out = rate(2, template=other, scale="binary")
-    assert told.asked == 2
+    result, out = rate(2, template=other, scale="binary")
+    assert result.asked == 2
     # back to the first prompt: nothing is asked, and its answers are the last word again
-    told, out = rate(2)
-    assert (told.known, told.asked) == (2, 0)
+    result, out = rate(2)
+    assert (result.known, result.asked) == (2, 0)
     assert rows(out)[-1]["guideline"].startswith("graded ")
     assert dict(resolve(out).qrels.table.select("doc_id", "grade").iter_rows()) == {
         "d0": 2.0, "d1": 2.0,
@@ -159,8 +165,8 @@ def test_another_prompt_model_or_scale_is_another_question(rate, server, rows, t
 def test_again_asks_for_what_had_no_grade(rate, server):
     server.plan = {"d0": [("says", "hm"), ("says", '{"grade": 1}')]}
     assert rate(3)[0].graded == 2
-    told, _ = rate(3, again=True)
-    assert (told.known, told.asked, told.graded) == (2, 1, 3)
+    result, _ = rate(3, again=True)
+    assert (result.known, result.asked, result.graded) == (2, 1, 3)
 
 
 def test_a_document_without_text_is_not_asked_about(server, tmp_path, rows):
@@ -172,10 +178,10 @@ def test_a_document_without_text_is_not_asked_about(server, tmp_path, rows):
         with LLMRating(
             pool, out, Judge("m", url=f"{server.url}/v1"), queries=queries, documents=texts
         ) as work:
-            told = work.run()
+            result = work.run()
     assert sum(server.asked.values()) == 1
     assert len(rows(out)) == 2
-    assert told.reasons == {"the document has no text": 1}
+    assert result.reasons == {"the document has no text": 1}
 
 
 def test_texts_must_be_there(server, files):

@@ -58,6 +58,6 @@ FORMAT = Format(
     detail=(
         "CSV with the columns rating, docid and query in this order, written with a byte order "
         "mark, as Quaerite's own judgments are. An empty rating is unrated. Where a document has "
-        "two ratings for one query the last one counts, as in Quaerite, and is told."
+        "two ratings for one query the last one counts, as in Quaerite, and is reported."
     ),
 )

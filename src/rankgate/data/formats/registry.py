@@ -118,7 +118,7 @@ def detected(place: InputFile) -> tuple[Format, str]:
     if place.path and place.content is None and place.path.is_dir():
         return _folder(place)
     head = _head(place)
-    if problem := unsupported.told(head):
+    if problem := unsupported.problem(head):
         raise InputError(problem, source=place.label, code="unknown-format")
     name = place.path.name if place.path else ""
     begins = _beginnings(head)

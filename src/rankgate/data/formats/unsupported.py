@@ -35,7 +35,7 @@ _FEW, _TAB = 3, 9  # bytes that say nothing; the lowest that text has
 _HALVES = {0: "be", 1: "le"}
 
 
-def told(head: bytes) -> str | None:
+def problem(head: bytes) -> str | None:
     """What a file is that begins so, and what to do; None where it may be of a format here."""
     for begins, problem in _BEGINS:
         if head.startswith(begins):

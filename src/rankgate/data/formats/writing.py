@@ -54,7 +54,7 @@ def pooled_by_query(contents: FileContents) -> dict[str, dict[str, float | None]
 
 
 def by_pair(contents: FileContents) -> bool:
-    """Whether the documents are told for each query, so that they are a pool for it."""
+    """Whether documents are listed per query, so that they are a pool for it."""
     return contents.documents is not None and {*_PAIR} <= set(contents.documents.columns)
 
 

@@ -39,9 +39,9 @@ _FORMS = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d")
 def instants(raw: pl.Series, place: Place, unit: Unit | None = None) -> tuple[pl.Series, Unit]:
     """Times as whole microseconds since 1970, and the unit that they were written in.
 
-    The unit of numbers is told by their size: since 1973 a count of seconds has nine to eleven
-    digits, one of milliseconds twelve to fourteen, and so on. Smaller numbers are no clock: they
-    only order the rows.
+    The unit of numbers is inferred from their size: since 1973 a count of seconds has nine to
+    eleven digits, one of milliseconds twelve to fourteen, and so on. Smaller numbers are not
+    times: they only order the rows.
 
     Args:
         raw: numbers, strings or times, none missing.

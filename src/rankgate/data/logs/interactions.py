@@ -25,7 +25,7 @@ SCHEMA = {
 """The columns every log has."""
 
 KIND = "interaction"
-"""The kind of an interaction of which none is told."""
+"""The kind of an interaction without one."""
 
 
 @dataclass(frozen=True)

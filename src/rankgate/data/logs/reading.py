@@ -87,7 +87,7 @@ def read_interactions(
         columns: our column (``query_id``, ``doc_id``, ``at``, ``kind``, ``value``) -> the log's;
             those that are not named are found by their usual names.
         from_: the name of the format; found by looking into the file if not given.
-        unit: the unit of times that are numbers; told by their size if not given.
+        unit: the unit of times that are numbers; inferred from their size if not given.
         same: what rows are that are equal in every column: counted ``once``, or ``each``.
         timed: whether times matter; if not, they are not looked at.
 

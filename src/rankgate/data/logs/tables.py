@@ -101,7 +101,7 @@ def jsonl(source: InputFile, columns: Mapping[str, str]) -> Rows:
 
 
 def _typed(row: dict[str, object], label: str, line: int) -> dict[str, object]:
-    """Ids as strings, the value as a number; a time as it is, numbers and dates told later."""
+    """Ids as strings, values as numbers, times as they are (numbers or dates)."""
     for ours in ("query_id", "doc_id"):
         row[ours] = json_text.identifier(row[ours], ours, label, line)
     if row.get("value") is not None:

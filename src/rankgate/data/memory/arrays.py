@@ -168,7 +168,9 @@ def _run(table: pl.DataFrame, users: Ids, name: str) -> Run:
 def _dense(table: Any, name: str) -> NDArray[np.float64]:  # noqa: ANN401 - any array
     """An array as ``(Q, D)`` floats."""
     if hasattr(table, "tocoo"):
-        problem = "a sparse matrix, whose gaps are not told from zeros here; give a whole array."
+        problem = (
+            "a sparse matrix, in which missing values and zeros look the same; give a dense array."
+        )
         raise InputError(problem, source=name, code="wrong-type")
     array = _numbers(home(table, name), name)
     array = array[None, :] if array.ndim == 1 else array

@@ -1,4 +1,4 @@
-"""The keys of JSON by their paths, from its beginning alone: how formats are told apart."""
+"""Read the key paths at the beginning of a JSON file, to distinguish formats."""
 
 from __future__ import annotations
 

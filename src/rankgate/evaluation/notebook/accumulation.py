@@ -24,14 +24,14 @@ class Accumulator(accumulate.Accumulator):
     counts exactly, others to rounding. A user who comes in two batches counts as two; rows of
     matrices without names are users of their own batch.
 
-    >>> told = Accumulator(["RR", "Coverage@1"], catalogue=4)
-    >>> told.update({"u": ["0"]}, {"u": ["1", "0"]})
+    >>> pooled = Accumulator(["RR", "Coverage@1"], catalogue=4)
+    >>> pooled.update({"u": ["0"]}, {"u": ["1", "0"]})
     >>> other = Accumulator(["RR", "Coverage@1"], catalogue=4)
     >>> other.update({"v": ["3"]}, {"v": ["3", "2"]})
-    >>> told.merge(other)
-    >>> told.result()
+    >>> pooled.merge(other)
+    >>> pooled.result()
     {'RR': 0.75, 'Coverage@1': 0.5}
-    >>> told.counts.queries
+    >>> pooled.counts.queries
     2
     """
 

@@ -99,7 +99,7 @@ def convention(name: str | BaseConvention, overrides: Overrides | Sequence[str] 
             or as words, ``["nDCG.gain=exp"]``.
 
     Raises:
-        UsageError: a name, an axis or a choice that there is not; the nearest is told.
+        UsageError: an unknown name, axis or choice; the message suggests the nearest.
         InputError: a file that does not say a convention.
 
     >>> mine = convention("trec", {"ties": "doc_id_asc"})

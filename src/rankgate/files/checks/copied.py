@@ -24,7 +24,7 @@ _WHOLE = pl.struct("doc_id", "grade").sort_by("doc_id").hash().implode()
 def _same(found: RawQrels) -> Iterator[Found]:
     """Queries with the same documents and the same grades."""
     listed = _lists(found, _WHOLE).filter(pl.col("n") >= _ENOUGH)
-    yield from _told(
+    yield from _findings(
         listed.filter(pl.col("key").is_duplicated()),
         "the very documents and grades of another: copied, or one question twice",
         "judge each for itself, or make one query of them: each counts as one more",
@@ -49,14 +49,14 @@ def _vectors(found: RawQrels) -> Iterator[Found]:
     )
     whole = _lists(found, _WHOLE).select("query_id", whole="key")
     rare = rare.join(whole, on="query_id").sort("row").unique("whole", maintain_order=True)
-    yield from _told(
+    yield from _findings(
         rare.filter(pl.col("key").is_duplicated()),
         "the grades of another in the same order, for other documents",
         "see whether a column of grades was pasted twice",
     )
 
 
-def _told(twins: pl.DataFrame, what: str, mend: str) -> Iterator[Found]:
+def _findings(twins: pl.DataFrame, what: str, mend: str) -> Iterator[Found]:
     """One finding of all queries that have the key of another."""
     if twins.is_empty():
         return

@@ -40,7 +40,7 @@ def _negative(found: RawQrels) -> Iterator[Found]:
     if len(grades):
         count = int(grades["len"].sum())
         yield Found(
-            f"{counted(count, 'negative grade')} ({_told(grades['grade'])}): in the pool, never "
+            f"{counted(count, 'negative grade')} ({_list(grades['grade'])}): in the pool, never "
             "relevant; tools differ over whether such a document is judged",
             count,
             "see to it that they mean spam or unjudged, and are not part of the scale",
@@ -68,7 +68,7 @@ def _fractions(found: RawQrels) -> Iterator[Found]:
     if len(grades):
         count = int(grades["len"].sum())
         yield Found(
-            f"{counted(count, 'grade')} with a fraction ({_told(grades['grade'])}): trec_eval and "
+            f"{counted(count, 'grade')} with a fraction ({_list(grades['grade'])}): trec_eval and "
             "its like cut fractions off",
             count,
             "nothing needs to be done here; round them for tools that read whole grades",
@@ -88,7 +88,7 @@ def _outside(found: RawQrels) -> Iterator[Found]:
     if len(grades):
         count = int(grades["len"].sum())
         yield Found(
-            f"{counted(count, 'grade')} ({_told(grades['grade'])}) not on the scale from "
+            f"{counted(count, 'grade')} ({_list(grades['grade'])}) not on the scale from "
             f"{scale.lowest:g} to {scale.highest:g}",
             count,
             "mend the grades, or the scale that is said of them",
@@ -106,7 +106,7 @@ def _uneven(found: RawQrels) -> Iterator[Found]:
         return
     words = " (ESCI's: exact, substitute, complement, irrelevant)" if {*grades} <= _ESCI else ""
     yield Found(
-        f"the grades {_told(grades)} stand unevenly apart{words}: they look like gains, not like "
+        f"the grades {_list(grades)} stand unevenly apart{words}: they look like gains, not like "
         "steps of a scale",
         int(found.grades["len"].sum()),
         "score with nDCG.gain=linear, which takes them as gains, or map them to 0, 1, 2, 3",
@@ -122,7 +122,7 @@ def _reversed(found: RawQrels) -> Iterator[Found]:
         return
     grades = table["grade"]
     yield Found(
-        f"no grade is 0, and of the grades {_told(grades)} the lowest is the rarest: perhaps "
+        f"no grade is 0, and of the grades {_list(grades)} the lowest is the rarest: perhaps "
         f"{grades[0]:g} means best, as a school mark does",
         int(table["len"][0]),
         "read how the grades are defined; if 1 is best, turn them round",
@@ -164,7 +164,7 @@ def _first(found: RawQrels, which: pl.Expr) -> int | None:
     return int(rows[0]) if len(rows) else None
 
 
-def _told(grades: pl.Series) -> str:
+def _list(grades: pl.Series) -> str:
     return some((f"{grade:g}" for grade in grades), 8)
 
 

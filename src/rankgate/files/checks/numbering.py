@@ -26,7 +26,7 @@ def _numbered(found: Both) -> Iterator[Found]:
 
     For each rule that could lead from the judgments' queries to the run's (their order in the
     files, the order of their numbers, numbers that differ by one) the relevant documents among
-    the first 100 are counted; a rule that finds more than twice as many as the ids is told.
+    the first 100 are counted; a rule that finds more than twice as many as the ids is reported.
     """
     judged, ranked = found.judged.query_ids, found.ranked.query_ids
     hits = _hits(found)

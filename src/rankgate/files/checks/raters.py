@@ -30,7 +30,7 @@ def _corrected(found: Ratings) -> Iterator[Found]:
         )
 
 
-def _untold(found: Ratings) -> Iterator[Found]:
+def _without_grade(found: Ratings) -> Iterator[Found]:
     table = found.table.with_row_index("row").filter(pl.col("grade").is_null())
     if len(table):
         why = table["reason"].drop_nulls().unique().sort()
@@ -66,7 +66,7 @@ def _outside(found: Ratings) -> Iterator[Found]:
 
 CHECKS = (
     Check("rated-again", "note", "ratings", "Somebody rated a pair more than once.", _corrected),
-    Check("rating-untold", "note", "ratings", "Ratings stand without a grade.", _untold),
+    Check("rating-untold", "note", "ratings", "Ratings stand without a grade.", _without_grade),
     Check("rating-outside", "error", "ratings", "Ratings are not on the scale.", _outside),
 )
 """Checks of ratings."""

@@ -24,7 +24,7 @@ def _unreadable(found: InputError) -> Iterator[Found]:
 def _only_rated(found: FileContents) -> Iterator[Found]:
     for note in found.notes:
         if _RATED_ONLY in note.what:
-            yield _told(
+            yield _finding(
                 note,
                 "nothing needs to be done: they are not part of the run here, nor should they be "
                 "elsewhere",
@@ -34,10 +34,10 @@ def _only_rated(found: FileContents) -> Iterator[Found]:
 def _seen(found: FileContents) -> Iterator[Found]:
     for note in found.notes:
         if _RATED_ONLY not in note.what and not note.what.endswith(_TOLD_ELSEWHERE):
-            yield _told(note, "nothing needs to be done if this is as it should be")
+            yield _finding(note, "nothing needs to be done if this is as it should be")
 
 
-def _told(note: Note, mend: str) -> Found:
+def _finding(note: Note, mend: str) -> Found:
     return Found(
         f"{note.count:,} {note.what}", note.count, mend, note.examples[0] if note.examples else ""
     )

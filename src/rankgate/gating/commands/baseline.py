@@ -28,7 +28,7 @@ def command() -> None:
 @click.argument("name")
 @options.qrels
 @options.run
-@options.metrics_told(
+@options.metrics_option(
     "A metric to keep; may be given several times. Without it: those of the policy, and "
     f"{', '.join(DEFAULT_METRICS)}."
 )

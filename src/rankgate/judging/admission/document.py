@@ -139,9 +139,9 @@ def _orders(result: JudgeAdmission) -> Grid:
         "tau",
         "tau AP",
         "pairs",
-        "turned\nround",
-        "no longer\ntold apart",
-        "told apart the\nother way round",
+        "swapped",
+        "significance\nlost",
+        "significantly\nreversed",
     )
     return Grid(head, rows)
 

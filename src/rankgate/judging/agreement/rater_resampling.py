@@ -111,7 +111,7 @@ def rerated(
         draws: sets of raters.
         seed: of the drawing.
         from_: the name of the ratings' format.
-        on_progress: told what is being done.
+        on_progress: called with the current step.
 
     Raises:
         InputError: data that cannot be read; no pair with two grades; nothing is resolved.

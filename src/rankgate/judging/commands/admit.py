@@ -19,7 +19,7 @@ from rankgate.scoring import Convention
 @click.argument("people", type=click.Path())
 @click.argument("judge", type=click.Path())
 @click.argument("runs", nargs=-1, type=click.Path())
-@options.metrics_told(
+@options.metrics_option(
     "Under which the order of RUNS is compared; may be given several times.", METRICS, shown=True
 )
 @options.convention

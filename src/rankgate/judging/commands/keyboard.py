@@ -1,4 +1,4 @@
-"""Keys as they are pressed at a terminal; text that was pasted is told apart from keys."""
+"""Read single key presses at a terminal; distinguish pasted text from keys."""
 
 from __future__ import annotations
 
@@ -130,5 +130,5 @@ class Keyboard:
         assert self._handle is not None
         try:
             os.write(self._handle, words)
-        except OSError:  # opened for reading only: pasted text is then told by its speed
+        except OSError:  # opened for reading only: pasted text is then recognised by its speed
             return

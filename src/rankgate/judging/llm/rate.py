@@ -105,7 +105,7 @@ class LLMRating(Closing):
         """Ask what is left to ask.
 
         Args:
-            on_progress: told each pair that is kept.
+            on_progress: called with each pair that is kept.
 
         Raises:
             UsageError: it makes no sense to go on, with what the endpoint said; what was
@@ -137,7 +137,7 @@ class LLMRating(Closing):
                 "answered, and the same command goes on.",
                 code="model-failed",
             )
-        return self._told("the ceiling has no room for another request" if work.poor else "")
+        return self._result("the ceiling has no room for another request" if work.poor else "")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -149,7 +149,7 @@ class LLMRating(Closing):
         rows = (last.get(ask.task.pair, {}) for ask in self._asks)
         return [row for row in rows if row.get("answered")]
 
-    def _told(self, stopped: str) -> ModelRatings:
+    def _result(self, stopped: str) -> ModelRatings:
         rows, now = self._answered(), self._now
         reasons = [row["reason"] for row in rows if row["grade"] is None]
         reasons += [each.answer.reason for each in now if not each.answered]

@@ -150,8 +150,8 @@ def pool(
         InputError: a file that cannot be read; nothing left to judge.
         UsageError: an unknown order, strata or samples that cannot be.
 
-    >>> told = pool([{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "c": 1.0}}], depth=2)
-    >>> told.table["doc_id"].to_list()
+    >>> answer = pool([{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "c": 1.0}}], depth=2)
+    >>> answer.table["doc_id"].to_list()
     ['b', 'a', 'c']
     """
     if order not in ORDER_NAMES:

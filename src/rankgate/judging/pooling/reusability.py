@@ -122,8 +122,8 @@ def reusability(
         UsageError: fewer than two runs, an unknown metric.
 
     >>> runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0}}]
-    >>> told = reusability({"q": {"a": 1, "b": 1}}, runs, ["RR"], depth=2)
-    >>> told.table.select("run", "value", "without").rows()
+    >>> result = reusability({"q": {"a": 1, "b": 1}}, runs, ["RR"], depth=2)
+    >>> result.table.select("run", "value", "without").rows()
     [('run1', 1.0, 0.5), ('run2', 1.0, 1.0)]
     """
     rules = chosen_convention(convention)

@@ -138,7 +138,7 @@ def from_ratings(
         how: a convention whose tool has a way, ``searchtweak`` or ``quepid``.
         scale: that raters graded on; without it, that of the ratings.
         extra: metrics that can be named beside those of the house.
-        on_progress: told the name of each run before it is scored.
+        on_progress: called with the name of each run before it is scored.
 
     Raises:
         InputError: data that cannot be read; a grade that is not on the scale; no judgment.

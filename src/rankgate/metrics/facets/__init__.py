@@ -18,4 +18,4 @@ FACET_METRICS: tuple[FacetMetric, ...] = (
     PIA,
     StRecall,
 )
-"""Every metric of subtopics, in the order in which they are told."""
+"""Every metric of subtopics, in the order in which they are listed."""

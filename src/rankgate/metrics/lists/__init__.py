@@ -107,4 +107,4 @@ LIST_METRICS: tuple[ListMetric, ...] = (
     NDKL,
     FAIR,
 )
-"""Every metric on lists, in the order in which they are told."""
+"""Every metric on lists, in the order in which they are listed."""

@@ -30,10 +30,10 @@ class ListAccumulator:
         parts: for each metric what is known so far; None before the first batch.
 
     >>> from rankgate.metrics.lists import Coverage
-    >>> told = Accumulator((Coverage,))
-    >>> told.update(Listed(np.array([[0, 1]]), 4))
-    >>> told.merge(told)
-    >>> told.result()
+    >>> answer = Accumulator((Coverage,))
+    >>> answer.update(Listed(np.array([[0, 1]]), 4))
+    >>> answer.merge(answer)
+    >>> answer.result()
     {'Coverage': 0.5}
     """
 

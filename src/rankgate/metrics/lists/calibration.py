@@ -37,9 +37,9 @@ def miscalibration(
     Returns:
         NaN for users without a history, or where no item shown has a category.
 
-    >>> told = Listed(np.array([[0]]), 3, categories=np.array([[1.0, 0], [1, 0], [0, 1]]),
+    >>> shown = Listed(np.array([[0]]), 3, categories=np.array([[1.0, 0], [1, 0], [0, 1]]),
     ...               history=np.array([[1, 2]]))
-    >>> miscalibration(told, divergence="js").round(4)
+    >>> miscalibration(shown, divergence="js").round(4)
     array([0.3113])
     """
     assert listed.categories is not None
@@ -76,8 +76,8 @@ def category_entropy(
     Returns:
         NaN for empty lists, and where no item shown has a category.
 
-    >>> told = Listed(np.array([[0, 1], [0, -1]]), 2, categories=np.eye(2))
-    >>> category_entropy(told)
+    >>> shown = Listed(np.array([[0, 1], [0, -1]]), 2, categories=np.eye(2))
+    >>> category_entropy(shown)
     array([1., 0.])
     """
     assert listed.categories is not None

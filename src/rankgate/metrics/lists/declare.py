@@ -76,7 +76,7 @@ class ListMetric(Metric):
         needs: what it needs beside the lists.
         finish: ``(M,)`` sums to the number, for ``ratio``.
         look: what each of so many places is looked at, given the parameters of its name, for
-            ``items`` that are told by their exposure.
+            ``items`` that are distinguished by their exposure.
     """
 
     merge: Merge = "mean"
@@ -189,8 +189,8 @@ class ListMetric(Metric):
             UsageError: something is needed that is not there.
 
         >>> from rankgate.metrics.lists import ILD
-        >>> told = Listed(np.array([[0, 1]]), 2, features=np.array([[1.0, 0.0], [0.0, 1.0]]))
-        >>> ILD.value(told)
+        >>> shown = Listed(np.array([[0, 1]]), 2, features=np.array([[1.0, 0.0], [0.0, 1.0]]))
+        >>> ILD.value(shown)
         1.0
         """
         if self.merge == "items":

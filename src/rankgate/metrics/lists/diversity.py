@@ -35,8 +35,8 @@ def intra_list_diversity(
         single: a list of fewer than two items has no value, or 0 (recpack).
 
     >>> features = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    >>> told = Listed(np.array([[0, 1, 2]]), 3, features=features)
-    >>> intra_list_diversity(told, similarity="jaccard").round(3)
+    >>> shown = Listed(np.array([[0, 1, 2]]), 3, features=features)
+    >>> intra_list_diversity(shown, similarity="jaccard").round(3)
     array([0.667])
     """
     count = listed.lengths.astype(np.float64)

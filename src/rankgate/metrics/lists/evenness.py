@@ -56,8 +56,8 @@ def exposure_gini(
         patience: of the geometric weights (LensKit: 0.85).
 
     >>> from rankgate.metrics.lists.listed import Listed
-    >>> told = Listed(np.array([[0, 1], [1, 0]]), 2)  # each item is first once
-    >>> exposure_gini(told.sums(looked=np.array([1.0, 0.5])))
+    >>> shown = Listed(np.array([[0, 1], [1, 0]]), 2)  # each item is first once
+    >>> exposure_gini(shown.sums(looked=np.array([1.0, 0.5])))
     0.0
     """
     assert sums.exposure is not None

@@ -45,8 +45,8 @@ def expected_exposure_relevance(
 
     Arguments as of EE-L.
 
-    >>> told = Listed(np.array([[0, 1]]), 2, relevant=np.array([[0]]))
-    >>> expected_exposure_relevance(told)
+    >>> lists = Listed(np.array([[0, 1]]), 2, relevant=np.array([[0]]))
+    >>> expected_exposure_relevance(lists)
     array([1.25])
     """
     return _expected(listed, weight, patience)[1]

@@ -49,8 +49,8 @@ def attention_weighted_fairness(
         distance: the divergence of Jensen and Shannon in bits, or half the sum of absolute
             differences.
 
-    >>> told = Listed(np.array([[0, 1, 2, 3, 4]]), 5, groups=np.array([1, 0, 1, 0, 0]))
-    >>> attention_weighted_fairness(told, target="uniform").round(7)
+    >>> shown = Listed(np.array([[0, 1, 2, 3, 4]]), 5, groups=np.array([1, 0, 1, 0, 0]))
+    >>> attention_weighted_fairness(shown, target="uniform").round(7)
     array([0.9999449])
     """
     worth = weights(listed.items.shape[1], weight, patience)

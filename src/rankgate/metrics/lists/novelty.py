@@ -50,8 +50,8 @@ def complement(
         relevance: whether only items that are relevant to the user add to it (`use`: elliot).
         discount: d(r) = 1/log₂(r + 1), or 1.
 
-    >>> told = Listed(np.array([[0, 1]]), 2, seen=np.array([4, 1]), people=4)
-    >>> complement(told, discount="none")
+    >>> shown = Listed(np.array([[0, 1]]), 2, seen=np.array([4, 1]), people=4)
+    >>> complement(shown, discount="none")
     array([0.375])
     """
     assert listed.seen is not None
@@ -78,8 +78,8 @@ def free_discovery(
 
     An item that nobody is known to know is as novel as one that one knows.
 
-    >>> told = Listed(np.array([[0, 1]]), 2, seen=np.array([3, 1]), people=3)
-    >>> free_discovery(told, discount="none").round(4)
+    >>> shown = Listed(np.array([[0, 1]]), 2, seen=np.array([3, 1]), people=3)
+    >>> free_discovery(shown, discount="none").round(4)
     array([1.2075])
     """
     bits, _ = _information(listed, of, "cap")

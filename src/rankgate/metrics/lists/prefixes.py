@@ -36,8 +36,8 @@ def of_differences(listed: Listed, *, step: Step = 10, protected: Group = 1) -> 
     Returns:
         NaN for lists in which all items are protected, or none.
 
-    >>> told = Listed(np.array([[0, 1, 2, 3]]), 4, groups=np.array([0, 0, 1, 1]))
-    >>> of_differences(told, step=2)
+    >>> shown = Listed(np.array([[0, 1, 2, 3]]), 4, groups=np.array([0, 0, 1, 1]))
+    >>> of_differences(shown, step=2)
     array([1.])
     """
     return _normalised(listed, "difference", step, protected)
@@ -46,8 +46,8 @@ def of_differences(listed: Listed, *, step: Step = 10, protected: Group = 1) -> 
 def of_divergences(listed: Listed, *, step: Step = 10, protected: Group = 1) -> Floats:
     """The same by the divergence of Kullback and Leibler in bits (rKL); arguments as of rND.
 
-    >>> told = Listed(np.array([[0, 2, 1, 3]]), 4, groups=np.array([0, 0, 1, 1]))
-    >>> of_divergences(told, step=2)
+    >>> lists = Listed(np.array([[0, 2, 1, 3]]), 4, groups=np.array([0, 0, 1, 1]))
+    >>> of_divergences(lists, step=2)
     array([0.])
     """
     return _normalised(listed, "kl", step, protected)
@@ -58,8 +58,8 @@ def of_ratios(listed: Listed, *, step: Step = 10, protected: Group = 1) -> Float
 
     Meant for a protected minority; arguments as of rND.
 
-    >>> told = Listed(np.array([[0, 2, 1, 3]]), 4, groups=np.array([0, 0, 1, 1]))
-    >>> of_ratios(told, step=2)
+    >>> lists = Listed(np.array([[0, 2, 1, 3]]), 4, groups=np.array([0, 0, 1, 1]))
+    >>> of_ratios(lists, step=2)
     array([nan])
     """
     return _normalised(listed, "ratio", step, protected)
@@ -125,8 +125,8 @@ def skew(listed: Listed) -> Floats:
 
     In nats, Z = Σ_i 1/log₂(i + 1); 0 is fair. Items without a group are left out.
 
-    >>> told = Listed(np.array([[0]]), 2, groups=np.array([0, 1]))
-    >>> skew(told).round(4)
+    >>> lists = Listed(np.array([[0]]), 2, groups=np.array([0, 1]))
+    >>> skew(lists).round(4)
     array([0.6931])
     """
     groups = _groups(listed)
@@ -167,8 +167,8 @@ def fair_top_k(
             level at which a fair ranking fails anywhere with a chance of at most alpha.
         protected: the code of the protected group.
 
-    >>> told = Listed(np.array([[0, 1, 2, 3], [3, 2, 1, 0]]), 4, groups=np.array([0, 0, 0, 1]))
-    >>> fair_top_k(told)
+    >>> shown = Listed(np.array([[0, 1, 2, 3], [3, 2, 1, 0]]), 4, groups=np.array([0, 0, 0, 1]))
+    >>> fair_top_k(shown)
     array([1., 1.])
     >>> fair_top_k(Listed(np.array([[0, 1, 2, 3]]), 4, groups=np.array([0, 0, 0, 0])))
     array([0.])

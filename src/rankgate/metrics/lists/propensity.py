@@ -27,8 +27,8 @@ def ips_hits(
     Returns:
         NaN for users without relevant items.
 
-    >>> told = Listed(np.array([[0, 1]]), 2, relevant=np.array([[0]]), seen=np.array([1, 3]))
-    >>> ips_hits(told)
+    >>> shown = Listed(np.array([[0, 1]]), 2, relevant=np.array([[0]]), seen=np.array([1, 3]))
+    >>> ips_hits(shown)
     array([4.])
     """
     assert listed.seen is not None

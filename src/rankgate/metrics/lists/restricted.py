@@ -15,8 +15,8 @@ def restricted(listed: Listed, kept: Flags) -> Listed:
         listed: the lists, cut where they are to be cut.
         kept: ``(I,)``, which items there are.
 
-    >>> told = restricted(Listed(np.array([[0, 2, 1]]), 3), np.array([False, True, True]))
-    >>> told.items.tolist(), told.catalogue
+    >>> shown = restricted(Listed(np.array([[0, 2, 1]]), 3), np.array([False, True, True]))
+    >>> shown.items.tolist(), shown.catalogue
     ([[1, 0, -1]], 2)
     """
     codes = np.where(kept, np.cumsum(kept) - 1, NONE)

@@ -37,8 +37,8 @@ def serendipity(listed: Listed, *, over: Over = "cutoff", cutoff: Cutoff | None 
     Returns:
         NaN for an empty list.
 
-    >>> told = Listed(np.array([[0, 1]]), 3, relevant=np.array([[0, 1]]), baseline=np.array([[0]]))
-    >>> serendipity(told)
+    >>> shown = Listed(np.array([[0, 1]]), 3, relevant=np.array([[0, 1]]), baseline=np.array([[0]]))
+    >>> serendipity(shown)
     array([0.5])
     """
     assert listed.relevant is not None
@@ -61,8 +61,8 @@ def unexpectedness(listed: Listed, *, relevance: Relevance = "ignore") -> Floats
             or the value is 1 − Σ_{i relevant and shown} mean_h cos(i, h), without one where nothing
             relevant is shown (`only`: serendipity in evidently, which falls with every hit).
 
-    >>> told = Listed(np.array([[0, 1]]), 2, features=np.eye(2), history=np.array([[0]]))
-    >>> unexpectedness(told)
+    >>> shown = Listed(np.array([[0, 1]]), 2, features=np.eye(2), history=np.array([[0]]))
+    >>> unexpectedness(shown)
     array([0.5])
     """
     assert listed.features is not None
@@ -123,8 +123,8 @@ def temporal_novelty(listed: Listed, *, against: Against = "shown") -> Floats:
         listed: the lists; where nobody says what was ever shown, it is the list of last time.
         against: what was shown before, or what the user had before (`history`).
 
-    >>> told = Listed(np.array([[0, 1]]), 3, earlier=np.array([[2]]), before=np.array([[2, 1]]))
-    >>> temporal_novelty(told)
+    >>> shown = Listed(np.array([[0, 1]]), 3, earlier=np.array([[2]]), before=np.array([[2, 1]]))
+    >>> temporal_novelty(shown)
     array([0.5])
     """
     known = listed.earlier if listed.before is None else listed.before

@@ -22,8 +22,8 @@ def together(
         UsageError: something is needed that is not there.
 
     >>> from rankgate.metrics.lists import Coverage, ItemsShown, Listed
-    >>> told = Listed(np.array([[0, 1]]), 4)
-    >>> together({"c": Coverage, "n": ItemsShown}, told)
+    >>> shown = Listed(np.array([[0, 1]]), 4)
+    >>> together({"c": Coverage, "n": ItemsShown}, shown)
     ({'c': 0.5, 'n': 2.0}, {})
     """
     sums: dict[object, Sums] = {}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.command("scorecard")
 @options.qrels
 @options.runs
-@options.metrics_told(
+@options.metrics_option(
     "Of accuracy or of lists; may be given several times. Without it: "
     f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those for which all is there."
 )

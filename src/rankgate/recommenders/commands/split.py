@@ -83,7 +83,7 @@ from rankgate.recommenders.split_stream import split_into
     "--time-unit",
     "unit",
     type=click.Choice(["s", "ms", "us", "ns", "order"]),
-    help="Of times that are numbers; told by their size otherwise.",
+    help="The unit of numeric times. Default: inferred from their size.",
 )
 @click.option(
     "--equal-rows",

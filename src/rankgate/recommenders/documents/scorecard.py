@@ -97,7 +97,7 @@ def outline(result: Scorecard, *, flat: bool = True) -> Document:
 
 
 def slices(result: Scorecard) -> list[str]:
-    """What users and items are told apart by, in order."""
+    """The slices by which users and items are grouped, in order."""
     return result.slices["slice"].unique(maintain_order=True).to_list()
 
 

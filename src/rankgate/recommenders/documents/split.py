@@ -34,8 +34,8 @@ def render(result: SplitFigures, form: str, width: int = WIDTH) -> str:
         lines = [f"- {label or 'beware'}: {as_markdown.escaped(line)}" for label, line in rows]
         return "\n".join([table, "", *lines]) + "\n"
     room = [max(len(label) for label, _ in rows)]
-    told_rows = "".join(labelled([label], [line], room, width) for label, line in rows)
-    return f"{_title(result)}\n\n{table}\n\n{told_rows}"
+    rows_below = "".join(labelled([label], [line], room, width) for label, line in rows)
+    return f"{_title(result)}\n\n{table}\n\n{rows_below}"
 
 
 def parts(result: SplitFigures) -> Grid:

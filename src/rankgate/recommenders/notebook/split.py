@@ -104,8 +104,8 @@ def split(
 
     >>> import polars as pl
     >>> log = pl.DataFrame({"user": list("uuvv"), "item": list("abab"), "time": [1, 4, 2, 3]})
-    >>> told = split(log, "leave-last")
-    >>> told.qrels.table.rows()
+    >>> pooled = split(log, "leave-last")
+    >>> pooled.qrels.table.rows()
     [('u', 'b', 1.0), ('v', 'b', 1.0)]
     """
     result = service.split(

@@ -52,7 +52,7 @@ _KINDS = "\b\n" + "\n".join(f"{each.name:<17} {each.title}" for each in KINDS)
 @click.argument("name", metavar="KIND", type=click.Choice([each.name for each in KINDS]))
 @options.qrels
 @click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN]...")
-@options.metrics_told(
+@options.metrics_option(
     "A metric such as nDCG@10; may be given several times. Without it what the kind takes."
 )
 @options.metrics_from

@@ -54,7 +54,7 @@ class _Remembered(click.Command):
 
 @click.command("report", cls=_Remembered)
 @click.argument("sources", type=click.Path(), nargs=-1, required=True, metavar="SOURCE...")
-@options.metrics_told(
+@options.metrics_option(
     "A metric such as nDCG@10; may be given several times. Without it those of the policy, "
     f"else {', '.join(DEFAULT_METRICS)}."
 )

@@ -78,7 +78,7 @@ def is_table(value: object) -> bool:
 
 
 def word(value: Any) -> str:  # noqa: ANN401 - of JSON
-    """A value as words: what stands in lists and mappings is told one after the other."""
+    """A value as text: items of lists and mappings one after the other."""
     if isinstance(value, dict):
         return _mapping(value)
     if isinstance(value, list):

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class _Told(Protocol):
+class _Reportable(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
 class Reported:
     """What a result has that is reported as ``rankgate report`` does it of its JSON."""
 
-    def report(self: _Told, path: str | Path, **options: Any) -> Path:  # noqa: ANN401
+    def report(self: _Reportable, path: str | Path, **options: Any) -> Path:  # noqa: ANN401
         """Write a report: one HTML page that needs no network, or Markdown, LaTeX, CSV.
 
         Raises:

@@ -33,7 +33,7 @@ class SortedRows:
         heads: positions where a group of equal scores begins; None where no two are equal.
         rows: ``(n,)``, the row at each position; None where rows stand in order, or by keys.
         keys: ``(n,)``, a different number for each row that rises with its position, and
-            the same sorted; None where rows stand in order, or are told by ``rows``.
+            the same sorted; None where rows stand in order, or are given by ``rows``.
     """
 
     starts: NDArray[np.int64]

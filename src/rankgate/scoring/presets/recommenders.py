@@ -105,7 +105,7 @@ RECMETRICS = Convention(
     defects=(
         "an item ranked twice is one hit of average precision, but two of P at later ranks",
         "whether it can be imported depends on the versions of seaborn and matplotlib",
-        "coverage is told in percent there, and catalog_coverage of a random sample",
+        "coverage is given in percent there, and catalog_coverage of a random sample",
     ),
     order="file",
     duplicates="each",

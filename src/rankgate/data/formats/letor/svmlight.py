@@ -102,7 +102,7 @@ def _rows(
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """A line a judgment, with its features and comment where they came from this format.
 
-    Query ids with blanks are numbered from 1, which is told.
+    Query ids with blanks are numbered from 1, which is reported.
 
     Raises:
         InputError: there are no judgments, or a document's id has blanks.

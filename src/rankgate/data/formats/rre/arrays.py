@@ -48,6 +48,6 @@ FORMAT = Format(
     loses="raters, scales, ids beside texts",
     detail=(
         'As rre, with {"3": ["doc", ...]}: the key is the gain. It is the mode that Quepid can '
-        "import. Either mode is told from the other by the kind of its values."
+        "import. The two modes are distinguished by the type of their values."
     ),
 )

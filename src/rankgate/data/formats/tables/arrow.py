@@ -134,14 +134,14 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         UsageError: no part that is a table.
     """
     part, lost = schemas.chosen(contents)
-    with told_full():
+    with disk_errors():
         batches(contents, part).sink_ipc(out)
     return lost
 
 
 @contextmanager
-def told_full() -> Iterator[None]:
-    """What Polars says of a disk without room, as an OSError, which it is elsewhere."""
+def disk_errors() -> Iterator[None]:
+    """Turn Polars' error for a full disk into the OSError that other writers raise."""
     try:
         yield
     except pl.exceptions.ComputeError as error:

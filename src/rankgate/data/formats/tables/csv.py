@@ -73,7 +73,7 @@ def read_qrels(source: InputFile) -> Qrels:
     """
     header = _header(source)
     rows = _whole(source, header, _asked(source, header, "qrels"))
-    with schemas.raters_told(header.names):
+    with schemas.ratings_named(header.names):
         return schemas.judgments(rows, source.stem, _place(source))[0]
 
 

@@ -68,7 +68,7 @@ def read_qrels(source: InputFile) -> Qrels:
     """
     rows = whole(source, _asked(source, "qrels"))
     place = Place(source.label, partial(line_of, source))
-    with schemas.raters_told(names_of(source)):
+    with schemas.ratings_named(names_of(source)):
         return schemas.judgments(rows, source.stem, place)[0]
 
 

@@ -26,7 +26,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         UsageError: no part that is a table.
     """
     part, lost = schemas.chosen(contents)
-    with arrow.told_full():
+    with arrow.disk_errors():
         arrow.batches(contents, part).sink_parquet(out)
     return lost
 

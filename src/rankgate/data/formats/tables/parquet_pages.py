@@ -102,7 +102,7 @@ def _footer(stream: IO[bytes], size: int) -> FooterSchema:
 
 
 def _pages(stream: IO[bytes], at: int, packed: int, unpacked: int, most: int) -> None:
-    """Walk through the pages of a column: no more values than rows, no more bytes than told."""
+    """Walk through the pages of a column: no more values than rows, no more bytes than declared."""
     end, values, result = at + packed, 0, 0
     while at < end and values < most:
         stream.seek(at)

@@ -1,7 +1,7 @@
 """What a table holds, by the names of its columns, and what a writer puts into one.
 
 A CSV, Parquet, Arrow or JSONL file is one table. Its columns say which part of `FileContents` it
-is; every other part is a loss that is told.
+is; every other part is reported as a loss.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def contents_of(table: TableSchema, rows: pl.DataFrame, name: str, place: Place)
 
 
 @contextmanager
-def raters_told(names: Sequence[str]) -> Iterator[None]:
-    """Say of a table with raters, in which a pair is judged twice, what it is."""
+def ratings_named(names: Sequence[str]) -> Iterator[None]:
+    """Where a pair is judged twice in a table with raters, report that it holds ratings."""
     try:
         yield
     except DuplicateError as error:

@@ -40,7 +40,7 @@ def sniff(head: bytes, name: str) -> str | None:
 def read(source: InputFile) -> FileContents:
     """Judgments with the probability with which each document was drawn.
 
-    A probability of 0, or one that is not told, is none: the document was chosen, not drawn.
+    A probability of 0, or one that is missing, means the document was chosen, not drawn.
 
     Raises:
         InputError: another number of fields, a grade or a probability that is none, with the line.

@@ -93,6 +93,6 @@ FORMAT = Format(
         "Lines of 4 fields: query_id subtopic doc_id grade. They look like TREC's qrels, and are "
         "known by a document that has several second fields for one query, or by 'diversity' or "
         "'subtopic' in the file's name; otherwise name the format. Formats without subtopics are "
-        "written with each document's highest grade, which is told as a loss."
+        "written with each document's highest grade, which is reported as a loss."
     ),
 )

@@ -1,4 +1,4 @@
-"""Writing TREC qrels and runs; what their ids cannot hold is written otherwise, and told."""
+"""Write TREC qrels and runs; report ids that had to be changed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PIECE = 1 << 20  # rows written at one time, or one query that has more
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The judgments if there are any, else the first run.
 
-    Blanks in ids become ``_``, which is told as a loss.
+    Blanks in ids become ``_``, which is reported as a loss.
 
     Raises:
         InputError: two ids that would become one.
