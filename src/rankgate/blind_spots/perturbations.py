@@ -50,8 +50,8 @@ def _first_relevant() -> pl.Expr:
 
 def _best() -> pl.Expr:
     """The row of the first document with the highest grade of each query."""
-    top = pl.col("relevant") & (pl.col("grade") == pl.col("grade").max().over(_QUERY))
-    return top & (_RANK.filter(top).min().over(_QUERY) == _RANK)
+    top = pl.col("relevant") & (pl.col("grade") == pl.col("grade").max())  # of its query
+    return top.over(_QUERY) & (_RANK.filter(top).min().over(_QUERY) == _RANK)
 
 
 def _lose_first(lists: pl.DataFrame, k: int) -> pl.DataFrame:

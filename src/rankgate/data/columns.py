@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.data.dataframes import is_frame, lazy_frame
 from rankgate.data.qrels import OPTIONAL
 from rankgate.errors import InputError, UsageError
 
@@ -77,16 +78,11 @@ def renamed(table: Any, columns: Mapping[str, str] | None) -> Any:  # noqa: ANN4
         }
     if not is_frame(table):
         return table
-    frame = table.lazy() if isinstance(table, pl.DataFrame | pl.LazyFrame) else pl.LazyFrame(table)
+    frame = lazy_frame(table)
     names = frame.collect_schema().names()
     said = {ours: theirs for ours, theirs in columns.items() if theirs in names}
     others = [name for name in names if name not in said and name not in said.values()]
     return frame.select(*others, *(pl.col(theirs).alias(ours) for ours, theirs in said.items()))
-
-
-def is_frame(table: object) -> bool:
-    """Whether something is a frame: of Polars, pandas, Arrow, or another that streams Arrow."""
-    return isinstance(table, pl.LazyFrame) or hasattr(table, "__arrow_c_stream__")
 
 
 def is_header(fields: Iterable[str]) -> bool:

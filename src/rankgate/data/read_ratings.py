@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from rankgate.data.columns import named
+from rankgate.data.dataframes import is_frame, lazy_frame
 from rankgate.data.ratings import SCHEMA, Ratings
 from rankgate.data.read import contents_of
 from rankgate.errors import InputError
@@ -40,12 +41,10 @@ def read_ratings(table: Any, name: str | None = None, from_: str | None = None) 
 
 
 def _of_frame(table: Any, name: str) -> Ratings:  # noqa: ANN401 - Polars, pandas or Arrow
-    if not isinstance(table, pl.DataFrame | pl.LazyFrame) and not hasattr(
-        table, "__arrow_c_stream__"
-    ):
+    if not is_frame(table):
         problem = f"a {type(table).__name__} is no table of ratings; give a path or a frame."
         raise InputError(problem, source=name, code="wrong-type")
-    frame = table.lazy() if isinstance(table, pl.DataFrame | pl.LazyFrame) else pl.LazyFrame(table)
+    frame = lazy_frame(table, name)
     columns = frame.collect_schema().names()
     found = named(columns, ("query_id", "doc_id", "rater", "grade"))
     kept = [pl.col(theirs).alias(ours) for ours, theirs in found.items()]

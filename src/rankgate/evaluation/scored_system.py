@@ -9,6 +9,7 @@ import polars as pl
 
 from rankgate.data import read_qrels, read_run
 from rankgate.data.comparison import LISTS, QUERIES, ScoredRun
+from rankgate.data.dataframes import polars_frame
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.scoring.alignment.judgments import JudgmentIndex
@@ -58,7 +59,7 @@ class Scorer:
         overrides: Overrides | Sequence[str] = (),
         extra: Sequence[Metric] = (),
         depth: int = DEPTH,
-        tags: pl.DataFrame | None = None,
+        tags: Any = None,  # noqa: ANN401 - a frame
     ) -> Scorer:
         """From what ``evaluate`` takes.
 
@@ -70,7 +71,8 @@ class Scorer:
         chosen = tuple(chosen_metrics(metrics, rules, extra))
         _refuse_no_means(chosen)
         judgments = read_qrels(qrels)
-        return cls(judgments, JudgmentIndex.of(judgments), chosen, rules, depth, tags)
+        known = None if tags is None else polars_frame(tags, "tags")
+        return cls(judgments, JudgmentIndex.of(judgments), chosen, rules, depth, known)
 
     def scored(self, run: Any, name: str | None = None) -> ScoredRun:  # noqa: ANN401 - as of qrels
         """Score a run.

@@ -14,6 +14,7 @@ from rankgate.comparison.compare import Rules, compared
 from rankgate.comparison.compared import latency_of, of_slice, states_of
 from rankgate.comparison.inference import Test
 from rankgate.data import read_run
+from rankgate.data.dataframes import polars_frame
 from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
@@ -166,10 +167,8 @@ def _policy(policy: str | Path | Policy | None, folder: Path) -> Policy:
 
 
 def _tags(tags: str | Path | pl.DataFrame | None, rules: Policy) -> pl.DataFrame | None:
-    if isinstance(tags, pl.DataFrame):
-        return tags
     if tags is not None:
-        return tags_from(tags)
+        return tags_from(tags) if isinstance(tags, str | Path) else polars_frame(tags, "tags")
     return tags_from(rules.folder / rules["tags"]) if rules["tags"] else None
 
 

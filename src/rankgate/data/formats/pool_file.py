@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.text import cells
 from rankgate.data.text.formulas import unguarded
 from rankgate.errors import DuplicateError, InputError
@@ -40,10 +41,11 @@ def read_pool(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a path or a frame
         InputError: no such columns, an empty id; with the line.
         DuplicateError: a document that stands twice for one query.
     """
-    if isinstance(pool, pl.DataFrame):
+    if is_frame(pool):
+        frame = polars_frame(pool, "pool")
         usual = {"batch": pl.lit(1), "stratum": pl.lit(None), "inclusion": pl.lit(1.0)}
-        return pool.select(
-            (pl.col(name) if name in pool.columns else usual[name]).cast(dtype).alias(name)
+        return frame.select(
+            (pl.col(name) if name in frame.columns else usual[name]).cast(dtype).alias(name)
             for name, dtype in SCHEMA.items()
         )
     sheet = cells.read(pool)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from rankgate.data.dataframes import polars_frame
 from rankgate.data.formats.tables import arrow
 from rankgate.data.logs.columns import ALIASES, mapped
 from rankgate.data.place import Place
@@ -124,7 +125,7 @@ def read_candidates(table: Any) -> tuple[pl.DataFrame, str]:  # noqa: ANN401 - a
 def _frame(table: Any, label: str) -> tuple[pl.DataFrame, Place]:  # noqa: ANN401 - a path or a frame
     """All columns, and where the rows stand."""
     if not isinstance(table, str | Path):
-        return pl.DataFrame(table), Place(label)
+        return polars_frame(table, label), Place(label)
     origin = source(table)
     head = origin.head()
     if head.startswith((b"PAR1", b"ARROW1")):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.logs import lists as log_lists
 from rankgate.data.logs import tables as log_tables
 from rankgate.data.logs.clock import UNITS
@@ -184,15 +185,12 @@ def _in_memory(table: Any, columns: Mapping[str, str]) -> tuple[pl.DataFrame, st
         table = pl.DataFrame(
             [each.alias(name) for each, name in zip(ids, ("query_id", "doc_id"), strict=True)]
         )
-    if isinstance(table, pl.LazyFrame):
-        table = table.collect()
-    if not isinstance(table, pl.DataFrame):
-        if not hasattr(table, "__arrow_c_stream__"):
-            kind = type(table).__name__
-            raise InputError(
-                f"a {kind} is no log; give a path or a frame.", source="log", code="wrong-type"
-            )
-        table = pl.DataFrame(table)
+    if not is_frame(table):
+        kind = type(table).__name__
+        raise InputError(
+            f"a {kind} is no log; give a path or a frame.", source="log", code="wrong-type"
+        )
+    table = polars_frame(table, "log")
     found = mapped(table.columns, columns, "log")
     return (
         table.select(pl.col(theirs).alias(ours) for ours, theirs in found.items()),

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.columns import named, shaped
+from rankgate.data.dataframes import is_frame, lazy_frame
 from rankgate.data.memory import arrays
 from rankgate.data.memory.libraries import from_library
 from rankgate.data.memory.matrices import is_source
@@ -131,10 +132,8 @@ def _graded(table: Any, label: str) -> pl.DataFrame:  # noqa: ANN401
 
 
 def _lazy(table: Any, number: str, label: str) -> pl.LazyFrame:  # noqa: ANN401
-    if isinstance(table, pl.DataFrame | pl.LazyFrame):
-        return table.lazy()
-    if hasattr(table, "__arrow_c_stream__"):  # pyarrow, pandas, DuckDB, ibis and others
-        return pl.DataFrame(table).lazy()
+    if is_frame(table):  # Polars, pandas, pyarrow, DuckDB, ibis and others
+        return lazy_frame(table, label)
     kind = type(table).__name__
     problem = f"a {kind} is no table of {number}s; give a path, a frame or a dict of dicts."
     raise InputError(problem, source=label, code="wrong-type")

@@ -27,6 +27,8 @@ VALUES, OBJECTS = 16_000_000, 4_000_000
 
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 40
+_COMMA_LAST = re.compile(r",\s*[}\]]")
+_CLOSING = ("}", "]")
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:\n]|[^"{}\[\],:\n]+|"', re.DOTALL)
 
 
@@ -92,10 +94,7 @@ def parsed(data: bytes, label: str, line: int = 1) -> Any:  # noqa: ANN401 - wha
         problem = "an escape such as \\ud800 without its other half; write the whole character."
         raise InputError(problem, source=label, line=line, code="invalid-json") from None
     except json.JSONDecodeError as error:
-        problem = f"not JSON: {error.msg} in column {error.colno}."
-        raise InputError(
-            problem, source=label, line=line + error.lineno - 1, code="invalid-json"
-        ) from None
+        raise _not_json(text, error, label, line) from None
     except _DoubleKeyError as error:
         problem = f"key '{_short(str(error))}' stands twice in one object; remove one of them."
         raise InputError(
@@ -105,6 +104,23 @@ def parsed(data: bytes, label: str, line: int = 1) -> Any:  # noqa: ANN401 - wha
         problem = f"not JSON: {str(error).split(';')[0]}."
         raise InputError(problem, source=label, line=line, code="invalid-json") from None
     return value
+
+
+def _not_json(text: str, error: json.JSONDecodeError, label: str, line: int) -> InputError:
+    """The error of text that is no JSON, the same in every version of Python.
+
+    Since 3.13 Python reports a comma before a closing bracket where the comma is; before, it
+    reported the bracket.
+    """
+    message, at = error.msg, error.pos
+    after = _COMMA_LAST.match(text, at)
+    before = text[:at].rstrip()
+    if after or (text[at : at + 1] in _CLOSING and before.endswith(",")):
+        message, at = "a comma before a closing bracket", (after.end() - 1 if after else at)
+    column = at - text.rfind("\n", 0, at)
+    problem = f"not JSON: {message} in column {column}."
+    where = line + text.count("\n", 0, at)
+    return InputError(problem, source=label, line=where, code="invalid-json")
 
 
 def lines(source: InputFile) -> Iterator[tuple[int, Any]]:

@@ -11,6 +11,7 @@ import polars as pl
 from rankgate.data import read
 from rankgate.data.columns import graded, shaped
 from rankgate.data.contents import FileContents
+from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.formats import registry
 from rankgate.data.formats.tables import csv as delimited
 from rankgate.data.place import Place
@@ -168,8 +169,4 @@ def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  #
 
 
 def _frame(given: Any) -> pl.DataFrame | None:  # noqa: ANN401 - whatever holds a table
-    if isinstance(given, pl.DataFrame):
-        return given
-    if isinstance(given, pl.LazyFrame):
-        return given.collect()
-    return pl.DataFrame(given) if hasattr(given, "__arrow_c_stream__") else None
+    return polars_frame(given) if is_frame(given) else None

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from rankgate.data import contents_of
+from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.formats.pool_file import read_pool
 from rankgate.errors import InputError
 from rankgate.judging.pooling.pool import Pool
 from rankgate.judging.rating.tasks import Task, tasks_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import polars as pl
 
 
 def pool_of(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a pool, a path or a frame
@@ -45,13 +45,15 @@ def tasks(
     Raises:
         InputError: files that hold no such texts, or lack a document.
     """
-    label = "documents" if isinstance(documents, pl.DataFrame) else str(documents)
+    label = "documents" if is_frame(documents) else str(documents)
     return tasks_of(table, _held(queries, "queries"), _held(documents, "documents"), label)
 
 
 def _held(given: str | Path | pl.DataFrame | None, part: str) -> pl.DataFrame | None:
-    if given is None or isinstance(given, pl.DataFrame):
-        return given
+    if given is None:
+        return None
+    if not isinstance(given, str | Path):
+        return polars_frame(given, part)
     held: pl.DataFrame | None = getattr(contents_of(given), part)
     if held is None:
         needed = "query_id and text" if part == "queries" else "doc_id and fields such as title"

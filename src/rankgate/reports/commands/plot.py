@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rankgate.scoring import Convention
 
 
-class _Cutoffs(click.ParamType[tuple[int, ...]]):
+class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
     """Cutoffs with commas between them."""
 
     name = "list"

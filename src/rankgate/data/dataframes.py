@@ -1,0 +1,62 @@
+"""Frames of other libraries as Polars frames: pandas, Arrow, and whatever streams Arrow."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+import polars as pl
+
+from rankgate.errors import InputError
+
+
+def is_frame(table: object) -> bool:
+    """Whether something is a frame: of Polars, pandas, Arrow, or another that streams Arrow."""
+    return isinstance(table, pl.LazyFrame) or hasattr(table, "__arrow_c_stream__")
+
+
+def lazy_frame(table: Any, label: str = "a frame") -> pl.LazyFrame:  # noqa: ANN401 - any frame
+    """A frame as a lazy Polars frame; arguments and errors as of `polars_frame`."""
+    return table if isinstance(table, pl.LazyFrame) else polars_frame(table, label).lazy()
+
+
+def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:  # noqa: ANN401 - any frame
+    """A frame as a Polars frame; pandas frames need no pyarrow.
+
+    Args:
+        table: what `is_frame` accepts.
+        label: what errors call it.
+
+    Raises:
+        InputError: a column that mixes types.
+    """
+    if isinstance(table, pl.DataFrame):
+        return table
+    if isinstance(table, pl.LazyFrame):
+        return table.collect()
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(table, pandas.DataFrame):
+        return pl.DataFrame(table)
+    convert = _by_arrow if find_spec("pyarrow") else _by_column
+    try:
+        return convert(table)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        problem = f"a column mixes types: {str(error).splitlines()[0]}; cast it to one."
+        raise InputError(problem, source=label, code="wrong-type") from None
+
+
+def _by_arrow(table: Any) -> pl.DataFrame:  # noqa: ANN401 - a pandas frame
+    return pl.DataFrame(table)
+
+
+def _by_column(table: Any) -> pl.DataFrame:  # noqa: ANN401 - as above
+    """Numbers and times as arrays; strings, categories and nullable columns value by value."""
+    return pl.DataFrame([_series(str(name), column) for name, column in table.items()])
+
+
+def _series(name: str, column: Any) -> pl.Series:  # noqa: ANN401 - a pandas series
+    if getattr(column.dtype, "kind", "O") in "biufmM" and hasattr(column.dtype, "byteorder"):
+        return pl.Series(name, column.to_numpy(), nan_to_null=True)
+    values = column.astype(object)
+    return pl.Series(name, values.where(column.notna(), None).tolist())
