@@ -59,7 +59,7 @@ class Contestant:
 
     name: str
     words: tuple[str, ...]
-    beside: str
+    context: str
     most: int
     wanted: float | None = None
 
@@ -179,7 +179,7 @@ def _targets(rows: list[Row]) -> list[tuple[float, float]]:
     for row in rows:
         each = next(c for c in CONTESTANTS if c.name == row.contestant)
         if each.wanted is not None and row.users >= PROMISED:
-            ours = by[row.users, each.beside]
+            ours = by[row.users, each.context]
             both = row.whole_cpu > row.accuracy_cpu  # it has metrics of lists too
             pair = (
                 (row.whole_cpu, ours.whole_cpu) if both else (row.accuracy_cpu, ours.accuracy_cpu)
@@ -194,9 +194,9 @@ def markdown(rows: list[Row]) -> str:
             "over rankgate", "CPU s", "over rankgate", "data MB", "most MB", "agrees")  # fmt: skip
     lines = [f"| {' | '.join(head)} |", "| --: | :-- " + "| --: " * 9 + "| :-: |"]
     by = {(row.users, row.contestant): row for row in rows}
-    beside = {each.name: each.beside for each in CONTESTANTS}
+    context = {each.name: each.context for each in CONTESTANTS}
     for row in rows:
-        ours = by[row.users, beside[row.contestant]]
+        ours = by[row.users, context[row.contestant]]
         cells = [
             f"{row.users:,}", row.contestant, f"{row.metrics}",
             f"{row.accuracy:.2f}", f"{row.accuracy / ours.accuracy:.1f}",

@@ -30,12 +30,12 @@ if kind == "frames":
     truth, lists = frame(relevant, grade=np.ones(relevant.size)), frame(shown, score=falling)
 else:
     truth, lists = Lists(relevant), Lists(shown)
-beside = Context(train=frame(before) if kind == "frames" else Lists(before))
+context = Context(train=frame(before) if kind == "frames" else Lists(before))
 
 
 def evaluated(*metrics: str) -> dict[str, float]:
     """The means of some metrics."""
-    result = evaluate(truth, lists, list(metrics), beside=beside, catalogue=ITEMS)
+    result = evaluate(truth, lists, list(metrics), context=context, catalogue=ITEMS)
     return dict(result.runs[0].means)
 
 

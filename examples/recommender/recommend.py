@@ -51,10 +51,10 @@ def main(words: list[str]) -> int:
         given.into.mkdir(exist_ok=True)
         for name, run in runs.items():
             run.write_csv(given.into / f"{name}.csv")
-    beside = {"items": str(HERE / "books.csv"), "category": "genre", "group": "press"}
+    context = {"items": str(HERE / "books.csv"), "category": "genre", "group": "press"}
     card = rankgate.scorecard(
         parts.qrels, runs, train=parts.train, obvious=runs["popular"],
-        slices=["activity", "popularity"], **(beside if own else {}),
+        slices=["activity", "popularity"], **(context if own else {}),
     )  # fmt: skip
     verdict = rankgate.gate(
         parts.qrels, *(rankgate.read_run(runs[name], name) for name in ("popular", "neighbours")),

@@ -54,7 +54,7 @@ PYTHON_ONLY = {
         *("columns", "catalogue", "train", "items", "features", "category", "group", "obvious"),
         *("earlier", "drop_seen", "drawn"),
     },  # arrays and frames
-    "reconcile": {"conventions", "beside"},
+    "reconcile": {"conventions", "context"},
     "holes": {"extra"},
     "gate": {"folder"},
     "pool": {"rel", "shuffle"},

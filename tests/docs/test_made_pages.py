@@ -62,12 +62,12 @@ def test_every_metric_has_its_page(pages):
 
 
 def test_every_convention_axis_command_and_verb_has_its_place(pages):
-    beside = pages["reference/side-by-side.md"]
+    page = pages["reference/side-by-side.md"]
     for name in CONVENTIONS:
         assert f"reference/conventions/{name}.md" in pages
-        assert beside.count(f"\n| [{name}](conventions/{name}.md) |") == 2
+        assert page.count(f"\n| [{name}](conventions/{name}.md) |") == 2
     for axis in axis_facts():
-        assert (f"### {axis.name}\n" in beside) == (len(axis.chosen) > 1)
+        assert (f"### {axis.name}\n" in page) == (len(axis.chosen) > 1)
     assert {f"reference/commands/{name}.md" for name in COMMANDS} < set(pages)
     result = "".join(text for place, text in pages.items() if place.startswith("reference/python"))
     for name in rankgate.__all__:

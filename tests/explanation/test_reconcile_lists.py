@@ -22,7 +22,7 @@ ITEMS = Context(items=pl.DataFrame({"item_id": [str(n) for n in range(1, 11)]}))
 
 
 def test_who_gives_which_gini():
-    result = reconcile(QRELS, RUN, "Gini@3", beside=ITEMS)
+    result = reconcile(QRELS, RUN, "Gini@3", context=ITEMS)
     found = {name: group.value for group in result.groups for name in group.conventions}
     assert found == {
         **dict.fromkeys(("trec", "recbole", "lenskit"), pytest.approx(0.5444444, abs=1e-7)),
@@ -34,28 +34,30 @@ def test_who_gives_which_gini():
 
 
 def test_the_way_from_one_to_the_other_adds_up():
-    result = bridge(QRELS, RUN, "Gini@3", "recbole", "evidently", beside=ITEMS)
+    result = bridge(QRELS, RUN, "Gini@3", "recbole", "evidently", context=ITEMS)
     effects = [step.effect for step in result.steps]
     assert result.before + sum(effects) == pytest.approx(result.after)
     with raises("missing-input", UsageError):
-        bridge(QRELS, RUN, "Coverage@3", "recbole", "evidently", beside=ITEMS)
+        bridge(QRELS, RUN, "Coverage@3", "recbole", "evidently", context=ITEMS)
 
 
 def test_a_reported_number_is_found():
-    result = reported(QRELS, RUN, "Gini@3", "0.289", beside=ITEMS)
+    result = reported(QRELS, RUN, "Gini@3", "0.289", context=ITEMS)
     assert {fit.conventions for fit in result.fits} == {("evidently",)}
     assert result.conventions == 4
 
 
 def test_what_cannot_be_had_is_a_refusal():
-    result = reconcile(QRELS, RUN, "Coverage@3", beside=ITEMS)
+    result = reconcile(QRELS, RUN, "Coverage@3", context=ITEMS)
     assert {each.convention for each in result.refusals} == {"recommenders", "evidently"}
     assert all("seen before" in each.reason for each in result.refusals)
 
 
 def test_values_of_single_lists_move():
     train = pl.DataFrame({"user": ["u0", "u1"], "item": ["1", "2"]})
-    result = bridge(QRELS, RUN, "Popularity@3", "evidently", "recbole", beside=Context(train=train))
+    result = bridge(
+        QRELS, RUN, "Popularity@3", "evidently", "recbole", context=Context(train=train)
+    )
     (step,) = [each for each in result.steps if each.moves]
     assert (step.axes, step.moved) == (("Popularity.unknown",), 3)
     # of three items two were seen once each, then one, one

@@ -41,7 +41,7 @@ def test_the_scorecard_takes_categories_for_subtopics():
 
 
 def test_evaluate_does_so_too():
-    result = evaluate(QRELS, RUN, METRICS, beside=BESIDE).runs[0]
+    result = evaluate(QRELS, RUN, METRICS, context=BESIDE).runs[0]
     for name, value in expected().items():
         assert result.per_query(name) == pytest.approx({"u": value, "v": 0.0}), name
 
@@ -49,7 +49,7 @@ def test_evaluate_does_so_too():
 def test_judgments_by_subtopic_go_before_categories():
     frame = pl.DataFrame({"query_id": ["u", "u"], "subtopic": ["1", "2"], "doc_id": ["b", "c"],
                           "grade": [1, 1]})  # fmt: skip
-    result = evaluate(frame, RUN, ["StRecall@3"], beside=BESIDE).runs[0]
+    result = evaluate(frame, RUN, ["StRecall@3"], context=BESIDE).runs[0]
     assert result.per_query("StRecall@3")["u"] == 1 / 2
 
 

@@ -54,10 +54,10 @@ SHOWN = (("0a", "1a", "5a", "6a"), ("0a", "1a", "5a", "6a"), ("0a", "4a", "6a", 
 CODES = {item: code for code, item in enumerate(ITEMS)}
 
 
-def of_evidently(features, **beside):
+def of_evidently(features, **context):
     items = np.array([[CODES[item] for item in row] for row in SHOWN])
     table = np.array([{**ITEMS, **features}[item] for item in CODES], float)
-    return Listed(items, len(CODES), features=table, **beside)
+    return Listed(items, len(CODES), features=table, **context)
 
 
 def test_evidently_s_diversity_grows_with_the_list():

@@ -60,8 +60,8 @@ def queries_of(baseline: ScoredRun, candidate: ScoredRun, values: PairedValues) 
         ).drop_nans("delta")
         parts.append(part.sort("gain", "query_id"))
     table = pl.concat(parts)
-    for beside in (judged, shared, *([tags] if tags is not None else [])):
-        table = table.join(beside, on="query_id", how="left", maintain_order="left")
+    for more in (judged, shared, *([tags] if tags is not None else [])):
+        table = table.join(more, on="query_id", how="left", maintain_order="left")
     return table
 
 

@@ -65,9 +65,9 @@ def sliced(
             )
         rows += _interactions(tag, values, belongs, groups)
     schema = {"tag": pl.String, "value": pl.String, **METRICS}
-    beside = {"tag": pl.String, "metric": pl.String, "p_value": pl.Float64}
+    added = {"tag": pl.String, "metric": pl.String, "p_value": pl.Float64}
     empty = pl.DataFrame(schema=schema)
-    return pl.concat([empty, *parts]), pl.DataFrame(rows, schema=beside)
+    return pl.concat([empty, *parts]), pl.DataFrame(rows, schema=added)
 
 
 def _interactions(

@@ -124,10 +124,10 @@ def shaped(frame: pl.LazyFrame, number: str, label: str) -> pl.LazyFrame:
         if not text and not dtype.is_integer():
             problem = f"column {found[ours]} holds {dtype}; ids are strings: cast the column."
             raise InputError(problem, source=label, code="invalid-id")
-    beside = named(schema.names(), OPTIONAL) if number == "grade" else {}
+    optional = named(schema.names(), OPTIONAL) if number == "grade" else {}
     return frame.select(
         pl.col(found["query_id"]).cast(pl.String).alias("query_id"),
         pl.col(found["doc_id"]).cast(pl.String).alias("doc_id"),
         pl.col(found[number]).cast(pl.Float64).alias(number),
-        *(pl.col(beside[ours]).cast(OPTIONAL[ours]).alias(ours) for ours in beside),
+        *(pl.col(optional[ours]).cast(OPTIONAL[ours]).alias(ours) for ours in optional),
     )

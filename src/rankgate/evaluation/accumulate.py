@@ -94,7 +94,7 @@ class Accumulator:
         *,
         overrides: Overrides | Sequence[str] = (),
         extra: Sequence[Metric] = (),
-        beside: Context | None = None,
+        context: Context | None = None,
         catalogue: int | Iterable[object] | None = None,
         columns: Mapping[str, str] | None = None,
     ) -> None:
@@ -102,7 +102,7 @@ class Accumulator:
         self._metrics = known_metrics(metrics, self._how, (*extra, *FACET_METRICS))
         self._columns = columns
         whole = {label: each for label, each in self._metrics if is_of_lists(each)}
-        self._listing = ListBuilder.of(whole, self._how, beside or Context(), catalogue, columns)
+        self._listing = ListBuilder.of(whole, self._how, context or Context(), catalogue, columns)
         self._world = self._listing.base() if whole else None
         if self._world is not None and not len(self._world.items):
             words = "metrics of lists need all items beforehand; give catalogue, train or items."

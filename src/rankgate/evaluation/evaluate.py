@@ -43,7 +43,7 @@ def evaluate(
     overrides: Overrides | Sequence[str] = (),
     bounds: bool = False,
     extra: Sequence[Metric] = (),
-    beside: Context | None = None,
+    context: Context | None = None,
     catalogue: int | Iterable[object] | None = None,
     columns: Mapping[str, str] | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -63,7 +63,7 @@ def evaluate(
         bounds: also the least and greatest value that any grades of the unjudged documents give
             (``low``, ``high``), and the values if they were all irrelevant, and all best.
         extra: metrics that can be named beside those of the house.
-        beside: what metrics of lists need: training, items, an obvious system, earlier lists;
+        context: what metrics of lists need: training, items, an obvious system, earlier lists;
             and whether items of training leave the lists.
         catalogue: how many items there are, numbered from 0, or their ids; those that are known
             otherwise are of the catalogue too.
@@ -85,8 +85,8 @@ def evaluate(
         raise UsageError("no run to score; give at least one.", code="missing-input")
     judgments = JudgmentIndex.read(renamed(qrels, columns), subtopics=subtopics)
     if subtopics:
-        judgments = with_subtopics(judgments, beside)
-    lists = _lists(together, rules, beside, catalogue, columns)
+        judgments = with_subtopics(judgments, context)
+    lists = _lists(together, rules, context, catalogue, columns)
     train = lists.leaving if lists else None
     scored = []
     for run in readable:
@@ -107,26 +107,26 @@ def evaluate(
 def _lists(
     together: Sequence[tuple[str, Metric]],
     how: Convention,
-    beside: Context | None,
+    context: Context | None,
     catalogue: int | Iterable[object] | None,
     columns: Mapping[str, str] | None,
 ) -> ListBuilder | None:
     """What metrics of lists are computed with; None where nothing asks for it."""
-    if not together and not (beside and beside.drop_seen):
+    if not together and not (context and context.drop_seen):
         return None
     from rankgate.evaluation.context import Context
     from rankgate.evaluation.list_builder import ListBuilder
 
-    return ListBuilder.of(dict(together), how, beside or Context(), catalogue, columns)
+    return ListBuilder.of(dict(together), how, context or Context(), catalogue, columns)
 
 
-def with_subtopics(judgments: JudgmentIndex, beside: Context | None = None) -> JudgmentIndex:
+def with_subtopics(judgments: JudgmentIndex, context: Context | None = None) -> JudgmentIndex:
     """The same judgments with the subtopics of each: as judged, or the categories of items."""
     from rankgate.scoring.alignment.subtopics import with_subtopics as laid_out
 
     topics = judgments.by_subtopic
-    if not topics.by_subtopic and beside is not None and beside.items is not None:
-        topics = _by_category(judgments, beside.items, beside.category) or topics
+    if not topics.by_subtopic and context is not None and context.items is not None:
+        topics = _by_category(judgments, context.items, context.category) or topics
     return laid_out(judgments, topics)
 
 

@@ -90,14 +90,14 @@ class ListBuilder:
     Attributes:
         metrics: on lists, by label.
         how: the convention, which says how ties are broken.
-        beside: what is given beside judgments and runs.
+        context: what is given beside judgments and runs.
         tables: the same, read.
         catalogue: items that could be shown, beside those that are known otherwise.
     """
 
     metrics: Mapping[str, ListMetric]
     how: Convention
-    beside: Context
+    context: Context
     tables: Tables
     catalogue: pl.Series
 
@@ -106,7 +106,7 @@ class ListBuilder:
         cls,
         metrics: Mapping[str, Any],
         how: Convention,
-        beside: Context,
+        context: Context,
         catalogue: int | Iterable[object] | None,
         columns: Mapping[str, str] | None = None,
     ) -> ListBuilder:
@@ -116,13 +116,13 @@ class ListBuilder:
             InputError: a table that cannot be read.
         """
         frames = ("train", "baseline", "earlier")
-        beside = replace(
-            beside, **{name: renamed(getattr(beside, name), columns) for name in frames}
+        context = replace(
+            context, **{name: renamed(getattr(context, name), columns) for name in frames}
         )
-        drawn = {name: renamed([*each], columns) for name, each in (beside.drawn or {}).items()}
-        beside = replace(beside, drawn=drawn)
-        items = named(beside.catalogue if catalogue is None else catalogue)
-        result = cls(metrics, how, beside, Tables.of(beside, train=False), items)
+        drawn = {name: renamed([*each], columns) for name, each in (context.drawn or {}).items()}
+        context = replace(context, drawn=drawn)
+        items = named(context.catalogue if catalogue is None else catalogue)
+        result = cls(metrics, how, context, Tables.of(context, train=False), items)
         if result.train is not None:
             result.train.read()
         return result
@@ -142,12 +142,12 @@ class ListBuilder:
     @cached_property
     def train(self) -> Train | None:
         """Training, if it is given."""
-        return None if self.beside.train is None else Train(self.beside.train)
+        return None if self.context.train is None else Train(self.context.train)
 
     @property
     def leaving(self) -> Train | None:
         """Training, where its items leave the lists."""
-        return self.train if self.beside.drop_seen else None
+        return self.train if self.context.drop_seen else None
 
     def world(self, judged: JudgmentIndex, tops: Sequence[Top]) -> Catalogue:
         """Items and users: the catalogue is what is given, judged, or shown."""
@@ -159,8 +159,8 @@ class ListBuilder:
         nobody = Qrels(pl.DataFrame(schema=SCHEMA), unjudged=("",))
         own = () if self.train is None else (self.train.met.shown,)
         items = [each.to_frame("doc_id") for each in (self.catalogue, *own, *names)]
-        beside = replace(self.beside, baseline=None)
-        world = world_of(nobody, self.tables, beside, items, lambda _: _EMPTY)
+        context = replace(self.context, baseline=None)
+        world = world_of(nobody, self.tables, context, items, lambda _: _EMPTY)
         return world if self.train is None else world.learned(self.train.met, history=False)
 
     def of_batch(self, base: Catalogue, judged: JudgmentIndex, users: pl.Series) -> Catalogue:
@@ -176,8 +176,8 @@ class ListBuilder:
         wanted = {need for metric in self.metrics.values() for need in metric.wanted}
         if self.train is not None and "history" in wanted:
             found["history"] = world.learned(self.train.met).history
-        if self.beside.baseline is not None:
-            found["baseline"] = world.matrix(self.frame(judged, self.beside.baseline))
+        if self.context.baseline is not None:
+            found["baseline"] = world.matrix(self.frame(judged, self.context.baseline))
         return replace(world, **found)
 
     def top(self, judged: JudgmentIndex, run: Rankings) -> Top:
@@ -187,7 +187,7 @@ class ListBuilder:
             InputError, DuplicateError: what is wrong with the run.
             UsageError: whole lists are asked for of a matrix that holds a score for every item.
         """
-        every = not self.beside.judged_users_only
+        every = not self.context.judged_users_only
         if isinstance(run, MatrixInput):
             if self.depth is None and isinstance(run, Dense):
                 label = next(name for name, each in self.metrics.items() if each.cutoff is None)
@@ -214,14 +214,14 @@ class ListBuilder:
             UsageError: a metric needs what is not there.
         """
         earlier = None
-        if self.beside.earlier is not None:
-            name = run.name if run.name in self.beside.earlier else EVERY
-            if name not in self.beside.earlier:
-                known = ", ".join(self.beside.earlier)
+        if self.context.earlier is not None:
+            name = run.name if run.name in self.context.earlier else EVERY
+            if name not in self.context.earlier:
+                known = ", ".join(self.context.earlier)
                 words = f"earlier lists of {run.name} are missing; there are those of {known}."
                 raise UsageError(words, code="missing-input")
-            earlier = self.frame(judged, self.beside.earlier[name])
-        drawn = [self.frame(judged, each) for each in self.beside.drawn_of(run.name)]
+            earlier = self.frame(judged, self.context.earlier[name])
+        drawn = [self.frame(judged, each) for each in self.context.drawn_of(run.name)]
         items = top.of_users(world.queries).among(world.items)
         found = replace(world.listed(_EMPTY, earlier, drawn), items=items)
         for label, metric in self.metrics.items():
@@ -242,7 +242,7 @@ class ListBuilder:
             InputError: what is wrong with a run.
             UsageError: a metric needs what is not there.
         """
-        self.beside.refuse_strange([run.name for run in runs])
+        self.context.refuse_strange([run.name for run in runs])
         found = [self.top(judged, run) for run in runs]
         world = self.world(judged, found)
         facts = catalogue_facts(world.items, self.stated(judged, found))

@@ -63,28 +63,28 @@ class Tables:
     mark: str
 
     @classmethod
-    def of(cls, beside: Context, *, train: bool = True) -> Tables:
+    def of(cls, context: Context, *, train: bool = True) -> Tables:
         """Read what was given.
 
         Args:
-            beside: what was given.
+            context: what was given.
             train: whether training is read too.
 
         Raises:
             InputError: a table that cannot be read.
             UsageError: seen items are to leave, and no training says which they are.
         """
-        if beside.drop_seen and beside.train is None:
+        if context.drop_seen and context.train is None:
             raise UsageError(
                 "seen items are those of training; give it with train.", code="missing-input"
             )
         pairs, mark = (
-            (None, "") if beside.candidates is None else read_candidates(beside.candidates)
+            (None, "") if context.candidates is None else read_candidates(context.candidates)
         )
         return cls(
-            read_meetings(beside.train) if train and beside.train is not None else None,
-            None if beside.items is None else read_described(beside.items),
-            None if beside.users is None else read_described(beside.users, "users"),
+            read_meetings(context.train) if train and context.train is not None else None,
+            None if context.items is None else read_described(context.items),
+            None if context.users is None else read_described(context.users, "users"),
             pairs,
             mark,
         )
@@ -93,7 +93,7 @@ class Tables:
 def world_of(
     qrels: Qrels,
     tables: Tables,
-    beside: Context,
+    context: Context,
     lists: Sequence[pl.DataFrame],
     top: Callable[[Any], pl.DataFrame],
 ) -> Catalogue:
@@ -105,7 +105,7 @@ def world_of(
     Args:
         qrels: the judgments.
         tables: what was given beside them, read.
-        beside: what was given beside them.
+        context: what was given beside them.
         lists: of every system, the best first.
         top: the lists of a run.
 
@@ -116,15 +116,15 @@ def world_of(
     ids = [each["doc_id"].unique() for each in (qrels.table, *lists)]
     ids += [tables.train.shown.alias("doc_id")] if tables.train else []
     ids += [tables.items.ids] if tables.items else []
-    ids += [named(beside.catalogue)]
+    ids += [named(context.catalogue)]
     queries = pl.concat([qrels.table["query_id"], pl.Series(qrels.unjudged, dtype=pl.String)])
     world = Catalogue(pl.concat(ids).unique().sort(), queries.unique().sort())
     world = replace(world, relevant=world.matrix(qrels.table.filter(pl.col("grade") >= 1)))
     if tables.train is not None:
         world = world.learned(tables.train)
-    if beside.baseline is not None:
-        world = replace(world, baseline=world.matrix(top(beside.baseline)))
-    return _described(world, tables.items, beside)
+    if context.baseline is not None:
+        world = replace(world, baseline=world.matrix(top(context.baseline)))
+    return _described(world, tables.items, context)
 
 
 def named(catalogue: int | Iterable[object] | None) -> pl.Series:
@@ -161,8 +161,8 @@ def kept(run: Run, pairs: pl.DataFrame | Meetings | None, *, inside: bool) -> Ru
     return replace(run, pieces=pieces, rankings=None)
 
 
-def _described(world: Catalogue, items: Described | None, beside: Context) -> Catalogue:
-    asked = (*beside.features, beside.category, beside.group)
+def _described(world: Catalogue, items: Described | None, context: Context) -> Catalogue:
+    asked = (*context.features, context.category, context.group)
     if items is None:
         if any(asked):
             raise UsageError(
@@ -170,13 +170,13 @@ def _described(world: Catalogue, items: Described | None, beside: Context) -> Ca
                 code="missing-input",
             )
         return world
-    if beside.category:
-        shares, _ = one_hot(world.items, items.ids, items.words(beside.category))
+    if context.category:
+        shares, _ = one_hot(world.items, items.ids, items.words(context.category))
         world = replace(world, categories=shares, features=shares)
-    if beside.features:
-        columns = {name: items.numbers(name) for name in beside.features}
+    if context.features:
+        columns = {name: items.numbers(name) for name in context.features}
         world = replace(world, features=numbers(world.items, items.ids, columns))
-    if beside.group:
-        codes, _ = grouped(world.items, items.ids, items.words(beside.group))
+    if context.group:
+        codes, _ = grouped(world.items, items.ids, items.words(context.group))
         world = replace(world, groups=codes)
     return world

@@ -34,7 +34,7 @@ def reconcile(
     metric: str | Metric,
     conventions: Sequence[str | Convention] | None = None,
     *,
-    beside: Context | None = None,
+    context: Context | None = None,
 ) -> Reconciliation:
     """Score one metric under all conventions and tell what separates their numbers.
 
@@ -46,7 +46,7 @@ def reconcile(
         metric: one metric or its name.
         conventions: conventions or their names; None is all that have a name, of a metric on
             lists those of the tools that have it, beside our own.
-        beside: what a metric on lists needs: training, items, an obvious system.
+        context: what a metric on lists needs: training, items, an obvious system.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -55,7 +55,7 @@ def reconcile(
     label, one = one_metric(metric)
     names = usual(one) if conventions is None else list(conventions)
     hows = {how.name: how for how in map(convention, names)}
-    held, name = hold(qrels, run, one, beside)
+    held, name = hold(qrels, run, one, context)
     found = dict(zip(hows, held.score([(label, one)], list(hows.values())), strict=True))
     refusals = {name: str(each) for name, each in found.items() if isinstance(each, RankgateError)}
     scores = {name: each for name, each in found.items() if isinstance(each, Scores)}
@@ -74,7 +74,7 @@ def bridge(
     begin: str | Convention,
     end: str | Convention,
     *,
-    beside: Context | None = None,
+    context: Context | None = None,
 ) -> Bridge:
     """Go from one convention to another, one axis at a time, what moves the mean most first.
 
@@ -84,7 +84,7 @@ def bridge(
         metric: one metric or its name.
         begin: a convention or its name.
         end: another.
-        beside: as of `reconcile`.
+        context: as of `reconcile`.
 
     Raises:
         InputError: data that cannot be read, or that one of the two cannot take.
@@ -92,7 +92,7 @@ def bridge(
     """
     label, one = one_metric(metric)
     first, last = convention(begin), convention(end)
-    held, name = hold(qrels, run, one, beside)
+    held, name = hold(qrels, run, one, context)
     steps = walk(held, one, first, last)
     ends = held.score([(label, one)], [first, last])
     before, after = (known(each.means[label]) for each in ends if isinstance(each, Scores))
@@ -125,7 +125,7 @@ def hold(
     qrels: Any,  # noqa: ANN401 - as `reconcile` takes them
     run: Any,  # noqa: ANN401 - as above
     metric: Metric,
-    beside: Context | None = None,
+    context: Context | None = None,
 ) -> tuple[CachedSource | CachedLists, str]:
     """A run ready to be scored again and again, and the name of the judgments."""
     judgments = read_qrels(qrels)
@@ -136,7 +136,7 @@ def hold(
     from rankgate.evaluation.list_builder import ListBuilder
     from rankgate.explanation.cached_lists import CachedLists as Lists
 
-    listing = ListBuilder.of({}, CONVENTIONS["trec"], beside or Given(), None)
+    listing = ListBuilder.of({}, CONVENTIONS["trec"], context or Given(), None)
     return Lists(read_run(run), JudgmentIndex.of(judgments), listing), judgments.name
 
 

@@ -33,7 +33,7 @@ def reported(
     value: str | float,
     conventions: Sequence[str | Convention] | None = None,
     *,
-    beside: Context | None = None,
+    context: Context | None = None,
 ) -> Finding:
     """Find the conventions and cutoffs under which a metric has a reported value on these data.
 
@@ -44,7 +44,7 @@ def reported(
         value: the value as it was written, whose last digit says how exact it is; more than 1
             for a metric that ends there is a percentage.
         conventions: conventions or their names; None is as of `reconcile`.
-        beside: as of `reconcile`.
+        context: as of `reconcile`.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -57,7 +57,7 @@ def reported(
     metrics = [(str(each), each) for each in _family(one)]
     names = usual(one) if conventions is None else list(conventions)
     hows = list(map(convention, names))
-    held, name = hold(qrels, run, one, beside)
+    held, name = hold(qrels, run, one, context)
     scored = zip(hows, held.score(metrics, hows), strict=True)
     taken = [(how.name, each) for how, each in scored if isinstance(each, Scores)]
     fits = _by_number([(label, _means(label, taken)) for label, _ in metrics])

@@ -31,7 +31,7 @@ def reconcile(
     *,
     from_: str | Convention,
     to: str | Convention,
-    **beside: Given,
+    **context: Given,
 ) -> Bridge: ...
 
 
@@ -43,7 +43,7 @@ def reconcile(
     *,
     value: str | float,
     conventions: Sequence[str | Convention] = ...,
-    **beside: Given,
+    **context: Given,
 ) -> Finding: ...
 
 
@@ -54,7 +54,7 @@ def reconcile(
     metric: str | Metric,
     *,
     conventions: Sequence[str | Convention] = ...,
-    **beside: Given,
+    **context: Given,
 ) -> Reconciliation: ...
 
 
@@ -67,7 +67,7 @@ def reconcile(
     to: str | Convention | None = None,
     value: str | float | None = None,
     conventions: Sequence[str | Convention] = (),
-    **beside: Given,
+    **context: Given,
 ) -> Reconciliation | Bridge | Finding:
     """Explain why one metric on the same data has several numbers.
 
@@ -84,7 +84,7 @@ def reconcile(
         value: a number as it was reported; as a word, ``"0.430"``, its last digit counts too.
         conventions: those to look through; none is all that have a name, of a metric on lists
             those of the tools that have it, beside our own.
-        beside: what metrics on lists need: train, items, features, category, group, obvious, as
+        context: what metrics on lists need: train, items, features, category, group, obvious, as
             of ``evaluate``.
 
     Raises:
@@ -104,20 +104,20 @@ def reconcile(
     """
     if (from_ is None) != (to is None):
         raise UsageError("from_ and to go together; name both conventions.", code="missing-input")
-    chosen, given = list(conventions) or None, _beside(beside)
+    chosen, given = list(conventions) or None, _context_of(context)
     if from_ is not None and to is not None:
         if value is not None or chosen:
             raise UsageError(
                 "from_ and to name the conventions; leave out value and conventions.",
                 code="conflicting-options",
             )
-        return bridge(qrels, run, metric, from_, to, beside=given)
+        return bridge(qrels, run, metric, from_, to, context=given)
     if value is not None:
-        return reported(qrels, run, metric, value, chosen, beside=given)
-    return reconciled(qrels, run, metric, chosen, beside=given)
+        return reported(qrels, run, metric, value, chosen, context=given)
+    return reconciled(qrels, run, metric, chosen, context=given)
 
 
-def _beside(given: Mapping[str, Given]) -> Context | None:
+def _context_of(given: Mapping[str, Given]) -> Context | None:
     if not given:
         return None
     from rankgate.evaluation.context import Context as Told

@@ -231,7 +231,7 @@ def _beside(
     """Write a run's query data to its companion file; note an older one that is replaced."""
     if not isinstance(target, str | PathLike) or len(contents.runs) != 1 or not counts:
         return lost, ()
-    place = run_meta.beside(target)
+    place = run_meta.companion_of(target)
     queries = contents.runs[0].queries
     if queries is not None and STATES in {loss.what for loss in lost}:
         run_meta.write(queries, place)

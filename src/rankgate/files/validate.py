@@ -124,11 +124,11 @@ def _checked(found: Subject, against: RawQrels | None) -> Iterator[Problem]:
         yield from _tried("qrels", judged, label, judged.place)
     if contents and contents.ratings:
         yield from _tried("ratings", contents.ratings, label, contents.ratings.place)
-    beside = against or judged
+    qrels = against or judged
     for run in found.ranked:
         yield from _tried("run", run, label, run.place)
-        if beside and len(run.table) and len(beside.graded):
-            yield from _tried("both", Both(beside, run), label, run.place)
+        if qrels and len(run.table) and len(qrels.graded):
+            yield from _tried("both", Both(qrels, run), label, run.place)
     if contents and contents.queries is not None and against and not found.ranked:
         asked = RawQueries(against, contents.queries["query_id"])
         yield from _tried("queries", asked, label, None)

@@ -57,7 +57,7 @@ def gate(
     *,
     tags: str | Path | pl.DataFrame | None = None,
     noise: Sequence[Any] = (),
-    beside: Context | None = None,
+    context: Context | None = None,
     record: bool = True,
     extra: Sequence[Metric] = (),
     folder: Path = Path(),
@@ -74,7 +74,7 @@ def gate(
             ``pyproject.toml`` in the folder, else the default policy.
         tags: a file or a frame of tags; without it the policy's.
         noise: further runs of the baseline's system, from which the noise floor is measured.
-        beside: what metrics of lists need: training, items, an obvious system, earlier lists;
+        context: what metrics of lists need: training, items, an obvious system, earlier lists;
             what is not given is the policy's.
         record: log this look beside the saved baseline; where that cannot be written, the verdict
             says so.
@@ -103,7 +103,7 @@ def gate(
         tags=_tags(tags, rules),
     )
     refuse_impossible(rules.rules, (*scorer.metrics, *lists.items()))
-    given = (beside or Context()).filled(rules.lists, rules.folder)
+    given = (context or Context()).filled(rules.lists, rules.folder)
     tables = Tables.of(given) if lists or ACTIVITY in rules.slices else None
     scorer = _with_activity(scorer, rules, tables)
     run = read_run(candidate)

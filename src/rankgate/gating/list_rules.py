@@ -82,7 +82,7 @@ class Beyond:
         metrics: Mapping[str, ListMetric],
         scorer: Scorer,
         sides: Sequence[ScoredRun],
-        beside: Context,
+        context: Context,
         tables: Tables | None,
     ) -> Beyond:
         """From sides, whose lists are deep enough.
@@ -103,8 +103,8 @@ class Beyond:
         def top(run: Any) -> pl.DataFrame:  # noqa: ANN401 - a path, a frame
             return lists_of(read_run(run), scorer.index, scorer.how, depth)
 
-        world = world_of(scorer.qrels, tables, beside, tops, top)
-        earlier = None if beside.earlier is None else top(beside.earlier[EVERY])
+        world = world_of(scorer.qrels, tables, context, tops, top)
+        earlier = None if context.earlier is None else top(context.earlier[EVERY])
         lists = tuple(world.listed(each, earlier) for each in tops)
         for label, metric in metrics.items():
             if lacks := missing(metric, lists[0]):

@@ -71,6 +71,6 @@ def gate(
     'pass'
     """
     shown = None if earlier is None else {EVERY: earlier}
-    beside = Context(train, items, tuple(features), category, group, obvious, shown)
-    return gated(qrels, baseline, candidate, policy, tags=tags, noise=noise, beside=beside,
+    context = Context(train, items, tuple(features), category, group, obvious, shown)
+    return gated(qrels, baseline, candidate, policy, tags=tags, noise=noise, context=context,
                  record=record, extra=extra, folder=Path(folder))  # fmt: skip

@@ -202,7 +202,7 @@ def scorecard(
     >>> result.dominated
     (('same', 'own'),)
     """
-    beside = Context(
+    context = Context(
         train, items, tuple(features), category, group, obvious, earlier, candidates, drop_seen,
         users, drawn, judged_users_only, catalogue,
     )  # fmt: skip
@@ -213,7 +213,7 @@ def scorecard(
     rules = chosen_convention(convention)
     chosen = _chosen(metrics, rules)
     depth = max([DEPTH, *(m.cutoff or DEPTH for m in chosen.values() if isinstance(m, ListMetric))])
-    field = Field.of(qrels, runs, rules, beside, depth)
+    field = Field.of(qrels, runs, rules, context, depth)
     chosen = _possible(chosen, field.lists[0], asked=bool(metrics))
     cards = field.cards(chosen, on_progress=on_progress)
     measured = field.marked(chosen)

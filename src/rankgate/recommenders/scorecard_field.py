@@ -70,7 +70,7 @@ class Field:
         qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
         runs: Any,  # noqa: ANN401 - one of those, or several
         how: Convention,
-        beside: Context,
+        context: Context,
         depth: int,
     ) -> Field:
         """Read everything.
@@ -79,39 +79,39 @@ class Field:
             InputError: data that cannot be read.
             UsageError: no run, a column that is not there, a system without its earlier lists.
         """
-        tables = Tables.of(beside)
+        tables = Tables.of(context)
         topics = read_qrels(qrels, subtopics=True)
         tables = replace(tables, mark=tables.mark or mark_in(topics.name))
         judgments = topics.by_document()
-        if tables.items and beside.category and not topics.by_subtopic:
-            topics = by_category(judgments, tables.items.ids, tables.items.words(beside.category))
-        systems = [_filtered(run, tables, beside) for run in named_runs(runs)]
+        if tables.items and context.category and not topics.by_subtopic:
+            topics = by_category(judgments, tables.items.ids, tables.items.words(context.category))
+        systems = [_filtered(run, tables, context) for run in named_runs(runs)]
         if not systems:
             raise UsageError("no run to measure; give at least one.", code="missing-input")
-        beside.refuse_strange([run.name for run in systems])
+        context.refuse_strange([run.name for run in systems])
         unjudged = tuple(_unjudged(run, judgments) for run in systems)
         everyone = judgments
-        if not beside.judged_users_only:
+        if not context.judged_users_only:
             more = pl.concat(unjudged).unique().sort().to_list()
             everyone = replace(judgments, unjudged=(*judgments.unjudged, *more))
         index = JudgmentIndex.of(everyone)
 
         def top(run: Any) -> pl.DataFrame:  # noqa: ANN401 - a path, a frame
-            return lists_of(_filtered(read_run(run), tables, beside), index, how, depth)
+            return lists_of(_filtered(read_run(run), tables, context), index, how, depth)
 
         lists = [lists_of(run, index, how, depth) for run in systems]
-        world = world_of(everyone, tables, beside, lists, top)
+        world = world_of(everyone, tables, context, lists, top)
         judged = ~world.queries.is_in(pl.concat(unjudged).unique().implode())
         world = replace(world, judged=None if judged.all() else judged.to_numpy())
         listed = tuple(
             world.listed(
                 shown,
-                _earlier(run.name, beside, top),
-                [top(each) for each in beside.drawn_of(run.name)],
+                _earlier(run.name, context, top),
+                [top(each) for each in context.drawn_of(run.name)],
             )
             for run, shown in zip(systems, lists, strict=True)
         )
-        stated = (named(beside.catalogue), *([tables.items.ids] if tables.items else []))
+        stated = (named(context.catalogue), *([tables.items.ids] if tables.items else []))
         return cls(judgments, topics, tuple(systems), listed, world, tables, how, unjudged, stated)
 
     @property
@@ -202,19 +202,21 @@ def _unjudged(run: Run, judgments: Qrels) -> pl.Series:
     return users.filter(~users.is_in(judged.implode()))
 
 
-def _filtered(run: Run, tables: Tables, beside: Context) -> Run:
+def _filtered(run: Run, tables: Tables, context: Context) -> Run:
     run = kept(run, tables.candidates, inside=True)
-    return kept(run, tables.train, inside=False) if beside.drop_seen else run
+    return kept(run, tables.train, inside=False) if context.drop_seen else run
 
 
-def _earlier(name: str, beside: Context, top: Callable[[Any], pl.DataFrame]) -> pl.DataFrame | None:
+def _earlier(
+    name: str, context: Context, top: Callable[[Any], pl.DataFrame]
+) -> pl.DataFrame | None:
     """The lists of the same system at an earlier time."""
-    if beside.earlier is None:
+    if context.earlier is None:
         return None
-    if name not in beside.earlier:
-        known = ", ".join(beside.earlier)
+    if name not in context.earlier:
+        known = ", ".join(context.earlier)
         raise UsageError(
             f"earlier lists of {name} are missing; there are those of {known}.",
             code="missing-input",
         )
-    return top(beside.earlier[name])
+    return top(context.earlier[name])

@@ -65,7 +65,7 @@ class ChartRequest:
         extra: metrics that can be named beside those of the house.
         labels: the names of grades, beside those that the judgments bring.
         on_progress: called with the current step.
-        beside: what metrics of lists need: training, items, an obvious system.
+        context: what metrics of lists need: training, items, an obvious system.
     """
 
     qrels: Any
@@ -79,7 +79,7 @@ class ChartRequest:
     extra: Sequence[Metric] = ()
     labels: Mapping[float, str] = field(default_factory=dict)
     on_progress: Callable[[str], None] | None = None
-    beside: Context | None = None
+    context: Context | None = None
 
     @property
     def one(self) -> str:
@@ -169,7 +169,7 @@ def _evaluation(asked: ChartRequest, metrics: Sequence[str] = ()) -> Evaluation:
         metrics or asked.metrics or _ONE,
         asked.how,
         extra=asked.extra,
-        beside=asked.beside,
+        context=asked.context,
         on_progress=asked.on_progress,
     )
 
@@ -184,7 +184,7 @@ def _recall(asked: ChartRequest) -> Evaluation:
 
 
 def _reconciliation(asked: ChartRequest) -> Reconciliation:
-    return reconcile(asked.qrels, asked.only, asked.one, beside=asked.beside)
+    return reconcile(asked.qrels, asked.only, asked.one, context=asked.context)
 
 
 def _blindness(asked: ChartRequest) -> BlindSpots:

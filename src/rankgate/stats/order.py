@@ -69,11 +69,11 @@ def _tau_ap_a(estimate: Floats, reference: Floats) -> float:
     equal = (estimate[:, None] == estimate[None, :]) & ~np.eye(n, dtype=bool)
     total = 0.0
     before, group = above.sum(axis=0), equal.sum(axis=0)
-    right, beside = (above * agree).sum(axis=0), (equal * agree).sum(axis=0)
+    right, other = (above * agree).sum(axis=0), (equal * agree).sum(axis=0)
     for i in range(n):
         places = before[i] + np.arange(group[i] + 1)  # how many stand before it
         peers = np.arange(group[i] + 1)
-        share = beside[i] / group[i] if group[i] else 0.0
+        share = other[i] / group[i] if group[i] else 0.0
         used = places > 0
         total += float(((right[i] + peers * share)[used] / places[used]).sum() / len(places))
     return 2 * total / (n - 1) - 1

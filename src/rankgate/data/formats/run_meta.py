@@ -35,11 +35,11 @@ def with_meta(run: Run, place: InputFile) -> Run:
     """
     if place.path is None:
         return run
-    companion = beside(place.path)
+    companion = companion_of(place.path)
     return replace(run, queries=read(companion)) if companion.is_file() else run
 
 
-def beside(path: str | PathLike[str]) -> Path:
+def companion_of(path: str | PathLike[str]) -> Path:
     """Where the companion of a run's file is."""
     return Path(f"{path}{SUFFIX}")
 

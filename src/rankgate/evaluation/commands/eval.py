@@ -12,7 +12,7 @@ from rankgate.console.output import print_result
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
-from rankgate.evaluation.commands.list_options import beside, drop_seen, judged_users_only, paths
+from rankgate.evaluation.commands.list_options import context, drop_seen, judged_users_only, paths
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.plugins import from_file
 from rankgate.present.write import FORMS
@@ -39,7 +39,7 @@ FROM_RATINGS = ("searchtweak", "quepid")
     "documents give.",
 )
 @options.scale
-@beside
+@context
 @drop_seen
 @judged_users_only
 @options.form(*FORMS)
@@ -53,7 +53,7 @@ def command(
     per_query: bool,
     bounds: bool,
     scale: str | None,
-    beside: Context,
+    context: Context,
     drop_seen: bool,
     judged_users_only: bool,
     form: str,
@@ -70,9 +70,9 @@ def command(
     rankgate eval test.qrels.csv knn.run -m Coverage@10 -m Novelty@10 --items books.csv \
         --train train.csv
     """
-    refuse_clashes((qrels, *runs, *paths(beside)), output)
+    refuse_clashes((qrels, *runs, *paths(context)), output)
     extra = from_file(metrics_from)
-    beside = replace(beside, drop_seen=drop_seen, judged_users_only=judged_users_only)
+    context = replace(context, drop_seen=drop_seen, judged_users_only=judged_users_only)
     if convention.name in FROM_RATINGS and not bounds:
         found = _from_ratings(
             qrels, runs, metrics, metrics_from, convention, scale, form, per_query
@@ -95,7 +95,7 @@ def command(
             convention,
             bounds=bounds,
             extra=extra,
-            beside=beside,
+            context=context,
             on_progress=progress,
         )
     print_result(result, form, output, per_query=per_query)

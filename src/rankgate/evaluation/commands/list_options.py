@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankgate.evaluation.context import Context
 
 
-def beside(function: Callable[..., Any]) -> Callable[..., Any]:
+def context(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--train``, ``--items`` and what says how items are described, as one `Context`."""
 
     @functools.wraps(function)
@@ -30,7 +30,7 @@ def beside(function: Callable[..., Any]) -> Callable[..., Any]:
         from rankgate.evaluation.context import Context
 
         given = Context(train, items, features, category, group, obvious)
-        return function(*args, beside=given, **rest)
+        return function(*args, context=given, **rest)
 
     for option in reversed(_OPTIONS):
         result = option(result)

@@ -61,7 +61,7 @@ class Accumulator(accumulate.Accumulator):
             InputError: a table that cannot be read.
             UsageError: an unknown metric or convention; metrics of lists without their items.
         """
-        beside = Context(
+        context = Context(
             train=train,
             items=items,
             features=tuple(features),
@@ -75,7 +75,7 @@ class Accumulator(accumulate.Accumulator):
             convention,
             overrides=overrides,
             extra=extra,
-            beside=beside,
+            context=context,
             catalogue=catalogue,
             columns=columns,
         )

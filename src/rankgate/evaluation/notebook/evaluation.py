@@ -85,7 +85,7 @@ def evaluate(
     >>> result.bounds.row(0)
     ('run1', 'RR', 0.5, 0.5, 1.0)
     """
-    beside = Context(
+    context = Context(
         train=train,
         items=items,
         features=tuple(features),
@@ -105,7 +105,7 @@ def evaluate(
         overrides=overrides,
         bounds=bounds,
         extra=extra,
-        beside=beside,
+        context=context,
         catalogue=catalogue,
         columns=columns,
     )

@@ -10,7 +10,7 @@ from rankgate.console import options
 from rankgate.console.output import print_result
 from rankgate.console.places import refuse_clashes
 from rankgate.errors import UsageError
-from rankgate.evaluation.commands.list_options import beside, paths
+from rankgate.evaluation.commands.list_options import context, paths
 from rankgate.explanation.reconcile import bridge, reconcile
 from rankgate.explanation.reported import reported
 from rankgate.present.write import FORMS
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     metavar="NUMBER",
     help="Find the conventions that give this number, as it was reported.",
 )
-@beside
+@context
 @options.form(*FORMS)
 @options.output
 def command(
@@ -41,7 +41,7 @@ def command(
     begin: str | None,
     end: str | None,
     value: str | None,
-    beside: Context,
+    context: Context,
     form: str,
     output: str | None,
 ) -> None:
@@ -53,7 +53,7 @@ def command(
     rankgate reconcile qrels.txt bm25.run -m nDCG@10 --value 0.4326
     rankgate reconcile test.qrels.csv knn.run -m Gini@10 --items books.csv
     """
-    refuse_clashes((qrels, run, *paths(beside)), output)
+    refuse_clashes((qrels, run, *paths(context)), output)
     if (begin is None) != (end is None):
         raise UsageError(
             "--from and --to go together; name both conventions.", code="missing-input"
@@ -65,9 +65,9 @@ def command(
         )
     result: Result
     if begin is not None and end is not None:
-        result = bridge(qrels, run, metric, begin, end, beside=beside)
+        result = bridge(qrels, run, metric, begin, end, context=context)
     elif value is not None:
-        result = reported(qrels, run, metric, value, beside=beside)
+        result = reported(qrels, run, metric, value, context=context)
     else:
-        result = reconcile(qrels, run, metric, beside=beside)
+        result = reconcile(qrels, run, metric, context=context)
     print_result(result, form, output)

@@ -13,7 +13,7 @@ from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
 from rankgate.errors import UsageError
-from rankgate.evaluation.commands.list_options import beside, paths
+from rankgate.evaluation.commands.list_options import context, paths
 from rankgate.evaluation.context import EVERY
 from rankgate.gating.documents.verdict import FORMS, render
 from rankgate.gating.gate import gate
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     help="A further run of the baseline's own system: what differs is noise, and a "
     "margin below it is refused. May be given several times.",
 )
-@beside
+@context
 @click.option(
     "--earlier",
     type=click.Path(),
@@ -79,7 +79,7 @@ def command(
     policy: str | None,
     tags: str | None,
     noise: tuple[str, ...],
-    beside: Context,
+    context: Context,
     earlier: str | None,
     record: bool,
     metrics_from: str | None,
@@ -97,9 +97,9 @@ def command(
     rankgate gate qrels.txt main new.run --policy rankgate.toml --format markdown
     rankgate gate qrels.txt main new.run --also junit=gate.xml --also html=gate.html
     """
-    refuse_clashes((qrels, baseline, candidate, *paths(beside)), output)
+    refuse_clashes((qrels, baseline, candidate, *paths(context)), output)
     if earlier:
-        beside = replace(beside, earlier={EVERY: earlier})
+        context = replace(context, earlier={EVERY: earlier})
     more = [_also(each) for each in also]
     with Progress(3) as progress:
         result = gate(
@@ -109,7 +109,7 @@ def command(
             policy,
             tags=tags,
             noise=noise,
-            beside=beside,
+            context=context,
             record=record,
             extra=from_file(metrics_from),
             on_progress=progress,

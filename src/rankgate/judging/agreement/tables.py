@@ -155,9 +155,9 @@ def by_pair(pairs: RatedPairs) -> pl.DataFrame:
 def by_consensus(given: pl.DataFrame) -> pl.DataFrame:
     """A rater's grade against the grade of most others; a rater's own grade is not counted."""
     votes = given.select(*PAIR, pl.col("rater").alias("other"), pl.col("grade").alias("consensus"))
-    beside = given.select(*PAIR, "rater", "grade").join(votes, on=PAIR)
+    pairs = given.select(*PAIR, "rater", "grade").join(votes, on=PAIR)
     counted = (
-        beside.filter(pl.col("rater") != pl.col("other"))
+        pairs.filter(pl.col("rater") != pl.col("other"))
         .group_by(*PAIR, "rater", "grade", "consensus")
         .len()
     )

@@ -12,7 +12,7 @@ from rankgate.console.pairs import pairs, several
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import width
-from rankgate.evaluation.commands.list_options import beside, drop_seen, judged_users_only, paths
+from rankgate.evaluation.commands.list_options import context, drop_seen, judged_users_only, paths
 from rankgate.recommenders.documents.scorecard import FORMS, render
 from rankgate.recommenders.scorecard import ACCURACY, LISTS, scorecard
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those for which all is there."
 )
 @options.convention
-@beside
+@context
 @click.option(
     "--earlier",
     multiple=True,
@@ -71,7 +71,7 @@ def command(
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
     convention: Convention,
-    beside: Context,
+    context: Context,
     earlier: tuple[str, ...],
     drawn: tuple[str, ...],
     candidates: str | None,
@@ -97,12 +97,12 @@ def command(
     """
     again = several(drawn, "--drawn")
     more = (*(each for each in (candidates, users) if each), *chain.from_iterable(again.values()))
-    refuse_clashes((qrels, *runs, *paths(beside), *more), output)
+    refuse_clashes((qrels, *runs, *paths(context), *more), output)
     with Progress(len(runs)) as progress:
         card = scorecard(
-            qrels, list(runs), metrics, convention, train=beside.train, items=beside.items,
-            users=users, features=beside.features, category=beside.category, group=beside.group,
-            obvious=beside.baseline, earlier=pairs(earlier, "--earlier", str) or None,
+            qrels, list(runs), metrics, convention, train=context.train, items=context.items,
+            users=users, features=context.features, category=context.category, group=context.group,
+            obvious=context.baseline, earlier=pairs(earlier, "--earlier", str) or None,
             candidates=candidates, drop_seen=drop_seen, drawn=again or None,
             judged_users_only=judged_users_only, slices=slices, level=level, resamples=resamples,
             seed=seed, on_progress=progress,

@@ -13,7 +13,7 @@ from rankgate.console.labels import label, labelled
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
-from rankgate.evaluation.commands.list_options import beside, drop_seen, judged_users_only, paths
+from rankgate.evaluation.commands.list_options import context, drop_seen, judged_users_only, paths
 from rankgate.metrics.plugins import from_file
 from rankgate.present.charts.picture import form_of
 from rankgate.present.charts.style import THEMES
@@ -71,7 +71,7 @@ _KINDS = "\b\n" + "\n".join(f"{each.name:<17} {each.title}" for each in KINDS)
     "--depth", type=click.IntRange(min=1), help="How far lists are looked at, where the kind does."
 )
 @label
-@beside
+@context
 @drop_seen
 @judged_users_only
 @click.option(
@@ -112,7 +112,7 @@ def command(
     cutoffs: tuple[int, ...],
     depth: int | None,
     labels: tuple[str, ...],
-    beside: Context,
+    context: Context,
     drop_seen: bool,
     judged_users_only: bool,
     unequal: str,
@@ -128,8 +128,8 @@ def command(
     rankgate plot cutoffs qrels.txt *.run -m P -m nDCG -k 1,5,10,20 -o cutoffs.html
     rankgate plot explain qrels.txt new.run --query q17 -m nDCG@10 -o q17.png
     """
-    refuse_clashes((qrels, *runs, *paths(beside)), output)
-    beside = replace(beside, drop_seen=drop_seen, judged_users_only=judged_users_only)
+    refuse_clashes((qrels, *runs, *paths(context)), output)
+    context = replace(context, drop_seen=drop_seen, judged_users_only=judged_users_only)
     if output is not None:
         form_of(output)
     elif kind(name).text is None:
@@ -138,7 +138,7 @@ def command(
         result = result_for(
             kind(name).needs,
             ChartRequest(qrels, runs, metrics, convention, cutoffs, query_id, depth, unequal,
-                  from_file(metrics_from), labelled(labels), progress, beside),
+                  from_file(metrics_from), labelled(labels), progress, context),
         )  # fmt: skip
     if output:
         deliver(drawn(name, result, output, theme or "", scale), output)

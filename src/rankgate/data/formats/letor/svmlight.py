@@ -180,12 +180,12 @@ def _sizes(source: InputFile) -> NDArray[np.int64] | None:
         return None
     plain = source.path.with_suffix("") if source.path.suffix in {".gz", ".zst"} else source.path
     for suffix in (".query", ".group"):
-        beside = plain.with_name(plain.name + suffix)
-        if beside.is_file():
-            words = source_of(beside).everything(1 << 26).split()
+        companion = plain.with_name(plain.name + suffix)
+        if companion.is_file():
+            words = source_of(companion).everything(1 << 26).split()
             if not all(word.isdigit() and len(word) < len("1000000000") for word in words):
                 problem = "no whole number of rows a line, as sizes of queries are."
-                raise InputError(problem, source=str(beside), code="not-a-whole-number")
+                raise InputError(problem, source=str(companion), code="not-a-whole-number")
             return np.array([int(word) for word in words], np.int64)
     return None
 

@@ -286,8 +286,8 @@ def rows(contents: FileContents, part: str) -> Iterator[pl.DataFrame]:
     """
     if part == "qrels" and contents.qrels:
         table = contents.qrels.table
-        beside = [name for name in COLUMNS if name in table.columns]
-        yield table.select("query_id", "doc_id", whole(table), *beside)
+        optional = [name for name in COLUMNS if name in table.columns]
+        yield table.select("query_id", "doc_id", whole(table), *optional)
     elif part == "runs":
         yield from (batch.frame for batch in contents.runs[0].batches())
     elif part == "ratings" and contents.ratings:
