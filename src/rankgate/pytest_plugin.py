@@ -77,7 +77,7 @@ def rankgate_gate(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
     if mark and mark.args:
         raise pytest.UsageError(f"@pytest.mark.{_MARK} takes names: qrels=, baseline=, candidate=.")
 
-    def decide(*args: Any, **said: Any) -> Verdict:  # noqa: ANN401 - what gate takes
+    def decide(*args: Any, **said: Any) -> Verdict:
         result = known | dict(zip(_PLACES[:4], args, strict=False)) | said
         ends = result.pop("inconclusive", request.config.getini("rankgate_inconclusive"))
         if ends not in _ENDS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.advice.advice import Advice, AdvisedMetric, Reason
 from rankgate.advice.carried_metrics import carrying
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rankgate.data.comparison import ScoredRun
+    from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
 
 
 def advise(
-    qrels: Any = None,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    runs: Any = (),  # noqa: ANN401 - a run, a list, or {name: run}
+    qrels: QrelsLike | None = None,
+    runs: RunsLike = (),
     *,
     task: str = "explore",
     stage: str = "final",

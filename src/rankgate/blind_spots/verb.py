@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -38,9 +39,9 @@ _EXAMPLES = 5
 
 
 def blindspots(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    baseline: Any,  # noqa: ANN401 - as above
-    candidate: Any = None,  # noqa: ANN401 - as above
+    qrels: QrelsLike,
+    baseline: RunLike,
+    candidate: RunLike | None = None,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     convention: str | Convention = "trec",
     *,
@@ -115,7 +116,7 @@ def blindspots(
     )
 
 
-def _lists(scorer: Scorer, run: Any) -> pl.DataFrame:  # noqa: ANN401 - as above
+def _lists(scorer: Scorer, run: RunLike) -> pl.DataFrame:
     """The rankings with what is known of each document; relevant is a grade above 0."""
     found = tops(read_run(run), scorer.index, scorer.how, _DEEP)
     relevant = (pl.col("grade") > 0).fill_null(value=False).alias("relevant")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rankgate.comparison.paired import Figures
+    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -63,9 +64,9 @@ class Rules:
 
 
 def compare(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    baseline: Any,  # noqa: ANN401 - a run, or a side that was scored before
-    candidates: Any,  # noqa: ANN401 - one of those, a list, or {name: run}
+    qrels: QrelsLike,
+    baseline: RunLike,
+    candidates: RunsLike,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     how: str | Convention = "trec",
     *,

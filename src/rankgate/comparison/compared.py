@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
     from rankgate.comparison.values import PairedValues
     from rankgate.data.comparison import ScoredRun
+    from rankgate.data.inputs import RunsLike
 
 
 _UNEVEN = 0.05
 
 
-def named(candidates: Any) -> Iterator[tuple[str | None, Any]]:  # noqa: ANN401 - as `compare` takes
+def named(candidates: RunsLike) -> Iterator[tuple[str | None, Any]]:
     """Each candidate with its name, if it has one."""
     if isinstance(candidates, Mapping):
         first = next(iter(candidates.values()), None)

@@ -68,7 +68,7 @@ class Test:
             )
 
     @classmethod
-    def of(cls, test: Method | Test, **options: Any) -> Test:  # noqa: ANN401 - of each field
+    def of(cls, test: Method | Test, **options: Any) -> Test:
         """Return a test as it is, or make one of a method and options.
 
         Raises:

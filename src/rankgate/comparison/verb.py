@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.comparison import compare as service
 from rankgate.comparison.inference import Correction, Interval, Method, Test
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.comparison.comparison import Comparisons
+    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.overrides import Overrides
 
 
 def compare(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    baseline: Any,  # noqa: ANN401 - as above
-    candidates: Any,  # noqa: ANN401 - one of those, a list, or {name: run}
+    qrels: QrelsLike,
+    baseline: RunLike,
+    candidates: RunsLike,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     convention: str | Convention = "trec",
     *,

@@ -13,6 +13,8 @@ from rankgate.scoring.chosen import chosen_convention
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rankgate.data.inputs import QrelsLike
+
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 qrels = click.argument("qrels", type=click.Path())
@@ -130,7 +132,7 @@ def convention(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--convention`` and ``--set``; the command gets the convention that both make."""
 
     @functools.wraps(function)
-    def chosen(*args: Any, convention: str, settings: tuple[str, ...], **rest: Any) -> Any:  # noqa: ANN401
+    def chosen(*args: Any, convention: str, settings: tuple[str, ...], **rest: QrelsLike) -> Any:  # noqa: ANN401
         how = chosen_convention(convention, settings)
         return function(*args, convention=how, **rest)
 

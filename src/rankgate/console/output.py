@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rankgate.present.result import Result
 
 
-def print_result(result: Result, form: str, output: str | None = None, **options: Any) -> None:  # noqa: ANN401
+def print_result(result: Result, form: str, output: str | None = None, **options: Any) -> None:
     """Print a result, or write it to a file in one step.
 
     Args:

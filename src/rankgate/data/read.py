@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.data.contents import FileContents
 from rankgate.data.formats import registry
@@ -15,6 +15,7 @@ from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.data.rows import Part
     from rankgate.data.source import InputFile
 
@@ -46,7 +47,7 @@ def contents_of(
 
 
 def read_qrels(
-    table: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts, or judgments
+    table: QrelsLike,
     name: str | None = None,
     from_: str | None = None,
     *,
@@ -74,7 +75,7 @@ def read_qrels(
     return frames.qrels_of(table, name or "qrels")
 
 
-def read_run(table: Any, name: str | None = None, from_: str | None = None) -> Run:  # noqa: ANN401
+def read_run(table: RunLike, name: str | None = None, from_: str | None = None) -> Run:
     """A run from a path (``-`` is standard input), a frame, a dict of dicts, or as it is.
 
     Rows are read and checked when they are first needed. Arguments as of ``read_qrels``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -13,8 +13,11 @@ from rankgate.data.ratings import SCHEMA, Ratings
 from rankgate.data.read import contents_of
 from rankgate.errors import InputError
 
+if TYPE_CHECKING:
+    from rankgate.data.inputs import RatingsLike
 
-def read_ratings(table: Any, name: str | None = None, from_: str | None = None) -> Ratings:  # noqa: ANN401
+
+def read_ratings(table: RatingsLike, name: str | None = None, from_: str | None = None) -> Ratings:
     """The ratings of single raters, from a path (``-`` is standard input) or a frame.
 
     Args:

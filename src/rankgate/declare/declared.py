@@ -44,7 +44,7 @@ class Declared:
         """The parameters that `read` takes."""
         return self.parameters
 
-    def read(self, name: str, value: object, *, words: bool = False) -> Any:  # noqa: ANN401
+    def read(self, name: str, value: object, *, words: bool = False) -> Any:
         """Return the value of one parameter as it is stored.
 
         Args:

@@ -137,7 +137,7 @@ class Parameter:
         words = " or ".join(self.choices) or _WORDS.get(self.kind, "a value") + str(self.range)
         return f"{words} or none" if self.optional else words
 
-    def read(self, value: object) -> Any:  # noqa: ANN401 - of any kind
+    def read(self, value: object) -> Any:
         """Return the value as it is stored.
 
         Raises:
@@ -159,7 +159,7 @@ class Parameter:
             raise ValueError(f"must be {words}.")  # noqa: TRY004
         return self._chosen(value) if self.choices else value
 
-    def parse(self, word: object) -> Any:  # noqa: ANN401 - of any kind
+    def parse(self, word: object) -> Any:
         """Return the value of a word, as the command line has it; other values as `read` does.
 
         Raises:
@@ -179,7 +179,7 @@ class Parameter:
         hint = f"; did you mean {near[0]}?" if near else "."
         raise ValueError(f"must be one of {self.choices}{or_map}{hint}")
 
-    def _number(self, value: Any) -> float:  # noqa: ANN401 - checked here
+    def _number(self, value: Any) -> float:
         number, needed = (Integral, "whole number") if self.kind == "int" else (Real, "number")
         fits = isinstance(value, number) and not isinstance(value, bool)
         if not (fits and value in self.range):
@@ -203,7 +203,7 @@ def plain(value: float) -> float:
     return int(value) if float(value).is_integer() and abs(value) < _EXACT else float(value)
 
 
-def literal(word: str) -> Any:  # noqa: ANN401 - the value of the word
+def literal(word: str) -> Any:
     """Read a word: none, nan, true, false, a number; else the word itself.
 
     >>> literal("none"), literal("True"), literal("10"), literal("0.5"), literal("exp")

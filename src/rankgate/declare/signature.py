@@ -53,7 +53,7 @@ def fields_of(kind: type) -> Mapping[str, Parameter]:
 
 
 @functools.cache
-def _fields_of(kind: Any) -> Mapping[str, Parameter]:  # noqa: ANN401 - a class
+def _fields_of(kind: Any) -> Mapping[str, Parameter]:
     hints = get_type_hints(kind, include_extras=True)
     help_of = documented(kind.__doc__ or "", "Attributes")
     empty = inspect.Parameter.empty

@@ -81,7 +81,7 @@ class Toml:
             problem, source=self.source, line=self.lines.get(path), code=code or self.code
         )
 
-    def check_keys(self, values: Any, known: Iterable[str], *key: str) -> None:  # noqa: ANN401
+    def check_keys(self, values: Any, known: Iterable[str], *key: str) -> None:
         """Check that a table has only known keys.
 
         Raises:
@@ -98,7 +98,7 @@ class Toml:
 
     def read_values(
         self,
-        values: Any,  # noqa: ANN401
+        values: Any,
         parameters: Iterable[Parameter],
         *key: str,
     ) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Toml:
                 found[name] = each.default
         return found
 
-    def _value(self, value: object, each: Parameter, *key: str) -> Any:  # noqa: ANN401
+    def _value(self, value: object, each: Parameter, *key: str) -> Any:
         try:
             return each.read(value)
         except ValueError as error:

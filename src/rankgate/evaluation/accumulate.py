@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rankgate.data import Scores
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.evaluation.rankings import Rankings
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
@@ -122,7 +123,7 @@ class Accumulator:
         judged = {k: part.value for k, part in sorted(self._seen.judged_at.items())}
         return Counts(judged_at=judged, **self._seen.counts)  # type: ignore[arg-type]
 
-    def update(self, qrels: Any, run: Any) -> None:  # noqa: ANN401 - as of `evaluate`
+    def update(self, qrels: QrelsLike, run: RunLike) -> None:
         """Add a batch; if it is refused, nothing of it is added.
 
         Args:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rankgate.data import Qrels, Run
+    from rankgate.data.inputs import QrelsLike, RunsLike, TableLike
     from rankgate.evaluation.context import Context
     from rankgate.evaluation.list_builder import ListBuilder
     from rankgate.evaluation.rankings import Rankings
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    runs: Any,  # noqa: ANN401 - one of those, or several
+    qrels: QrelsLike,
+    runs: RunsLike,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     how: str | Convention = "trec",
     *,
@@ -130,7 +131,7 @@ def with_subtopics(judgments: JudgmentIndex, context: Context | None = None) -> 
     return laid_out(judgments, topics)
 
 
-def _by_category(judgments: JudgmentIndex, items: Any, column: str | None) -> Qrels | None:  # noqa: ANN401
+def _by_category(judgments: JudgmentIndex, items: TableLike, column: str | None) -> Qrels | None:
     """Judgments by the categories of items; None where no column says them."""
     if not column:
         return None
@@ -198,16 +199,19 @@ def chosen_metrics(
     return list(found.items())
 
 
-def named_runs(runs: Any) -> list[Run]:  # noqa: ANN401
+def named_runs(runs: RunsLike) -> list[Run]:
     """One run, several, or ``{name: run}``, each under a name of its own."""
     return [read_run(run) for run in named_rankings(runs)]
 
 
-def named_rankings(runs: Any) -> list[Rankings]:  # noqa: ANN401
+def named_rankings(runs: RunsLike) -> list[Rankings]:
     """As `named_runs`, but what is a matrix stays so."""
     if isinstance(runs, Mapping) and not _is_ranking(runs):
-        return [replace(rankings_of(run, name), name=name) for name, run in runs.items()]
-    several = list(runs) if isinstance(runs, list | tuple) and not is_pair(runs) else [runs]
+        by_name: Mapping[str, Any] = runs
+        return [replace(rankings_of(run, name), name=name) for name, run in by_name.items()]
+    several: list[Any] = (
+        list(runs) if isinstance(runs, list | tuple) and not is_pair(runs) else [runs]
+    )
     named = [rankings_of(run, f"run{i}") for i, run in enumerate(several, 1)]
     names = apart([run.name for run in named], several)
     return [replace(run, name=name) for run, name in zip(named, names, strict=True)]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rankgate.data import Scores
+    from rankgate.data.inputs import RunLike
     from rankgate.evaluation.context import Context
     from rankgate.evaluation.rankings import Rankings
     from rankgate.metrics.lists.declare import ListMetric
@@ -266,7 +267,7 @@ class ListBuilder:
             stated.append(judged.given.items.names)
         return stated
 
-    def frame(self, judged: JudgmentIndex, run: Any) -> pl.DataFrame:  # noqa: ANN401 - as above
+    def frame(self, judged: JudgmentIndex, run: RunLike) -> pl.DataFrame:
         """``query_id`` and ``doc_id`` of the first items of every list, the best first."""
         top = self.top(judged, rankings_of(run, "run"))
         row, place = np.nonzero(top.codes != NONE)

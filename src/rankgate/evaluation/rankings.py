@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from rankgate.data import Run, read_run
 from rankgate.data.memory.libraries import from_library
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.data import Scores
+    from rankgate.data.inputs import RunLike
     from rankgate.evaluation.training import Train
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
@@ -86,7 +87,7 @@ def by_ids(run: Rankings, train: Train | None = None) -> Run:
     return found if train is None else train.without(found)
 
 
-def rankings_of(run: Any, name: str) -> Rankings:  # noqa: ANN401 - a path, a frame, an array
+def rankings_of(run: RunLike, name: str) -> Rankings:
     """A run, which stays a matrix where it is one.
 
     Raises:

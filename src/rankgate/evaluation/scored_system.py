@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.data import Qrels, Run, Scores
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -52,7 +53,7 @@ class Scorer:
     @classmethod
     def of(
         cls,
-        qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+        qrels: QrelsLike,
         metrics: str | Metric | Sequence[str | Metric],
         how: str | Convention = "trec",
         *,
@@ -74,7 +75,7 @@ class Scorer:
         known = None if tags is None else polars_frame(tags, "tags")
         return cls(judgments, JudgmentIndex.of(judgments), chosen, rules, depth, known)
 
-    def scored(self, run: Any, name: str | None = None) -> ScoredRun:  # noqa: ANN401 - as of qrels
+    def scored(self, run: RunLike, name: str | None = None) -> ScoredRun:
         """Score a run.
 
         Raises:

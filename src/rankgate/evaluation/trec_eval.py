@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data import Run, Scores
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
 
@@ -53,8 +54,8 @@ class TrecEvaluation:
 
 
 def trec_eval(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    run: Any,  # noqa: ANN401 - likewise
+    qrels: QrelsLike,
+    run: RunLike,
     metrics: Sequence[str] = ("official",),
     *,
     complete: bool = False,

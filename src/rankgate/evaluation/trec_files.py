@@ -6,7 +6,7 @@ import io
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.data import read_qrels, read_run
 from rankgate.data.formats.trec import qrels as trec_qrels
@@ -16,13 +16,14 @@ from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.data.source import InputFile
 
 _END = 1 << 16  # bytes at the end of a file in which its last line is sought first
 _TAG = 5
 
 
-def judgments(qrels: Any, *, te9: bool = False) -> Qrels:  # noqa: ANN401 - whatever holds a table
+def judgments(qrels: QrelsLike, *, te9: bool = False) -> Qrels:
     """Judgments: grades are the whole number that their field begins with.
 
     Raises:
@@ -41,7 +42,7 @@ def judgments(qrels: Any, *, te9: bool = False) -> Qrels:  # noqa: ANN401 - what
     return trec_qrels.read(place, loose=True)
 
 
-def ranking(run: Any, *, te9: bool = False, tagged: bool = True) -> Run:  # noqa: ANN401 - as above
+def ranking(run: RunLike, *, te9: bool = False, tagged: bool = True) -> Run:
     """A run: fields after the tag are passed over, a score that is no number is 0.
 
     Args:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rankgate.data import Scores
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.overrides import Overrides
 
@@ -60,8 +61,8 @@ class _Case:
 
 
 def explain(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    run: Any,  # noqa: ANN401 - as above
+    qrels: QrelsLike,
+    run: RunLike,
     query: str,
     metric: str | Metric,
     convention: str | Convention = "trec",

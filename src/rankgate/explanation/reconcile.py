@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.data import read_qrels, read_run
 from rankgate.data.scores import Scores
@@ -20,6 +20,7 @@ from rankgate.scoring.sources import RunSource
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.evaluation.context import Context
     from rankgate.explanation.cached_lists import CachedLists
     from rankgate.metrics.declare import Metric
@@ -29,8 +30,8 @@ CLOSE = 1e-12
 
 
 def reconcile(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    run: Any,  # noqa: ANN401 - as above
+    qrels: QrelsLike,
+    run: RunLike,
     metric: str | Metric,
     conventions: Sequence[str | Convention] | None = None,
     *,
@@ -68,8 +69,8 @@ def reconcile(
 
 
 def bridge(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    run: Any,  # noqa: ANN401 - as above
+    qrels: QrelsLike,
+    run: RunLike,
     metric: str | Metric,
     begin: str | Convention,
     end: str | Convention,
@@ -122,8 +123,8 @@ def usual(metric: Metric) -> list[str | Convention]:
 
 
 def hold(
-    qrels: Any,  # noqa: ANN401 - as `reconcile` takes them
-    run: Any,  # noqa: ANN401 - as above
+    qrels: QrelsLike,
+    run: RunLike,
     metric: Metric,
     context: Context | None = None,
 ) -> tuple[CachedSource | CachedLists, str]:

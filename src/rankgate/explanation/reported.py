@@ -16,6 +16,7 @@ from rankgate.scoring import Convention, convention
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.evaluation.context import Context
     from rankgate.metrics.declare import Metric
 
@@ -27,8 +28,8 @@ _NUMBER = re.compile(r"[+-]?(\d+)(?:\.(\d*))?|[+-]?\.(\d+)")
 
 
 def reported(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    run: Any,  # noqa: ANN401 - as above
+    qrels: QrelsLike,
+    run: RunLike,
     metric: str | Metric,
     value: str | float,
     conventions: Sequence[str | Convention] | None = None,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data.formats.format import Format
+    from rankgate.data.inputs import FileLike
     from rankgate.data.rows import Part
 
 PARTS = {
@@ -41,7 +42,7 @@ PARTS = {
 
 
 def convert(
-    source: Any,  # noqa: ANN401 - a path, contents, or a table with as_
+    source: FileLike,
     target: str | Path | BinaryIO,
     *,
     from_: str | None = None,

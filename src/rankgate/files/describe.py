@@ -22,8 +22,9 @@ from rankgate.files.described import judgments_of, ranking_of, rated_of
 from rankgate.files.description import Description, Descriptions, JudgedDepth, SharedIds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from rankgate.data.inputs import FileLike
     from rankgate.data.rows import Part
     from rankgate.data.source import InputFile
 
@@ -33,7 +34,7 @@ CUTOFF = 10
 
 
 def describe(
-    files: Any,  # noqa: ANN401 - a path, judgments, a run, or a list of these
+    files: FileLike | Sequence[FileLike],
     *,
     from_: str | None = None,
     as_: str | None = None,
@@ -54,7 +55,7 @@ def describe(
         InputError: a file that cannot be read, with its line; ``validate`` tells all that is wrong.
         UsageError: no file, no such format or part.
     """
-    several = list(files) if isinstance(files, list | tuple) else [files]
+    several: list[Any] = list(files) if isinstance(files, list | tuple) else [files]
     if not several:
         raise UsageError("no file to describe; give at least one.", code="missing-input")
     part = part_of(as_)
@@ -70,7 +71,7 @@ def describe(
     )
 
 
-def _read(given: Any, from_: str | None, as_: Part | None) -> tuple[Description, FileContents]:  # noqa: ANN401
+def _read(given: FileLike, from_: str | None, as_: Part | None) -> tuple[Description, FileContents]:
     """A description of one file, and what it holds."""
     if not isinstance(given, str | Path):
         contents = _in_memory(given, as_)

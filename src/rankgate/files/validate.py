@@ -14,8 +14,9 @@ from rankgate.files.checks.subject import Both, RawQueries
 from rankgate.files.validation import Looked, Problem, Validation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from rankgate.data.inputs import FileLike
     from rankgate.data.place import Place
     from rankgate.data.qrels import Scale
     from rankgate.data.rows import Part
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def validate(
-    files: Any,  # noqa: ANN401 - a path, judgments, a run, a frame, or a list of these
-    against: Any = None,  # noqa: ANN401 - as one of the files
+    files: FileLike | Sequence[FileLike],
+    against: FileLike | None = None,
     *,
     from_: str | None = None,
     as_: str | None = None,
@@ -51,7 +52,7 @@ def validate(
     >>> [(each.severity, each.check) for each in found.problems], found.valid
     ([('warning', 'all-tied'), ('note', 'ties'), ('warning', 'huge-grade')], True)
     """
-    several = list(files) if isinstance(files, list | tuple) else [files]
+    several: list[Any] = list(files) if isinstance(files, list | tuple) else [files]
     if not several:
         raise UsageError("no file to look at; give at least one.", code="missing-input")
     part = part_of(as_)
@@ -80,7 +81,7 @@ class _SeenFile:
     runs: tuple[Outline, ...]
 
 
-def _held_against(given: Any, scale: Scale | None, say: Callable[[str], None]) -> _SeenFile:  # noqa: ANN401
+def _held_against(given: FileLike, scale: Scale | None, say: Callable[[str], None]) -> _SeenFile:
     """The judgments that others are held against; that there are none is an error."""
     seen = _seen(given, (None, "qrels" if isinstance(given, dict) else None, scale), None, say)
     if seen.judged is not None or any(each.check == "unreadable" for each in seen.problems):
@@ -93,7 +94,7 @@ def _held_against(given: Any, scale: Scale | None, say: Callable[[str], None]) -
 
 
 def _seen(
-    given: Any,  # noqa: ANN401 - as of `validate`
+    given: FileLike,
     how: tuple[str | None, Part | None, Scale | None],
     against: RawQrels | None,
     say: Callable[[str], None],
@@ -134,7 +135,7 @@ def _checked(found: Subject, against: RawQrels | None) -> Iterator[Problem]:
         yield from _tried("queries", asked, label, None)
 
 
-def _tried(needs: Needs, given: Any, label: str, place: Place | None) -> list[Problem]:  # noqa: ANN401
+def _tried(needs: Needs, given: object, label: str, place: Place | None) -> list[Problem]:
     """What the checks that need this find in it."""
     found = []
     for check in CHECKS:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from rankgate.comparison.inference import Interval
     from rankgate.data import Run
     from rankgate.data.comparison import ScoredRun
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.gating.baselines import Saved
     from rankgate.gating.policy import Policy
     from rankgate.gating.verdict import Verdict
@@ -50,9 +51,9 @@ if TYPE_CHECKING:
 
 
 def gate(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    baseline: Any,  # noqa: ANN401 - a run, or the name or file of a saved baseline
-    candidate: Any,  # noqa: ANN401 - a run
+    qrels: QrelsLike,
+    baseline: RunLike,
+    candidate: RunLike,
     policy: str | Path | Policy | None = None,
     *,
     tags: str | Path | pl.DataFrame | None = None,

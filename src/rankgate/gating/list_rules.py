@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from rankgate.comparison.comparison import Comparison
     from rankgate.data.comparison import ScoredRun
+    from rankgate.data.inputs import RunLike
     from rankgate.evaluation.context import Context
     from rankgate.evaluation.list_inputs import Tables
     from rankgate.evaluation.scored_system import Scorer
@@ -100,7 +101,7 @@ class Beyond:
             for side in sides
         ]
 
-        def top(run: Any) -> pl.DataFrame:  # noqa: ANN401 - a path, a frame
+        def top(run: RunLike) -> pl.DataFrame:
             return lists_of(read_run(run), scorer.index, scorer.how, depth)
 
         world = world_of(scorer.qrels, tables, context, tops, top)

@@ -13,26 +13,28 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from rankgate.data.inputs import QrelsLike, RunLike, TableLike
+    from rankgate.data.logs.interactions import LogLike
     from rankgate.gating.policy import Policy
     from rankgate.gating.verdict import Verdict
     from rankgate.metrics.declare import Metric
 
 
 def gate(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    baseline: Any,  # noqa: ANN401 - a run, or the name or file of a saved baseline
-    candidate: Any,  # noqa: ANN401 - a run
+    qrels: QrelsLike,
+    baseline: RunLike,
+    candidate: RunLike,
     policy: str | Path | Policy | None = None,
     *,
     tags: str | Path | pl.DataFrame | None = None,
     noise: Sequence[Any] = (),
-    train: Any = None,  # noqa: ANN401 - a path or a frame
-    items: Any = None,  # noqa: ANN401 - as above
+    train: LogLike | None = None,
+    items: TableLike | None = None,
     features: Sequence[str] = (),
     category: str | None = None,
     group: str | None = None,
-    obvious: Any = None,  # noqa: ANN401 - a run
-    earlier: Any = None,  # noqa: ANN401 - a run
+    obvious: RunLike | None = None,
+    earlier: RunLike | None = None,
     record: bool = True,
     extra: Sequence[Metric] = (),
     folder: str | Path = ".",

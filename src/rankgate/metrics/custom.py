@@ -156,7 +156,7 @@ def _kernel(function: Function, name: str, *, by_query: bool) -> Kernel:
     end = given["cutoff"].default if "cutoff" in given else None
     kept = {key: each for key, each in given.items() if not (by_query and key == "ideal")}
 
-    def kernel(judged: Judged, **bound: Any) -> Floats:  # noqa: ANN401 - as they are declared
+    def kernel(judged: Judged, **bound: Any) -> Floats:
         if not by_query:
             return _whole(name, judged, functools.partial(function, judged, **bound))
         values = np.empty(len(judged.rank))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rankgate.comparison.comparison import Comparison
     from rankgate.data.comparison import ScoredRun
+    from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.scoring import Convention
 
 _ANY = "P@10"  # lists need a metric to be scored by; its values are not looked at
@@ -66,8 +67,8 @@ class GradesByRank:
 
 
 def ranks(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    runs: Any,  # noqa: ANN401 - one of those, a list, or {name: run}
+    qrels: QrelsLike,
+    runs: RunsLike,
     how: str | Convention = "trec",
     *,
     depth: int = 20,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from rankgate.comparison.comparison import Comparison
     from rankgate.data.comparison import ScoredRun
+    from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -45,8 +46,8 @@ CORRECTIONS = ("holm", "bonferroni", "bh", "none")
 
 
 def stages(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    runs: Any,  # noqa: ANN401 - runs in the order of the stages, or {name: run}
+    qrels: QrelsLike,
+    runs: RunsLike,
     metrics: str | Metric | Sequence[str | Metric] = METRICS,
     convention: str | Convention = "trec",
     *,

@@ -17,7 +17,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import polars as pl
 
 
-def encoded(value: Any) -> Any:  # noqa: ANN401 - any field of a result
+def encoded(value: Any) -> Any:
     """A field as plain values; NaN and infinite numbers are None.
 
     >>> encoded((1.5, float("nan"), {3: "a"}))
@@ -64,14 +64,14 @@ def _hints(cls: type) -> dict[str, Any]:
 class _Known(dict[str, Any]):
     """Names that a module imports for type checkers alone; unknown ones are taken as they come."""
 
-    def __missing__(self, name: str) -> Any:  # noqa: ANN401 - any type
+    def __missing__(self, name: str) -> Any:
         known = {"pl": pl, "Mapping": Mapping, "Sequence": Sequence, "Literal": Literal}
         if name in known:
             return known[name]
         raise KeyError(name)
 
 
-def _decoded(hint: Any, value: Any) -> Any:  # noqa: ANN401 - any type
+def _decoded(hint: Any, value: Any) -> Any:
     origin, inside = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         if value is None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def pandas_frame(table: pl.DataFrame) -> Any:  # noqa: ANN401 - pandas is optional
+def pandas_frame(table: pl.DataFrame) -> Any:
     """A Polars frame as a pandas frame; needs pandas alone.
 
     Raises:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 
-def resolved(name: str) -> Any:  # noqa: ANN401 - each function has its own type
+def resolved(name: str) -> Any:
     """The function of that name.
 
     Args:

@@ -104,7 +104,7 @@ class Result:
         """The first keys of every result's JSON: its version and its kind."""
         return {"schema_version": cls.schema_version, "kind": cls.kind}
 
-    def document(self, **options: Any) -> Document:  # noqa: ANN401 - each kind has its own
+    def document(self, **options: Any) -> Document:
         """What it says: headline, notices, tables, charts, paragraphs.
 
         Args:
@@ -138,7 +138,7 @@ class Result:
         """
         return self._table()
 
-    def to_pandas(self) -> Any:  # noqa: ANN401 - pandas is optional
+    def to_pandas(self) -> Any:
         """Its main table as a pandas frame.
 
         Raises:
@@ -153,7 +153,7 @@ class Result:
         """The main table; kinds that have one override it."""
         raise UsageError(f"a result of kind {self.kind} has no table.", code="no-table")
 
-    def plot(self, kind: str = "", **options: Any) -> Picture:  # noqa: ANN401 - each chart has its own
+    def plot(self, kind: str = "", **options: Any) -> Picture:
         """A picture of the result, which shows itself in a notebook and can be saved.
 
         Args:
@@ -174,7 +174,7 @@ class Result:
         made: Picture = resolved(self.charts[name])(self, **options)
         return made
 
-    def report(self, path: str | Path, **options: Any) -> Path:  # noqa: ANN401 - as `document`
+    def report(self, path: str | Path, **options: Any) -> Path:
         """Write a report and return its path: one HTML page, or Markdown, LaTeX, CSV, JSON, text.
 
         Args:

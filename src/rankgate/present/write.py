@@ -26,7 +26,7 @@ _SUFFIXES = {
 }
 
 
-def rendered(result: Result, form: str, width: int = WIDTH, **options: Any) -> str:  # noqa: ANN401
+def rendered(result: Result, form: str, width: int = WIDTH, **options: Any) -> str:
     """A result in one of `FORMS`, ending with a newline.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -16,6 +16,8 @@ from rankgate.evaluation.list_inputs import kept
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rankgate.data.inputs import QrelsLike, RunsLike
+    from rankgate.data.logs.interactions import LogLike
     from rankgate.evaluation.evaluation import Evaluation
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
@@ -24,9 +26,9 @@ _PAIR = ["query_id", "doc_id"]
 
 
 def by_history(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    runs: Any,  # noqa: ANN401 - one run, several, or {name: run}
-    train: Any,  # noqa: ANN401 - a path or a frame
+    qrels: QrelsLike,
+    runs: RunsLike,
+    train: LogLike,
     metrics: Sequence[str | Metric],
     convention: str | Convention = "trec",
 ) -> Mapping[str, Evaluation]:

@@ -65,7 +65,7 @@ def _share(result: Tradeoff, system: str, metric: str) -> float:
     return share if result.higher[metric] else 1 - share
 
 
-def _axes(result: Tradeoff, height: float) -> Any:  # noqa: ANN401 - Altair's
+def _axes(result: Tradeoff, height: float) -> Any:
     alt = altair()
     rows = []
     for place, (metric, higher) in enumerate(result.higher.items()):
@@ -111,7 +111,7 @@ def pareto(result: Tradeoff) -> Picture:
     )
 
 
-def _points(rows: list[dict[str, Any]], metrics: tuple[str, str]) -> Any:  # noqa: ANN401 - Altair's
+def _points(rows: list[dict[str, Any]], metrics: tuple[str, str]) -> Any:
     alt = altair()
     x, y = (
         channel(

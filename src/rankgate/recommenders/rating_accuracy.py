@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,8 @@ from rankgate.present.result import Notice, Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from rankgate.data.inputs import QrelsLike, RunLike
 
 DEFAULT = ("RMSE", "MAE", "R2", "ExplainedVariance", "NDPM", "Spearman", "Kendall")
 """What is computed when no metric is named; the others are of probabilities."""
@@ -67,8 +69,8 @@ class RatingAccuracy(Result):
 
 
 def rating_accuracy(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts, a matrix
-    run: Any,  # noqa: ANN401 - as above
+    qrels: QrelsLike,
+    run: RunLike,
     metrics: Sequence[str] = DEFAULT,
 ) -> RatingAccuracy:
     """Compare predicted ratings with those that users gave, pair by pair.

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, TableLike
+    from rankgate.data.logs.interactions import LogLike
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring import Convention
@@ -137,20 +139,20 @@ class Scorecard(Result):
 
 
 def scorecard(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    runs: Any,  # noqa: ANN401 - one of those, a list, or {name: run}
+    qrels: QrelsLike,
+    runs: RunsLike,
     metrics: Sequence[str | Metric] = (),
     convention: str | Convention = "trec",
     *,
-    train: Any = None,  # noqa: ANN401 - a path or a frame
-    items: Any = None,  # noqa: ANN401 - as above
-    users: Any = None,  # noqa: ANN401 - as above
+    train: LogLike | None = None,
+    items: TableLike | None = None,
+    users: TableLike | None = None,
     features: Sequence[str] = (),
     category: str | None = None,
     group: str | None = None,
-    obvious: Any = None,  # noqa: ANN401 - a run
+    obvious: RunLike | None = None,
     earlier: Mapping[str, Any] | None = None,
-    candidates: Any = None,  # noqa: ANN401 - a path or a frame
+    candidates: TableLike | None = None,
     drop_seen: bool = False,
     drawn: Mapping[str, Sequence[Any]] | None = None,
     judged_users_only: bool = False,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data import Qrels, Run
+    from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.evaluation.context import Context
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Listed
@@ -67,8 +68,8 @@ class Field:
     @classmethod
     def of(
         cls,
-        qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-        runs: Any,  # noqa: ANN401 - one of those, or several
+        qrels: QrelsLike,
+        runs: RunsLike,
         how: Convention,
         context: Context,
         depth: int,

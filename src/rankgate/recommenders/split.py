@@ -23,7 +23,7 @@ from rankgate.recommenders.split_parts import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rankgate.data.logs.interactions import Interactions
+    from rankgate.data.logs.interactions import Interactions, LogLike
     from rankgate.data.qrels import Qrels
 
 __all__ = ["CANDIDATES", "WAYS", "Fold", "Split", "SplitPlan", "Truth", "split", "way_facts"]
@@ -58,7 +58,7 @@ class Split(SplitFigures):
 
 
 def split(
-    log: Any,  # noqa: ANN401 - a path, a frame, or a log as it is
+    log: LogLike,
     plan: SplitPlan | None = None,
     rule: Truth | None = None,
     *,

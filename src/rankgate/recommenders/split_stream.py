@@ -24,13 +24,13 @@ from rankgate.recommenders.split_parts import masks, nothing_judged, parts, refu
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rankgate.data.logs.interactions import Interactions
+    from rankgate.data.logs.interactions import Interactions, LogLike
     from rankgate.data.logs.sorted_users import Stretches
     from rankgate.recommenders.split_parts import Masks
 
 
 def split_into(
-    log: Any,  # noqa: ANN401 - a path or a frame
+    log: LogLike,
     plan: SplitPlan | None = None,
     rule: Truth | None = None,
     *,

@@ -39,7 +39,7 @@ class ReportPart:
     sha256: str = ""
 
 
-def write(result: Result, path: str | Path, **options: Any) -> Path:  # noqa: ANN401 - as `ReportOptions`
+def write(result: Result, path: str | Path, **options: Any) -> Path:
     """Write the report of one result in the form that the file's suffix names; return the path.
 
     Raises:

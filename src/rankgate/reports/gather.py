@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.blind_spots.verb import blindspots
 from rankgate.comparison import compared as candidates_of
@@ -22,6 +22,7 @@ from rankgate.unjudged.holes import holes
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike
     from rankgate.gating.policy import Policy
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
@@ -31,9 +32,9 @@ FEW = 3
 
 
 def gather(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    baseline: Any,  # noqa: ANN401 - a run
-    candidates: Any,  # noqa: ANN401 - a run, a list, or {name: run}
+    qrels: QrelsLike,
+    baseline: RunLike,
+    candidates: RunsLike,
     metrics: str | Metric | Sequence[str | Metric] = (),
     how: str | Convention = "trec",
     *,
@@ -100,9 +101,9 @@ _NO_HOLES = (
 
 
 def _holes(
-    qrels: Any,  # noqa: ANN401 - as above
-    baseline: Any,  # noqa: ANN401 - as above
-    run: Any,  # noqa: ANN401 - as above
+    qrels: QrelsLike,
+    baseline: RunLike,
+    run: RunLike,
     metrics: str | Metric | Sequence[str | Metric],
     how: str | Convention,
     extra: Sequence[Metric],

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.comparison import ScoredRun
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.scoring import Convention
 
     Floats = NDArray[np.float64]
@@ -88,9 +89,9 @@ class Calibration(Result):
 
 
 def calibration(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    baseline: Any,  # noqa: ANN401 - as above
-    candidate: Any,  # noqa: ANN401 - as above
+    qrels: QrelsLike,
+    baseline: RunLike,
+    candidate: RunLike,
     metric: str = "nDCG@10",
     convention: str | Convention = "trec",
     *,

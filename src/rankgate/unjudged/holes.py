@@ -22,6 +22,7 @@ from rankgate.unjudged.hypothetical_grades import Stage
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -92,9 +93,9 @@ class HoleAnalysis(Result):
 
 
 def holes(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    baseline: Any,  # noqa: ANN401 - as above
-    candidate: Any,  # noqa: ANN401 - as above
+    qrels: QrelsLike,
+    baseline: RunLike,
+    candidate: RunLike,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     convention: str | Convention = "trec",
     *,
@@ -168,8 +169,8 @@ def holes(
 
 def _condensed(
     scorer: Scorer,
-    baseline: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    candidate: Any,  # noqa: ANN401 - as above
+    baseline: RunLike,
+    candidate: RunLike,
     labels: list[str],
 ) -> list[float | None]:
     """The difference with unjudged documents taken out of the lists."""

@@ -61,7 +61,7 @@ def rows_of(result: Comparison, metric: str) -> list[dict[str, Any]]:
     ]
 
 
-def _panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401
+def _panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:
     alt = altair()
     row = result.metrics.row(result.names.index(metric), named=True)
     count = len(rows)
@@ -76,7 +76,7 @@ def _panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any: 
     return alt.layer(*layers).properties(width=width, height=_HEIGHT, **panel(title))
 
 
-def _bars(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Altair's
+def _bars(rows: list[dict[str, Any]], metric: str) -> Any:
     alt = altair()
     shown = _thinned(rows)
     sign = alt.condition("datum.gain >= 0", alt.value(BLUE), alt.value(RED))

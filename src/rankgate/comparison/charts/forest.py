@@ -54,7 +54,7 @@ def _rows(result: Comparisons) -> list[dict[str, Any]]:
     ]
 
 
-def _panel(rows: list[dict[str, Any]], metric: str, baseline: str, alpha: float) -> Any:  # noqa: ANN401
+def _panel(rows: list[dict[str, Any]], metric: str, baseline: str, alpha: float) -> Any:
     alt = altair()
     rows = sorted(rows, key=lambda row: (-row["gain"], row["system"]))
     shown = [

@@ -45,7 +45,7 @@ def draw(result: Planned) -> Picture:
     )
 
 
-def _chart(rows: Rows, measured: Rows, x: ChartAxis, y: ChartAxis) -> Any:  # noqa: ANN401 - Altair's
+def _chart(rows: Rows, measured: Rows, x: ChartAxis, y: ChartAxis) -> Any:
     alt = altair()
     names = list(dict.fromkeys(row["series"] for row in rows))
     shades = alt.Scale(domain=names, range=[colour(i) for i in range(len(names))])

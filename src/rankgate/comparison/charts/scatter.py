@@ -58,7 +58,7 @@ def draw(result: Comparison) -> Picture:
     )
 
 
-def _panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401
+def _panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:
     alt = altair()
     ends = _ends([row[side] for row in rows for side in ("baseline", "candidate")])
     room = _ROOM * (ends[1] - ends[0])
@@ -87,7 +87,7 @@ def _ends(values: list[float]) -> tuple[float, float]:
     return low, 1.0 if 0.5 < high <= 1 else high or 1.0  # what may be a share
 
 
-def _points(places: list[dict[str, Any]], axes: dict[str, Any]) -> Any:  # noqa: ANN401 - Altair's
+def _points(places: list[dict[str, Any]], axes: dict[str, Any]) -> Any:
     alt = altair()
     least = _POINT if len(places) <= _CROWD else _POINT / 4
     tied = {"test": "datum.gain == 0", "value": GREY}

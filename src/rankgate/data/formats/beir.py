@@ -179,7 +179,7 @@ def _refuse_twins(ids: pl.Series, place: Place) -> None:
         raise InputError(problem, source=place.label, line=place.line(row), code="duplicate-id")
 
 
-def _nested(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
+def _nested(text: str) -> Any:
     """A value as it was: an object from its JSON, a string as it is."""
     try:
         value = json.loads(text)

@@ -54,7 +54,7 @@ class GrowingQrels:
         """Note a query, whether or not it has judgments."""
         self.asked[query] = None
 
-    def add(self, query: str, document: Any, grade: Any, where: str, key: str) -> None:  # noqa: ANN401
+    def add(self, query: str, document: Any, grade: Any, where: str, key: str) -> None:
         """Note a judgment; a grade of None is unrated.
 
         Args:
@@ -143,7 +143,7 @@ class GrowingRatings:
         query: str,
         document: str,
         rater: str,
-        grade: Any,  # noqa: ANN401 - as it was found
+        grade: Any,
         where: str,
         *,
         reason: str | None = None,

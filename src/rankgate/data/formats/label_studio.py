@@ -168,7 +168,7 @@ def _grade(
     return (grades[0] if grades else None), words
 
 
-def _number(value: Any, where: str, label: str) -> float:  # noqa: ANN401 - whatever JSON holds
+def _number(value: Any, where: str, label: str) -> float:
     if not isinstance(value, list):
         return number(value, where, label)
     if len(value) != 1:

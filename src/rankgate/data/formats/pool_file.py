@@ -30,7 +30,7 @@ _NAMES = {
 }
 
 
-def read_pool(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a path or a frame
+def read_pool(pool: Any) -> pl.DataFrame:
     """The documents to judge, in the order of the file.
 
     Args:

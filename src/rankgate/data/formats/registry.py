@@ -77,7 +77,7 @@ _HEAD, _LONG = 1 << 16, 1 << 23  # bytes of a beginning
 _LOOKED_AT = 1 << 12
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - the one name that is made when it is asked for
+def __getattr__(name: str) -> Any:
     if name == "FORMATS":
         return tuple(_loaded(module) for _, module, _ in TABLE)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -83,7 +83,7 @@ def read(path: str | Path) -> pl.DataFrame:
 _KNOWN = {"query_id": pl.String, "state": pl.String, "latency_ms": pl.Float64, "error": pl.String}
 
 
-def _row(value: Any, label: str, line: int) -> dict[str, Any]:  # noqa: ANN401 - whatever JSON holds
+def _row(value: Any, label: str, line: int) -> dict[str, Any]:
     if not isinstance(value, dict) or "query_id" not in value:
         problem = 'a line must be an object with a query_id, as in {"query_id": "q1"}.'
         raise InputError(problem, source=label, line=line, code="wrong-type")

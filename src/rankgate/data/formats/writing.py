@@ -145,7 +145,7 @@ def lost_columns(what: str, table: pl.DataFrame | None, kept: Iterable[str]) -> 
     return Loss.of(f"fields of {what}", names)
 
 
-def put(out: BinaryIO, value: Any, levels: int = 3) -> None:  # noqa: ANN401
+def put(out: BinaryIO, value: Any, levels: int = 3) -> None:
     """Write one JSON document: a line for each thing in its outer levels.
 
     Python's own indentation would break every inner object into lines, and takes ten times as
@@ -154,7 +154,7 @@ def put(out: BinaryIO, value: Any, levels: int = 3) -> None:  # noqa: ANN401
     out.write(_in_lines(whole(value), levels).encode() + b"\n")
 
 
-def _in_lines(value: Any, levels: int, pad: str = " ") -> str:  # noqa: ANN401
+def _in_lines(value: Any, levels: int, pad: str = " ") -> str:
     if not levels or not isinstance(value, dict | list) or not value:
         return _ENCODER.encode(value)
     if isinstance(value, dict):
@@ -166,7 +166,7 @@ def _in_lines(value: Any, levels: int, pad: str = " ") -> str:  # noqa: ANN401
     return f"{first}\n{pad}" + f",\n{pad}".join(inner) + f"\n{pad[1:]}{last}"
 
 
-def text_of(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
+def text_of(value: Any) -> str | None:
     """A JSON value as a string of a table: strings as they are, others as JSON, null as null."""
     if value is None or isinstance(value, str):
         return value

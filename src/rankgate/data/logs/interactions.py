@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from rankgate.data.qrels import refuse_holes
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
+    from rankgate.data.inputs import Array, Frame, Source
     from rankgate.data.logs.clock import Unit
 
 SCHEMA = {
@@ -23,6 +24,9 @@ SCHEMA = {
     "value": pl.Float64,
 }
 """The columns every log has."""
+
+LogLike: TypeAlias = "Source | Interactions | Frame | Array"
+"""A log, or who had what in training, as functions accept it; see `rankgate.data.inputs`."""
 
 KIND = "interaction"
 """The kind of an interaction without one."""

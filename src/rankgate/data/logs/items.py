@@ -19,6 +19,8 @@ from rankgate.errors import InputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rankgate.data.inputs import TableLike
+
 Whose = Literal["items", "users"]
 
 _IDS = {"items": "doc_id", "users": "query_id"}
@@ -76,7 +78,7 @@ class Described:
         return found
 
 
-def read_described(table: Any, of: Whose = "items") -> Described:  # noqa: ANN401 - a path or a frame
+def read_described(table: TableLike, of: Whose = "items") -> Described:
     """A table of items or users from CSV, TSV, RecBole's atomic files, JSONL, Parquet, a frame.
 
     Raises:
@@ -98,7 +100,7 @@ def read_described(table: Any, of: Whose = "items") -> Described:  # noqa: ANN40
     return Described(of, ids, frame.drop(theirs), place)
 
 
-def read_candidates(table: Any) -> tuple[pl.DataFrame, str]:  # noqa: ANN401 - a path or a frame
+def read_candidates(table: TableLike) -> tuple[pl.DataFrame, str]:
     """The pairs that lists may hold, as `split` writes them, and the mark of a sample.
 
     Raises:
@@ -122,7 +124,7 @@ def read_candidates(table: Any) -> tuple[pl.DataFrame, str]:  # noqa: ANN401 - a
     return pairs, str(marks[0] or "") if marks else ""
 
 
-def _frame(table: Any, label: str) -> tuple[pl.DataFrame, Place]:  # noqa: ANN401 - a path or a frame
+def _frame(table: TableLike, label: str) -> tuple[pl.DataFrame, Place]:
     """All columns, and where the rows stand."""
     if not isinstance(table, str | Path):
         return polars_frame(table, label), Place(label)

@@ -23,6 +23,7 @@ from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from rankgate.data.logs.clock import Unit
+    from rankgate.data.logs.interactions import LogLike
 
 _RECBOLE = re.compile(rb"^\S+:(token|float|token_seq|float_seq)(\t|\r?\n)")
 _LIST = re.compile(rb"^[^\s:,\t]+:[ \t]*[^\s:,]+([ \t]+[^\s:,]+)*[ \t]*\r?$")
@@ -73,7 +74,7 @@ LOGS = (
 
 
 def read_interactions(
-    log: Any,  # noqa: ANN401 - a path, a frame, or a log as it is
+    log: LogLike,
     columns: Mapping[str, str] | None = None,
     *,
     from_: str | None = None,
@@ -122,7 +123,7 @@ class Raw:
 
 
 def opened(
-    log: Any,  # noqa: ANN401 - a path, a frame, or a log as it is
+    log: LogLike,
     columns: Mapping[str, str] | None = None,
     *,
     from_: str | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+
+    from rankgate.data.logs.interactions import LogLike
 
 _PAIR = ["query_id", "doc_id"]
 _PIECE = 1 << 20
@@ -66,7 +68,7 @@ class Meetings:
         return pl.DataFrame([each.alias(name) for each, name in zip(columns, _PAIR, strict=True)])
 
 
-def read_meetings(log: Any) -> Meetings:  # noqa: ANN401 - a path, a frame, or a log as it is
+def read_meetings(log: LogLike) -> Meetings:
     """The pairs of a log, which is read piece by piece; times and kinds are no matter.
 
     Raises:
@@ -93,7 +95,7 @@ def packed(owner: NDArray[np.int64], item: NDArray[np.int64]) -> NDArray[np.int6
     return owner << _BITS | item
 
 
-def _rows(log: Any) -> Iterator[pl.DataFrame]:  # noqa: ANN401 - as above
+def _rows(log: LogLike) -> Iterator[pl.DataFrame]:
     """``query_id`` and ``doc_id`` of every row, checked, piece by piece."""
     if isinstance(log, Interactions):
         yield log.table.select(_PAIR)

@@ -31,10 +31,10 @@ _MATRIX = 2
 
 
 def from_arrays(
-    labels: Any,  # noqa: ANN401 - any array
-    scores: Any,  # noqa: ANN401 - as above
+    labels: Any,
+    scores: Any,
     *,
-    mask: Any = None,  # noqa: ANN401 - as above
+    mask: Any = None,
     padding: float | None = -1,
     query_ids: Sequence[object] | None = None,
     doc_ids: Sequence[object] | None = None,
@@ -83,7 +83,7 @@ def from_arrays(
     return _qrels(judged, users, names[0]), _run(ranked, users, names[1])
 
 
-def qrels_of(labels: Any, name: str = "qrels") -> Qrels:  # noqa: ANN401 - any array
+def qrels_of(labels: Any, name: str = "qrels") -> Qrels:
     """Judgments from a `Matrix`, `Lists` or an array; NaN is unjudged, and so is what is left out.
 
     A row without judgments is a user of whom nothing is known, as one that a frame does not name.
@@ -120,7 +120,7 @@ def graded(source: MatrixInput) -> Flat:
     return rows, columns, grades
 
 
-def run_of(scores: Any, name: str = "run") -> Run:  # noqa: ANN401 - any array
+def run_of(scores: Any, name: str = "run") -> Run:
     """A run from a `Matrix`, `Lists` or an array; NaN and minus infinity are not ranked.
 
     Raises:
@@ -165,7 +165,7 @@ def _run(table: pl.DataFrame, users: Ids, name: str) -> Run:
     return Run(name, pieces, queries=states if len(empty) else None, place=place, ordered=False)
 
 
-def _dense(table: Any, name: str) -> NDArray[np.float64]:  # noqa: ANN401 - any array
+def _dense(table: Any, name: str) -> NDArray[np.float64]:
     """An array as ``(Q, D)`` floats."""
     if hasattr(table, "tocoo"):
         problem = (

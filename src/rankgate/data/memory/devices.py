@@ -41,7 +41,7 @@ class Best:
 
 
 def best(
-    block: Any,  # noqa: ANN401 - any array
+    block: Any,
     k: int | None,
     *,
     above: float | None = None,
@@ -88,7 +88,7 @@ def best(
     )
 
 
-def _floats(block: Any) -> tuple[Any, Any]:  # noqa: ANN401
+def _floats(block: Any) -> tuple[Any, Any]:
     """The library of an array, and the array as floats that hold its numbers."""
     block = block.detach() if hasattr(block, "detach") else block
     xp = library(block)
@@ -100,16 +100,16 @@ def _floats(block: Any) -> tuple[Any, Any]:  # noqa: ANN401
     return xp, _cast(xp, block, kind)
 
 
-def _cast(xp: Any, x: Any, kind: str) -> Any:  # noqa: ANN401
+def _cast(xp: Any, x: Any, kind: str) -> Any:
     wanted = getattr(xp, kind)
     return x.to(wanted) if _is_torch(xp) else x.astype(wanted)
 
 
-def _is_torch(xp: Any) -> bool:  # noqa: ANN401
+def _is_torch(xp: Any) -> bool:
     return bool(xp.__name__ == "torch")
 
 
-def library(array: Any) -> Any:  # noqa: ANN401
+def library(array: Any) -> Any:
     """The functions of an array's library; None where it has none that are known."""
     if isinstance(array, np.ndarray):
         return np
@@ -119,7 +119,7 @@ def library(array: Any) -> Any:  # noqa: ANN401
     return array.__array_namespace__() if hasattr(array, "__array_namespace__") else None
 
 
-def _kth(xp: Any, x: Any, k: int) -> Any:  # noqa: ANN401
+def _kth(xp: Any, x: Any, k: int) -> Any:
     """The k-th greatest of each row, by the library's own top-k where it has one."""
     if xp is np:
         return np.partition(x, -k, axis=1)[:, -k]
@@ -130,7 +130,7 @@ def _kth(xp: Any, x: Any, k: int) -> Any:  # noqa: ANN401
     return xp.sort(x, axis=-1)[:, -k]
 
 
-def home(array: Any, name: str = "array") -> NDArray[Any]:  # noqa: ANN401
+def home(array: Any, name: str = "array") -> NDArray[Any]:
     """An array as NumPy's, in main memory, without a copy where it is there.
 
     Raises:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _BATCH = 1 << 20
 
 
-def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels:  # noqa: ANN401
+def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels:
     """Judgments from ``{query_id: {doc_id: grade}}``, a frame, or an array (see `arrays`).
 
     Where there are no grades, in ``{query_id: {doc_id, …}}`` and a frame of nothing but pairs,
@@ -51,7 +51,7 @@ def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels
     return Qrels(frame, name=name, unjudged=tuple(_empty(table)), place=Place(label or name))
 
 
-def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:  # noqa: ANN401
+def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:
     """A run from ``{query_id: {doc_id: score}}``, a frame, or an array (see `arrays`).
 
     ``{query_id: [doc_id, …]}`` ranks as it stands. A query with nothing in it is one that
@@ -81,7 +81,7 @@ def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:  # n
     return Run(name, pieces, rankings=rankings, queries=known, place=place, ordered=False)
 
 
-def _ranked(table: Any, label: str) -> pl.DataFrame:  # noqa: ANN401
+def _ranked(table: Any, label: str) -> pl.DataFrame:
     """The rows of a run, checked; the ids of a frame as they are, which may take less room."""
     if _is_listed(table):
         return _from_lists(table, "score", label)
@@ -105,7 +105,7 @@ def _slices(frame: pl.DataFrame) -> Iterator[pl.LazyFrame]:
     return (piece.lazy() for piece in (frame.iter_slices(_BATCH) if len(frame) else [frame]))
 
 
-def _empty(table: Any) -> list[str]:  # noqa: ANN401
+def _empty(table: Any) -> list[str]:
     """The queries of a dict of dicts that have an empty dict."""
     return [query for query, row in table.items() if not row] if _is_dict(table) else []
 
@@ -120,7 +120,7 @@ def _is_dict(table: object) -> bool:
     return isinstance(table, Mapping)
 
 
-def _graded(table: Any, label: str) -> pl.DataFrame:  # noqa: ANN401
+def _graded(table: Any, label: str) -> pl.DataFrame:
     """The rows of judgments; each is relevant where there is nothing but pairs."""
     if _is_dict(table):
         return _from_dict(table, "grade", label)
@@ -131,7 +131,7 @@ def _graded(table: Any, label: str) -> pl.DataFrame:  # noqa: ANN401
     return without_empty(_cast(frame, "grade", label))
 
 
-def _lazy(table: Any, number: str, label: str) -> pl.LazyFrame:  # noqa: ANN401
+def _lazy(table: Any, number: str, label: str) -> pl.LazyFrame:
     if is_frame(table):  # Polars, pandas, pyarrow, DuckDB, ibis and others
         return lazy_frame(table, label)
     kind = type(table).__name__

@@ -23,7 +23,7 @@ _UNRANKED = float(np.finfo(np.float32).min)
 """The score of an item that implicit took out of a list; RecBole has minus infinity there."""
 
 
-def from_library(table: Any, *, judged: bool = False) -> Any:  # noqa: ANN401 - any result
+def from_library(table: Any, *, judged: bool = False) -> Any:
     """A library's result as `Lists` or a dictionary; anything else as it is.
 
     Args:
@@ -55,11 +55,11 @@ def is_pair(table: object) -> bool:
     )
 
 
-def _whole(array: Any) -> bool:  # noqa: ANN401 - of NumPy, torch and others
+def _whole(array: Any) -> bool:
     return str(getattr(array, "dtype", "")).rpartition(".")[2].startswith(("int", "uint"))
 
 
-def _lists(one: Any, two: Any) -> Lists:  # noqa: ANN401 - as above
+def _lists(one: Any, two: Any) -> Lists:
     items, scores = (one, two) if _whole(one) else (two, one)
     numbers = home(scores).astype(np.float64)
     return Lists(items, values=np.where(numbers > _UNRANKED, numbers, np.nan))
@@ -69,7 +69,7 @@ def _is_collection(table: object) -> bool:
     return all(hasattr(table, name) for name in ("key_fields", "lists", "items"))
 
 
-def _item_lists(collection: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - LensKit's
+def _item_lists(collection: Any) -> Iterator[tuple[str, Any]]:
     if len(collection.key_fields) != 1:
         keys = ", ".join(collection.key_fields)
         problem = f"item lists by {keys}; give a collection with one key, such as user_id."
@@ -78,7 +78,7 @@ def _item_lists(collection: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 -
         yield str(key[0]), items
 
 
-def _ranked(collection: Any) -> Iterator[tuple[str, list[str]]]:  # noqa: ANN401 - as above
+def _ranked(collection: Any) -> Iterator[tuple[str, list[str]]]:
     """The items of each user, the best first; NaN as a score is not ranked."""
     for user, items in _item_lists(collection):
         ids = np.asarray([str(each) for each in items.ids()], dtype=object)
@@ -93,7 +93,7 @@ def _ranked(collection: Any) -> Iterator[tuple[str, list[str]]]:  # noqa: ANN401
         yield user, ids.tolist()
 
 
-def _judged(collection: Any) -> Iterator[tuple[str, dict[str, float]]]:  # noqa: ANN401 - as above
+def _judged(collection: Any) -> Iterator[tuple[str, dict[str, float]]]:
     """The grade of each item: its rating, or 1."""
     for user, items in _item_lists(collection):
         ids, ratings = [str(each) for each in items.ids()], items.field("rating")

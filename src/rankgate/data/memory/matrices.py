@@ -192,7 +192,7 @@ def is_source(table: object) -> bool:
     return array and not hasattr(table, "__arrow_c_stream__")
 
 
-def source_of(table: Any, name: str) -> MatrixInput:  # noqa: ANN401 - any array
+def source_of(table: Any, name: str) -> MatrixInput:
     """What is in an array, a `Matrix` or `Lists`.
 
     Raises:
@@ -223,7 +223,7 @@ def source_of(table: Any, name: str) -> MatrixInput:  # noqa: ANN401 - any array
     return Dense(name, users, items, values)
 
 
-def _sparse(values: Any, users: Ids, items: Ids, name: str) -> Sparse:  # noqa: ANN401
+def _sparse(values: Any, users: Ids, items: Ids, name: str) -> Sparse:
     rows = values.tocsr()
     _numbers(rows.data[:0], name)
     if rows.nnz == values.nnz and not rows.has_canonical_format:
@@ -279,7 +279,7 @@ def _ends(codes: NDArray[Any], padding: int) -> tuple[int, int]:
     return least, greatest
 
 
-def _refuse_shape(array: Any, name: str, needed: str) -> None:  # noqa: ANN401
+def _refuse_shape(array: Any, name: str, needed: str) -> None:
     if len(array.shape) != _MATRIX:
         problem = f"shape {tuple(array.shape)}, where {needed} is needed; reshape it."
         raise InputError(problem, source=name, code="wrong-shape")

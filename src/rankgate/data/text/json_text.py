@@ -36,7 +36,7 @@ class _DoubleKeyError(ValueError):
     """An object with one key twice; its place is sought by `_second`."""
 
 
-def document(source: InputFile, limit: int = LIMIT) -> Any:  # noqa: ANN401 - whatever JSON holds
+def document(source: InputFile, limit: int = LIMIT) -> Any:
     """The one JSON value of a file.
 
     Args:
@@ -61,7 +61,7 @@ def document(source: InputFile, limit: int = LIMIT) -> Any:  # noqa: ANN401 - wh
     return parsed(b"".join(pieces), source.label)
 
 
-def parsed(data: bytes, label: str, line: int = 1) -> Any:  # noqa: ANN401 - whatever JSON holds
+def parsed(data: bytes, label: str, line: int = 1) -> Any:
     """One JSON value from bytes.
 
     Args:
@@ -151,7 +151,7 @@ def objects(source: InputFile) -> Iterator[tuple[int, dict[str, Any]]]:
         yield line, value
 
 
-def member(table: Mapping[str, Any], key: str, type_: type, where: str, label: str) -> Any:  # noqa: ANN401
+def member(table: Mapping[str, Any], key: str, type_: type, where: str, label: str) -> Any:
     """What an object has under a key, checked to be of a type.
 
     Args:
@@ -175,7 +175,7 @@ def member(table: Mapping[str, Any], key: str, type_: type, where: str, label: s
     return value
 
 
-def number(value: Any, where: str, label: str, line: int | None = None) -> float:  # noqa: ANN401
+def number(value: Any, where: str, label: str, line: int | None = None) -> float:
     """A finite number from a number or a string that writes one.
 
     Args:
@@ -198,7 +198,7 @@ def number(value: Any, where: str, label: str, line: int | None = None) -> float
     return found
 
 
-def identifier(value: Any, where: str, label: str, line: int | None = None) -> str:  # noqa: ANN401
+def identifier(value: Any, where: str, label: str, line: int | None = None) -> str:
     """An id: a string that is not empty, or a whole number as its digits.
 
     Arguments as of `number`.
@@ -215,7 +215,7 @@ def identifier(value: Any, where: str, label: str, line: int | None = None) -> s
     raise InputError(problem, source=label, line=line, code="invalid-id")
 
 
-def kind(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
+def kind(value: Any) -> str:
     """What a JSON value is, with its article.
 
     >>> kind([]), kind(None), kind(1.5), kind(True)
@@ -226,7 +226,7 @@ def kind(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
     return _KINDS.get(type(value), "something else")
 
 
-def dumped(value: Any, indent: int | None = None) -> str:  # noqa: ANN401 - whatever JSON holds
+def dumped(value: Any, indent: int | None = None) -> str:
     """JSON text: UTF-8 as it is, no NaN, whole floats without a point.
 
     >>> dumped({"rating": 3.0, "text": "ä"})
@@ -235,7 +235,7 @@ def dumped(value: Any, indent: int | None = None) -> str:  # noqa: ANN401 - what
     return json.dumps(whole(value), ensure_ascii=False, allow_nan=False, indent=indent)
 
 
-def whole(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+def whole(value: Any) -> Any:
     """The same value with floats that are whole numbers as integers."""
     if isinstance(value, dict):
         return {key: whole(inside) for key, inside in value.items()}
@@ -264,7 +264,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refused(word: str) -> Any:  # noqa: ANN401 - it never returns
+def _refused(word: str) -> Any:
     raise ValueError(f"{word} is no JSON number")
 
 

@@ -16,7 +16,7 @@ TOP = "the document"
 """What errors call the outermost value."""
 
 
-def whole_object(value: Any, source: InputFile) -> dict[str, Any]:  # noqa: ANN401 - whatever JSON holds
+def whole_object(value: Any, source: InputFile) -> dict[str, Any]:
     """A document that must be an object.
 
     Raises:
@@ -29,7 +29,7 @@ def whole_object(value: Any, source: InputFile) -> dict[str, Any]:  # noqa: ANN4
     return value
 
 
-def each(values: Any, where: str, label: str) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN401
+def each(values: Any, where: str, label: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of a list, each with its place.
 
     Args:

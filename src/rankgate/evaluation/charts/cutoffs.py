@@ -64,7 +64,7 @@ def _rows(result: Evaluation) -> list[dict[str, Any]]:
 _MEAN = ChartAxis("value", "mean", form=".2f")
 
 
-def _panel(rows: list[dict[str, Any]], stem: str, x: ChartAxis) -> Any:  # noqa: ANN401 - Altair's
+def _panel(rows: list[dict[str, Any]], stem: str, x: ChartAxis) -> Any:
     own = [row | {"series": row["run"]} for row in rows if row["metric"] == stem]
     return labelled_lines(own, x, _MEAN, size=(320, 250), title=f"{stem}@k")
 

@@ -56,7 +56,7 @@ def _rows(result: Evaluation) -> list[dict[str, Any]]:
     ]
 
 
-def _panel(result: Evaluation, rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401
+def _panel(result: Evaluation, rows: list[dict[str, Any]], metric: str) -> Any:
     alt = altair()
     names = shorts([run.run for run in result.runs])
     means = [

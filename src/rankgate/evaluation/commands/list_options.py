@@ -18,14 +18,14 @@ def context(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def result(
-        *args: Any,  # noqa: ANN401 - as given
+        *args: Any,
         train: str | None,
         items: str | None,
         features: tuple[str, ...],
         category: str | None,
         group: str | None,
         obvious: str | None,
-        **rest: Any,  # noqa: ANN401 - as given
+        **rest: Any,
     ) -> Any:  # noqa: ANN401 - of the command
         from rankgate.evaluation.context import Context
 

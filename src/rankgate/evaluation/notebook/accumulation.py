@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.evaluation import accumulate
 from rankgate.evaluation.context import Context
@@ -11,6 +11,8 @@ from rankgate.metrics.names import DEFAULT_METRICS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from rankgate.data.inputs import RunLike, TableLike
+    from rankgate.data.logs.interactions import LogLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.overrides import Overrides
@@ -43,12 +45,12 @@ class Accumulator(accumulate.Accumulator):
         overrides: Overrides | Sequence[str] = (),
         extra: Sequence[Metric] = (),
         catalogue: int | Iterable[object] | None = None,
-        train: Any = None,  # noqa: ANN401 - a path, a frame or a matrix
-        items: Any = None,  # noqa: ANN401 - a path or a frame
+        train: LogLike | None = None,
+        items: TableLike | None = None,
         features: Sequence[str] = (),
         category: str | None = None,
         group: str | None = None,
-        obvious: Any = None,  # noqa: ANN401 - a run
+        obvious: RunLike | None = None,
         drop_seen: bool = False,
         columns: Mapping[str, str] | None = None,
     ) -> None:

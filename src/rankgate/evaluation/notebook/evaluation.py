@@ -11,6 +11,8 @@ from rankgate.metrics.names import DEFAULT_METRICS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, TableLike
+    from rankgate.data.logs.interactions import LogLike
     from rankgate.evaluation.evaluation import Evaluation
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    runs: Any,  # noqa: ANN401 - one of those, or several
+    qrels: QrelsLike,
+    runs: RunsLike,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     convention: str | Convention = "trec",
     *,
@@ -28,12 +30,12 @@ def evaluate(
     extra: Sequence[Metric] = (),
     columns: Mapping[str, str] | None = None,
     catalogue: int | Iterable[object] | None = None,
-    train: Any = None,  # noqa: ANN401 - a path, a frame or a matrix
-    items: Any = None,  # noqa: ANN401 - a path or a frame
+    train: LogLike | None = None,
+    items: TableLike | None = None,
     features: Sequence[str] = (),
     category: str | None = None,
     group: str | None = None,
-    obvious: Any = None,  # noqa: ANN401 - a run
+    obvious: RunLike | None = None,
     earlier: Mapping[str, Any] | None = None,
     drop_seen: bool = False,
     drawn: Mapping[str, Sequence[Any]] | None = None,

@@ -74,7 +74,7 @@ def _rows(result: Explanation) -> list[dict[str, Any]]:
     return rows
 
 
-def _chart(rows: list[dict[str, Any]], retrieved: int, target: str) -> Any:  # noqa: ANN401
+def _chart(rows: list[dict[str, Any]], retrieved: int, target: str) -> Any:
     alt = altair()
     shown = [
         row

@@ -55,7 +55,7 @@ def draw(result: Reconciliation) -> Picture:
     )
 
 
-def _chart(rows: list[dict[str, Any]], metric: str) -> Any:  # noqa: ANN401 - Altair's
+def _chart(rows: list[dict[str, Any]], metric: str) -> Any:
     alt = altair()
     ordered = sorted(rows, key=lambda row: -row["value"])
     shown = [

@@ -23,6 +23,7 @@ from rankgate.files.checks.subject import Bytes, RawQrels, RawRun, Subject
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
+    from rankgate.data.inputs import FileLike
     from rankgate.data.qrels import Scale
     from rankgate.data.rows import FileRows, Part
     from rankgate.data.source import InputFile
@@ -45,7 +46,7 @@ def part_of(as_: str | None) -> Part | None:
 
 
 def subject(
-    given: Any,  # noqa: ANN401 - a path, contents, judgments, a run, a frame
+    given: FileLike,
     from_: str | None = None,
     as_: Part | None = None,
     scale: Scale | None = None,

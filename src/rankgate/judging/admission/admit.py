@@ -19,6 +19,8 @@ from rankgate.judging.rating.pool_tasks import pool_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rankgate.data.inputs import QrelsLike
+    from rankgate.judging.rating.pool_tasks import PoolLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
 
@@ -30,14 +32,14 @@ DEMANDS = Demands()
 
 
 def admit(
-    people: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    judge: Any,  # noqa: ANN401 - as above
+    people: QrelsLike,
+    judge: QrelsLike,
     runs: Sequence[Any] = (),
     metrics: str | Metric | Sequence[str | Metric] = METRICS,
     convention: str | Convention = "trec",
     *,
     demands: Demands = DEMANDS,
-    asked: Any = None,  # noqa: ANN401 - a pool, a path or a frame
+    asked: PoolLike | None = None,
     scale: str | None = None,
     resamples: int = 2000,
     seed: int = 0,

@@ -50,7 +50,7 @@ def _rows(result: JudgeAdmission) -> list[dict[str, Any]]:
     ]
 
 
-def _chart(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - Altair's
+def _chart(rows: list[dict[str, Any]]) -> Any:
     alt = altair()
     shades = shades_of(rows)
     order = list(shades)

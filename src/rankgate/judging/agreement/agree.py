@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import scale_of
@@ -11,9 +11,12 @@ from rankgate.judging.agreement.alarms import alarms
 from rankgate.judging.agreement.figures import agreements
 from rankgate.judging.agreement.rated_pairs import rated_pairs
 
+if TYPE_CHECKING:
+    from rankgate.data.inputs import RatingsLike
+
 
 def agree(
-    ratings: Any,  # noqa: ANN401 - a path, a frame, ratings
+    ratings: RatingsLike,
     *,
     scale: str | None = None,
     resamples: int = 2000,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rankgate.data import Qrels, Run
+    from rankgate.data.inputs import RatingsLike, RunLike
     from rankgate.data.ratings import Ratings
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
@@ -87,9 +88,9 @@ class RaterResampling:
 
 
 def rerated(
-    ratings: Any,  # noqa: ANN401 - a path, a frame, ratings
-    baseline: Any,  # noqa: ANN401 - a run
-    candidate: Any,  # noqa: ANN401 - a run
+    ratings: RatingsLike,
+    baseline: RunLike,
+    candidate: RunLike,
     metrics: str | Metric | Sequence[str | Metric] = ("nDCG@10",),
     how: str | Convention = "trec",
     *,

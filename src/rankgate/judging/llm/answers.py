@@ -100,7 +100,7 @@ def _graded(found: Mapping[str, Any], scale: Mapping[float, str]) -> Answer:
     return Answer(grade, None, comment)
 
 
-def _number(said: Any, scale: Mapping[float, str]) -> float | None:  # noqa: ANN401 - what JSON holds
+def _number(said: Any, scale: Mapping[float, str]) -> float | None:
     if isinstance(said, bool) or not isinstance(said, int | float | str):
         return None
     if isinstance(said, str):
@@ -132,7 +132,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         place = text.find("{", end)
 
 
-def _shown(value: Any) -> str:  # noqa: ANN401 - what JSON holds
+def _shown(value: Any) -> str:
     return _short(json.dumps(value, ensure_ascii=False))
 
 

@@ -145,7 +145,7 @@ class Client:
             problem = f"no answer within {self._timeout:g} seconds"
         return Reply("again", problem=problem, billed=status == 0 or status in _OK)
 
-    def _body(self, response: Any, end: float) -> bytes:  # noqa: ANN401 - urllib3's
+    def _body(self, response: Any, end: float) -> bytes:
         """All bytes of an answer, in time."""
         pieces, size = [], 0
         with closing(response):  # one that was read to its end went back to the pool before

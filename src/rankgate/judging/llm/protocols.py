@@ -48,7 +48,7 @@ class Wire(Protocol):
         """The headers of a request, with the key where there is one."""
         ...
 
-    def body(self, model: str, prompt: Prompt, grades: tuple[float, ...], structure: str) -> Any:  # noqa: ANN401 - JSON
+    def body(self, model: str, prompt: Prompt, grades: tuple[float, ...], structure: str) -> Any:
         """A request without parameters."""
         ...
 
@@ -72,7 +72,7 @@ class OpenAI:
         """A bearer's token."""
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def body(self, model: str, prompt: Prompt, grades: tuple[float, ...], structure: str) -> Any:  # noqa: ANN401 - JSON
+    def body(self, model: str, prompt: Prompt, grades: tuple[float, ...], structure: str) -> Any:
         """Messages, and the form of the answer."""
         messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
         messages.append({"role": "user", "content": prompt.user})
@@ -113,7 +113,7 @@ class Anthropic:
         """The key and the version of the protocol."""
         return {"anthropic-version": "2023-06-01", **({"x-api-key": key} if key else {})}
 
-    def body(self, model: str, prompt: Prompt, grades: tuple[float, ...], structure: str) -> Any:  # noqa: ANN401 - JSON
+    def body(self, model: str, prompt: Prompt, grades: tuple[float, ...], structure: str) -> Any:
         """A message, and a tool whose input is the answer, which gives it its form."""
         found: dict[str, Any] = {
             "model": model,

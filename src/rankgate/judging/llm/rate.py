@@ -58,7 +58,7 @@ class LLMRating(Closing):
 
     def __init__(
         self,
-        pool: Any,  # noqa: ANN401 - a pool, a path or a frame
+        pool: Any,
         path: str | Path,
         judge: Judge,
         *,
@@ -174,7 +174,7 @@ class LLMRating(Closing):
 
 
 def rate(
-    pool: Any,  # noqa: ANN401 - a pool, a path or a frame
+    pool: Any,
     path: str | Path,
     judge: Judge,
     *,
@@ -261,7 +261,7 @@ def _template(chosen: str | Path | None, grades: tuple[float, ...]) -> Template:
     return Template.parse(text, str(chosen))
 
 
-def _refuse_silent(part: list[Task], queries: Any) -> None:  # noqa: ANN401 - a path or a frame
+def _refuse_silent(part: list[Task], queries: Any) -> None:
     """A query without a text would be asked as nothing."""
     for task in part:
         if not task.query:

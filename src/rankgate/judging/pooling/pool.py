@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rankgate.data import Qrels
+    from rankgate.data.inputs import QrelsLike
     from rankgate.scoring import Convention
 
 DEPTH = 10
@@ -111,7 +112,7 @@ def pool(
     *,
     depth: int = DEPTH,
     order: str = "rank",
-    qrels: Any = None,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    qrels: QrelsLike | None = None,
     metric: str = "nDCG@10",
     rel: float = 1.0,
     strata: str | None = None,

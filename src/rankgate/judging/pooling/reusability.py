@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rankgate.data import Qrels, Run
+    from rankgate.data.inputs import QrelsLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
 
@@ -93,7 +94,7 @@ class Reusability(Result):
 
 
 def reusability(
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
+    qrels: QrelsLike,
     runs: Sequence[Any],
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     convention: str | Convention = "trec",

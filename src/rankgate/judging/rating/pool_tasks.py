@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from rankgate.data import contents_of
 from rankgate.data.dataframes import is_frame, polars_frame
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def pool_of(pool: Any) -> pl.DataFrame:  # noqa: ANN401 - a pool, a path or a frame
+PoolLike: TypeAlias = "Pool | str | Path | pl.DataFrame"
+"""A pool: as `pool` returns it, a file, or a frame."""
+
+
+def pool_of(pool: PoolLike) -> pl.DataFrame:
     """``query_id``, ``doc_id`` and ``batch`` of a pool.
 
     Raises:

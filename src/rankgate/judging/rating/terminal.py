@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from rankgate.data.closing import Closing
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
+
+    from rankgate.judging.rating.pool_tasks import PoolLike
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Rating(Closing):
 
     def __init__(
         self,
-        pool: Any,  # noqa: ANN401 - a pool, a path or a frame
+        pool: PoolLike,
         path: str | Path,
         rater: str,
         *,

@@ -22,6 +22,7 @@ from rankgate.scoring.chosen import chosen_convention
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from rankgate.data.inputs import QrelsLike, RatingsLike, RunsLike
     from rankgate.data.qrels import Scale
     from rankgate.evaluation.evaluation import Evaluation
     from rankgate.judging.transformers import Transformer
@@ -99,7 +100,7 @@ class ToolPart:
         }
 
 
-def holds_ratings(source: Any, how: str | Convention) -> bool:  # noqa: ANN401 - what is scored by
+def holds_ratings(source: QrelsLike | RatingsLike, how: str | Convention) -> bool:
     """Whether judgments are to be made of single ratings first, by the convention's tool.
 
     Raises:
@@ -120,8 +121,8 @@ def holds_ratings(source: Any, how: str | Convention) -> bool:  # noqa: ANN401 -
 
 
 def from_ratings(
-    ratings: Any,  # noqa: ANN401 - a path, a frame, ratings
-    runs: Any,  # noqa: ANN401 - a run, or several
+    ratings: RatingsLike,
+    runs: RunsLike,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     how: str | Convention = "searchtweak",
     *,

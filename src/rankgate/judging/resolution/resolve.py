@@ -21,6 +21,9 @@ from rankgate.judging.transformers import TRANSFORMERS, Transformer
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rankgate.data.inputs import QrelsLike, RatingsLike
+    from rankgate.judging.rating.pool_tasks import PoolLike
+
 
 @dataclass(frozen=True)
 class RuleFacts:
@@ -46,15 +49,15 @@ def rules() -> tuple[RuleFacts, ...]:
 
 
 def resolve(
-    ratings: Any,  # noqa: ANN401 - a path, a frame, ratings
+    ratings: RatingsLike,
     rule: str = "majority",
     parameters: Mapping[str, Any] | Sequence[str] = (),
     *,
     transform: str | Path | Transformer | None = None,
     scale: str | None = None,
     slots: int | None = None,
-    sample: Any = None,  # noqa: ANN401 - a pool, a path or a frame
-    rest: Any = None,  # noqa: ANN401 - as judgments
+    sample: PoolLike | None = None,
+    rest: QrelsLike | None = None,
     from_: str | None = None,
 ) -> ResolvedJudgments:
     """Make judgments of ratings: at most one grade per query and document, by a stated rule.
@@ -100,7 +103,9 @@ def resolve(
     )
 
 
-def _sampled(result: Resolution, sample: Any, rest: Any, label: str) -> Resolution:  # noqa: ANN401
+def _sampled(
+    result: Resolution, sample: PoolLike | None, rest: QrelsLike | None, label: str
+) -> Resolution:
     if sample is None:
         raise UsageError(
             "the rest of a pool goes with its sample; give both.", code="missing-input"

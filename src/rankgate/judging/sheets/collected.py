@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from rankgate.judging.rating.pool_tasks import PoolLike
+
 
 @dataclass(frozen=True)
 class CollectedRatings(Result):
@@ -92,7 +94,7 @@ class CollectedRatings(Result):
 def collect(
     paths: Sequence[str | Path],
     *,
-    pool: Any = None,  # noqa: ANN401 - a pool, a path or a frame
+    pool: PoolLike | None = None,
     scale: str | None = None,
     rater: str | None = None,
 ) -> CollectedRatings:

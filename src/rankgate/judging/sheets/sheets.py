@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import scale_of
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import polars as pl
+
+    from rankgate.data.inputs import RatingsLike
+    from rankgate.judging.rating.pool_tasks import PoolLike
 
 
 Form = Literal["csv", "xlsx"]
@@ -77,7 +80,7 @@ class Sheets:
 
 
 def sheets(
-    pool: Any,  # noqa: ANN401 - a pool, a path or a frame
+    pool: PoolLike,
     raters: Sequence[str],
     *,
     scale: str = "graded",
@@ -87,7 +90,7 @@ def sheets(
     documents: str | Path | pl.DataFrame | None = None,
     guideline: str = "",
     seed: int = 0,
-    show: Any = None,  # noqa: ANN401 - a path, a frame, ratings
+    show: RatingsLike | None = None,
 ) -> Sheets:
     """Create rating sheets from a pool: one for each rater, blind, each in its own random order.
 

@@ -85,7 +85,7 @@ def shades_of(rows: list[dict[str, Any]]) -> dict[str, str]:
     return {name: of_grade(labels[name], top) for name in reversed(order)}
 
 
-def _mix(rows: list[dict[str, Any]], name: str, shades: Mapping[str, str], depth: int) -> Any:  # noqa: ANN401
+def _mix(rows: list[dict[str, Any]], name: str, shades: Mapping[str, str], depth: int) -> Any:
     alt = altair()
     order = list(shades)
     shown = [row | {"order": order.index(row["label"])} for row in rows]

@@ -57,7 +57,7 @@ def _mixed(result: Pipeline, names: list[str]) -> list[dict[str, Any]]:
     return [{**row, "stage": shown[row["stage"]]} for row in result.mix.iter_rows(named=True)]
 
 
-def _ceilings(rows: list[dict[str, Any]], result: Pipeline) -> Any:  # noqa: ANN401 - Altair's
+def _ceilings(rows: list[dict[str, Any]], result: Pipeline) -> Any:
     alt = altair()
     shown = [row | {"words": _words(row)} for row in rows]
     base = alt.Chart(table(shown)).encode(y=_stages([row["stage"] for row in rows]))
@@ -75,7 +75,7 @@ def _ceilings(rows: list[dict[str, Any]], result: Pipeline) -> Any:  # noqa: ANN
     return alt.layer(*layers).properties(width=_WIDTH, height=_ROW * len(rows))
 
 
-def _labels(rows: list[dict[str, Any]], stages: list[str], k: int) -> Any:  # noqa: ANN401 - as above
+def _labels(rows: list[dict[str, Any]], stages: list[str], k: int) -> Any:
     """The labels of the first documents, the best first."""
     alt = altair()
     shades = shades_of(rows)
@@ -97,7 +97,7 @@ def _labels(rows: list[dict[str, Any]], stages: list[str], k: int) -> Any:  # no
     )  # fmt: skip
 
 
-def _stages(names: list[str]) -> Any:  # noqa: ANN401 - as above
+def _stages(names: list[str]) -> Any:
     alt = altair()
     return alt.Y(
         "stage:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False)

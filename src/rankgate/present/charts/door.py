@@ -10,7 +10,7 @@ from rankgate.errors import MissingExtraError
 _LACKING = "pictures need Altair and vl-convert; install rankgate[plots]."
 
 
-def altair() -> Any:  # noqa: ANN401 - the module, which is not there without the extra
+def altair() -> Any:
     """Altair.
 
     Raises:
@@ -19,7 +19,7 @@ def altair() -> Any:  # noqa: ANN401 - the module, which is not there without th
     return _opened("altair")
 
 
-def converter() -> Any:  # noqa: ANN401 - as above
+def converter() -> Any:
     """vl-convert, which makes images of specifications without a browser.
 
     Raises:
@@ -28,7 +28,7 @@ def converter() -> Any:  # noqa: ANN401 - as above
     return _opened("vl_convert")
 
 
-def _opened(name: str) -> Any:  # noqa: ANN401 - as above
+def _opened(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:

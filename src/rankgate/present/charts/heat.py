@@ -21,7 +21,7 @@ def heat(
     shades: Sequence[str],
     *,
     form: str = "",
-) -> Any:  # noqa: ANN401 - Altair's
+) -> Any:
     """Cells of ``row``, ``column`` and ``value``; without a value a cell stays empty.
 
     Args:

@@ -43,14 +43,14 @@ class ChartAxis:
     bare: bool = False
 
 
-def table(rows: Rows) -> Any:  # noqa: ANN401 - Altair's
+def table(rows: Rows) -> Any:
     """Rows as a chart's data, whole and inline."""
     return altair().Data(values=[dict(row) for row in rows])
 
 
 def labelled_lines(
     rows: Rows, x: ChartAxis, y: ChartAxis, *, size: tuple[int, int] = (480, 300), title: str = ""
-) -> Any:  # noqa: ANN401 - as above
+) -> Any:
     """A line for each ``series``, named at its right end.
 
     Args:
@@ -138,7 +138,7 @@ def panel(title: str) -> dict[str, Any]:
     return {"title": words}
 
 
-def rule(field: str, value: float, *, along: str = "y", dashed: bool = False) -> Any:  # noqa: ANN401
+def rule(field: str, value: float, *, along: str = "y", dashed: bool = False) -> Any:
     """A line across a panel at a value of one axis."""
     alt = altair()
     dash = [4, 3] if dashed else [1, 0]
@@ -146,13 +146,13 @@ def rule(field: str, value: float, *, along: str = "y", dashed: bool = False) ->
     return mark.encode(**{along: f"{field}:Q"})
 
 
-def signed_axis() -> Any:  # noqa: ANN401 - as above
+def signed_axis() -> Any:
     """Ticks of differences, with their signs."""
     words = "datum.value == 0 ? '0' : format(datum.value, '+.2~f')"
     return altair().Axis(labelExpr=words, tickCount=6)
 
 
-def in_columns(panels: Sequence[Any], columns: int = 2, spacing: int = 28) -> Any:  # noqa: ANN401
+def in_columns(panels: Sequence[Any], columns: int = 2, spacing: int = 28) -> Any:
     """Panels beside and below each other, each with scales of its own.
 
     One panel is put in a frame too: the picture's words take the place of its own heading.
@@ -161,18 +161,18 @@ def in_columns(panels: Sequence[Any], columns: int = 2, spacing: int = 28) -> An
     return joined.resolve_scale(x="independent", y="independent", color="independent")
 
 
-def unmarked() -> Any:  # noqa: ANN401 - as above
+def unmarked() -> Any:
     """An axis that is not seen; one that is None cannot be shared by layers."""
     return altair().Axis(labels=False, ticks=False, domain=False, grid=False, title=None)
 
 
-def _counted(axis: ChartAxis) -> Any:  # noqa: ANN401 - as above
+def _counted(axis: ChartAxis) -> Any:
     if axis.bare:
         return unmarked()
     return altair().Axis(tickCount=6, **({"format": axis.form} if axis.form else {}))
 
 
-def _ticked(axis: ChartAxis) -> Any:  # noqa: ANN401 - as above
+def _ticked(axis: ChartAxis) -> Any:
     alt = altair()
     if axis.bare:
         return unmarked()
@@ -184,7 +184,7 @@ def _ticked(axis: ChartAxis) -> Any:  # noqa: ANN401 - as above
     return alt.Axis(**given)
 
 
-def _scale(axis: ChartAxis) -> Any:  # noqa: ANN401 - as above
+def _scale(axis: ChartAxis) -> Any:
     alt = altair()
     given: dict[str, Any] = {"nice": False, "zero": False}
     if axis.log:

@@ -56,7 +56,7 @@ def written(
     rows: Sequence[Mapping[str, Any]],
     places: Sequence[int | None],
     axes: Mapping[str, Any],
-    **marks: Any,  # noqa: ANN401 - Altair's
+    **marks: Any,
 ) -> list[Any]:
     """A layer for each spot that is taken: the rows' ``shown`` beside their points."""
     alt = altair()

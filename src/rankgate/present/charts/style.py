@@ -84,7 +84,7 @@ def config() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def on_dark(spec: Any) -> Any:  # noqa: ANN401 - of plain values
+def on_dark(spec: Any) -> Any:
     """A specification with the colours for dark; the data stay what they are."""
     if isinstance(spec, dict):
         kept = ("data", "datasets")

@@ -58,7 +58,7 @@ def _figures(picture: Picture) -> str:
     return folded("Figures", f"{inside}{more}")
 
 
-def _word(value: Any) -> str:  # noqa: ANN401 - of JSON
+def _word(value: Any) -> str:
     if value is None:
         return "–"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

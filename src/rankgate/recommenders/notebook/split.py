@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from rankgate.data.logs.interactions import LogLike
     from rankgate.data.qrels import Qrels
 
 
@@ -56,7 +57,7 @@ class Split(service.Split):
 
 
 def split(
-    log: Any,  # noqa: ANN401 - a path or a frame
+    log: LogLike,
     way: str = "global",
     *,
     share: float = 0.2,

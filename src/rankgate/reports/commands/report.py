@@ -159,7 +159,7 @@ def command(
     _deliver(report, form, browser, output)
 
 
-def _gathered(sources: tuple[str, ...], *given: Any, **options: Any) -> _Gathered:  # noqa: ANN401
+def _gathered(sources: tuple[str, ...], *given: Any, **options: Any) -> _Gathered:
     """The results of QRELS RUN, or of QRELS BASELINE CANDIDATE..."""
     qrels, *runs = sources
     if not runs:

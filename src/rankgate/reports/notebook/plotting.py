@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.comparison.compared import named
 from rankgate.data import read_run
@@ -13,14 +13,15 @@ from rankgate.reports.pictured import CUTOFFS, ChartRequest, result_for
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
 
 
 def plot(
     kind: str,
-    qrels: Any,  # noqa: ANN401 - a path, a frame, a dict of dicts
-    runs: Any = (),  # noqa: ANN401 - one of those, a list, or {name: run}
+    qrels: QrelsLike,
+    runs: RunsLike = (),
     metrics: str | Sequence[str] = (),
     convention: str | Convention = "trec",
     *,

@@ -18,7 +18,7 @@ class _Reportable(Protocol):
 class Reported:
     """What a result has that is reported as ``rankgate report`` does it of its JSON."""
 
-    def report(self: _Reportable, path: str | Path, **options: Any) -> Path:  # noqa: ANN401
+    def report(self: _Reportable, path: str | Path, **options: Any) -> Path:
         """Write a report: one HTML page that needs no network, or Markdown, LaTeX, CSV.
 
         Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,7 @@ from rankgate.scoring.alignment.order import keys
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.data.inputs import QrelsLike
     from rankgate.data.qrels import Qrels
 
     Codes = NDArray[np.int64]
@@ -81,7 +82,7 @@ class JudgmentIndex:
     _numbers: _Numbers | None = field(default=None, repr=False)
 
     @classmethod
-    def read(cls, qrels: Any, *, subtopics: bool = False) -> JudgmentIndex:  # noqa: ANN401
+    def read(cls, qrels: QrelsLike, *, subtopics: bool = False) -> JudgmentIndex:
         """Read judgments and lay them out; arguments as of `read_qrels`.
 
         Raises:

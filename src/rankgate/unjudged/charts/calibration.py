@@ -46,7 +46,7 @@ def _brier(result: Calibration, what: str) -> str:
     return "" if math.isnan(own) else f"; Brier {own:.3f} (mean alone {mean:.3f})"
 
 
-def _panel(rows: list[dict[str, Any]], title: str) -> Any:  # noqa: ANN401 - Altair's
+def _panel(rows: list[dict[str, Any]], title: str) -> Any:
     alt = altair()
     scale = alt.Scale(domain=[0, 1], nice=False)
     axis = alt.Axis(format=".0%", tickCount=6)

@@ -50,7 +50,7 @@ def draw(result: HoleAnalysis) -> Picture:
     )
 
 
-def _chart(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - Altair's
+def _chart(rows: list[dict[str, Any]]) -> Any:
     alt = altair()
     shown = [row | {"words": _words(row)} for row in rows]
     y = alt.Y(

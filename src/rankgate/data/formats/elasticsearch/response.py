@@ -90,7 +90,7 @@ def read(source: InputFile) -> FileContents:
     )
 
 
-def _score(value: Any, where: str, label: str) -> float | None:  # noqa: ANN401
+def _score(value: Any, where: str, label: str) -> float | None:
     return None if value is None else number(value, where, label)
 
 

@@ -79,7 +79,7 @@ def _entries(found: dict[str, Any], label: str) -> Iterator[tuple[str, Iterator[
             yield query, ((doc, grade, f"{where}.{doc}", "") for doc, grade in grades.items())
 
 
-def _listed(ratings: Any, where: str, label: str) -> Iterator[_Rating]:  # noqa: ANN401
+def _listed(ratings: Any, where: str, label: str) -> Iterator[_Rating]:
     for at, rating in each(ratings, where, label):
         yield rating.get("docId"), rating.get("rating"), at, "rating"
 

@@ -78,7 +78,7 @@ def read(source: InputFile) -> FileContents:
     )
 
 
-def _listed(found: Any, label: str) -> Iterator[Row]:  # noqa: ANN401 - whatever JSON holds
+def _listed(found: Any, label: str) -> Iterator[Row]:
     """Queries as a list of objects or strings, or as an object of frequencies."""
     if found is None:
         return

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PIECE = 1 << 20  # bytes that cbor2 takes at a time
 
 
-def decoded(data: bytes, label: str) -> Any:  # noqa: ANN401 - whatever CBOR holds
+def decoded(data: bytes, label: str) -> Any:
     """The one value of some bytes.
 
     Args:
@@ -85,7 +85,7 @@ class _Limited(io.BytesIO):
 class _NoTags(Mapping[int, Any]):
     """An answer to every tag: an error. Tags build dates, patterns, shared and cyclic values."""
 
-    def __getitem__(self, tag: int) -> Any:  # noqa: ANN401 - as cbor2 has it
+    def __getitem__(self, tag: int) -> Any:
         raise ValueError(f"tag {tag}, which no number or text needs")
 
     def __iter__(self) -> Iterator[int]:

@@ -77,7 +77,7 @@ def read_run(source: InputFile) -> Run:
     return memory.run_of(numbers(json_text.document(source), source), source.stem, source.label)
 
 
-def contents_of(value: Any, source: InputFile) -> FileContents:  # noqa: ANN401 - whatever JSON holds
+def contents_of(value: Any, source: InputFile) -> FileContents:
     """What a dictionary of dictionaries holds.
 
     Raises:
@@ -90,7 +90,7 @@ def contents_of(value: Any, source: InputFile) -> FileContents:  # noqa: ANN401 
     return FileContents(runs=(memory.run_of(table, source.stem, source.label),))
 
 
-def numbers(value: Any, source: InputFile) -> dict[str, dict[str, float]]:  # noqa: ANN401 - as above
+def numbers(value: Any, source: InputFile) -> dict[str, dict[str, float]]:
     """The dictionary, checked to be one of dictionaries of numbers under ids.
 
     Raises:

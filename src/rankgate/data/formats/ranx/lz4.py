@@ -86,7 +86,7 @@ def _lz4() -> ModuleType:
     return found
 
 
-def _value(source: InputFile) -> Any:  # noqa: ANN401 - whatever is in it
+def _value(source: InputFile) -> Any:
     data, frame = source.everything(json_text.LIMIT), _lz4()
     if not data.startswith(_MAGIC):
         raise InputError(

@@ -58,7 +58,7 @@ def read(source: InputFile) -> FileContents:
     return FileContents(qrels=qrels, documents=documents if rows else None, notes=notes)
 
 
-def _fields(each: Any, where: str, label: str) -> tuple[str, Any, Any, str | None]:  # noqa: ANN401
+def _fields(each: Any, where: str, label: str) -> tuple[str, Any, Any, str | None]:
     if not isinstance(each, dict):
         raise InputError(
             f"{where} is {kind(each)}, where an object is needed.", source=label, code="wrong-type"

@@ -140,7 +140,7 @@ def _careful(piece: _JsonPiece, table: TableSchema, source: InputFile) -> pl.Dat
 
 
 def _value(
-    value: Any,  # noqa: ANN401 - what JSON holds
+    value: Any,
     ours: str,
     table: TableSchema,
     source: InputFile,

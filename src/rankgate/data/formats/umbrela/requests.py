@@ -103,7 +103,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     )
 
 
-def _query(value: Any, source: InputFile, line: int) -> tuple[str, str | None]:  # noqa: ANN401
+def _query(value: Any, source: InputFile, line: int) -> tuple[str, str | None]:
     """The query's id, and its text if that is another."""
     if not isinstance(value, dict):
         return identifier(value, "the query", source.label, line), None
@@ -118,7 +118,7 @@ def _query(value: Any, source: InputFile, line: int) -> tuple[str, str | None]: 
 
 
 def _candidate(
-    value: Any,  # noqa: ANN401 - whatever JSON holds
+    value: Any,
     source: InputFile,
     line: int,
 ) -> tuple[str, float | None, dict[str, str | None]]:

@@ -1,0 +1,83 @@
+"""What functions accept as judgments, runs, ratings, logs and tables: one name for each.
+
+The names are for annotations. A frame or an array is whatever has the protocol of one, so that
+neither pandas, PyArrow, PyTorch nor SciPy is imported for them, and no name costs a command time.
+A path may be ``NAME:PATH``, which names its format, and ``-`` is standard input.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from rankgate.data.contents import FileContents
+    from rankgate.data.memory.matrices import Lists, Matrix, MatrixInput
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.ratings import Ratings
+    from rankgate.data.run import Run
+
+
+class ArrowFrame(Protocol):
+    """A frame of pandas, PyArrow, DuckDB, Ibis and others."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The rows, by the Arrow C stream interface."""
+
+
+class DenseArray(Protocol):
+    """An array of NumPy, PyTorch, JAX, CuPy and others."""
+
+    def __dlpack__(self) -> object:
+        """The numbers, by DLPack."""
+
+
+class SparseArray(Protocol):
+    """A matrix of SciPy."""
+
+    def tocoo(self) -> object:
+        """The numbers with their places."""
+
+
+class ItemLists(Protocol):
+    """LensKit's ``ItemListCollection``."""
+
+    key_fields: Any
+
+    def lists(self) -> object:
+        """The list of each user."""
+
+
+Source: TypeAlias = "str | Path"
+Frame: TypeAlias = "pl.DataFrame | pl.LazyFrame | ArrowFrame"
+Array: TypeAlias = "DenseArray | SparseArray | Matrix | Lists | MatrixInput"
+
+TableLike: TypeAlias = "Source | Frame | Mapping[str, Sequence[Any]]"
+"""A table of items, users or candidates."""
+
+QrelsLike: TypeAlias = (
+    "Source | Qrels | Frame | Array | ItemLists | Mapping[Any, Mapping[Any, Any]] "
+    "| Mapping[Any, Collection[Any]]"
+)
+"""Judgments: ``{query_id: {doc_id: grade}}``, ``{query_id: {doc_id, …}}``, a frame or an array
+of grades, or a file."""
+
+RunLike: TypeAlias = (
+    "Source | Run | Frame | Array | ItemLists | tuple[DenseArray, DenseArray] "
+    "| Mapping[Any, Mapping[Any, float]] | Mapping[Any, Sequence[Any]]"
+)
+"""A run: ``{query_id: {doc_id: score}}``, ``{query_id: [doc_id, …]}``, a frame, an array of
+scores, items with their scores as libraries return them, or a file."""
+
+RunsLike: TypeAlias = "RunLike | Sequence[RunLike] | Mapping[str, RunLike]"
+"""A run, several, or ``{name: run}``."""
+
+RatingsLike: TypeAlias = "Source | Ratings | Frame"
+"""The grades of single raters."""
+
+FileLike: TypeAlias = "FileContents | QrelsLike | RunLike | RatingsLike"
+"""What files hold, to be described, checked or converted."""
