@@ -11,6 +11,7 @@ what a convention chooses for metrics of lists is noticed by ``make oracle`` (``
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from dataclasses import fields, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from rankgate.errors import RankgateError
-from rankgate.evaluation.evaluate import evaluate
+from rankgate.evaluation.evaluate import evaluate, known_metrics
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.scoring import CONVENTIONS, Convention
 from rankgate.scoring.convention import WORDS
@@ -123,9 +124,19 @@ def unnoticed(name):
         left = {
             key: other
             for key, other in left.items()
-            if not kept or agrees(values(other, given, kept), kept)
+            if not (some := touched(key, kept, how)) or agrees(values(other, given, some), some)
         }
     return sorted(left)
+
+
+def touched(choice, wanted, how):
+    """The metrics that a choice can change: those of its own name, or all."""
+    table, _, key = choice.partition(".")
+    name = re.match(r"[^(@.]*", key)[0]
+    if not wanted or table not in MAPS or name == "*":
+        return wanted
+    names = {label: metric.name for label, metric in known_metrics(list(wanted), how)}
+    return {label: wanted[label] for label in wanted if names.get(label, name) == name}
 
 
 def listed():
