@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE, code, label, prose, table, toctree
-from rankgate.evaluation.conventions import axis_facts, conventions
-from rankgate.evaluation.documents import metric_details as passports
-from rankgate.evaluation.metric_details import passport
+from rankgate.evaluation.axes import axes as every_axis
+from rankgate.evaluation.conventions import conventions
+from rankgate.evaluation.documents import metrics as documents
+from rankgate.evaluation.metric import metric_details
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rankgate.evaluation.conventions import AxisChoice, AxisFacts, ConventionFacts
+    from rankgate.evaluation.axes import AxisDetails
+    from rankgate.evaluation.convention import AxisChoice, ConventionDetails
 
 _METRICS = ("nDCG", "DCG", "AP", "RR", "P", "R", "F", "Success", "Rprec", "ERR", "RBP", "Bpref")
 _SAME = "·"
@@ -20,14 +22,14 @@ _SAME = "·"
 
 def pages() -> Iterator[tuple[str, str]]:
     """Every page by its place below ``reference``."""
-    known = conventions()
+    known = conventions().conventions
     yield "conventions/index.md", _index(known)
     yield "side-by-side.md", _side_by_side(known)
     for facts in known:
         yield f"conventions/{facts.name}.md", _page(facts)
 
 
-def _index(known: Sequence[ConventionFacts]) -> str:
+def _index(known: Sequence[ConventionDetails]) -> str:
     rows = [(f"[{each.name}]({each.name}.md)", prose(each.title)) for each in known]
     return "\n".join(
         [
@@ -44,7 +46,7 @@ def _index(known: Sequence[ConventionFacts]) -> str:
     )
 
 
-def _page(facts: ConventionFacts) -> str:
+def _page(facts: ConventionDetails) -> str:
     parts = [
         MADE,
         f"# {facts.name}\n",
@@ -74,7 +76,7 @@ def _page(facts: ConventionFacts) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _other(facts: ConventionFacts) -> str:
+def _other(facts: ConventionDetails) -> str:
     if not facts.defects:
         return ""
     lines = [f"- {prose(each)}" for each in facts.defects]
@@ -90,8 +92,8 @@ def _choice(choice: AxisChoice) -> tuple[str, str, str]:
     )
 
 
-def _side_by_side(known: Sequence[ConventionFacts]) -> str:
-    axes = [axis for axis in axis_facts() if len(axis.chosen) > 1]
+def _side_by_side(known: Sequence[ConventionDetails]) -> str:
+    axes = [axis for axis in every_axis().axes if len(axis.chosen) > 1]
     plain = [axis for axis in axes if "." not in axis.name]
     parts = [
         MADE,
@@ -124,11 +126,11 @@ def _wide(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([":::{container} wide", table(head, rows), ":::", ""])
 
 
-def _axis_head(axes: Sequence[AxisFacts]) -> list[str]:
+def _axis_head(axes: Sequence[AxisDetails]) -> list[str]:
     return ["convention", *(f"{code(axis.name)}<br>{prose(axis.default)}" for axis in axes)]
 
 
-def _axis_row(name: str, axes: Sequence[AxisFacts]) -> list[str]:
+def _axis_row(name: str, axes: Sequence[AxisDetails]) -> list[str]:
     cells = [f"[{name}](conventions/{name}.md)"]
     for axis in axes:
         value = next(value for value, names in axis.chosen.items() if name in names)
@@ -139,15 +141,15 @@ def _axis_row(name: str, axes: Sequence[AxisFacts]) -> list[str]:
 def _metric_row(name: str) -> list[str]:
     cells = [f"[{name}](conventions/{name}.md)"]
     for metric in _METRICS:
-        how = passport(metric).conventions[name]
-        (bound, relevant, _), *_ = passports.alike({name: how})
-        result = [] if bound == passports.USUAL else [code(each) for each in bound.split(", ")]
+        how = metric_details(metric).conventions[name]
+        (bound, relevant, _), *_ = documents.alike({name: how})
+        result = [] if bound == documents.USUAL else [code(each) for each in bound.split(", ")]
         result += [] if relevant == "0" else [f"({relevant})"]
         cells.append("<br>".join(result) or _SAME)
     return cells
 
 
-def _axis(facts: AxisFacts) -> str:
+def _axis(facts: AxisDetails) -> str:
     rows = [
         (code(value), ", ".join(f"[{name}](conventions/{name}.md)" for name in names))
         for value, names in facts.chosen.items()

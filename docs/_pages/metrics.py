@@ -8,8 +8,8 @@ from _pages.behaviour import panels, shown
 from _pages.drawing import figure
 from _pages.formulas import typeset
 from _pages.words import MADE, code, prose, table, toctree
-from rankgate.evaluation.documents import metric_details as passports
-from rankgate.evaluation.metric_details import passport
+from rankgate.evaluation.documents import metrics as documents
+from rankgate.evaluation.metric import metric_details
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
@@ -17,7 +17,7 @@ from rankgate.metrics.lists import LIST_METRICS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rankgate.evaluation.metric_details import Passport
+    from rankgate.evaluation.metric import MetricDetails
     from rankgate.metrics.declare import Metric
 
 _FAMILIES = {
@@ -43,7 +43,7 @@ def pages() -> Iterator[tuple[str, str]]:
     known = [metric for family, _ in _FAMILIES.values() for metric in family]
     yield "index.md", _index()
     for metric in known:
-        yield f"{metric.name}.md", _page(metric, passport(metric.name))
+        yield f"{metric.name}.md", _page(metric, metric_details(metric.name))
 
 
 def _index() -> str:
@@ -64,7 +64,7 @@ def _index() -> str:
     return "\n".join(parts)
 
 
-def _page(metric: Metric, passport: Passport) -> str:
+def _page(metric: Metric, passport: MetricDetails) -> str:
     drawn = panels(metric)
     kind = "lists" if passport.needs or metric in LIST_METRICS else "rankings"
     caption = _CAPTION[kind].format(name=shown(metric))
@@ -86,10 +86,10 @@ def _page(metric: Metric, passport: Passport) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _facts(passport: Passport) -> str:
+def _facts(passport: MetricDetails) -> str:
     result = {
-        "written": code(passports.spelled(passport)),
-        "values": prose(passports.values(passport)),
+        "written": code(documents.spelled(passport)),
+        "values": prose(documents.values(passport)),
         "needs beside judgments and runs": prose("; ".join(passport.needs)),
         "also called": ", ".join(map(code, passport.aliases)),
         "trec_eval's name": ", ".join(map(code, passport.trec)),
@@ -98,14 +98,14 @@ def _facts(passport: Passport) -> str:
     return table(("", ""), [(label, words) for label, words in result.items() if words])
 
 
-def _parameters(passport: Passport) -> str:
+def _parameters(passport: MetricDetails) -> str:
     if not passport.parameters:
         return ""
     rows = [
         (
             code(each.name),
             "required" if each.required else code(each.default),
-            prose(passports.takes(each))
+            prose(documents.takes(each))
             + (f", written @{each.name}" if each.name == passport.at else ""),
         )
         for each in passport.parameters
@@ -114,7 +114,7 @@ def _parameters(passport: Passport) -> str:
 
 
 def _choice(bound: str) -> str:
-    return bound if bound == passports.USUAL else code(bound)
+    return bound if bound == documents.USUAL else code(bound)
 
 
 def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
@@ -123,7 +123,7 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
     if any("called" in how for how in conventions.values()):
         rows = [
             (f"[{name}](../conventions/{name}.md)", _choice(bound), prose(called))
-            for name, bound, called in passports.tools(conventions)
+            for name, bound, called in documents.tools(conventions)
         ]
         head = ("tool", "binds", "calls it")
         return "## Whose variant is which\n\n" + table(head, rows)
@@ -133,7 +133,7 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
             *empty,
             ", ".join(f"[{name}](../conventions/{name}.md)" for name in names),
         )
-        for (bound, *empty), names in passports.alike(conventions).items()
+        for (bound, *empty), names in documents.alike(conventions).items()
     ]
     head = ("parameters", "nothing relevant", "empty list", "conventions")
     return (

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.console.terminal import painted
-from rankgate.evaluation.conventions import axis_facts, convention_facts, conventions
-from rankgate.evaluation.documents import conventions as convention_pages
-from rankgate.evaluation.documents import metric_details
-from rankgate.evaluation.metric_details import passport, passports
+from rankgate.evaluation.axes import axes
+from rankgate.evaluation.convention import convention_details
+from rankgate.evaluation.conventions import conventions
+from rankgate.evaluation.metric import metric_details
+from rankgate.evaluation.metrics import metrics
 from rankgate.explanation.reconcile import bridge, reconcile
 from rankgate.explanation.reported import reported
 from rankgate.present.write import rendered
@@ -43,16 +44,15 @@ def pages() -> Iterator[tuple[Path, str]]:
         "reconcile": reconcile(*data, "nDCG@10"),
         "reconcile-from-to": bridge(*data, "nDCG@10", "trec", "rre"),
         "reconcile-value": reported(*data, "nDCG@10", "0.52"),
+        "conventions": conventions(),
+        "conventions-show-trec": convention_details("trec"),
+        "conventions-show-searchtweak": convention_details("searchtweak"),
+        "conventions-axes": axes(),
+        "metrics-nDCG": metric_details("nDCG"),
+        "metrics": metrics(),
     }
     for width in WIDTHS:
         texts = {name: rendered(each, "text", width) for name, each in results.items()}
-        texts["conventions"] = convention_pages.render_all(conventions(), "text", width)
-        for name in ("trec", "searchtweak"):
-            facts = convention_facts(name)
-            texts[f"conventions-show-{name}"] = convention_pages.render(facts, "text", width)
-        texts["conventions-axes"] = convention_pages.render_axes(axis_facts(), "text", width)
-        texts["metrics-nDCG"] = metric_details.render(passport("nDCG"), "text", width)
-        texts["metrics"] = metric_details.render_all(passports(), "text", width)
         for name, text in texts.items():
             yield HERE / f"{name}.{width}.txt", text
             yield HERE / f"{name}.{width}.ansi", painted(text)

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from rankgate.data.memory.arrays import from_arrays
     from rankgate.data.memory.matrices import Lists, Matrix
     from rankgate.errors import InputError, RankgateError, UsageError
+    from rankgate.evaluation.conventions import Conventions, conventions
     from rankgate.evaluation.evaluation import Evaluation
     from rankgate.evaluation.notebook.accumulation import Accumulator
     from rankgate.evaluation.notebook.evaluation import evaluate
-    from rankgate.evaluation.notebook.rules import Convention, Conventions, convention, conventions
     from rankgate.explanation.bridge import Bridge
     from rankgate.explanation.explain import explain
     from rankgate.explanation.explanation import Explanation
@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from rankgate.recommenders.rating_accuracy import RatingAccuracy, rating_accuracy
     from rankgate.recommenders.scorecard import Scorecard, scorecard
     from rankgate.reports.notebook.plotting import plot
+    from rankgate.scoring.chosen import chosen_convention as convention
+    from rankgate.scoring.convention import Convention
     from rankgate.unjudged.holes import HoleAnalysis, holes
 
 __all__ = [
@@ -145,8 +147,8 @@ _HOMES = {
     "Bridge": "rankgate.explanation.bridge",
     "CollectedRatings": "rankgate.judging.sheets.collected",
     "Comparisons": "rankgate.comparison.comparison",
-    "Convention": "rankgate.evaluation.notebook.rules",
-    "Conventions": "rankgate.evaluation.notebook.rules",
+    "Convention": "rankgate.scoring.convention",
+    "Conventions": "rankgate.evaluation.conventions",
     "Conversion": "rankgate.files.conversion",
     "Descriptions": "rankgate.files.description",
     "Evaluation": "rankgate.evaluation.evaluation",
@@ -178,8 +180,8 @@ _HOMES = {
     "blindspots": "rankgate.blind_spots.verb",
     "collect": "rankgate.judging.sheets.collected",
     "compare": "rankgate.comparison.verb",
-    "convention": "rankgate.evaluation.notebook.rules",
-    "conventions": "rankgate.evaluation.notebook.rules",
+    "convention": "rankgate.scoring.chosen:chosen_convention",
+    "conventions": "rankgate.evaluation.conventions",
     "convert": "rankgate.files.convert",
     "describe": "rankgate.files.describe",
     "evaluate": "rankgate.evaluation.notebook.evaluation",
@@ -210,7 +212,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - each name has its own type
         return import_module("importlib.metadata").version("rankgate")
     if name not in _HOMES:
         raise AttributeError(f"module 'rankgate' has no attribute '{name}'")
-    return getattr(import_module(_HOMES[name]), name)
+    module, _, attribute = _HOMES[name].partition(":")
+    return getattr(import_module(module), attribute or name)
 
 
 def __dir__() -> list[str]:

@@ -15,8 +15,8 @@ from rankgate.advice.facts import STAGES, TASKS
 from rankgate.advice.rules import RULES
 from rankgate.advice.sources import SOURCES
 from rankgate.cli import COMMANDS
-from rankgate.evaluation.conventions import axis_facts
-from rankgate.evaluation.metric_details import passports
+from rankgate.evaluation.axes import axes
+from rankgate.evaluation.metrics import metrics
 from rankgate.metrics.catalogue import by_name
 from rankgate.reports.kinds import KINDS
 from rankgate.scoring import CONVENTIONS
@@ -52,7 +52,7 @@ def pages(rooms):
 
 
 def test_every_metric_has_its_page(pages):
-    for passport in passports():
+    for passport in metrics().metrics:
         page = pages[f"reference/metrics/{passport.name}.md"]
         assert '<div class="formula"' in page
         assert "Blind to" in page
@@ -66,7 +66,7 @@ def test_every_convention_axis_command_and_verb_has_its_place(pages):
     for name in CONVENTIONS:
         assert f"reference/conventions/{name}.md" in pages
         assert page.count(f"\n| [{name}](conventions/{name}.md) |") == 2
-    for axis in axis_facts():
+    for axis in axes().axes:
         assert (f"### {axis.name}\n" in page) == (len(axis.chosen) > 1)
     assert {f"reference/commands/{name}.md" for name in COMMANDS} < set(pages)
     result = "".join(text for place, text in pages.items() if place.startswith("reference/python"))

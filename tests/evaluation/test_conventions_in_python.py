@@ -18,15 +18,15 @@ def test_every_convention_is_there():
     every = rankgate.conventions()
     assert every.names == tuple(CONVENTIONS)
     assert len(every) == len(CONVENTIONS) == len(list(every))
-    assert every.table.columns == ["name", "title", "source", "hash"]
-    assert every.table["hash"].to_list() == [how.hash for how in CONVENTIONS.values()]
+    assert every.to_polars().columns == ["name", "title", "source", "hash"]
+    assert every.to_polars()["hash"].to_list() == [how.hash for how in CONVENTIONS.values()]
     assert "searchtweak" in every._repr_html_()
 
 
 def test_one_shows_its_choices():
     trec = rankgate.conventions()["trec"]
     assert trec.hash == CONVENTIONS["trec"].hash
-    rows = trec.table.filter(pl.col("axis") == "ties")
+    rows = trec.details.to_polars().filter(pl.col("axis") == "ties")
     assert rows["value"].to_list() == ["doc_id_desc"]
     assert "ties" in trec._repr_html_()
     assert str(trec).startswith(f"trec ({trec.hash})")

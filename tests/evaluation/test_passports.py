@@ -1,7 +1,8 @@
 """Passports say what the declarations say."""
 
 from rankgate.errors import UsageError
-from rankgate.evaluation.metric_details import passport, passports
+from rankgate.evaluation.metric import metric_details
+from rankgate.evaluation.metrics import metrics
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
@@ -11,8 +12,8 @@ EVERY = (*CATALOGUE, *FACET_METRICS, *LIST_METRICS)
 
 
 def test_every_metric_has_one():
-    assert [each.name for each in passports()] == [metric.name for metric in EVERY]
-    for each in passports():
+    assert [each.name for each in metrics().metrics] == [metric.name for metric in EVERY]
+    for each in metrics().metrics:
         assert each.title
         assert each.formula
         assert each.source
@@ -21,7 +22,7 @@ def test_every_metric_has_one():
 
 
 def test_parameters_are_those_of_the_kernel():
-    result = passport("precision@5")
+    result = metric_details("precision@5")
     assert result.name == "P"
     (cutoff, rel, denominator) = result.parameters
     assert (cutoff.name, cutoff.required, cutoff.kind, cutoff.low) == ("cutoff", True, "int", 1)
@@ -30,15 +31,15 @@ def test_parameters_are_those_of_the_kernel():
 
 
 def test_unbounded_is_none():
-    assert (passport("utility").low, passport("utility").high) == (None, None)
-    assert passport("nDCG").high == 1
+    assert (metric_details("utility").low, metric_details("utility").high) == (None, None)
+    assert metric_details("nDCG").high == 1
 
 
 def test_empties_in_words():
-    trec = passport("IPrec").conventions["trec"]
+    trec = metric_details("IPrec").conventions["trec"]
     assert (trec["without_relevant"], trec["nothing_retrieved"]) == (0, "undefined")
 
 
 def test_an_unknown_name():
     with raises("unknown-metric", UsageError):
-        passport("nDGC")
+        metric_details("nDGC")

@@ -31,10 +31,10 @@ def test_errors_exit_with_2_and_all_are_reported(run, wrong):
         "       example: query 1, document b\n"
         "       mend: write a number such as 2, or leave the row out where there is no\n"
         "         grade\n"
-        "note   line 4: 1 negative grade (-1): in the pool, never relevant; tools\n"
-        "         differ over whether such a document is judged [negative-grade]\n"
-        "       mend: see to it that they mean spam or unjudged, and are not part of\n"
-        "         the scale\n"
+        "note   line 4: 1 negative grade (-1): in the pool, never relevant; tools differ\n"
+        "         over whether such a document is judged [negative-grade]\n"
+        "       mend: see to it that they mean spam or unjudged, and are not part of the\n"
+        "         scale\n"
     )
 
 

@@ -5,6 +5,10 @@ import json
 import pytest
 
 import rankgate
+from rankgate.evaluation.axes import axes
+from rankgate.evaluation.convention import convention_details
+from rankgate.evaluation.metric import metric_details
+from rankgate.evaluation.metrics import metrics
 from rankgate.files.checklist import checklist
 from rankgate.files.format import format_details
 from rankgate.files.formats import formats
@@ -76,6 +80,11 @@ KINDS = (
     "validation",
     "description",
     "checklist",
+    "metric",
+    "metrics",
+    "convention",
+    "conventions",
+    "axes",
     "conversion",
     "formats",
     "format",
@@ -105,6 +114,11 @@ def made(folder, ratings):
         "validation": lambda: rankgate.validate([folder / "qrels.txt", folder / "old.run"]),
         "description": lambda: rankgate.describe([folder / "qrels.txt", folder / "old.run"]),
         "checklist": checklist,
+        "metric": lambda: metric_details("nDCG"),
+        "metrics": metrics,
+        "convention": lambda: convention_details("trec9"),
+        "conventions": rankgate.conventions,
+        "axes": axes,
         "conversion": lambda: rankgate.convert(folder / "old.run", folder / "old.jsonl"),
         "formats": formats,
         "format": lambda: format_details("trec"),

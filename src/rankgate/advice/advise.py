@@ -14,7 +14,7 @@ from rankgate.comparison import compared as parts
 from rankgate.data import read_qrels
 from rankgate.errors import UsageError
 from rankgate.evaluation.ceilings import cutoff_of
-from rankgate.evaluation.metric_details import passport
+from rankgate.evaluation.metric import metric_details
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.metrics.names import parse
 from rankgate.scoring.run_names import sides_apart
@@ -181,5 +181,5 @@ def _about_judgments(choice: AdvisedMetric) -> bool:
 
 
 def _choice(metric: str, role: str, reasons: Sequence[Reason]) -> AdvisedMetric:
-    details = passport(parse(metric).name)
+    details = metric_details(parse(metric).name)
     return AdvisedMetric(metric, role, tuple(reasons), details.sees, details.blind_to, None)

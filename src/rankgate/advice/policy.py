@@ -7,9 +7,9 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from rankgate.evaluation.conventions import conventions
 from rankgate.present.figures import whole
 from rankgate.present.grid import printable
+from rankgate.scoring import CONVENTIONS
 
 if TYPE_CHECKING:
     from rankgate.advice.advice import Advice, AdvisedMetric
@@ -29,7 +29,7 @@ def policy(advice: Advice) -> str:
         f"{_runs(advice)}."
     )
     rules = [_rule(each, advice) for each in advice.choices if each.role in _TIERS]
-    known = frozenset(each.name for each in conventions())
+    known = frozenset(CONVENTIONS)
     return "\n".join([_comment(about), *_settings(advice, known), *rules, *_further(advice)])
 
 

@@ -17,19 +17,24 @@ if TYPE_CHECKING:
 
 
 def chosen_convention(
-    name: str | Convention, settings: Overrides | Iterable[str] = ()
+    name: str | Convention, overrides: Overrides | Iterable[str] = ()
 ) -> Convention:
-    """A convention by name or TOML file, with some axes set otherwise.
+    """A convention by name or TOML file, with some axes chosen otherwise.
 
     Args:
-        name: a convention, its name, or a file.
-        settings: ``AXIS=VALUE`` words, or axes with their values.
+        name: a convention, its name, or a TOML file that describes one.
+        overrides: axes that are chosen otherwise: ``{"ties": "doc_id_asc", "nDCG.gain": "exp"}``,
+            or as words, ``["nDCG.gain=exp"]``.
 
     Raises:
-        UsageError: a name, an axis or a value that there is not.
-        InputError: a file that does not say a convention.
+        UsageError: a name, an axis or a value that does not exist; the nearest is in the message.
+        InputError: a file that does not describe a convention.
+
+    >>> mine = chosen_convention("trec", {"ties": "doc_id_asc"})
+    >>> mine.name, mine.ties, mine.hash == chosen_convention("trec").hash
+    ('trec+', 'doc_id_asc', False)
     """
-    return overridden(convention(name), settings)
+    return overridden(convention(name), overrides)
 
 
 def refuse_mixed(results: Mapping[str, Mapping[str, Any]]) -> None:

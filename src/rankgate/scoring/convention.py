@@ -11,6 +11,7 @@ import json
 import re
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -146,6 +147,19 @@ class Convention:
         """Name, hash and axes, as results carry them."""
         axes = json.loads(json.dumps(self.axes).replace("NaN", "null"))
         return {"name": self.name, "hash": self.hash, "axes": axes}
+
+    @property
+    def details(self) -> Any:  # noqa: ANN401 - a result, of which scoring knows nothing
+        """Every choice with its words, as a result that shows itself."""
+        return import_module("rankgate.evaluation.convention").ConventionDetails.of(self)
+
+    def __str__(self) -> str:
+        """As text of 80 columns."""
+        return str(self.details)
+
+    def _repr_html_(self) -> str:
+        html: str = self.details._repr_html_()
+        return html
 
     def for_metric(self, metric: Metric) -> Convention:
         """The choices that hold for one metric."""

@@ -1,14 +1,15 @@
-"""``rankgate conventions``: list the conventions, or read what one, or each axis, decides."""
+"""``rankgate conventions``: list the conventions, or show the details of one, or of each axis."""
 
 from __future__ import annotations
 
 import click
 
 from rankgate.console import options
-from rankgate.console.places import deliver
-from rankgate.console.terminal import styled, width
-from rankgate.evaluation.conventions import axis_facts, convention_facts, conventions
-from rankgate.evaluation.documents.conventions import FORMS, render, render_all, render_axes
+from rankgate.console.output import print_result
+from rankgate.evaluation.axes import axes as every_axis
+from rankgate.evaluation.convention import convention_details
+from rankgate.evaluation.conventions import conventions
+from rankgate.present.write import FORMS
 from rankgate.scoring.chosen import chosen_convention
 
 
@@ -16,13 +17,13 @@ from rankgate.scoring.chosen import chosen_convention
 @options.form(*FORMS)
 @click.pass_context
 def command(ctx: click.Context, form: str) -> None:
-    """List the named conventions; `show NAME` reads one, `axes` what each axis decides.
+    """List the named conventions; `show NAME` shows one, `axes` what each axis decides.
 
     \b
     rankgate conventions show trec
     """
     if ctx.invoked_subcommand is None:
-        deliver(render_all(conventions(), form, width()))
+        print_result(conventions(), form)
     else:
         ctx.obj = form
 
@@ -34,9 +35,7 @@ def command(ctx: click.Context, form: str) -> None:
 @click.pass_obj
 def show(before: str, name: str, settings: tuple[str, ...], form: str) -> None:
     """Every axis of the convention NAME, or of the TOML file NAME, with source and defects."""
-    facts = convention_facts(chosen_convention(name, settings))
-    chosen = _chosen(before, form)
-    deliver(styled(render(facts, chosen, width()), chosen))
+    print_result(convention_details(chosen_convention(name, settings)), _chosen(before, form))
 
 
 @command.command("axes")
@@ -44,8 +43,7 @@ def show(before: str, name: str, settings: tuple[str, ...], form: str) -> None:
 @click.pass_obj
 def axes(before: str, form: str) -> None:
     """Every axis: what it decides, what it may be, and what each tool chooses."""
-    chosen = _chosen(before, form)
-    deliver(styled(render_axes(axis_facts(), chosen, width()), chosen))
+    print_result(every_axis(), _chosen(before, form))
 
 
 def _chosen(before: str, form: str) -> str:

@@ -1,15 +1,15 @@
-"""``rankgate metrics``: list the metrics, or read one's passport."""
+"""``rankgate metrics``: list the metrics, or show the details of one."""
 
 from __future__ import annotations
 
 import click
 
 from rankgate.console import options
-from rankgate.console.places import deliver
-from rankgate.console.terminal import styled, width
-from rankgate.evaluation.documents.metric_details import FORMS, render, render_all
-from rankgate.evaluation.metric_details import passport, passports
+from rankgate.console.output import print_result
+from rankgate.evaluation.metric import metric_details
+from rankgate.evaluation.metrics import metrics
 from rankgate.metrics.plugins import from_file
+from rankgate.present.write import FORMS
 
 
 @click.command("metrics")
@@ -17,13 +17,10 @@ from rankgate.metrics.plugins import from_file
 @options.metrics_from
 @options.form(*FORMS)
 def command(name: str | None, metrics_from: str | None, form: str) -> None:
-    """List the metrics, or read the passport of the one called NAME.
+    """List the metrics, or show the details of the one called NAME.
 
     \b
     rankgate metrics nDCG
     """
     extra = from_file(metrics_from)
-    if name is None:
-        deliver(render_all(passports(extra), form, width()))
-    else:
-        deliver(styled(render(passport(name, extra), form, width()), form))
+    print_result(metric_details(name, extra) if name else metrics(extra), form)

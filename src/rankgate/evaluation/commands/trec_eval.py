@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from rankgate.errors import DuplicateError, UsageError
-from rankgate.evaluation.documents import metric_details as passports
 from rankgate.evaluation.documents.trec_eval import render
-from rankgate.evaluation.metric_details import passport
+from rankgate.evaluation.metric import metric_details
 from rankgate.evaluation.trec_columns import atol, columns
 from rankgate.evaluation.trec_eval import trec_eval
 
@@ -176,9 +175,9 @@ def _files(said: _Words) -> tuple[str, str]:
 
 
 def _explain(said: _Words) -> None:
-    """Print the help, and the passports of the metrics named."""
+    """Print the help, and the details of the metrics named."""
     click.echo(_HELP, nl=False)
     named = columns(said.metrics, te9="te9" in said.options)
     for name in dict.fromkeys(column.name for column in named if column.metrics):
         if name != "relstring":
-            click.echo("\n" + passports.render(passport(name), "text"), nl=False)
+            click.echo("\n" + f"{metric_details(name)}\n", nl=False)

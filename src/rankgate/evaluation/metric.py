@@ -1,17 +1,16 @@
-"""Tell what a metric is: formula, parameters, source, what it sees and what it does not."""
+"""One metric in full: formula, parameters, source, what it sees and what it does not."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS, NEEDS, ListMetric
-from rankgate.metrics.names import known, parse
-from rankgate.metrics.plugins import installed
+from rankgate.metrics.names import parse
 from rankgate.metrics.trec import NAMED
+from rankgate.present.result import Result
 from rankgate.scoring import CONVENTIONS
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ _TOGETHER = {"mean": "mean", "items": "one number for all lists", "ratio": "rati
 
 
 @dataclass(frozen=True)
-class ParameterFacts:
+class ParameterDetails:
     """One parameter of a metric.
 
     Attributes:
@@ -47,7 +46,7 @@ class ParameterFacts:
     high: float | None
 
     @classmethod
-    def of(cls, name: str, parameter: Parameter) -> ParameterFacts:
+    def of(cls, name: str, parameter: Parameter) -> ParameterDetails:
         """The facts of a declared parameter."""
         return cls(
             name=name,
@@ -61,7 +60,7 @@ class ParameterFacts:
 
 
 @dataclass(frozen=True)
-class Passport:
+class MetricDetails(Result):
     """What is known of a metric.
 
     Attributes:
@@ -85,10 +84,13 @@ class Passport:
         needs: what it needs beside judgments and runs, in words.
     """
 
+    kind: ClassVar[str] = "metric"
+    document_from: ClassVar[str] = "rankgate.evaluation.documents.metrics:details"
+
     name: str
     title: str
     formula: str
-    parameters: tuple[ParameterFacts, ...]
+    parameters: tuple[ParameterDetails, ...]
     at: str | None
     low: float | None
     high: float | None
@@ -103,14 +105,14 @@ class Passport:
     needs: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, metric: Metric) -> Passport:
-        """The passport of a declared metric, without what is bound to it."""
+    def of(cls, metric: Metric) -> MetricDetails:
+        """The details of a declared metric, without what is bound to it."""
         of_lists = isinstance(metric, ListMetric)
         return cls(
             name=metric.name,
             title=metric.title,
             formula=metric.formula,
-            parameters=tuple(ParameterFacts.of(n, p) for n, p in metric.parameters.items()),
+            parameters=tuple(ParameterDetails.of(n, p) for n, p in metric.parameters.items()),
             at=metric.at,
             low=_bound(metric.low),
             high=metric.high,
@@ -131,23 +133,8 @@ class Passport:
             else (),
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
-
-def passports(extra: Sequence[Metric] = ()) -> tuple[Passport, ...]:
-    """Every metric of the catalogue, of subtopics, of lists; those given; those of plug-ins.
-
-    Raises:
-        UsageError: a plug-in that cannot be loaded, or a metric that takes a name of the house.
-    """
-    others = (*extra, *installed())
-    known(others)
-    return tuple(map(Passport.of, (*CATALOGUE, *FACET_METRICS, *LIST_METRICS, *others)))
-
-
-def passport(name: str, extra: Sequence[Metric] = ()) -> Passport:
+def metric_details(name: str, extra: Sequence[Metric] = ()) -> MetricDetails:
     """The metric of a name, an alias, or a name of trec_eval; parameters do not matter.
 
     Args:
@@ -158,7 +145,7 @@ def passport(name: str, extra: Sequence[Metric] = ()) -> Passport:
         UsageError: an unknown name; the nearest ones are in the message.
     """
     known_too = (*extra, *FACET_METRICS, *LIST_METRICS)
-    return Passport.of(NAMED.get(name.strip()) or parse(name, known_too))
+    return MetricDetails.of(NAMED.get(name.strip()) or parse(name, known_too))
 
 
 def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:

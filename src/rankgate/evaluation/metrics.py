@@ -1,0 +1,57 @@
+"""Every metric that can be named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import polars as pl
+
+from rankgate.evaluation.metric import MetricDetails
+from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.metrics.facets import FACET_METRICS
+from rankgate.metrics.lists import LIST_METRICS
+from rankgate.metrics.names import known
+from rankgate.metrics.plugins import installed
+from rankgate.present.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.metrics.declare import Metric
+
+_LISTED = ("name", "title", "formula", "higher_is_better", "source")
+
+
+@dataclass(frozen=True)
+class Metrics(Result):
+    """Every metric that can be named.
+
+    Attributes:
+        metrics: the details of each.
+    """
+
+    kind: ClassVar[str] = "metrics"
+    document_from: ClassVar[str] = "rankgate.evaluation.documents.metrics:listed"
+
+    metrics: tuple[MetricDetails, ...]
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.metrics)
+
+    def _table(self) -> pl.DataFrame:
+        rows = [{name: getattr(each, name) for name in _LISTED} for each in self.metrics]
+        return pl.DataFrame(rows)
+
+
+def metrics(extra: Sequence[Metric] = ()) -> Metrics:
+    """Every metric of the catalogue, of subtopics, of lists; those given; those of plug-ins.
+
+    Raises:
+        UsageError: a plug-in that cannot be loaded, or a metric that takes a built-in name.
+    """
+    others = (*extra, *installed())
+    known(others)
+    every = (*CATALOGUE, *FACET_METRICS, *LIST_METRICS, *others)
+    return Metrics(tuple(map(MetricDetails.of, every)))
