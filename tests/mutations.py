@@ -1,10 +1,13 @@
 """How many small faults the tests notice: ``make mutate``.
 
 A seeded sample of changes to `rankgate.scoring` and `rankgate.metrics` (a comparison or an
-operator swapped, a number one higher, a condition turned round), one at a time, in a copy of the
-package. Each is killed if the tests fail. The same seed gives the same changes for the same code.
+operator swapped, a number one higher, a condition negated) is built into one copy of the package,
+each behind a switch. The tests run once with all switches off, which shows the tests that reach
+each change. Then each change is switched on: the quickest tests of each file that reach it run
+first, then all of them, up to the first failure. The same seed gives the same changes for the
+same code.
 
-    python tests/mutations.py [--count 60] [--seed 13] [TESTS ...]
+    python tests/mutations.py [--count 60] [--seed 13] [--save FOLDER] [TESTS ...]
 """
 
 from __future__ import annotations
@@ -12,21 +15,27 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import json
 import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("scoring", "metrics")
-TESTS = ("tests/golden", "tests/metrics", "tests/scoring", "tests/laws")
+QUICK = "not slow and not browser and not manual"
+NEAR = ("tests/metrics", "tests/laws", "tests/scoring", "tests/golden")
+FIRST = 2  # tests of a file that are tried before all others
+LONGEST = 900  # seconds; a change that makes a loop endless is noticed, too
 SWAPPED = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -35,11 +44,47 @@ SWAPPED = {
     ast.Pow: ast.Mult,
 }  # fmt: skip
 
+SWITCHES = '''"""Which change is on, and which were reached: a part of tests/mutations.py."""
 
-class Mutation(NamedTuple):
-    """One change of one line."""
+import json
+import os
+from pathlib import Path
 
-    file: Path
+import pytest
+
+ON = int(os.environ.get("CHANGE", "-1"))
+FOLDER = os.environ.get("REACHED")
+reached, found = set(), []
+
+
+def on(number):
+    if FOLDER:
+        reached.add(number)
+    return number == ON
+
+
+def pytest_collection_finish():
+    found.append(("", 0, sorted(reached)))
+    reached.clear()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report):
+    if FOLDER and report.when == "teardown" and reached:
+        found.append((report.nodeid, report.duration, sorted(reached)))
+        reached.clear()
+
+
+def pytest_sessionfinish():
+    if FOLDER:
+        Path(FOLDER, f"{os.getpid()}.json").write_text(json.dumps(found))
+'''
+
+
+class Change(NamedTuple):
+    """One fault in one line."""
+
+    file: str
     line: int
     begin: int
     end: int
@@ -48,6 +93,10 @@ class Mutation(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.old} -> {self.new}"
+
+    def overlaps(self, other: Change) -> bool:
+        """Whether both are in the same part of a line."""
+        return self[:2] == other[:2] and self.begin < other.end and other.begin < self.end
 
 
 def changed(node: ast.AST) -> ast.AST | None:
@@ -68,8 +117,8 @@ def changed(node: ast.AST) -> ast.AST | None:
     return other
 
 
-def aside(tree: ast.Module) -> Iterator[ast.AST]:
-    """What is no computation: annotations, decorators, errors, texts."""
+def not_computed(tree: ast.Module) -> Iterator[ast.AST]:
+    """Annotations, decorators, errors and texts."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             yield from node.decorator_list
@@ -80,67 +129,125 @@ def aside(tree: ast.Module) -> Iterator[ast.AST]:
             yield node
 
 
-def mutations(source: Path) -> Iterator[Mutation]:
+def changes(source: Path) -> Iterator[Change]:
     """All changes that can be made to the packages."""
     for package in PACKAGES:
         for path in sorted((source / "rankgate" / package).rglob("*.py")):
             text = path.read_text("utf-8")
             tree = ast.parse(text)
-            left = {id(inner) for node in aside(tree) for inner in ast.walk(node)}
+            skipped = {id(inner) for node in not_computed(tree) for inner in ast.walk(node)}
             for node in ast.walk(tree):
-                if id(node) in left or not isinstance(node, ast.expr):
+                if id(node) in skipped or not isinstance(node, ast.expr):
                     continue
                 other = changed(node) if node.lineno == node.end_lineno else None
                 if other is not None:
                     old = ast.get_source_segment(text, node) or ""
                     place = (node.lineno, node.col_offset, node.end_col_offset or 0)
-                    yield Mutation(path.relative_to(source), *place, old, f"({ast.unparse(other)})")
+                    file = path.relative_to(source).as_posix()
+                    yield Change(file, *place, old, ast.unparse(other))
 
 
-def passed(source: Path, tests: list[str]) -> bool:
-    """Whether the tests pass with the package in a folder."""
-    command = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(source)}
-    return not subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, check=False
-    ).returncode
+def sampled(source: Path, count: int, seed: int) -> list[Change]:
+    """Changes of a seeded sample, none inside another."""
+    every = list(changes(source))
+    random.Random(seed).shuffle(every)
+    chosen: list[Change] = []
+    for each in every:
+        if len(chosen) < count and not any(each.overlaps(other) for other in chosen):
+            chosen.append(each)
+    return chosen
 
 
-def killed(mutation: Mutation, source: Path, tests: list[str]) -> bool:
-    """Whether the tests notice the change."""
-    path = source / mutation.file
-    whole = path.read_bytes()
-    lines = whole.split(b"\n")
-    line = lines[mutation.line - 1]
-    lines[mutation.line - 1] = line[: mutation.begin] + mutation.new.encode() + line[mutation.end :]
-    path.write_bytes(b"\n".join(lines))
+def build_in(chosen: Iterable[Change], source: Path) -> None:
+    """Put all changes into a copy of the package, each behind its switch."""
+    (source / "rankgate_changes.py").write_text(SWITCHES)
+    numbered = sorted(enumerate(chosen), key=lambda pair: -pair[1].begin)
+    for number, each in numbered:
+        path = source / each.file
+        lines = path.read_bytes().split(b"\n")
+        line = lines[each.line - 1]
+        switch = f"(({each.new}) if __import__('rankgate_changes').on({number}) else ({each.old}))"
+        lines[each.line - 1] = line[: each.begin] + switch.encode() + line[each.end :]
+        path.write_bytes(b"\n".join(lines))
+
+
+def run(source: Path, words: Iterable[str], **environment: str) -> bool:
+    """Whether tests pass with the copy of the package."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["-p", "rankgate_changes", *words]
     try:
-        return not passed(source, tests)
-    finally:
-        path.write_bytes(whole)
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(source), **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LONGEST if environment.get("CHANGE") else None,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    if "REACHED" in environment and done.returncode:
+        sys.exit(f"the tests fail without any change; mend them first\n{done.stdout}")
+    return not done.returncode
+
+
+def reaching(source: Path, folder: Path, tests: list[str]) -> dict[int, list[str]]:
+    """The tests that reach each change, the quickest first; a test named "" is an import."""
+    folder.mkdir(exist_ok=True)
+    run(source, ["-n", "auto", "-m", QUICK, *tests], REACHED=str(folder))
+    found: defaultdict[int, set[tuple[float, str]]] = defaultdict(set)
+    for path in folder.glob("*.json"):
+        for test, seconds, numbers in json.loads(path.read_text()):
+            for number in numbers:
+                found[number].add((seconds, test))
+    return {number: [test for _, test in sorted(each)] for number, each in found.items()}
+
+
+def notices(number: int, tests: list[str], source: Path, folder: Path) -> str:
+    """The kind of tests that fail with a change on: first, near or all; "" where none does.
+
+    Those near are run for what is computed while a module is imported, which all tests reach.
+    """
+    by_file: defaultdict[str, list[str]] = defaultdict(list)
+    for test in filter(None, tests):
+        by_file[test.partition("::")[0]].append(test)
+    first = [test for each in by_file.values() for test in each[:FIRST]]
+    near = list(NEAR) if "" in tests else []
+    for name, chosen in (("first", first), ("near", near), ("all", list(filter(None, tests)))):
+        words = folder / f"{number}-{name}.txt"
+        words.write_text("".join(f"{test}\n" for test in chosen))
+        if chosen and not run(source, ["-x", f"@{words}"], CHANGE=str(number)):
+            return name
+    return ""
 
 
 def main() -> None:
-    """Try a sample; say what survived."""
+    """Try a sample; print what no test notices."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=13)
-    parser.add_argument("tests", nargs="*", default=list(TESTS))
+    parser.add_argument("--save", type=Path, help="a folder for the copy and the tests of each")
+    parser.add_argument("tests", nargs="*", default=["tests"])
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "src"
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.save or Path(temporary)
+        source = folder / "src"
         shutil.copytree(ROOT / "src", source)
-        if not passed(source, given.tests):
-            sys.exit("the tests fail without any change; mend them first")
-        sample = random.Random(given.seed).sample(list(mutations(source)), given.count)
-        dead = 0
-        for number, mutation in enumerate(sample, 1):
-            found = killed(mutation, source, given.tests)
-            dead += found
-            word = "killed" if found else "SURVIVED"
-            sys.stdout.write(f"{number}/{given.count} {word} {mutation}\n")
-            sys.stdout.flush()
-        sys.stdout.write(f"killed {dead} of {given.count}\n")
+        chosen = sampled(source, given.count, given.seed)
+        build_in(chosen, source)
+        tests = reaching(source, folder / "reached", given.tests)
+        killed = 0
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            every = range(len(chosen))
+            found = pool.map(lambda i: notices(i, tests.get(i, []), source, folder), every)
+            for number, by in enumerate(found):
+                killed += bool(by)
+                word = f"killed ({by})" if by else "SURVIVED"
+                reach = len(tests.get(number, []))
+                sys.stdout.write(f"{number + 1} {word} {chosen[number]} (reached by {reach})\n")
+                sys.stdout.flush()
+        sys.stdout.write(f"killed {killed} of {len(chosen)}\n")
 
 
 if __name__ == "__main__":
