@@ -3,32 +3,98 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import math
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.declare import fields_of
+from rankgate.declare.signature import documented, parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from rankgate.declare import Parameter
 
     Command = Callable[..., Any]
 
+_LIKE = re.compile(r"\b(\w+)Like\b")
+_NAMED = re.compile(r"``(\w+)``")
 
-def option(declared: Parameter) -> Callable[[Command], Command]:
+
+def option(
+    declared: Parameter, *flags: str, metavar: str | None = None
+) -> Callable[[Command], Command]:
     """Return the option that a parameter declares."""
     name = declared.name
+    help_ = declared.help.replace("`", "")
+    long = _flag(name)
     return click.option(
-        f"--{name.rstrip('_').replace('_', '-')}",
+        *flags,
+        *([] if any(each.startswith("--") for each in flags) else [long]),
         name,
         type=_type(declared),
         default=declared.default,
-        show_default=declared.default is not None,
+        show_default=declared.default not in (None, "") and declared.kind != "bool",
         required=declared.required,
-        help=declared.help,
+        is_flag=declared.kind == "bool",
+        metavar=metavar,
+        help=f"{help_[:1].upper()}{help_[1:]}",
     )
+
+
+def options_of(
+    verb: Command, *names: str, choices: Mapping[str, Sequence[str]] | None = None
+) -> Callable[[Command], Command]:
+    """Return a decorator with options that the parameters of a verb declare.
+
+    Type and default are those of its signature, the help is what its docstring says under
+    ``Args``. What accepts judgments, runs and other inputs is a path on the command line.
+
+    Args:
+        verb: the function that the command calls.
+        names: its parameters in the order of the help; with words behind a name: how the value is
+            called there, and further flags, as in ``"metric METRIC -m"``.
+        choices: what a text may be, where the annotation does not say it.
+    """
+    signature = inspect.signature(verb).parameters
+    help_of = documented(verb.__doc__ or "", "Args")
+
+    def decorate(function: Command) -> Command:
+        for words in reversed(names):
+            name, *rest = words.split()
+            help_ = _NAMED.sub(lambda found: _flag(found[1], signature), help_of[name])
+            declared = _declared(verb, signature[name], help_)
+            flags = [each for each in rest if each.startswith("-")]
+            metavar = next((each for each in rest if not each.startswith("-")), None)
+            shown = _LIKE.search(str(signature[name].annotation))
+            if shown or "Path" in str(signature[name].annotation):
+                metavar = metavar or (shown[1].upper() if shown else "FILE")
+                declared = replace(declared, kind="path")
+            elif choices and name in choices:
+                declared = replace(declared, kind="choice", choices=tuple(choices[name]))
+            function = option(declared, *flags, metavar=metavar)(function)
+        return function
+
+    return decorate
+
+
+def _flag(name: str, known: Container[str] | None = None) -> str:
+    """The flag of a parameter; a name that is not known is none."""
+    flag = f"--{name.rstrip('_').replace('_', '-')}"
+    return flag if known is None or name in known else name
+
+
+def _declared(verb: Command, each: inspect.Parameter, help_: str) -> Parameter:
+    """What an argument declares; its type is open where an annotation is of type checkers only."""
+    try:
+        hint = eval(str(each.annotation), verb.__globals__)  # noqa: S307 - our own source
+    except NameError:
+        hint = Any
+    return parameter(each.name, hint, each.default, help_=help_)
 
 
 def collected(name: str, kind: type[Any], *fields: str) -> Callable[[Command], Command]:
@@ -59,7 +125,11 @@ def collected(name: str, kind: type[Any], *fields: str) -> Callable[[Command], C
 def _type(declared: Parameter) -> Any:  # noqa: ANN401 - one of click
     if declared.kind == "choice":
         return click.Choice(declared.choices)
+    ends = declared.range.low, declared.range.high
+    low, high = (None if math.isinf(end) else end for end in ends)
     if declared.kind == "int":
-        low = declared.range.low
-        return click.IntRange(min=int(low)) if low > -float("inf") else click.INT
-    return {"float": click.FLOAT, "bool": click.BOOL}.get(declared.kind, click.STRING)
+        return click.INT if low is None else click.IntRange(int(low))
+    if declared.kind == "float":
+        limited = (low, high) != (None, None) and not declared.range.exclusive
+        return click.FloatRange(low, high) if limited else click.FLOAT
+    return {"bool": click.BOOL, "path": click.Path()}.get(declared.kind, click.STRING)

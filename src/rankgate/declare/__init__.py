@@ -6,17 +6,19 @@ plug-ins, and `Toml` reads a file whose errors name the line.
 """
 
 from rankgate.declare.declared import Declared, Registry, declared_in
-from rankgate.declare.parameter import Cutoff, OnlyWith, Parameter, Range
+from rankgate.declare.parameter import Count, Cutoff, OnlyWith, Parameter, Range, Share
 from rankgate.declare.plugins import installed
 from rankgate.declare.signature import fields_of, parameters_of
 
 __all__ = [
+    "Count",
     "Cutoff",
     "Declared",
     "OnlyWith",
     "Parameter",
     "Range",
     "Registry",
+    "Share",
     "declared_in",
     "fields_of",
     "installed",

@@ -10,7 +10,9 @@ from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal
 
-Kind = Literal["any", "bool", "choice", "float", "gain", "int", "list", "map", "number", "text"]
+Kind = Literal[
+    "any", "bool", "choice", "float", "gain", "int", "list", "map", "number", "path", "text"
+]
 """What a parameter takes.
 
 A ``number`` keeps its type as it was written, a ``float`` becomes one; a ``gain`` is one of the
@@ -101,6 +103,10 @@ class OnlyWith:
 
 Cutoff = Annotated[int, Range(1)]
 """How many ranks count."""
+Count = Annotated[int, Range(1)]
+"""How many of something."""
+Share = Annotated[float, Range(0, 1)]
+"""A part of a whole."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
+from rankgate.declare import Count, Range, Share
 from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rankgate.judging.admission.order import SystemOrder
     from rankgate.stats.agreement.intervals import Agreement
 
+Correlation = Annotated[float, Range(-1, 1)]
 Answer = Literal["pass", "fail", "inconclusive"]
 
 AGREEMENT = "alpha, ordinal"
@@ -26,23 +28,24 @@ AGREEMENT = "alpha, ordinal"
 class Demands:
     """What a judge must show.
 
+    Between .667 and .8 Krippendorff calls conclusions by alpha tentative; people who judge
+    relevance reach .4 to .6 among themselves. A tau of .9 is what two sets of people reach
+    (Voorhees, IPM 2000). A pair without an answer is none of the pairs by which agreement is
+    measured, and a judge that answers only what is easy would agree well.
+
     Attributes:
-        pairs: judged by both; fewer decide nothing.
-        alpha: the least ordinal alpha of Krippendorff. Between .667 and .8 he calls conclusions
-            tentative; people who judge relevance reach .4 to .6 among themselves.
-        bias: the largest mean difference from people, in grades, either way.
-        tau: the least rank correlation of systems under both; .9 is what two sets of people reach
-            (Voorhees, IPM 2000).
-        answered: the least share of the pairs it was asked about that the judge answered. A pair
-            without an answer is none of the pairs by which agreement is measured, and a judge
-            that answers only what is easy would agree well.
+        answered: The least share of the pairs it was asked about that the judge must have graded.
+        pairs: How many pairs both must have judged; fewer decide nothing.
+        alpha: The least ordinal alpha of Krippendorff.
+        bias: The largest mean difference from people's grades, either way.
+        tau: The least rank correlation of the systems' order under both.
     """
 
-    pairs: int = 100
-    alpha: float = 0.4
-    bias: float = 0.25
-    tau: float = 0.9
-    answered: float = 0.95
+    answered: Share = 0.95
+    pairs: Count = 100
+    alpha: Correlation = 0.4
+    bias: Annotated[float, Range(0)] = 0.25
+    tau: Correlation = 0.9
 
 
 @dataclass(frozen=True)

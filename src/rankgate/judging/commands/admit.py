@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import click
 
 from rankgate.console import options
+from rankgate.console.declared_options import collected, options_of
 from rankgate.console.output import print_result
 from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.judging.admission.admit import DEMANDS, METRICS, admit
+from rankgate.judging.admission.admit import METRICS, admit
+from rankgate.judging.admission.demands import Demands
 from rankgate.present.write import FORMS
-from rankgate.scoring import Convention
 
 
 @click.command("admit")
@@ -24,49 +25,8 @@ from rankgate.scoring import Convention
 )
 @options.convention
 @options.scale
-@click.option(
-    "--asked",
-    type=click.Path(),
-    metavar="POOL",
-    help="The pool that the judge was asked about (csv, json); without it every pair that people "
-    "graded.",
-)
-@click.option(
-    "--answered",
-    type=click.FloatRange(0, 1),
-    default=DEMANDS.answered,
-    show_default=True,
-    metavar="SHARE",
-    help="The least share of these pairs that the judge must have graded.",
-)
-@click.option(
-    "--pairs",
-    type=click.IntRange(min=1),
-    default=DEMANDS.pairs,
-    show_default=True,
-    help="How many pairs both must have judged.",
-)
-@click.option(
-    "--alpha",
-    type=click.FloatRange(-1, 1),
-    default=DEMANDS.alpha,
-    show_default=True,
-    help="The least ordinal alpha of Krippendorff.",
-)
-@click.option(
-    "--bias",
-    type=click.FloatRange(min=0),
-    default=DEMANDS.bias,
-    show_default=True,
-    help="The largest mean difference from people's grades, either way.",
-)
-@click.option(
-    "--tau",
-    type=click.FloatRange(-1, 1),
-    default=DEMANDS.tau,
-    show_default=True,
-    help="The least rank correlation of the systems' order under both.",
-)
+@options_of(admit, "asked")
+@collected("demands", Demands)
 @options.resamples
 @options.seed
 @options.form(*FORMS)
@@ -74,22 +34,13 @@ from rankgate.scoring import Convention
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     people: str,
     judge: str,
     runs: tuple[str, ...],
-    metrics: tuple[str, ...],
-    convention: Convention,
-    scale: str | None,
-    asked: str | None,
-    answered: float,
-    pairs: int,
-    alpha: float,
-    bias: float,
-    tau: float,
-    resamples: int,
-    seed: int,
     form: str,
     output: str | None,
+    **chosen: Any,
 ) -> None:
     """Check whether JUDGE, a language model or clicks, agrees with PEOPLE well enough.
 
@@ -102,22 +53,9 @@ def command(
     rankgate admit people.txt llm.txt a.run b.run c.run -m nDCG@10 --tau 0.9
     rankgate admit people.txt llm.txt --format json -o admission.json
     """
-    refuse_clashes((people, judge, *runs, *((asked,) if asked else ())), output)
+    inputs = (people, judge, *runs, chosen["asked"])
+    refuse_clashes(tuple(each for each in inputs if each), output)
     with Progress(len(runs) + 1) as progress:
-        result = admit(
-            people,
-            judge,
-            runs,
-            metrics,
-            convention,
-            demands=replace(
-                DEMANDS, pairs=pairs, alpha=alpha, bias=bias, tau=tau, answered=answered
-            ),
-            asked=asked,
-            scale=scale,
-            resamples=resamples,
-            seed=seed,
-            on_progress=progress,
-        )
+        result = admit(people, judge, runs, on_progress=progress, **chosen)
     print_result(result, form, output)
     ctx.exit(result.status)

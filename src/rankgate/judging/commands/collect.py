@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.judging.sheets.collected import collect
 from rankgate.judging.sheets.document import FORMS, render, summary
@@ -12,14 +15,7 @@ from rankgate.judging.sheets.document import FORMS, render, summary
 
 @click.command("collect")
 @click.argument("sheets", type=click.Path(), nargs=-1, required=True, metavar="SHEET...")
-@click.option(
-    "--pool",
-    type=click.Path(),
-    metavar="POOL",
-    help="What was given out: other documents are refused, missing ones reported.",
-)
-@options.scale
-@click.option("--rater", metavar="NAME", help="Who filled them, if they do not say so.")
+@options_of(collect, "pool", "scale SCALE", "rater NAME")
 @options.form(*FORMS)
 @click.option(
     "-o",
@@ -29,14 +25,7 @@ from rankgate.judging.sheets.document import FORMS, render, summary
     help="Write to FILE instead of to standard output; a file of ratings (jsonl) is only added "
     "to, what the sheets said before is not added again.",
 )
-def command(
-    sheets: tuple[str, ...],
-    pool: str | None,
-    scale: str | None,
-    rater: str | None,
-    form: str,
-    output: str | None,
-) -> None:
+def command(sheets: tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:
     """Read the ratings in SHEETs that people filled; report everything that came back wrong.
 
     Rows without a grade are unrated. Nothing is guessed: ids that became dates or lost their
@@ -47,8 +36,8 @@ def command(
     rankgate collect sheets/*.csv --pool pool.csv -o ratings.jsonl
     rankgate agree ratings.jsonl
     """
-    refuse_clashes((*sheets, *((pool,) if pool else ())), output)
-    result = collect(sheets, pool=pool, scale=scale, rater=rater)
+    refuse_clashes((*sheets, *((chosen["pool"],) if chosen["pool"] else ())), output)
+    result = collect(sheets, **chosen)
     added = None
     if form == "jsonl" and output not in {None, "-"}:
         added = result.add_to(output)

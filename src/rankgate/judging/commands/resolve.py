@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.judging.resolution.document import FORMS, as_pool, render, summary
 from rankgate.judging.resolution.resolve import resolve, rules
@@ -16,13 +19,7 @@ def _rules() -> str:
 
 @click.command("resolve", epilog=f"Rules. {_rules()}")
 @click.argument("ratings", type=click.Path())
-@click.option(
-    "--rule",
-    type=click.Choice([rule.name for rule in rules()]),
-    default="majority",
-    show_default=True,
-    help="How several grades become one.",
-)
+@options_of(resolve, "rule", choices={"rule": [rule.name for rule in rules()]})
 @click.option(
     "--set",
     "parameters",
@@ -30,32 +27,7 @@ def _rules() -> str:
     metavar="NAME=VALUE",
     help="A parameter of the rule, as in adjudicator=ann or expected=yes.",
 )
-@click.option(
-    "--transform",
-    metavar="NAME|FILE",
-    help="What each grade becomes before grades are put together: graded-to-binary and its like, "
-    "or a file with one 'from: to' a line.",
-)
-@options.scale
-@click.option(
-    "--slots",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Only the first N grades of a pair count.",
-)
-@click.option(
-    "--sample",
-    type=click.Path(),
-    metavar="POOL",
-    help="The sampled pool that was rated; its strata and chances go into the judgments (csv, "
-    "json).",
-)
-@click.option(
-    "--rest",
-    type=click.Path(),
-    metavar="FILE",
-    help="The pool's documents that were not drawn, graded -1; they are added, as infAP needs.",
-)
+@options_of(resolve, "transform NAME|FILE", "scale SCALE", "slots N", "sample", "rest FILE")
 @click.option(
     "--unresolved",
     type=click.Path(),
@@ -66,18 +38,7 @@ def _rules() -> str:
 @options.form(*FORMS)
 @options.output
 def command(
-    ratings: str,
-    rule: str,
-    parameters: tuple[str, ...],
-    transform: str | None,
-    scale: str | None,
-    slots: int | None,
-    sample: str | None,
-    rest: str | None,
-    unresolved: str | None,
-    from_: str | None,
-    form: str,
-    output: str | None,
+    ratings: str, unresolved: str | None, form: str, output: str | None, **chosen: Any
 ) -> None:
     """Make judgments of RATINGS: at most one grade per query and document, by a stated rule.
 
@@ -92,18 +53,9 @@ def command(
     rankgate resolve ratings.csv --rule unanimous --unresolved differ.csv -o agreed.txt
     rankgate resolve book.json --rule adjudicated --set adjudicator=ann -o qrels.txt
     """
-    refuse_clashes(tuple(each for each in (ratings, sample, rest) if each), output)
-    result = resolve(
-        ratings,
-        rule,
-        parameters,
-        transform=transform,
-        scale=scale,
-        slots=slots,
-        sample=sample,
-        rest=rest,
-        from_=from_,
-    )
+    inputs = (ratings, chosen["sample"], chosen["rest"])
+    refuse_clashes(tuple(each for each in inputs if each), output)
+    result = resolve(ratings, **chosen)
     deliver(render(result, form), output)
     if output not in (None, "-"):
         deliver(render(result, "meta"), f"{output}.meta.json")

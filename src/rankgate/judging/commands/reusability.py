@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
 from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.judging.pooling.pool import DEPTH
 from rankgate.judging.pooling.reusability import reusability
 from rankgate.present.write import FORMS
-from rankgate.scoring import Convention
 
 
 @click.command("reusability")
@@ -19,23 +20,11 @@ from rankgate.scoring import Convention
 @options.runs
 @options.metrics
 @options.convention
-@click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    default=DEPTH,
-    show_default=True,
-    help="How far each run was judged.",
-)
+@options_of(reusability, "depth")
 @options.form(*FORMS)
 @options.output
 def command(
-    qrels: str,
-    runs: tuple[str, ...],
-    metrics: tuple[str, ...],
-    convention: Convention,
-    depth: int,
-    form: str,
-    output: str | None,
+    qrels: str, runs: tuple[str, ...], form: str, output: str | None, **chosen: Any
 ) -> None:
     """Leave each RUN out of the pool: how much would it have lost if it had not been judged?
 
@@ -46,5 +35,5 @@ def command(
     """
     refuse_clashes((qrels, *runs), output)
     with Progress(len(runs)) as progress:
-        result = reusability(qrels, runs, metrics, convention, depth=depth, on_progress=progress)
+        result = reusability(qrels, runs, on_progress=progress, **chosen)
     print_result(result, form, output)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.places import refuse_clashes
 from rankgate.judging.sheets.sheets import FORMS, Form, sheets
 
@@ -19,31 +21,8 @@ from rankgate.judging.sheets.sheets import FORMS, Form, sheets
     metavar="NAME,...",
     help="Who rates; with several, -o names a folder and each gets a file.",
 )
-@options.rating_scale
-@click.option(
-    "--per-document",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="How many raters each document gets.",
-)
-@click.option(
-    "--overlap",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    show_default=True,
-    metavar="SHARE",
-    help="The share of documents that get one rater more, to measure agreement.",
-)
-@options.texts
-@options.guideline
-@click.option(
-    "--show",
-    type=click.Path(),
-    metavar="RATINGS",
-    help="Ratings of others; the sheets show their grades and comments, for an adjudicator.",
-)
+@options_of(sheets, "scale SCALE", "per_document N", "overlap SHARE", "queries", "documents")
+@options_of(sheets, "guideline VERSION", "show")
 @options.seed
 @click.option(
     "--format",
@@ -54,20 +33,7 @@ from rankgate.judging.sheets.sheets import FORMS, Form, sheets
     help="What is written; xlsx needs the extra xlsx.",
 )
 @click.option("-o", "--output", required=True, metavar="FILE|FOLDER", type=click.Path())
-def command(
-    pool: str,
-    raters: str,
-    scale: str,
-    per_document: int,
-    overlap: float,
-    queries: str | None,
-    documents: str | None,
-    guideline: str,
-    show: str | None,
-    seed: int,
-    form: Form,
-    output: str,
-) -> None:
+def command(pool: str, raters: str, form: Form, output: str, **chosen: Any) -> None:
     """Create rating sheets from POOL: one per rater, in random order, without systems and ranks.
 
     No cell is taken for a formula, and ids that a spreadsheet program changes are noticed by
@@ -79,20 +45,10 @@ def command(
     rankgate sheet differ.csv --raters dan --show ratings.jsonl -o dan.csv
     """
     if not Path(output).is_dir():
-        refuse_clashes(tuple(each for each in (pool, queries, documents, show) if each), output)
+        inputs = (pool, *(chosen[name] for name in ("queries", "documents", "show")))
+        refuse_clashes(tuple(each for each in inputs if each), output)
     names = [name.strip() for name in raters.split(",")]
-    result = sheets(
-        pool,
-        names,
-        scale=scale,
-        per_document=per_document,
-        overlap=overlap,
-        queries=queries,
-        documents=documents,
-        guideline=guideline,
-        seed=seed,
-        show=show,
-    )
+    result = sheets(pool, names, **chosen)
     ends = "xlsx" if output.lower().endswith(".xlsx") else form
     paths = result.write(output, ends)
     for name, path in zip(result.tables, paths, strict=True):

@@ -10,6 +10,7 @@ import polars as pl
 
 from rankgate.data import read_qrels
 from rankgate.data.formats.tags import tags_from
+from rankgate.declare import Count
 from rankgate.errors import UsageError
 from rankgate.judging.pooling.candidates import ORDERS, in_order, pooled, shuffled
 from rankgate.judging.pooling.sampling import QuerySampling, queries_drawn, sampled
@@ -110,16 +111,16 @@ def order_facts() -> tuple[tuple[str, str], ...]:
 def pool(
     runs: Sequence[Any],
     *,
-    depth: int = DEPTH,
+    depth: Count = DEPTH,
     order: str = "rank",
     qrels: QrelsLike | None = None,
     metric: str = "nDCG@10",
     rel: float = 1.0,
     strata: str | None = None,
-    queries: int | None = None,
+    queries: Count | None = None,
     query_sampling: QuerySampling = "random",
     sizes: Mapping[str, float] | str | Path | None = None,
-    batch: int | None = None,
+    batch: Count | None = None,
     shuffle: bool = False,
     seed: int = 0,
     convention: str | Convention = "trec",
@@ -130,18 +131,19 @@ def pool(
     Args:
         runs: paths, frames, dicts of dicts.
         depth: how far each list goes into the pool; with strata, their last rank.
-        order: rank, disagreement, move-to-front or influence.
+        order: what is judged first: rank, disagreement, move-to-front or influence.
         qrels: judgments that there are; their documents are left out, and teach move-to-front and
             influence what to ask next.
-        metric: whose difference influence is about; the first two runs are compared.
+        metric: the metric that influence is about; the first two runs are compared.
         rel: the smallest relevant grade, for move-to-front.
         strata: draw a sample: ``10:1,50:0.3`` takes all of the first ten ranks and 30 % of the
-            others down to rank 50.
+            others down to rank 50. Each document has its probability in the column inclusion.
         queries: draw so many queries.
-        query_sampling: random, stratified (by frequency) or pps (in proportion to frequency).
-        sizes: how often each query is asked: a mapping, or a file of ``query_id`` and
-            ``frequency`` (or count, size, weight).
-        batch: how many documents a batch has; one batch without it.
+        query_sampling: each query alike; as many of head, torso and tail (stratified); or in
+            proportion to frequency (pps).
+        sizes: a table of ``query_id`` and ``frequency`` (or count, size, weight), for
+            ``query_sampling`` stratified and pps; or a mapping.
+        batch: documents of a batch; one batch without it.
         shuffle: within each batch in random order, the documents of a query together.
         seed: of everything that is drawn.
         convention: whose rules break ties of scores.

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import read_qrels
+from rankgate.declare import Count
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.judging.pooling.pool import DEPTH
@@ -99,7 +100,7 @@ def reusability(
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     convention: str | Convention = "trec",
     *,
-    depth: int = DEPTH,
+    depth: Count = DEPTH,
     rel: float = 1.0,
     on_progress: Callable[[str], None] | None = None,
 ) -> Reusability:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.data import read_qrels
 from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import scale_of
+from rankgate.declare import Count
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.pooling.drawing import as_drawn
 from rankgate.judging.rating.pool_tasks import pool_of
@@ -55,7 +56,7 @@ def resolve(
     *,
     transform: str | Path | Transformer | None = None,
     scale: str | None = None,
-    slots: int | None = None,
+    slots: Count | None = None,
     sample: PoolLike | None = None,
     rest: QrelsLike | None = None,
     from_: str | None = None,
@@ -65,14 +66,17 @@ def resolve(
     Args:
         ratings: a path (``-`` is standard input), a frame with ``query_id``, ``doc_id``,
             ``rater`` and ``grade``, or ratings.
-        rule: majority, mean, median, top-three, unanimous, latest, adjudicated or dawid-skene.
+        rule: how several grades become one: majority, mean, median, top-three, unanimous,
+            latest, adjudicated or dawid-skene.
         parameters: of the rule, as a mapping or as words: ``["adjudicator=ann"]``.
-        transform: what grades become first: the name of a transformer such as
-            ``graded-to-binary``, a file with one ``from: to`` a line, or a transformer.
+        transform: what each grade becomes before grades are put together: ``graded-to-binary``
+            and its like, a file with one ``from: to`` a line, or a transformer.
         scale: the grades that are possible; others are refused. A name, a range or a list.
-        slots: how many grades a pair takes, the first ones.
-        sample: the sampled pool that was rated; its strata and chances go into the judgments.
-        rest: the pool's documents that were not drawn, graded −1; they are added.
+        slots: only so many grades of a pair count, the first ones.
+        sample: the sampled pool that was rated; its strata and chances go into the judgments (csv,
+            json).
+        rest: the pool's documents that were not drawn, graded −1; they are added, as infAP
+            needs.
         from_: the name of the file's format.
 
     Raises:

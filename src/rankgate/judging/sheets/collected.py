@@ -102,9 +102,11 @@ def collect(
 
     Args:
         paths: CSV or XLSX files.
-        pool: what was to be rated; without it, rows are verified by their column check alone.
-        scale: the grades that are possible, if it should not be the sheets' own.
-        rater: who filled them, where they do not say so.
+        pool: what was given out: other documents are refused, missing ones reported; without it,
+            rows are verified by their column check alone.
+        scale: the grades that are possible, if it should not be the sheets' own: a name, a range
+            such as 0..4, or a list such as 0,1,10,100.
+        rater: who filled them, if they do not say so.
 
     Raises:
         InputError: whatever came back wrong, with file and line.

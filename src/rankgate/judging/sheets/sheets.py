@@ -10,6 +10,7 @@ from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import scale_of
 from rankgate.data.target import replacing
 from rankgate.data.text import cells
+from rankgate.declare import Count, Share
 from rankgate.errors import UsageError
 from rankgate.judging.rating.pool_tasks import pool_of, tasks
 from rankgate.judging.rating.session import grades_of
@@ -84,8 +85,8 @@ def sheets(
     raters: Sequence[str],
     *,
     scale: str = "graded",
-    per_document: int = 1,
-    overlap: float = 0.0,
+    per_document: Count = 1,
+    overlap: Share = 0.0,
     queries: str | Path | pl.DataFrame | None = None,
     documents: str | Path | pl.DataFrame | None = None,
     guideline: str = "",
@@ -97,12 +98,13 @@ def sheets(
     Args:
         pool: what to judge.
         raters: their names.
-        scale: the grades that are possible: a name, a range, a list.
+        scale: the grades that are possible: binary, graded (0 to 3), detail (1 to 10), a
+            range such as 0..4, or a list such as 0,1,10,100.
         per_document: how many raters each document gets.
-        overlap: the share of documents that get one more, to measure agreement.
-        queries: texts of the queries.
-        documents: fields of the documents.
-        guideline: the version of the guideline that they follow.
+        overlap: the share of documents that get one rater more, to measure agreement.
+        queries: texts of the queries: query_id and text, in any format.
+        documents: fields of the documents: doc_id, title and whatever raters need, in any format.
+        guideline: the version of the guideline that raters follow; kept with each rating.
         seed: of who gets what, in which order.
         show: ratings of others, whose grades and comments the sheets show; for an adjudicator.
             Without it sheets are blind.
