@@ -71,12 +71,14 @@ def test_schema_and_reader_refuse_what_is_wrong(text):
         parsed(text, "p.toml")
 
 
-@pytest.mark.parametrize(
-    ("page", "form"), [("policy.schema.json", "schema"), ("gate.md", "markdown")]
-)
-def test_the_pages_say_what_the_program_says(page, form):
-    result = CliRunner().invoke(program, ["policy", "--format", form]).output
-    assert (DOCS / page).read_text().endswith(result)
+def test_the_pages_say_what_the_program_says():
+    result = CliRunner().invoke(program, ["policy", "--format", "schema"]).output
+    assert (DOCS / "policy.schema.json").read_text() == result
+    result = CliRunner().invoke(program, ["policy", "--format", "markdown"]).output
+    _, sign, tables = result.partition("\n## ")
+    page = (DOCS / "gate.md").read_text()
+    assert page.endswith(f"\n### {tables}".replace("\n## ", "\n### "))
+    assert sign
 
 
 def test_a_policy_is_checked_and_shown(tmp_path):

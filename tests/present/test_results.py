@@ -12,6 +12,9 @@ from rankgate.evaluation.metrics import metrics
 from rankgate.files.checklist import checklist
 from rankgate.files.format import format_details
 from rankgate.files.formats import formats
+from rankgate.gating.baselines import SavedBaselines, save
+from rankgate.gating.policies import policy_keys
+from rankgate.gating.policy import default
 from rankgate.present.forms import documents as forms
 from rankgate.present.pages.notebook import html
 from rankgate.present.pages.page import page
@@ -80,6 +83,9 @@ KINDS = (
     "validation",
     "description",
     "checklist",
+    "baselines",
+    "policy",
+    "policies",
     "metric",
     "metrics",
     "convention",
@@ -114,6 +120,13 @@ def made(folder, ratings):
         "validation": lambda: rankgate.validate([folder / "qrels.txt", folder / "old.run"]),
         "description": lambda: rankgate.describe([folder / "qrels.txt", folder / "old.run"]),
         "checklist": checklist,
+        "baselines": lambda: SavedBaselines.of(
+            save(
+                "main", folder / "qrels.txt", folder / "old.run", ["RR"], folder=folder, force=True
+            )
+        ),
+        "policy": default,
+        "policies": policy_keys,
         "metric": lambda: metric_details("nDCG"),
         "metrics": metrics,
         "convention": lambda: convention_details("trec9"),

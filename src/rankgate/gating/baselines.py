@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
@@ -19,6 +19,7 @@ from rankgate.gating.baseline import Baseline, dumped, is_baseline, loaded
 from rankgate.gating.list_rules import apart
 from rankgate.gating.policy import default, found, read
 from rankgate.metrics.names import DEFAULT_METRICS
+from rankgate.present.result import Result
 from rankgate.scoring.chosen import chosen_convention, refuse_mixed
 
 if TYPE_CHECKING:
@@ -47,29 +48,91 @@ class Saved:
         """
         return looks.logged(looks.log_of(self.path))
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def summary(self) -> BaselineSummary:
         """What a reader wants to know of it, without its queries."""
-        result = self.baseline
-        means = {
-            metric: float(mean)
-            for metric, mean in result.side.scores.group_by("metric")
-            .agg(pl.col("value").mean())
-            .iter_rows()
-            if mean is not None
-        }
-        return {
-            "schema_version": 1,
-            "name": result.name,
-            "file": str(self.path),
-            "run": {"name": result.side.name, "sha256": result.side.sha256},
-            "qrels": {"name": result.side.qrels, "sha256": result.side.qrels_sha256},
-            "convention": {name: result.side.convention[name] for name in ("name", "hash")},
-            "queries": len(result.side.queries),
-            "depth": result.side.depth,
-            "means": {metric: means.get(metric) for metric in result.side.metrics},
-            "noise": dict(result.noise),
-            "looks": [{name: look[name] for name in looks.NAMES} for look in self.looks],
-        }
+        side = self.baseline.side
+        means = dict(side.scores.group_by("metric").agg(pl.col("value").mean()).iter_rows())
+        return BaselineSummary(
+            name=self.baseline.name,
+            file=str(self.path),
+            run={"name": side.name, "sha256": side.sha256},
+            qrels={"name": side.qrels, "sha256": side.qrels_sha256},
+            convention={name: side.convention[name] for name in ("name", "hash")},
+            queries=len(side.queries),
+            depth=side.depth,
+            means={metric: means.get(metric) for metric in side.metrics},
+            noise=dict(self.baseline.noise),
+            looks=tuple({name: look[name] for name in looks.NAMES} for look in self.looks),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineSummary:
+    """A saved baseline without its queries.
+
+    Attributes:
+        name, file: of the baseline.
+        run, qrels: ``name`` and ``sha256`` of what it was made from.
+        convention: ``name`` and ``hash``.
+        queries: how many.
+        depth: how far lists are kept.
+        means: by metric; None where it has no value.
+        noise: by metric, the largest difference that the system showed against itself.
+        looks: when it was compared, with which run, by which judgments and policy, the verdict.
+    """
+
+    schema_version: int = 1
+    name: str
+    file: str
+    run: Mapping[str, str]
+    qrels: Mapping[str, str]
+    convention: Mapping[str, str]
+    queries: int
+    depth: int
+    means: Mapping[str, float | None]
+    noise: Mapping[str, float]
+    looks: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class SavedBaselines(Result):
+    """Saved baselines: what they hold, their noise, and every look at them.
+
+    Attributes:
+        baselines: by name.
+    """
+
+    kind: ClassVar[str] = "baselines"
+    document_from: ClassVar[str] = "rankgate.gating.documents.baseline:document"
+
+    baselines: tuple[BaselineSummary, ...]
+
+    @classmethod
+    def of(cls, *saved: Saved) -> Self:
+        """The summaries of saved baselines."""
+        return cls(tuple(each.summary for each in saved))
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.baselines)
+
+    def _table(self) -> pl.DataFrame:
+        """A row for each metric: ``baseline``, ``metric``, ``mean``, ``noise``."""
+        rows = [
+            (each.name, metric, mean, each.noise.get(metric))
+            for each in self.baselines
+            for metric, mean in each.means.items()
+        ]
+        return pl.DataFrame(rows, _MEANS, orient="row")
+
+
+_MEANS: dict[str, Any] = {
+    "baseline": pl.String,
+    "metric": pl.String,
+    "mean": pl.Float64,
+    "noise": pl.Float64,
+}
 
 
 def save(

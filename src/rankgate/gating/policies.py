@@ -1,51 +1,118 @@
-"""What policies may say, and whether one says it rightly."""
+"""What policies may say: every key, as the JSON schema of a policy."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from rankgate.gating.policy import default, found, read
 from rankgate.gating.rules import RULES
 from rankgate.gating.settings import COMMON, LISTS, SETTINGS
+from rankgate.present.result import Result
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from rankgate.declare import Parameter
-    from rankgate.gating.policy import Policy
     from rankgate.gating.rule import RuleKind
+
+_TYPES = {
+    "number": "number",
+    "int": "integer",
+    "text": "string",
+    "bool": "boolean",
+    "list": "array",
+}
+_ABOUT = {
+    "[gate]": "What holds for the gate as a whole; every line may be left out.",
+    "[lists]": "What metrics of lists need beside judgments and runs.",
+}
 
 
 @dataclass(frozen=True)
-class Vocabulary:
-    """All that a policy may say.
+class PolicyKeys(Result):
+    """Every key of a policy.
 
     Attributes:
-        settings: of ``[gate]``.
-        lists: of ``[lists]``.
-        common: of every ``[[rules]]``.
-        kinds: of rules, each with its own parameters.
+        schema: the JSON schema (2020-12) of a policy; editors check and complete TOML by it.
     """
 
-    settings: tuple[Parameter, ...]
-    lists: tuple[Parameter, ...]
-    common: tuple[Parameter, ...]
-    kinds: tuple[RuleKind, ...]
+    kind: ClassVar[str] = "policies"
+    document_from: ClassVar[str] = "rankgate.gating.documents.policy:keys"
+
+    schema: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema, which may have further keys."""
+        return {**self.head(), **self.schema}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The keys that ``to_dict`` was called on."""
+        return cls({name: each for name, each in values.items() if name not in cls.head()})
 
 
-def vocabulary() -> Vocabulary:
-    """All that a policy may say."""
-    common = tuple(
-        replace(each, choices=tuple(RULES)) if each.name == "kind" else each for each in COMMON
+def policy_keys() -> PolicyKeys:
+    """Every key of a policy, from the declarations of settings and rules."""
+    rules = [
+        {
+            "title": kind.name,
+            "description": _title(kind),
+            "type": "object",
+            "properties": _properties((*_common(kind), *kind.takes))
+            | {"kind": {"const": kind.name}},
+            "required": ["kind", *(p.name for p in kind.takes if p.required)],
+            "additionalProperties": False,
+        }
+        for kind in RULES.values()
+    ]
+    return PolicyKeys(
+        {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "rankgate policy",
+            "type": "object",
+            "properties": {
+                "gate": _section("[gate]", SETTINGS),
+                "lists": _section("[lists]", LISTS),
+                "rules": {"type": "array", "minItems": 1, "items": {"oneOf": rules}},
+            },
+            "required": ["rules"],
+            "additionalProperties": False,
+        }
     )
-    return Vocabulary(SETTINGS, LISTS, common, tuple(RULES.values()))
 
 
-def policy(path: str | None = None) -> Policy:
-    """The policy of a file; without one that of the current folder, else the default.
+def _common(kind: RuleKind) -> list[Parameter]:
+    """What every rule may say, without the slice where the kind looks at none."""
+    return [each for each in COMMON if kind.sliced or each.name != "slice"]
 
-    Raises:
-        InputError: the file cannot be read, or says what no policy can; with its line.
-    """
-    place = Path(path) if path else found(Path())
-    return read(place) if place else default()
+
+def _section(name: str, parameters: Iterable[Parameter]) -> dict[str, Any]:
+    return {
+        "description": _ABOUT[name],
+        "type": "object",
+        "properties": _properties(parameters),
+        "additionalProperties": False,
+    }
+
+
+def _properties(parameters: Iterable[Parameter]) -> dict[str, Any]:
+    return {each.name: _property(each) for each in parameters}
+
+
+def _property(each: Parameter) -> dict[str, Any]:
+    values: dict[str, Any] = {"type": _TYPES[each.kind], "description": each.help}
+    if each.choices:
+        values["enum"] = list(each.choices)
+    if isfinite(each.range.low):
+        values["minimum"] = each.range.low
+    if isfinite(each.range.high):
+        values["maximum"] = each.range.high
+    if each.default is not None:
+        values["default"] = list(each.default) if each.kind == "list" else each.default
+    return values
+
+
+def _title(kind: RuleKind) -> str:
+    infers = "infers from a sample of queries" if kind.statistical else "counts"
+    return f"{kind.title[0].upper()}{kind.title[1:]}; it {infers}."

@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.declare.toml import Toml
 from rankgate.errors import UsageError
 from rankgate.gating.rule import Rule
 from rankgate.gating.rules import RULES
 from rankgate.gating.settings import COMMON, LISTS, SETTINGS
+from rankgate.present.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
-class Policy:
+class Policy(Result):
     """What a gate demands.
 
     Attributes:
@@ -29,6 +30,9 @@ class Policy:
         folder: where the file lies, for files that it names.
         lists: what metrics of lists need beside judgments and runs, defaults filled in.
     """
+
+    kind: ClassVar[str] = "policy"
+    document_from: ClassVar[str] = "rankgate.gating.documents.policy:document"
 
     settings: Mapping[str, Any]
     rules: tuple[Rule, ...]
@@ -58,6 +62,37 @@ class Policy:
         tags = [rule.slice.partition("=")[0] for rule in self.rules if rule.slice]
         return tuple(dict.fromkeys(tags))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            **self.head(),
+            "source": self.source,
+            "sha256": self.sha256,
+            "gate": dict(self.settings),
+            "lists": dict(self.lists),
+            "rules": [
+                {name: getattr(rule, name) for name in _OWN} | dict(rule.values)
+                for rule in self.rules
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The policy that ``to_dict`` was called on; files that it names have no folder."""
+        rules = [
+            Rule(
+                **{name: rule[name] for name in _OWN},
+                values={name: each for name, each in rule.items() if name not in _OWN},
+            )
+            for rule in values["rules"]
+        ]
+        return cls(
+            values["gate"], tuple(rules), values["source"], values["sha256"], lists=values["lists"]
+        )
+
+
+_OWN = ("id", "kind", "tier", "slice")
+"""What every rule has, beside the values of its kind."""
 
 DEFAULT = """\
 [gate]
@@ -98,6 +133,16 @@ def found(folder: Path) -> Path | None:
     if project.is_file() and "[tool.rankgate" in project.read_text(encoding="utf-8"):
         return project
     return None
+
+
+def policy(path: str | None = None) -> Policy:
+    """The policy of a file; without one that of the current folder, else the default.
+
+    Raises:
+        InputError: the file cannot be read, or says what no policy can; with its line.
+    """
+    place = Path(path) if path else found(Path())
+    return read(place) if place else default()
 
 
 def read(path: str | Path) -> Policy:

@@ -12,7 +12,7 @@ from rankgate.data import read_qrels, read_run
 from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import DEPTH
 from rankgate.gating.gate import gate
-from rankgate.gating.policies import policy as policy_of
+from rankgate.gating.policy import policy as policy_of
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.result import Result
 from rankgate.reports.compose import ReportPart

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from rankgate.console import options
-from rankgate.console.places import deliver
+from rankgate.console.output import print_result
 from rankgate.data.formats.tags import tags_from
 from rankgate.gating import baselines as service
-from rankgate.gating.documents.baseline import FORMS, render
 from rankgate.metrics.names import DEFAULT_METRICS
+from rankgate.present.write import FORMS
 from rankgate.scoring import Convention
 
 
@@ -61,7 +61,7 @@ def save(
         tags=tags_from(tags) if tags else None,
         force=force,
     )
-    deliver(render([result], "text"))
+    print_result(service.SavedBaselines.of(result), "text")
 
 
 @command.command("noise")
@@ -70,7 +70,7 @@ def save(
 @options.runs
 def noise(name: str, qrels: str, runs: tuple[str, ...]) -> None:
     """Measure how far further runs of the same system differ from the baseline NAME."""
-    deliver(render([service.noise(name, qrels, runs)], "text"))
+    print_result(service.SavedBaselines.of(service.noise(name, qrels, runs)), "text")
 
 
 @command.command("show")
@@ -78,11 +78,11 @@ def noise(name: str, qrels: str, runs: tuple[str, ...]) -> None:
 @options.form(*FORMS)
 def show(name: str, form: str) -> None:
     """What the baseline NAME holds, and who looked at it."""
-    deliver(render([service.show(name)], form))
+    print_result(service.SavedBaselines.of(service.show(name)), form)
 
 
 @command.command("list")
 @options.form(*FORMS)
 def listed(form: str) -> None:
     """Every baseline there is."""
-    deliver(render(service.listed(), form, short=True))
+    print_result(service.SavedBaselines.of(*service.listed()), form)

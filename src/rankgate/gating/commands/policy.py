@@ -1,30 +1,33 @@
-"""``rankgate policy``: what a gate's policy may say, and what one demands."""
+"""``rankgate policy``: every key of a gate's policy, and what one demands."""
 
 from __future__ import annotations
 
 import click
 
 from rankgate.console import options
+from rankgate.console.output import print_result
 from rankgate.console.places import deliver
-from rankgate.console.terminal import styled, width
-from rankgate.gating.documents.policy import FORMS, render, render_all
-from rankgate.gating.policies import policy, vocabulary
+from rankgate.gating.policies import policy_keys
+from rankgate.gating.policy import policy
+from rankgate.present.forms import as_json
+from rankgate.present.write import FORMS
 
 
 @click.command("policy")
 @click.argument("file", required=False, type=click.Path())
-@options.form(*FORMS)
+@options.form(*FORMS, "schema")
 @options.output
 def command(file: str | None, form: str, output: str | None) -> None:
-    """Check the policy FILE and tell what it demands; without FILE, tell what policies may say.
+    """Check the policy FILE and show what it demands; without FILE, show every key.
 
     \b
     rankgate policy
     rankgate policy rankgate.toml
     rankgate policy --format schema -o rankgate.schema.json
     """
-    if file is None:
-        result = render_all(vocabulary(), form, width(output))
+    if file is not None:
+        print_result(policy(file), "json" if form == "schema" else form, output)
+    elif form == "schema":
+        deliver(as_json.dumped(dict(policy_keys().schema)), output)
     else:
-        result = render(policy(file), form, width(output))
-    deliver(styled(result, form, output), output)
+        print_result(policy_keys(), form, output)

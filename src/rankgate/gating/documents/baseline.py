@@ -4,65 +4,63 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.forms import as_json
-from rankgate.present.forms.as_text import fitted
+from rankgate.present.document import Document, PlainRows, Table
+from rankgate.present.document import document as made
 from rankgate.present.grid import Grid
 from rankgate.present.numbers import UNDEFINED, decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rankgate.gating.baselines import Saved
-
-FORMS = ("text", "json")
-"""The forms of baselines, by the name that ``--format`` takes."""
+    from rankgate.gating.baselines import BaselineSummary, SavedBaselines
 
 _LOOKS = 10
 
 
-def render(saved: Sequence[Saved], form: str, *, short: bool = False) -> str:
-    """Baselines in one of `FORMS`; in short, a line each."""
-    items = [each.to_dict() for each in saved]
-    if form == "json":
-        return as_json.dumped({"schema_version": 1, "baselines": items})
-    if short:
-        rows = tuple(
-            (
-                each["name"],
-                each["run"]["name"],
-                str(each["queries"]),
-                each["convention"]["name"],
-                each["qrels"]["sha256"][:12],
-                str(len(each["looks"])),
-            )
-            for each in items
+def document(result: SavedBaselines) -> Document:
+    """One baseline in full, several with a row each."""
+    table = result.to_polars()
+    rows = PlainRows(tuple(table.columns), table.rows())
+    if len(result) != 1:
+        title = f"{len(result)} saved baselines" if len(result) else "no baseline is saved here"
+        return made(title, Table("", _listed(result)), rows=rows)
+    (one,) = result.baselines
+    means = tuple(
+        (metric, decimal(mean), decimal(one.noise.get(metric)))
+        for metric, mean in one.means.items()
+    )
+    title = (
+        f"{one.name}: run {one.run['name']}, {one.queries} queries, convention "
+        f"{one.convention['name']}, judgments {one.qrels['sha256'][:12]}"
+    )
+    return made(
+        title,
+        f"in {one.file}",
+        Table("", Grid(("metric", "mean", "noise"), means)),
+        _looks(one),
+        rows=rows,
+    )
+
+
+def _listed(result: SavedBaselines) -> Grid:
+    rows = tuple(
+        (
+            each.name,
+            each.run["name"],
+            str(each.queries),
+            each.convention["name"],
+            each.qrels["sha256"][:12],
+            str(len(each.looks)),
         )
-        head = ("name", "run", "queries", "convention", "judgments", "looks")
-        grid = Grid(head, rows, frozenset({0, 1, 3, 4}))
-        return f"{fitted(grid)}\n" if rows else "no baseline is saved here\n"
-    parts = []
-    for each in items:
-        parts.append(
-            f"{each['name']}: run {each['run']['name']}, {each['queries']} queries, convention "
-            f"{each['convention']['name']}, judgments {each['qrels']['sha256'][:12]}\n"
-            f"in {each['file']}"
-        )
-        means = tuple(
-            (metric, decimal(mean), decimal(each["noise"].get(metric)))
-            for metric, mean in each["means"].items()
-        )
-        parts.append(fitted(Grid(("metric", "mean", "noise"), means)))
-        if each["looks"]:
-            looks = tuple(
-                (
-                    look.get("at", UNDEFINED),
-                    look.get("candidate", UNDEFINED),
-                    look.get("verdict", UNDEFINED),
-                )
-                for look in each["looks"][-_LOOKS:]
-            )
-            table = Grid(("at", "candidate", "verdict"), looks, frozenset({0, 1, 2}))
-            count = len(each["looks"])
-            shown = "1 look" if count == 1 else f"{count} looks, the last {len(looks)}"
-            parts.append(f"{shown}\n{fitted(table)}")
-    return "\n\n".join(parts) + "\n"
+        for each in result.baselines
+    )
+    head = ("name", "run", "queries", "convention", "judgments", "looks")
+    return Grid(head, rows, frozenset({0, 1, 3, 4}))
+
+
+def _looks(one: BaselineSummary) -> Table:
+    rows = tuple(
+        tuple(look.get(name) or UNDEFINED for name in ("at", "candidate", "verdict"))
+        for look in one.looks[-_LOOKS:]
+    )
+    count = len(one.looks)
+    heading = "1 look" if count == 1 else f"{count} looks, the last {len(rows)}"
+    return Table(heading, Grid(("at", "candidate", "verdict"), rows, frozenset(range(3))))

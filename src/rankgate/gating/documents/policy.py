@@ -1,162 +1,108 @@
-"""Policies: what they may say, as text, Markdown or JSON schema; and what one demands."""
+"""Policies: every key that they may have, and what one demands."""
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present.forms import as_json, as_markdown
-from rankgate.present.forms.as_text import WIDTH
-from rankgate.present.forms.paragraphs import indented, labelled
-from rankgate.present.grid import Grid, printable
+from rankgate.gating.settings import COMMON
+from rankgate.present.document import Document, Entries, Entry, PlainRows, Section, Table
+from rankgate.present.document import document as made
+from rankgate.present.grid import Grid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from rankgate.declare import Parameter
-    from rankgate.gating.policies import Vocabulary
+    from rankgate.gating.policies import PolicyKeys
     from rankgate.gating.policy import Policy
-    from rankgate.gating.rule import RuleKind
 
-FORMS = ("text", "json", "markdown", "schema")
-"""The forms of what policies may say, by the name that ``--format`` takes."""
-
-_TYPES = {
-    "number": "number",
-    "int": "integer",
-    "text": "string",
-    "bool": "boolean",
-    "list": "array",
-}
-_ABOUT = {
-    "[gate]": "What holds for the gate as a whole; every line may be left out.",
-    "[lists]": "What metrics of lists need beside judgments and runs.",
-    "[[rules]]": "What every rule may say; then what its kind may say.",
-}
+_FILES = ("train", "items", "obvious", "earlier")
+_EVERY_RULE = "What every rule may say; then what its kind may say."
 
 
-def render_all(result: Vocabulary, form: str, width: int = WIDTH) -> str:
-    """All that a policy may say, in one of `FORMS`."""
-    if form in {"schema", "json"}:
-        return as_json.dumped(schema(result))
-    sections = [
-        ("[gate]", _ABOUT["[gate]"], result.settings),
-        ("[lists]", _ABOUT["[lists]"], result.lists),
-        ("[[rules]]", _ABOUT["[[rules]]"], result.common),
-        *((f'kind = "{kind.name}"', _title(kind), kind.takes) for kind in result.kinds),
+def keys(result: PolicyKeys) -> Document:
+    """Every key with its default and meaning, table by table."""
+    gate, lists, rules = (result.schema["properties"][name] for name in ("gate", "lists", "rules"))
+    kinds = rules["items"]["oneOf"]
+    common = {each.name: each for each in COMMON}
+    parts: list[tuple[str, Mapping[str, Any], Any]] = [
+        ("[gate]", gate, gate["properties"]),
+        ("[lists]", lists, lists["properties"]),
+        ("[[rules]]", {"description": _EVERY_RULE, "required": ["kind"]}, _common(kinds)),
     ]
-    if form == "markdown":
-        return "\n".join(_markdown(*each) for each in sections)
-    return "\n".join(_text(*each, width) for each in sections)
+    parts += [
+        (
+            f'kind = "{kind["title"]}"',
+            kind,
+            {name: each for name, each in kind["properties"].items() if name not in common},
+        )
+        for kind in kinds
+    ]
+    rows = [(table, *row) for table, about, properties in parts for row in _rows(about, properties)]
+    return Document(
+        "every key of a policy",
+        sections=tuple(_section(*part) for part in parts),
+        rows=PlainRows(("table", "key", "default", "what it says"), rows),
+    )
 
 
-def render(result: Policy, form: str, width: int = WIDTH) -> str:
-    """What one policy demands: text or JSON."""
-    if form != "text":
-        return as_json.dumped(_dict(result))
-    lines = [f"{printable(result.source)}: {len(result.rules)} rules\n"]
-    if any(result.lists[name] for name in ("train", "items", "obvious", "earlier")):
-        lines.append(labelled(["[lists]"], [_said(result.lists)], [14], width))
+def document(result: Policy) -> Document:
+    """What one policy demands, rule by rule."""
+    entries = []
+    if any(result.lists[name] for name in _FILES):
+        entries.append(Entry("[lists]", (_said(result.lists),)))
     for rule in result.rules:
         place = f" where {rule.slice}" if rule.slice else ""
-        says = _said(rule.values)
-        head = f"{rule.id} ({rule.tier})"
-        lines.append(labelled([rule.kind], [head + place, *([says] if says else [])], [14], width))
-    return "".join(lines)
-
-
-def schema(result: Vocabulary) -> dict[str, Any]:
-    """The JSON schema (2020-12) of a policy; editors check and complete TOML by it."""
-    rules = [
-        {
-            "title": kind.name,
-            "description": _title(kind),
-            "type": "object",
-            "properties": _properties((*_common(result, kind), *kind.takes))
-            | {"kind": {"const": kind.name}},
-            "required": ["kind", *(p.name for p in kind.takes if p.required)],
-            "additionalProperties": False,
-        }
-        for kind in result.kinds
-    ]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "rankgate policy",
-        "type": "object",
-        "properties": {
-            "gate": _section("[gate]", result.settings),
-            "lists": _section("[lists]", result.lists),
-            "rules": {"type": "array", "minItems": 1, "items": {"oneOf": rules}},
-        },
-        "required": ["rules"],
-        "additionalProperties": False,
-    }
-
-
-def _common(result: Vocabulary, kind: RuleKind) -> list[Parameter]:
-    """What every rule may say, without the slice where the kind looks at none."""
-    return [each for each in result.common if kind.sliced or each.name != "slice"]
-
-
-def _section(name: str, parameters: Iterable[Parameter]) -> dict[str, Any]:
-    return {
-        "description": _ABOUT[name],
-        "type": "object",
-        "properties": _properties(parameters),
-        "additionalProperties": False,
-    }
-
-
-def _properties(parameters: Iterable[Parameter]) -> dict[str, Any]:
-    return {each.name: _property(each) for each in parameters}
-
-
-def _property(each: Parameter) -> dict[str, Any]:
-    values: dict[str, Any] = {"type": _TYPES[each.kind], "description": each.help}
-    if each.choices:
-        values["enum"] = list(each.choices)
-    if isfinite(each.range.low):
-        values["minimum"] = each.range.low
-    if isfinite(each.range.high):
-        values["maximum"] = each.range.high
-    if each.default is not None:
-        values["default"] = list(each.default) if each.kind == "list" else each.default
-    return values
-
-
-def _title(kind: RuleKind) -> str:
-    infers = "infers from a sample of queries" if kind.statistical else "counts"
-    return f"{kind.title[0].upper()}{kind.title[1:]}; it {infers}."
-
-
-def _text(head: str, about: str, parameters: Iterable[Parameter], width: int) -> str:
+        lines = (f"{rule.id} ({rule.tier}){place}", _said(rule.values))
+        entries.append(Entry(rule.kind, tuple(filter(None, lines))))
     rows = [
-        labelled([each.name, _default(each)], [_about(each)], [12, 14], width - 2)
-        for each in parameters
+        (rule.id, rule.kind, rule.tier, rule.slice, name, _word(value))
+        for rule in result.rules
+        for name, value in rule.values.items()
+        if value is not None
     ]
-    return labelled([head], [about], [22], width) + indented("".join(rows))
+    head = ("rule", "kind", "tier", "slice", "key", "value")
+    count = len(result.rules)
+    title = f"{count} {'rule' if count == 1 else 'rules'} of {result.source}"
+    return made(title, Entries(tuple(entries)), rows=PlainRows(head, rows))
 
 
-def _markdown(head: str, about: str, parameters: Iterable[Parameter]) -> str:
-    rows = tuple((p.name, _default(p), _about(p)) for p in parameters)
-    table = as_markdown.table(Grid(("key", "default", "what it says"), rows, frozenset(range(3))))
-    return f"### `{head}`\n\n{about}\n" + (f"\n{table}\n" if rows else "")
+def _common(kinds: list[dict[str, Any]]) -> dict[str, Any]:
+    """The keys of every rule, as a kind has them that has all; ``kind`` is one of the kinds."""
+    found = {name: each for kind in kinds for name, each in kind["properties"].items()}
+    names = [kind["title"] for kind in kinds]
+    about = next(each.help for each in COMMON if each.name == "kind")
+    own = {"kind": {"description": about, "enum": names}}
+    return {each.name: {**found, **own}[each.name] for each in COMMON}
 
 
-def _default(each: Parameter) -> str:
-    if each.required:
-        return "required"
-    return "" if each.default is None or each.default == () else _word(each.default)
+def _section(title: str, about: Mapping[str, Any], properties: Mapping[str, Any]) -> Section:
+    rows = tuple(_rows(about, properties))
+    grid = Grid(("key", "default", "what it says"), rows, frozenset(range(3)))
+    blocks = [about["description"], *([Table("", grid, prose=True)] if rows else [])]
+    anchor = "".join(sign for sign in title.replace(" ", "-") if sign.isalnum() or sign in "-_")
+    return Section(anchor, title, tuple(blocks))
 
 
-def _about(each: Parameter) -> str:
-    parts, limits = [each.help], each.range
-    if any(choice not in each.help for choice in each.choices):
-        parts.append(f"one of {', '.join(each.choices)}")
-    if isfinite(limits.high):
-        parts.append(f"{limits.low:g} to {limits.high:g}")
-    elif isfinite(limits.low):
-        parts.append(f"{limits.low:g} or more")
+def _rows(about: Mapping[str, Any], properties: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    required = about.get("required", ())
+    return [
+        (name, "required" if name in required else _default(each), _meaning(each))
+        for name, each in properties.items()
+    ]
+
+
+def _default(each: Mapping[str, Any]) -> str:
+    return _word(each["default"]) if each.get("default", []) != [] else ""
+
+
+def _meaning(each: Mapping[str, Any]) -> str:
+    parts, choices = [each["description"]], each.get("enum", ())
+    if any(choice not in each["description"] for choice in choices):
+        parts.append(f"one of {', '.join(choices)}")
+    if "maximum" in each:
+        parts.append(f"{each['minimum']:g} to {each['maximum']:g}")
+    elif "minimum" in each:
+        parts.append(f"{each['minimum']:g} or more")
     return "; ".join(parts)
 
 
@@ -171,24 +117,4 @@ def _said(values: Mapping[str, Any]) -> str:
 def _word(value: Any) -> str:  # noqa: ANN401 - what TOML holds
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else printable(str(value))
-
-
-def _dict(result: Policy) -> dict[str, Any]:
-    return {
-        "schema_version": 1,
-        "source": result.source,
-        "sha256": result.sha256,
-        "gate": dict(result.settings),
-        "lists": dict(result.lists),
-        "rules": [
-            {
-                "id": rule.id,
-                "kind": rule.kind,
-                "tier": rule.tier,
-                "slice": rule.slice,
-                **rule.values,
-            }
-            for rule in result.rules
-        ],
-    }
+    return f"{value:g}" if isinstance(value, float) else str(value)
