@@ -1,8 +1,8 @@
-"""Run under a limit of memory: one sentence where a library would abort with a dump.
+"""Run under a limit of memory: one clear error where a library would abort with a dump.
 
-Polars and NumPy end the process when the system refuses them memory or threads, so that nobody
-inside it can say why. Where a limit is set (``ulimit -v``), a second process runs the command and
-the first one watches it.
+Polars and NumPy end the process when the system refuses them memory or threads, often after lines
+of their own on standard error. Where a limit is set (``ulimit -v``), a second process runs the
+command, with as few threads as that takes, and the first one watches it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,31 @@ import sys
 import tempfile
 
 MESSAGE = "out of memory"
-"""How a sentence begins that says that memory or threads were refused."""
+"""How the error begins that reports that memory or threads were refused."""
 
 _WATCHED = "RANKGATE_WATCHED"
 _SIGNS = (
+    MESSAGE.encode(),
     b"memory allocation",
     b"MemoryError",
+    b"ImportError",  # NumPy cannot be mapped
     b"start new thread",
+    b"thread creation failed",
+    b"failed to map segment",
+    b"binary is missing",
     b"Resource temporarily",
     b"PanicException",
 )
-_END = 1 << 16  # bytes of what the command said last
+_END = 1 << 16  # bytes at the end of standard error that are kept
+_SMALL = 4 << 30  # below this limit the stacks and arenas of many threads are a large part of it
+# Polars' allocator starts threads in the background and complains without end if it cannot
+_ALLOCATOR = {"_RJEM_MALLOC_CONF": "background_thread:false"}
+_ONE_THREAD = {
+    "_RJEM_MALLOC_CONF": "background_thread:false,narenas:1",
+    "MALLOC_ARENA_MAX": "1",
+    "POLARS_MAX_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
 
 
 def watched() -> int | None:
@@ -37,7 +51,8 @@ def watched() -> int | None:
         return None
     command = [sys.executable, "-m", "rankgate", *sys.argv[1:]]
     with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, stderr=errors, env=os.environ | {_WATCHED: "1"})
+        settings = (_ONE_THREAD if limit < _SMALL else _ALLOCATOR) | {_WATCHED: "1"}
+        process = subprocess.Popen(command, stderr=errors, env=settings | os.environ)
         while True:
             try:
                 status = process.wait()
