@@ -6,8 +6,11 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from rankgate.data.target import suffix_of
 from rankgate.metrics.names import DEFAULT_METRICS
+from rankgate.present.suffixes import form_of
 from rankgate.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
@@ -117,15 +120,31 @@ output = click.option(
 
 
 def form(*forms: str) -> Decorator:
-    """``--format`` with the forms a command has; the first is what it prints unasked."""
-    return click.option(
+    """``--format`` with the forms of a command, the default first.
+
+    Without it the suffix of the output's name decides.
+    """
+    named = click.option(
         "--format",
         "form",
         type=click.Choice(forms),
         default=forms[0],
         show_default=True,
-        help="The form of the result.",
+        help="The form of the result; by default that of FILE's suffix.",
     )
+
+    def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def chosen(*args: Any, form: str, **rest: Any) -> Any:  # noqa: ANN401
+            place = rest.get("output") or "-"
+            source = click.get_current_context().get_parameter_source("form")
+            if suffix_of(place) and source is not ParameterSource.COMMANDLINE:
+                form = form_of(place, forms, ", or give --format")
+            return function(*args, form=form, **rest)
+
+        return named(chosen)
+
+    return decorated
 
 
 def convention(function: Callable[..., Any]) -> Callable[..., Any]:

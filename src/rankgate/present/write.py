@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import UsageError
 from rankgate.present.forms import as_json
 from rankgate.present.forms import documents as forms
 from rankgate.present.forms.as_text import WIDTH
@@ -15,15 +13,6 @@ if TYPE_CHECKING:
 
 FORMS = ("text", "json", "csv", "markdown", "latex", "html")
 """The forms of every result, by the name that ``--format`` takes."""
-
-_SUFFIXES = {
-    ".html": "html",
-    ".md": "markdown",
-    ".tex": "latex",
-    ".csv": "csv",
-    ".json": "json",
-    ".txt": "text",
-}
 
 
 def rendered(result: Result, form: str, width: int = WIDTH, **options: Any) -> str:
@@ -46,16 +35,3 @@ def rendered(result: Result, form: str, width: int = WIDTH, **options: Any) -> s
         return page(document)
     ways = {"csv": forms.csv, "markdown": forms.markdown, "latex": forms.latex}
     return ways[form](document)
-
-
-def form_of(path: str | Path) -> str:
-    """The form that a file's suffix names.
-
-    Raises:
-        UsageError: another suffix.
-    """
-    form = _SUFFIXES.get(Path(path).suffix.lower())
-    if form is None:
-        known = ", ".join(_SUFFIXES)
-        raise UsageError(f"{path}: the name must end in one of {known}.", code="unknown-format")
-    return form

@@ -15,7 +15,8 @@ from rankgate.present.grid import Grid
 from rankgate.present.pages.page import page
 from rankgate.present.result import ReportOptions
 from rankgate.present.saving import save
-from rankgate.present.write import form_of
+from rankgate.present.suffixes import form_of
+from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +46,7 @@ def write(result: Result, path: str | Path, **options: Any) -> Path:
     Raises:
         UsageError: another suffix, or a place where nothing can be written.
     """
-    form = form_of(path)
+    form = form_of(path, FORMS)
     if form == "json":
         save(path, as_json.dumped(result.to_dict()))
         return Path(path)

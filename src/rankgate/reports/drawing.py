@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rankgate.errors import UsageError
-from rankgate.present.charts.picture import form_of
+from rankgate.present.charts.picture import FORMS
+from rankgate.present.suffixes import form_of
 from rankgate.reports.kinds import kind
 
 
@@ -23,7 +24,7 @@ def drawn(name: str, result: Any, place: str, theme: str = "", scale: float = 2.
         UsageError: an unknown kind or suffix; a result that gives no picture.
         MissingExtraError: Altair or its converter is not installed.
     """
-    return kind(name).draw(result).written(form_of(place), theme, scale)
+    return kind(name).draw(result).written(form_of(place, FORMS), theme, scale)
 
 
 def in_text(name: str, result: Any, width: int) -> str:  # noqa: ANN401 - as above

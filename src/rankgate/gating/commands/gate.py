@@ -97,10 +97,14 @@ def command(
     rankgate gate qrels.txt main new.run --policy rankgate.toml --format markdown
     rankgate gate qrels.txt main new.run --also junit=gate.xml --also html=gate.html
     """
-    refuse_clashes((qrels, baseline, candidate, *paths(context)), output)
+    inputs = [qrels, baseline, candidate, *paths(context), *noise]
+    inputs += [each for each in (policy, tags, earlier, metrics_from) if each]
+    refuse_clashes(inputs, output)
     if earlier:
         context = replace(context, earlier={EVERY: earlier})
     more = [_also(each) for each in also]
+    for _, place in more:
+        refuse_clashes(inputs, place)
     with Progress(3) as progress:
         result = gate(
             qrels,

@@ -12,6 +12,7 @@ from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.judging.pooling.document import FORMS, render, rest, summary
 from rankgate.judging.pooling.pool import ORDER_NAMES, order_facts, pool
+from rankgate.present.suffixes import refuse_other_suffix
 
 
 def _orders() -> str:
@@ -63,6 +64,7 @@ def command(
     inputs = tuple(each for each in (*runs, chosen["qrels"], chosen["sizes"]) if each)
     refuse_clashes(inputs, output)
     refuse_clashes(inputs, rest_to)
+    refuse_other_suffix(rest_to, "trec")
     with Progress(len(runs)) as progress:
         result = pool(runs, shuffle=blind, on_progress=progress, **chosen)
     deliver(render(result, form, blind=blind), output)

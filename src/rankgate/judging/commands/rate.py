@@ -15,6 +15,7 @@ from rankgate.judging.commands import llm_options
 from rankgate.judging.commands.rating_keys import rated
 from rankgate.judging.llm.rate import LLMRating
 from rankgate.judging.rating.terminal import Rating
+from rankgate.present.suffixes import refuse_other_suffix
 from rankgate.present.write import rendered
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def command(
         --llm MODEL --key-from API_KEY --prices 0.5 1.5 --ceiling 20
     """
     refuse_clashes(tuple(each for each in (pool, queries, documents) if each), output)
+    refuse_other_suffix(output, "jsonl")
     if judge is not None:
         if not (queries and documents):
             raise UsageError(

@@ -11,6 +11,7 @@ from rankgate.console.declared_options import options_of
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.judging.resolution.document import FORMS, as_pool, render, summary
 from rankgate.judging.resolution.resolve import resolve, rules
+from rankgate.present.suffixes import refuse_other_suffix
 
 
 def _rules() -> str:
@@ -55,6 +56,7 @@ def command(
     """
     inputs = (ratings, chosen["sample"], chosen["rest"])
     refuse_clashes(tuple(each for each in inputs if each), output)
+    refuse_other_suffix(unresolved, "csv")
     result = resolve(ratings, **chosen)
     deliver(render(result, form), output)
     if output not in (None, "-"):

@@ -49,8 +49,7 @@ def command(pool: str, raters: str, form: Form, output: str, **chosen: Any) -> N
         refuse_clashes(tuple(each for each in inputs if each), output)
     names = [name.strip() for name in raters.split(",")]
     result = sheets(pool, names, **chosen)
-    ends = "xlsx" if output.lower().endswith(".xlsx") else form
-    paths = result.write(output, ends)
+    paths = result.write(output, form)
     for name, path in zip(result.tables, paths, strict=True):
         click.echo(f"{path}: {len(result.tables[name][1])} documents for {name}", err=True)
     if len(paths) > 1:

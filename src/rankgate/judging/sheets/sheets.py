@@ -17,6 +17,7 @@ from rankgate.judging.rating.session import grades_of
 from rankgate.judging.sheets.assignment import assigned, doubled
 from rankgate.judging.sheets.others import others_said
 from rankgate.judging.sheets.rows import sheet
+from rankgate.present.suffixes import form_of, is_known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,8 +65,8 @@ class Sheets:
             MissingExtraError: XLSX without the extra ``xlsx``.
         """
         place = Path(target)
-        if len(self.tables) == 1 and place.suffix.lower() in {".csv", ".xlsx"}:
-            paths = [place]
+        if len(self.tables) == 1 and is_known(place) and not place.is_dir():
+            paths, form = [place], "xlsx" if form_of(place, FORMS) == "xlsx" else "csv"
         else:
             paths = [place / f"{_plain(name)}.{form}" for name in self.tables]
             _made(place)

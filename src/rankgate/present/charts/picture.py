@@ -7,15 +7,15 @@ import re
 import textwrap
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import UsageError
 from rankgate.present.charts.door import converter
 from rankgate.present.charts.style import THEMES, config, on_dark, swaps
 from rankgate.present.charts.words import short
 from rankgate.present.resolve import resolved
 from rankgate.present.saving import save
+from rankgate.present.suffixes import form_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,7 +121,7 @@ class Picture:
             UsageError: another suffix.
             MissingExtraError: the converter is not installed.
         """
-        save(path, self.written(form_of(path), theme, scale))
+        save(path, self.written(form_of(path, FORMS), theme, scale))
         return Path(path)
 
     def written(self, form: str, theme: str = "", scale: float = 2.0) -> str | bytes:
@@ -138,22 +138,6 @@ class Picture:
 
     def _repr_svg_(self) -> str:
         return self.svg()
-
-
-def form_of(path: str | PurePath) -> str:
-    """The form of a file's name.
-
-    Raises:
-        UsageError: its suffix is none of `FORMS`.
-
-    >>> form_of("deltas.SVG")
-    'svg'
-    """
-    form = PurePath(path).suffix.lower().lstrip(".")
-    if form not in FORMS:
-        known = ", .".join(FORMS)
-        raise UsageError(f"{path}: a picture's name ends in .{known}.", code="unknown-format")
-    return form
 
 
 def _visible(svg: str) -> str:

@@ -15,8 +15,9 @@ from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
 from rankgate.evaluation.commands.list_options import context, drop_seen, judged_users_only, paths
 from rankgate.metrics.plugins import from_file
-from rankgate.present.charts.picture import form_of
+from rankgate.present.charts.picture import FORMS
 from rankgate.present.charts.style import THEMES
+from rankgate.present.suffixes import form_of
 from rankgate.reports.drawing import drawn, in_text
 from rankgate.reports.kinds import KINDS, kind
 from rankgate.reports.pictured import CUTOFFS, ChartRequest, result_for
@@ -131,7 +132,7 @@ def command(
     refuse_clashes((qrels, *runs, *paths(context)), output)
     context = replace(context, drop_seen=drop_seen, judged_users_only=judged_users_only)
     if output is not None:
-        form_of(output)
+        form_of(output, FORMS)
     elif kind(name).text is None:
         in_text(name, None, 0)
     with Progress(len(runs) + 1) as progress:

@@ -1,0 +1,157 @@
+"""The suffix of a file's name is its form, for every command that writes one."""
+
+from __future__ import annotations
+
+import csv
+import json
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+
+from rankgate.cli import _HOMES, COMMANDS
+from rankgate.errors import UsageError
+from rankgate.present.suffixes import SUFFIXES, form_of
+from support.wording import raises
+
+DATA = "qrels.txt old.run new.run"
+COMPARING = f"{DATA} -m RR"
+CALLS = {
+    "describe": DATA,
+    "validate": "qrels.txt",
+    "convert": "qrels.txt out.csv",
+    "advise": DATA,
+    "eval": COMPARING,
+    "explain": "qrels.txt old.run --query q1 -m RR",
+    "reconcile": "qrels.txt old.run -m RR",
+    "compare": COMPARING,
+    "blindspots": COMPARING,
+    "holes": f"{DATA} -m RR@10 --draws 2",
+    "gate": DATA,
+    "policy": "",
+    "pool": "old.run new.run",
+    "collect": "sheet.csv",
+    "resolve": "ratings.csv",
+    "agree": "ratings.csv --resamples 2",
+    "admit": f"qrels.txt {DATA} --resamples 2",
+    "reusability": f"{DATA} third.run",
+    "stages": "qrels.txt old.run new.run -m nDCG@10",
+    "split": "log.csv",
+    "scorecard": "qrels.txt old.run new.run -m nDCG@10 --resamples 2",
+    "report": COMPARING,
+}
+"""Each command that writes its result to a file, with what it needs."""
+
+OTHERS = {"plot", "rate", "sheet"}
+"""Commands with an output of their own kind: pictures, a journal, a folder of sheets."""
+
+READ = {
+    "json": json.loads,
+    "csv": lambda text: list(csv.reader(text.splitlines(), strict=True))[1],
+    "jsonl": lambda text: [json.loads(line) for line in text.splitlines()],
+    "html": lambda text: text.index("<!doctype html>"),
+    "markdown": lambda text: text.index("|"),
+    "junit": lambda text: text.index("<testsuites"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    queries = [f"q{i}" for i in range(24)]
+    qrels = "".join(f"{q} 0 a 1\n{q} 0 b 0\n{q} 0 c 2\n" for q in queries)
+    Path("qrels.txt").write_text(qrels)
+    for name, docs in (("old", "bac"), ("new", "acb"), ("third", "cba")):
+        Path(f"{name}.run").write_text(
+            "".join(f"{q} Q0 {d} {r} {9 - r} t\n" for q in queries for r, d in enumerate(docs))
+        )
+    rows = [
+        f"{q},{d},{who},{len(d + q) % 2}\n" for q in queries for d in "abc" for who in ("x", "y")
+    ]
+    Path("ratings.csv").write_text("query_id,doc_id,rater,grade\n" + "".join(rows))
+    Path("sheet.csv").write_text("query,document,rater,grade\n" + "".join(rows[::2]))
+    log = (f"u{u},i{(u + i) % 9},{u * 10 + i}\n" for u in range(12) for i in range(5))
+    Path("log.csv").write_text("user_id,item_id,timestamp\n" + "".join(log))
+    return tmp_path
+
+
+def commands():
+    for name in COMMANDS:
+        command = import_module(_HOMES[name]).command
+        if isinstance(command, click.Group):
+            continue
+        options = {each.name: each for each in command.params}
+        if "output" in options:
+            yield name, getattr(options.get("form"), "type", None)
+
+
+def test_every_command_that_writes_a_file_is_listed():
+    assert {name for name, _ in commands()} == {*CALLS} | OTHERS
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_suffix_that_a_command_cannot_write_is_refused(run, folder, name):
+    done = run(name, *CALLS[name].split(), "-o", "out.docx")
+    assert done.code == 2, done.err
+    assert "out.docx" in done.err
+    forms = dict(commands())[name].choices
+    assert all(SUFFIXES[form][0] in done.err for form in forms if form in SUFFIXES)
+    assert not (folder / "out.docx").exists()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_suffix_is_the_form(run, folder, name):
+    forms = dict(commands())[name].choices
+    form = next(each for each in ("json", "csv", "html") if each in forms[1:])
+    out = f"result{SUFFIXES[form][0]}"
+    done = run(name, *CALLS[name].split(), "-o", out)
+    assert done.code in {0, 1, 3}, done.err
+    assert READ[form]((folder / out).read_text()) is not None
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "html", "markdown"])
+def test_every_form_of_a_result(run, folder, form):
+    out = f"result{SUFFIXES[form][-1]}"
+    assert run("eval", *COMPARING.split(), "-o", out).code == 0
+    assert READ[form]((folder / out).read_text()) is not None
+
+
+def test_what_the_user_names_wins_over_the_suffix(run, folder):
+    assert run("eval", *COMPARING.split(), "-o", "means.txt", "--format", "json").code == 0
+    assert json.loads((folder / "means.txt").read_text())
+    assert run("eval", *COMPARING.split(), "-o", "means").code == 0
+    assert (folder / "means").read_text().startswith("run")
+    assert run("eval", *COMPARING.split(), "-o", "means.json.gz").code == 0
+    assert (folder / "means.json.gz").read_bytes().startswith(b"\x1f\x8b")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("pool", "old.run", "--strata", "1:1,2:0.5", "--rest", "rest.csv"),
+        ("resolve", "ratings.csv", "--unresolved", "left.xlsx"),
+        ("rate", "pool.csv", "-o", "ratings.csv"),
+        ("sheet", "pool.csv", "--raters", "ann", "-o", "ann.json"),
+        ("plot", "deltas", *COMPARING.split(), "-o", "deltas.docx"),
+    ],
+)
+def test_other_files_keep_to_their_suffix(run, folder, words):
+    (folder / "pool.csv").write_text("query_id,doc_id\nq1,a\n")
+    done = run(*words)
+    assert done.code == 2, done.err
+    assert words[-1] in done.err
+
+
+def test_one_sheet_is_what_its_name_says(run, folder):
+    pytest.importorskip("xlsxwriter")
+    (folder / "pool.csv").write_text("query_id,doc_id\nq1,a\n")
+    assert run("sheet", "pool.csv", "--raters", "ann", "-o", "ann.xlsx").code == 0
+    assert (folder / "ann.xlsx").read_bytes().startswith(b"PK")
+
+
+def test_a_suffix_of_no_form():
+    with raises("unknown-format", UsageError):
+        form_of("a.xyz", ["json", "csv"])
+    with raises("unknown-format", UsageError):
+        form_of("a", ["json", "csv"], ", or give --format")
