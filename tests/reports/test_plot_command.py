@@ -88,7 +88,7 @@ def test_without_a_file_cutoffs_are_lines_of_means(plot):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("deltas", "qrels.txt", "old.run", "new.run", "-o", "out.bmp"), "ends in .svg"),
+        (("deltas", "qrels.txt", "old.run", "new.run", "-o", "out.bmp"), "one of .svg"),
         (("scatter", "qrels.txt", "old.run", "new.run"), "no form for the terminal"),
         (("deltas", "qrels.txt", "old.run"), "compares two runs"),
         (("explain", "qrels.txt", "old.run", "-o", "out.svg"), "name it with --query"),
