@@ -54,7 +54,7 @@ def test_both_lists_of_a_query(run, data):
     result = run("compare", *data, "-m", "RR", "--query", "q3").out
     assert "query q3" in result
     rows = [line.split() for line in result.splitlines() if line.strip()[:1].isdigit()]
-    assert rows[0][:4] == ["1", "bad", "0", "+2"]  # two ranks higher here than there
+    assert rows[0][:4] == ["1", "bad", "0", "-2"]  # two ranks lower in the candidate
     result = run("compare", *data, "-m", "RR", "--query", "q99")
     assert result.code == 2
     assert "q99" in result.err

@@ -7,6 +7,7 @@ import rankgate
 from rankgate.comparison.charts import deltas, forest, scatter
 from rankgate.comparison.documents import changes, comparison
 from rankgate.comparison.documents.leaderboard import leaderboard
+from rankgate.present.result import ReportOptions
 
 METRIC = "RankingLoss"
 QUERIES = [f"q{i:02d}" for i in range(20)]
@@ -107,7 +108,7 @@ def test_metrics_of_both_directions_order_systems_alike():
 
 def test_a_report_counts_what_gained_and_what_lost(better, worse):
     for found, words in ((better, "20 gained, 0 lost"), (worse, "0 gained, 20 lost")):
-        assert words in str(changes.sections(found.only, 0, 5, {}, None))
+        assert words in str(changes.sections(found.only, "0", ReportOptions(worst=5)))
     assert "better." in changes.sentence(better.only)
     assert "worse." in changes.sentence(worse.only)
 

@@ -88,7 +88,7 @@ def test_every_form_says_the_same_word(run, place):
     assert "fail: worse against old" in page.words
     assert "://" not in text["html"]
     # what the first metric says leads the page, and is not said again
-    assert page.words.count("RR is lower (-0.3000,") == 1
+    assert page.words.count("RR is significantly lower (-0.3000,") == 1
 
 
 @pytest.mark.usefixtures("place")

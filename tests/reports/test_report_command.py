@@ -183,4 +183,4 @@ def test_a_verdict_is_of_the_first_candidate_alone(run, data):
     assert "inconclusive new against old" in text
     assert "Compared too, without a verdict: other." in text
     page = read(run("report", *data, "other.run", "-m", "RR@10").out)
-    assert "new and 1 more against old" in "".join(page.words)
+    assert "2 systems against old" in "".join(page.words)

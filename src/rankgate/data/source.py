@@ -34,8 +34,7 @@ _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _SUFFIXES = frozenset({".gz", ".zst", ".zstd"})
 _KNOWN = frozenset({
-    ".run", ".txt", ".trec", ".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json", ".xlsx",
-    ".qrels", ".qrel",
+    ".run", ".txt", ".trec", ".csv", ".tsv", ".parquet", ".jsonl", ".json", ".qrels", ".qrel",
 })  # fmt: skip
 
 

@@ -65,6 +65,7 @@ class Table:
         folded: whether a page shows it only when asked for; text leaves it out.
         spans: for each row low end, middle and high end of an interval, to be drawn.
         links: for each row the anchor of what it is about; empty where there is none.
+        clear: for each row whether its interval is of a significant difference.
         prose: whether the last column holds paragraphs, which text wraps.
     """
 
@@ -74,6 +75,7 @@ class Table:
     folded: bool = False
     spans: tuple[tuple[float | None, float | None, float | None], ...] = ()
     links: tuple[str, ...] = ()
+    clear: tuple[bool, ...] = ()
     prose: bool = False
 
 
@@ -85,11 +87,35 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Bars:
-    """Values of all queries, the largest first, and what they say in words."""
+class Bar:
+    """A query's value.
 
-    values: tuple[float, ...]
+    Attributes:
+        name: the query.
+        value: what its bar shows; above 0 is better.
+        link: the anchor of the query's own part of the page; empty where it has none.
+    """
+
+    name: str
+    value: float
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Values of queries as bars, the largest first.
+
+    Attributes:
+        bars: the queries.
+        words: what the bars say, in words.
+        axis: what the values are.
+        along: what the bars are.
+    """
+
+    bars: tuple[Bar, ...]
     words: str
+    axis: str = ""
+    along: str = ""
 
 
 @dataclass(frozen=True)
@@ -146,7 +172,24 @@ class Opened:
     queries: tuple[ListPair, ...]
 
 
-Block = str | Points | Warnings | Entries | Table | Code | Bars | Chart | Opened
+@dataclass(frozen=True)
+class Folded:
+    """A part of a section that a page shows when it is opened, and leaves out on paper.
+
+    Attributes:
+        anchor: its name in links.
+        title: its heading.
+        blocks: what it says.
+        words: its most important figures, next to the heading.
+    """
+
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...]
+    words: str = ""
+
+
+Block = str | Points | Warnings | Entries | Table | Code | Bars | Chart | Opened | Folded
 """A part of a section; a text is a paragraph."""
 
 
@@ -205,9 +248,9 @@ class Document:
     def tables(self) -> Iterator[tuple[Section, Table]]:
         """Every table that has rows, with its section."""
         for section in self.sections:
-            for block in section.blocks:
+            for part, block in unfolded(section):
                 if isinstance(block, Table) and block.grid.rows:
-                    yield section, block
+                    yield part, block
 
 
 def document(
@@ -223,6 +266,15 @@ def document(
     ('a paragraph',)
     """
     return Document(title, status, tuple(lead), (Section("result", "", solid(blocks)),), rows)
+
+
+def unfolded(section: Section) -> Iterator[tuple[Section, Block]]:
+    """The blocks of a section, and those of its folded parts as sections of their own."""
+    for block in section.blocks:
+        if isinstance(block, Folded):
+            yield from unfolded(Section(block.anchor, block.title, block.blocks))
+        else:
+            yield section, block
 
 
 def solid(blocks: Sequence[Block]) -> tuple[Block, ...]:

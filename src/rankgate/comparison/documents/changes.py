@@ -1,13 +1,25 @@
-"""The parts of a report that tell of one candidate against the baseline."""
+"""What a report shows of one candidate against the baseline."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rankgate.comparison.documents import comparison
-from rankgate.present.document import Bars, ListedDocument, ListPair, Opened, Points, Section, Table
-from rankgate.present.figures import interval, signed
+from rankgate.comparison.documents.heads import significant
+from rankgate.present.document import (
+    Bar,
+    Bars,
+    ListedDocument,
+    ListPair,
+    Opened,
+    Points,
+    Section,
+    Table,
+    solid,
+)
+from rankgate.present.figures import corrected, interval, p_value, signed
 from rankgate.present.grid import Grid
 from rankgate.present.numbers import decimal
 
@@ -18,12 +30,14 @@ if TYPE_CHECKING:
 
     from rankgate.comparison.comparison import Comparison, Comparisons
     from rankgate.present.document import Block
+    from rankgate.present.result import ReportOptions
 
 WORST, GAINED, ROWS = 20, 5, 500
 """Queries that are shown with both lists: those that lost, those that gained; rows of a table."""
 
 _MOVES = (
-    "Moves are ranks: +2 stands two ranks higher than in the other list. A grade – is unjudged."
+    "Moved: from the baseline to the candidate, in ranks; +2 is two ranks higher in the "
+    "candidate's list. A grade – is unjudged."
 )
 
 _NONE = "The lists were not kept; rankgate compare --format json --lists keeps them."
@@ -32,39 +46,50 @@ _NONE = "The lists were not kept; rankgate compare --format json --lists keeps t
 def sentence(result: Comparison) -> str:
     """What the first metric says, in words."""
     row = result.metrics.row(0, named=True)
-    name, ends = row["metric"], interval(row["low"], row["high"])
+    name = row["metric"]
     if row["delta"] is None:
         return f"{name} has no value on both sides."
     count = f"{row['n']:,} {'query' if row['n'] == 1 else 'queries'}"
-    figures = f"{signed(row['delta'])}, {result.level:.0%} interval {ends}, {count}"
-    p = row["p_value"]
-    if p is not None and p <= 1 - result.level:
+    if row["low"] is None:
+        return f"{name}: {signed(row['delta'])}, {count}: too few for an interval or a test."
+    ends = interval(row["low"], row["high"])
+    p = f"p {p_value(row['p_value'])}, {corrected(result.correction)}"
+    figures = f"{signed(row['delta'])}, {result.level:.0%} interval {ends}, {p}; {count}"
+    if significant(row, result.level):
         word = "higher" if row["delta"] > 0 else "lower"
         better = "better" if row["gain"] > 0 else "worse"
-        return f"{name} is {word} ({figures}): {better}."
+        return f"{name} is significantly {word} ({figures}): {better}."
     return (
-        f"{name} does not tell them apart ({figures}); these queries can show a difference of "
+        f"{name}: no significant difference ({figures}); these queries can show a difference of "
         f"{decimal(row['mde'])} or more."
     )
 
 
 def overall(result: Comparisons) -> str:
-    """The sentence of one candidate; of several how many are better or worse."""
+    """The sentence of one candidate; of several which is best, and how many differ."""
     if len(result.comparisons) == 1:
         return sentence(result.only)
-    name, level = result.only.names[0], result.only.level
+    name, level, base = result.only.names[0], result.only.level, result.only.baseline.name
     rows = [each.metrics.row(0, named=True) for each in result.comparisons]
-    clear = [row for row in rows if row["p_value"] is not None and row["p_value"] <= 1 - level]
+    clear = [row for row in rows if significant(row, level)]
     better = sum(row["gain"] > 0 for row in clear)
-    best = max(
-        zip(rows, result.comparisons, strict=True),
-        key=lambda pair: -float("inf") if pair[0]["gain"] is None else pair[0]["gain"],
+    known = [
+        (row["gain"], row, each.candidate.name)
+        for row, each in zip(rows, result.comparisons, strict=True)
+        if row["gain"] is not None
+    ]
+    counts = (
+        f"of {len(rows)} systems {better} {'is' if better == 1 else 'are'} significantly better "
+        f"than {base}, {len(clear) - better} worse; {len(rows) - len(clear)} without a significant "
+        f"difference (p {corrected(result.only.correction)})"
     )
-    return (
-        f"{name}: {better} of {len(rows)} candidates are better than {result.only.baseline.name}, "
-        f"{len(clear) - better} worse, {len(rows) - len(clear)} not distinguishable at level "
-        f"{level:.0%}; the largest gain is {best[1].candidate.name}'s, {signed(best[0]['gain'])}."
-    )
+    if not known:
+        return f"{name}: {counts}."
+    gain, row, best = max(known, key=lambda each: each[0])
+    if gain <= 0:
+        return f"No system has a better mean {name} than {base}; {counts}."
+    figures = f"{decimal(row['candidate'])}, {signed(row['delta'])} from {base}"
+    return f"{best} has the best mean {name} ({figures}); {counts}."
 
 
 def ground(result: Comparison) -> str:
@@ -72,47 +97,57 @@ def ground(result: Comparison) -> str:
     return f"Judgments {result.qrels}, convention {result.convention['name']}."
 
 
-def sections(
-    result: Comparison,
-    place: int | str,
-    worst: int,
-    texts: Mapping[str, str],
-    documents: pl.DataFrame | None,
-    *,
-    led: bool = False,
-) -> list[Section]:
-    """What changed, and in which queries.
+@dataclass(frozen=True)
+class Changes:
+    """What changed between the baseline and a candidate.
+
+    Attributes:
+        figures: what the metrics say.
+        queries: which queries changed.
+    """
+
+    figures: tuple[Block, ...]
+    queries: tuple[Block, ...]
+
+
+def changes(result: Comparison, place: str, options: ReportOptions) -> Changes:
+    """The blocks of one candidate.
 
     Args:
         result: the comparison.
         place: its place among those of the report, for links.
-        worst: how many of the queries that lost are shown with both lists.
-        texts: words of queries, by id.
-        documents: ``query_id`` (null: for every query), ``doc_id`` and ``text``.
-        led: whether the page begins with the sentence, so that it is not said again.
+        options: texts of queries and documents, and how many queries are shown with their lists.
     """
-    name = f"{result.candidate.name} against {result.baseline.name}"
-    tables: list[Block] = [
-        Table(heading, grid, spans=_spans(result) if i == 0 else ())
+    clear = tuple(significant(row, result.level) for row in result.metrics.iter_rows(named=True))
+    tables = [
+        Table(heading, grid, spans=_spans(result), clear=clear) if i == 0 else Table(heading, grid)
         for i, (heading, grid) in enumerate(comparison.grids(result, worst=0))
     ]
-    parts = [Section(f"change-{place}", name, (
-        *([] if led else [sentence(result)]), *tables, *_bars(result), Points(result.warnings),
-    ), "Change")]  # fmt: skip
-    opened = _Queries(result, place, texts, documents)
-    blocks = [*opened.most(worst), *_table(result, texts, opened.anchors)]
-    if blocks:
-        parts.append(Section(f"queries-{place}", f"Queries of {name}", tuple(blocks), "Queries"))
+    opened = _Queries(result, place, options.queries, options.documents)
+    most = opened.most(options.worst)
+    return Changes(
+        (*tables, *_bars(result, opened.anchors), *solid([Points(result.warnings)])),
+        (*most, *_table(result, options.queries, opened.anchors)),
+    )
+
+
+def sections(result: Comparison, place: str, options: ReportOptions) -> list[Section]:
+    """What changed, and in which queries, as parts of a page about this candidate alone."""
+    name = f"{result.candidate.name} against {result.baseline.name}"
+    own = changes(result, place, options)
+    parts = [Section(f"change-{place}", name, own.figures, "Change")]
+    if own.queries:
+        parts.append(Section(f"queries-{place}", f"Queries of {name}", own.queries, "Queries"))
     return parts
 
 
 class _Queries:
-    """Queries with both lists; keeps the anchors of those that were result."""
+    """Queries with both lists; keeps the anchors of those that are shown."""
 
     def __init__(
         self,
         result: Comparison,
-        place: int | str,
+        place: str,
         texts: Mapping[str, str],
         documents: pl.DataFrame | None,
     ) -> None:
@@ -155,7 +190,7 @@ class _Queries:
         sides: dict[str, dict[int, ListedDocument]] = {"baseline": {}, "candidate": {}}
         for each in lists.get(query, ()):
             sides[each["system"]][each["rank"]] = ListedDocument(
-                each["doc_id"], each["grade"], _move(each), texts.get(each["doc_id"], "")
+                each["doc_id"], each["grade"], comparison.moved(each), texts.get(each["doc_id"], "")
             )
         deepest = max((rank for side in sides.values() for rank in side), default=0)
         ranks = tuple(
@@ -176,13 +211,6 @@ class _Queries:
             return {}
         own = table["query_id"].is_null() | (table["query_id"] == query)
         return dict(table.filter(own).select("doc_id", "text").drop_nulls().iter_rows())
-
-
-def _move(row: dict[str, Any]) -> str:
-    """Ranks gained against the other list."""
-    if row["moved"] is None:
-        return "gone" if row["system"] == "baseline" else "new"
-    return "" if row["moved"] == 0 else f"{row['moved']:+d}"
 
 
 def _table(result: Comparison, texts: Mapping[str, str], anchors: Mapping[str, str]) -> list[Block]:
@@ -225,18 +253,28 @@ def _table(result: Comparison, texts: Mapping[str, str], anchors: Mapping[str, s
     return [Table(heading, Grid(head, rows, frozenset(words)), find=True, links=links)]
 
 
-def _bars(result: Comparison) -> list[Block]:
-    """The differences of all queries, sorted: a picture of who won and who lost."""
+def _bars(result: Comparison, anchors: Mapping[str, str]) -> list[Block]:
+    """The differences of all queries, sorted: who won and who lost."""
     metric = result.names[0]
-    found = result.deltas(metric)["gain"].drop_nulls().sort(descending=True)
-    if not len(found) or not (found != 0).any():
-        return []
-    words = (
-        f"{metric}, query by query: {int((found > 0).sum()):,} gained, "
-        f"{int((found < 0).sum()):,} lost; gains from {signed(found[-1])} to {signed(found[0])}"
+    found = (
+        result.deltas(metric).drop_nulls("gain").sort("gain", "query_id", descending=[True, False])
     )
-    step = max(1, len(found) // ROWS)
-    return [Bars(tuple(found.gather_every(step).to_list()), words)]
+    if not len(found) or not (found["gain"] != 0).any():
+        return []
+    gains = found["gain"]
+    words = (
+        f"{metric}, query by query: {int((gains > 0).sum()):,} gained, "
+        f"{int((gains < 0).sum()):,} lost; gains from {signed(gains[-1])} to {signed(gains[0])}"
+    )
+    step = -(-len(found) // ROWS)
+    shown = [
+        Bar(query, gain, anchors.get(query, ""))
+        for i, (query, gain) in enumerate(found.select("query_id", "gain").iter_rows())
+        if i % step == 0 or query in anchors
+    ]
+    lower = " (lower is better)" if metric in result.lower else ""
+    axis = f"gain in {metric}{lower}"
+    return [Bars(tuple(shown), words, axis, f"{len(found):,} queries, the largest gain first")]
 
 
 def _spans(result: Comparison) -> tuple[tuple[float | None, float | None, float | None], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from rankgate.comparison.documents.heads import interval_head, p_head
 from rankgate.comparison.documents.systems import of_many
 from rankgate.comparison.method import way
 from rankgate.errors import UsageError
@@ -15,6 +16,8 @@ from rankgate.present.grid import SOFT, Grid, printable
 from rankgate.present.numbers import UNDEFINED, decimal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rankgate.comparison.comparison import Comparison, Comparisons
     from rankgate.present.document import Block
 
@@ -63,7 +66,7 @@ def query_document(result: Comparison, query_id: str) -> Document:
         f"query {printable(query_id)}",
         Table("", values) if rows else "no metric has a value on both sides",
         Table("", side_by_side(result, query_id)),
-        "grades: – is unjudged; moves: +2 is two ranks higher than in the other list",
+        "grades: – is unjudged; moved: +2 is two ranks higher in the candidate's list",
     )
 
 
@@ -87,7 +90,6 @@ def grids(result: Comparison, worst: int = WORST) -> list[tuple[str, Grid]]:
 
 def figures(result: Comparison) -> Grid:
     """Means, difference, interval and p of each metric."""
-    level = f"{result.level:.0%} interval"
     rows = [
         (
             row["metric"],
@@ -101,7 +103,7 @@ def figures(result: Comparison) -> Grid:
         for row in result.metrics.iter_rows(named=True)
     ]
     names = (printable(result.baseline.name), printable(result.candidate.name))
-    head = ("metric", *names, "delta", level, "p", "won/tied/\nlost")
+    head = ("metric", *names, "delta", interval_head(result), p_head(result), "won/tied/\nlost")
     return Grid(head, tuple(rows))
 
 
@@ -142,8 +144,8 @@ def side_by_side(result: Comparison, query_id: str) -> Grid:
     rows = [
         (
             str(rank),
-            *_document(lists["baseline"].get(rank), "gone"),
-            *_document(lists["candidate"].get(rank), "new"),
+            *_document(lists["baseline"].get(rank)),
+            *_document(lists["candidate"].get(rank)),
         )
         for rank in range(1, deepest + 1)
     ]
@@ -161,14 +163,15 @@ def title(result: Comparison) -> str:
     )
 
 
-def notes(result: Comparison) -> str:
-    """What delta, interval, p and detectable are."""
+def notes(result: Comparison, *, several: bool = False) -> str:
+    """What delta, interval, p and detectable are, of one candidate or of several."""
+    name = "the candidate" if several else printable(result.candidate.name)
     after = "" if result.correction.startswith("none") else " after the correction"
     drawn = way(
         result.interval, result.test, result.resamples, result.seed, result.metrics["mc_error"]
     )
     return (
-        f"delta is {printable(result.candidate.name)} minus {printable(result.baseline.name)}, "
+        f"delta is {name} minus {printable(result.baseline.name)}, "
         f"mean over queries; {drawn}, {corrected(result.correction)}. "
         f"Detectable is the smallest true difference that these queries show "
         f"with a power of {result.power:.0%}{after}: not significant is not the same as not worse."
@@ -244,7 +247,16 @@ def _slice(result: Comparison, tag: str) -> Grid:
         if row["tag"] == tag
     ]
     one, two = printable(result.baseline.name), printable(result.candidate.name)
-    head = (tag, "metric", "n", one, two, "delta", f"{result.level:.0%} interval", "p (bh)")
+    head = (
+        tag,
+        "metric",
+        "n",
+        one,
+        two,
+        "delta",
+        f"{result.level:.0%} interval\n(uncorrected)",
+        "p\n(bh)",
+    )
     return Grid(head, tuple(rows), frozenset({0, 1}), keys=2)
 
 
@@ -285,13 +297,25 @@ def _who(result: Comparison, system: str) -> str:
     return printable(result.baseline.name if system == "baseline" else result.candidate.name)
 
 
-def _document(row: dict[str, Any] | None, alone: str) -> tuple[str, str, str]:
+def moved(row: Mapping[str, Any]) -> str:
+    """How many ranks a document rises from the baseline to the candidate, on either side.
+
+    >>> [moved({"system": side, "moved": n}) for side, n in (("baseline", -2), ("candidate", 2))]
+    ['+2', '+2']
+    >>> [moved({"system": side, "moved": None}) for side in ("baseline", "candidate")]
+    ['gone', 'new']
+    """
+    if row["moved"] is None:
+        return "gone" if row["system"] == "baseline" else "new"
+    rise = -row["moved"] if row["system"] == "baseline" else row["moved"]
+    return f"{rise:+d}" if rise else ""
+
+
+def _document(row: dict[str, Any] | None) -> tuple[str, str, str]:
     if row is None:
         return "", "", ""
-    moved = row["moved"]
-    words = alone if moved is None else "" if moved == 0 else f"{moved:+d}"
     grade = UNDEFINED if row["grade"] is None else f"{row['grade']:g}"
-    return row["doc_id"], grade, words
+    return row["doc_id"], grade, moved(row)
 
 
 def _rows(result: Comparisons) -> PlainRows:

@@ -12,15 +12,24 @@ if TYPE_CHECKING:
     from rankgate.comparison.comparison import Comparisons
 
 
-def leaderboard(result: Comparisons) -> tuple[Grid, str]:
-    """A row a system in the order given, and what the marks say.
+def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Grid, str]:
+    """A row a system, and what the marks say.
 
     Of two systems the comparison's own test marks; of more Tukey's HSD over all pairs, paired.
+
+    Args:
+        result: the comparisons.
+        best_first: by the first metric; else in the order given.
     """
     first = result.comparisons[0]
     systems = [first.baseline.name, *(each.candidate.name for each in result.comparisons)]
     level = first.level
     means, better, test = _of_many(result) if result.many else _of_two(result)
+    order = list(enumerate(systems))
+    if best_first:
+        sign = 1 if first.names[0] in first.lower else -1
+        leading = [means.get((first.names[0], i)) for i, _ in order]
+        order.sort(key=lambda each: _place(leading[each[0]], sign))
     rows = tuple(
         (
             f"{mark(i)} {printable(name)}",
@@ -30,10 +39,14 @@ def leaderboard(result: Comparisons) -> tuple[Grid, str]:
                 for metric in first.names
             ),
         )
-        for i, name in enumerate(systems)
+        for i, name in order
     )
     words = f"A mark next to a value names a system that is worse (p < {1 - level:.2g}, {test})."
     return Grid(("system", *first.names), rows), words
+
+
+def _place(mean: float | None, sign: int) -> float:
+    return float("inf") if mean is None else sign * mean
 
 
 _Figures = tuple[dict[tuple[str, int], float], dict[tuple[str, int], list[int]], str]

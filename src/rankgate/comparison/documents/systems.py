@@ -11,6 +11,8 @@ from rankgate.present.numbers import decimal
 if TYPE_CHECKING:
     from rankgate.comparison.systems import Many
 
+_PAIR = ("metric", "first", "second", "delta")
+
 
 def of_many(result: Many) -> list[tuple[str, Grid]]:
     """Tables of three systems or more."""
@@ -62,7 +64,7 @@ def of_many(result: Many) -> list[tuple[str, Grid]]:
         ("do systems differ at all? (two-way ANOVA)", Grid(("metric", "F", "p"), tuple(anova))),
         (
             "every pair, first minus second (Tukey's HSD, paired; and randomised)",
-            Grid(("metric", "first", "second", "delta", level, "p Tukey", "p random."),
+            Grid((*_PAIR, f"{level}\n(Tukey)", "p\n(Tukey)", "p\n(random.)"),
                  tuple(pairs), frozenset({0, 1, 2}), keys=3),
         ),
         (

@@ -72,9 +72,7 @@ def page_document(result: Verdict, options: ReportOptions) -> Document:
     others: list[Section] = []
     if comparison is not None:
         lead = (changes.sentence(comparison), changes.ground(comparison))
-        others = changes.sections(
-            comparison, options.place, options.worst, options.queries, options.documents, led=True
-        )
+        others = changes.sections(comparison, options.place, options)
     elif result.queries:
         heading = f"{_some(result)}"
         others = [Section("worst", "Worst queries", (Table(heading, worst(result)),))]

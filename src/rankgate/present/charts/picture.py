@@ -79,9 +79,16 @@ class Picture:
         picture = json.dumps(self.spec(theme), sort_keys=True, ensure_ascii=False, indent=1)
         return picture + "\n"
 
-    def svg(self, theme: str = "auto") -> str:
-        """An SVG; ``auto`` is light or dark as its reader prefers."""
+    def svg(self, theme: str = "auto", *, words: bool = True) -> str:
+        """An SVG; ``auto`` is light or dark as its reader prefers.
+
+        Args:
+            theme: light, dark or auto.
+            words: with the title and how to read it.
+        """
         spec = self.spec("light" if theme == "auto" else theme)
+        if not words:
+            del spec["title"]
         drawn: str = _visible(converter().vegalite_to_svg(spec))
         places: dict[str, str] = {}
         drawn = _OWN_IDS.sub(

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from rankgate.present.document import (
     SIGNS,
     Bars,
-    Chart,
     Code,
     Entries,
+    Folded,
     Opened,
     Points,
     Table,
     Warnings,
+    unfolded,
 )
 from rankgate.present.forms import as_csv, as_latex, as_markdown, paragraphs
 from rankgate.present.forms.as_text import WIDTH, fitted, wide
@@ -25,7 +26,15 @@ from rankgate.present.numbers import grade
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.present.document import Block, Document, ListedDocument, ListPair, Section
+    from rankgate.present.charts.picture import Picture
+    from rankgate.present.document import (
+        Block,
+        Chart,
+        Document,
+        ListedDocument,
+        ListPair,
+        Section,
+    )
 
 _NAMESPACES = re.compile(r' xmlns(:xlink)?="[^"]*"')
 _COLUMNS = 100  # of a paragraph: longer lines are hard to follow with the eye
@@ -66,10 +75,18 @@ def _text(block: Block, width: int) -> Iterator[str]:
     elif isinstance(block, Table):
         if block.grid.rows and not block.folded:
             yield _table(block, width)
+    elif isinstance(block, Folded):
+        yield _paragraph(_headed(block), width)
+        for each in block.blocks:
+            yield from _text(each, width)
     elif isinstance(block, Opened):
         yield block.heading
         for query in block.queries:
             yield f"{_query(query)}\n{fitted(lists(query), width)}"
+
+
+def _headed(part: Folded) -> str:
+    return f"{part.title}: {part.words}" if part.words else part.title
 
 
 def _table(table: Table, width: int) -> str:
@@ -105,7 +122,7 @@ def markdown(document: Document) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown(block: Block) -> Iterator[str]:
+def _markdown(block: Block, mark: str = "###") -> Iterator[str]:
     escaped = as_markdown.escaped
     if isinstance(block, str):
         yield escaped(block)
@@ -113,7 +130,7 @@ def _markdown(block: Block) -> Iterator[str]:
         if block.lines:
             yield "\n".join(f"- {escaped(each)}" for each in block.lines)
     elif isinstance(block, Entries):
-        yield from [f"### {escaped(block.heading)}"] if block.heading else []
+        yield from [f"{mark} {escaped(block.heading)}"] if block.heading else []
         rows = tuple((each.label, " ".join(each.lines)) for each in block.entries)
         yield as_markdown.table(Grid(("", ""), rows, frozenset({0, 1})))
     elif isinstance(block, Code):
@@ -122,15 +139,24 @@ def _markdown(block: Block) -> Iterator[str]:
         yield f"{escaped(block.words)}."
     elif isinstance(block, Table):
         if block.grid.rows:
-            yield from [f"### {escaped(block.heading)}"] if block.heading else []
+            yield from [f"{mark} {escaped(block.heading)}"] if block.heading else []
             yield as_markdown.table(block.grid)
+    elif isinstance(block, Folded):
+        yield f"{mark} {escaped(_headed(block))}"
+        for each in block.blocks:
+            yield from _markdown(each, f"{mark}#")
     elif isinstance(block, Opened):
-        yield f"### {escaped(block.heading)}"
+        yield f"{mark} {escaped(block.heading)}"
         for query in block.queries:
-            words = f" {escaped(query.text)}" if query.text else ""
-            yield f"**{escaped(query.query_id)}**{words}: {escaped(query.change)}"
-            if query.ranks:
-                yield as_markdown.table(lists(query))
+            yield from _markdown_query(query)
+
+
+def _markdown_query(query: ListPair) -> Iterator[str]:
+    escaped = as_markdown.escaped
+    words = f" {escaped(query.text)}" if query.text else ""
+    yield f"**{escaped(query.query_id)}**{words}: {escaped(query.change)}"
+    if query.ranks:
+        yield as_markdown.table(lists(query))
 
 
 def latex(document: Document) -> str:
@@ -140,9 +166,9 @@ def latex(document: Document) -> str:
     """
     parts = [f"% {printable(each)}" for each in (document.title, *document.lead) if each]
     for section in document.sections:
-        for block in section.blocks:
+        for part, block in unfolded(section):
             if isinstance(block, Table) and block.grid.rows and not block.find:
-                parts.append(f"{_remark(section, block)}{as_latex.table(block.grid)}")
+                parts.append(f"{_remark(part, block)}{as_latex.table(block.grid)}")
             elif isinstance(block, str):
                 parts.append(f"% {printable(block)}")
             elif isinstance(block, Points | Warnings):
@@ -180,14 +206,14 @@ def csv(document: Document) -> str:
 def _all_tables(document: Document) -> Iterator[tuple[Section, Table]]:
     """Tables, and the lists of queries as tables."""
     for section in document.sections:
-        for block in section.blocks:
+        for part, block in unfolded(section):
             if isinstance(block, Table) and block.grid.rows:
-                yield section, block
+                yield part, block
             elif isinstance(block, Opened):
                 for query in block.queries:
                     if query.ranks:
                         heading = f"query {query.query_id}, {query.change}"
-                        yield section, Table(heading, lists(query), find=True)
+                        yield part, Table(heading, lists(query), find=True)
 
 
 def lists(query: ListPair) -> Grid:
@@ -207,16 +233,22 @@ def _words(place: ListedDocument | None) -> tuple[str, str, str]:
     return f"{place.doc_id}{words}", grade(place.grade), place.move
 
 
-def drawn(chart: Chart) -> str:
-    """A chart as SVG; empty where the extra ``plots`` is missing or there is nothing to draw.
+def drawn(chart: Chart, *, words: bool = True) -> tuple[Picture, str] | None:
+    """A chart with its SVG, which the page around it makes light or dark.
 
-    It follows the reader's choice of light or dark.
+    Args:
+        chart: the chart.
+        words: with its title and how to read it in the drawing; a page has them as text.
+
+    Returns:
+        None where the extra ``plots`` is missing or there is nothing to draw.
     """
     from rankgate.errors import MissingExtraError, UsageError
     from rankgate.present.resolve import resolved
 
     try:
-        svg: str = resolved(chart.draw)(chart.result).svg("light")
+        picture: Picture = resolved(chart.draw)(chart.result)
+        svg = picture.svg("light", words=words)
     except (MissingExtraError, UsageError):
-        return ""
-    return _NAMESPACES.sub("", svg)  # a page knows them, and asks for no address
+        return None
+    return picture, _NAMESPACES.sub("", svg)  # a page knows them, and asks for no address

@@ -10,6 +10,7 @@ from rankgate.present.document import (
     Chart,
     Code,
     Entries,
+    Folded,
     Opened,
     Points,
     Table,
@@ -58,7 +59,10 @@ def _html(block: Block) -> Iterator[str]:
     elif isinstance(block, Bars):
         yield as_html.paragraph(f"{block.words}.")
     elif isinstance(block, Chart):
-        yield drawn(block)
+        found = drawn(block)
+        yield found[1] if found else ""
+    elif isinstance(block, Folded):
+        return
     elif isinstance(block, Table):
         if block.grid.rows and not block.folded:
             yield from [as_html.paragraph(block.heading)] if block.heading else []

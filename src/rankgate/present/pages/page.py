@@ -12,14 +12,17 @@ from rankgate.present.document import (
     Chart,
     Code,
     Entries,
+    Folded,
     Opened,
     Points,
     Table,
     Warnings,
 )
 from rankgate.present.forms.documents import drawn
+from rankgate.present.pages.bars import bars
 from rankgate.present.pages.parts import (
     folded,
+    framed,
     of_grid,
     paragraph,
     points,
@@ -35,11 +38,13 @@ if TYPE_CHECKING:
     from rankgate.present.document import Block, Document, ListPair, Section
 
 _PICTURES = (
-    "figure.picture{margin:1.5rem 0;overflow-x:auto}"
-    "figure.picture svg{display:block;max-width:100%;height:auto}"
+    "figure.picture{margin:1.5rem 0}"
+    "figure.picture .scroll{border:0;box-shadow:none;margin:0}"
+    "figure.picture svg{display:block;max-width:max(100%,32rem);height:auto;overflow:visible}"
+    "figure.picture svg>g>path.background,figure.picture svg>rect{fill:none}"
     f"{swaps('figure.picture ')}"
 )
-_HIGH = 100  # of the picture of differences, in its own units
+_MANY = 8  # parts, from which on a page has a list of contents
 
 
 def page(document: Document) -> str:
@@ -56,6 +61,7 @@ def page(document: Document) -> str:
         *(f'<p class="dim">{safe(each)}</p>' for each in others),
         "</header>",
         _links(document.sections),
+        _contents(document.sections),
         *map(_section, document.sections),
     ]
     title = f"{document.status}: {document.title}" if document.status else document.title
@@ -76,6 +82,26 @@ def _links(sections: tuple[Section, ...]) -> str:
     return f'<nav aria-label="Parts of this report">{words}</nav>' if len(sections) > 1 else ""
 
 
+def _contents(sections: tuple[Section, ...]) -> str:
+    """Every part with its folded parts, where there are many."""
+    folds = [[each for each in section.blocks if isinstance(each, Folded)] for section in sections]
+    if sum(map(len, folds)) + len(sections) <= _MANY:
+        return ""
+    items = "".join(
+        f'<li><a href="#{each.anchor}">{safe(each.title)}</a>{_items(inside)}</li>'
+        for each, inside in zip(sections, folds, strict=True)
+    )
+    return (
+        '<nav class="contents" aria-labelledby="contents"><h2 id="contents">Contents</h2>'
+        f"<ul>{items}</ul></nav>"
+    )
+
+
+def _items(parts: list[Folded]) -> str:
+    items = "".join(f'<li><a href="#{each.anchor}">{safe(each.title)}</a></li>' for each in parts)
+    return f"<ul>{items}</ul>" if items else ""
+
+
 def _section(section: Section) -> str:
     heading = f"<h2>{safe(section.title)}</h2>" if section.title else ""
     parts = [f'<section id="{section.anchor}">{heading}']
@@ -93,12 +119,13 @@ def _block(block: Block, anchor: str) -> str:
     if isinstance(block, Entries):
         return _entries(block)
     if isinstance(block, Chart):
-        svg = drawn(block)
-        return f'<figure class="picture">{svg}</figure>' if svg else ""
+        return _chart(block)
+    if isinstance(block, Folded):
+        return _folded(block)
     if isinstance(block, Code):
         return f"<pre><code>{safe(block.text)}</code></pre>"
     if isinstance(block, Bars):
-        return _bars(block)
+        return bars(block)
     return _opened(block) if isinstance(block, Opened) else _table(block, anchor)
 
 
@@ -106,7 +133,13 @@ def _table(table: Table, anchor: str) -> str:
     if not table.grid.rows:
         return ""
     inside = of_grid(
-        table.grid, anchor, table.heading, find=table.find, spans=table.spans, links=table.links
+        table.grid,
+        anchor,
+        table.heading,
+        find=table.find,
+        spans=table.spans,
+        links=table.links,
+        clear=table.clear,
     )
     if table.folded:
         return folded(table.heading, inside)
@@ -140,23 +173,24 @@ def _query(query: ListPair) -> str:
     return f'<details id="{query.anchor}"><summary>{top}</summary>{inside}</details>'
 
 
-def _bars(bars: Bars) -> str:
-    """Who won and who lost, each query a bar."""
-    up, down = max([0.0, *bars.values[:1]]), -min([0.0, *bars.values[-1:]])
-    scale, wide = _HIGH / (up + down), 1000 / len(bars.values)
-    zero = up * scale
-    paths = {
-        kind: "".join(
-            f"M{i * wide:.1f} {zero:.1f}h{wide * 0.9:.2f}v{-scale * value:.1f}h{-wide * 0.9:.2f}z"
-            for i, value in enumerate(bars.values)
-            if sign * value > 0
-        )
-        for kind, sign in (("up", 1), ("down", -1))
-    }
-    drawn = "".join(f'<path class="{kind}" d="{path}"/>' for kind, path in paths.items() if path)
+def _chart(chart: Chart) -> str:
+    """A drawing below its title, and how to read it."""
+    found = drawn(chart, words=False)
+    if found is None:
+        return ""
+    picture, svg = found
+    words = f"{safe(picture.about)} <small>{safe(picture.stamp)}</small>"
     return (
-        f'<figure><svg class="bars" viewBox="0 0 1000 {_HIGH}" preserveAspectRatio="none" '
-        f'role="img" aria-label="{safe(bars.words)}">{drawn}'
-        f'<path class="axis" d="M0 {zero:.1f}H1000"/></svg>'
-        f"<figcaption>{safe(bars.words)}.</figcaption></figure>"
+        f'<figure class="picture"><h3>{safe(picture.title)}</h3>'
+        f"{framed(svg, picture.title)}<figcaption>{words}</figcaption></figure>"
+    )
+
+
+def _folded(part: Folded) -> str:
+    """A part that stays closed on paper, unless its reader opened it."""
+    words = f'<span class="n">{safe(part.words)}</span>' if part.words else ""
+    inside = "\n".join(_block(each, f"{part.anchor}-{i}") for i, each in enumerate(part.blocks))
+    return (
+        f'<details class="part" id="{part.anchor}"><summary><h3>{safe(part.title)}</h3>{words}'
+        f"</summary>\n{inside}</details>"
     )

@@ -88,6 +88,7 @@ def of_grid(
     find: bool = False,
     spans: Spans = (),
     links: Sequence[str] = (),
+    clear: Sequence[bool] = (),
 ) -> str:
     """A grid as a table that scrolls by itself where it is wider than the page.
 
@@ -98,6 +99,7 @@ def of_grid(
         find: whether the script lets readers search it.
         spans: low, middle and high of each row, drawn in a column of their own.
         links: the anchor of what each row is about.
+        clear: whether each interval is of a significant difference.
     """
     flat = grid.flat
     kinds = ["" if i in flat.left else ' class="n"' for i in range(len(flat.head))]
@@ -106,7 +108,7 @@ def of_grid(
         f'<th scope="col"{kind}>{safe(name)}</th>' if name else "<td></td>"
         for name, kind in zip(flat.head, kinds, strict=True)
     ]
-    strips = _strips(spans) or [""] * len(flat.rows)
+    strips = _strips(spans, clear) or [""] * len(flat.rows)
     about = links or [""] * len(flat.rows)
     rows = [
         f"<tr>{_row(row, kinds, link)}{strip}</tr>"
@@ -128,7 +130,8 @@ def _row(words: Sequence[str], kinds: Sequence[str], link: str) -> str:
     first = safe(words[0])
     if link:
         first = f'<a href="#{link}">{first}</a>'
-    cells = [f"<td{_status(words[0]) or kinds[0]}>{first}</td>"]
+    kind = _status(words[0]) or kinds[0]
+    cells = [f'<th scope="row"{kind}>{first}</th>' if first else "<td></td>"]
     cells += [
         f"<td{kind or _wide(word)}>{safe(word)}</td>"
         for kind, word in zip(kinds[1:], words[1:], strict=True)
@@ -152,19 +155,19 @@ def _status(word: str) -> str:
     return f' class="{_STATUS[word]}"' if word in _STATUS else ""
 
 
-def _strips(spans: Spans) -> list[str]:
+def _strips(spans: Spans, clear: Sequence[bool]) -> list[str]:
     """Each interval as a line about its middle, all to one scale with 0 on it."""
     ends = [abs(end) for span in spans for end in span if end is not None]
     reach = max(ends, default=0) or 1
     strips = []
-    for low, middle, high in spans:
+    for (low, middle, high), known in zip(spans, clear or [False] * len(spans), strict=True):
         if low is None or middle is None or high is None:
             strips.append("<td></td>")
             continue
         a, b, c = (100 + 96 * end / reach for end in (low, middle, high))
-        clear = " clear" if low > 0 or high < 0 else ""
+        kind = " clear" if known else ""
         strips.append(
-            f'<td><svg class="span{clear}" viewBox="0 0 200 16" aria-hidden="true">'
+            f'<td><svg class="span{kind}" viewBox="0 0 200 16" aria-hidden="true">'
             f'<path class="axis" d="M100 0V16"/><path class="line" d="M{a:.1f} 8H{c:.1f}"/>'
             f'<circle cx="{b:.1f}" cy="8" r="4"/></svg></td>'
         )
@@ -174,7 +177,8 @@ def _strips(spans: Spans) -> list[str]:
 def side_by_side(result: ListPair) -> str:
     """Both lists of a query, rank by rank; moves are neutral, grades have a scale's colours."""
     rows = [
-        f'<tr><td class="n">{rank}</td>{_cells(one, result.top)}{_cells(two, result.top)}</tr>'
+        f'<tr><th scope="row" class="n">{rank}</th>'
+        f"{_cells(one, result.top)}{_cells(two, result.top)}</tr>"
         for rank, one, two in result.ranks
     ]
     heads = "".join(

@@ -77,14 +77,14 @@ const go = () => {
   }
   const found = document.getElementById(place);
   if (!found) return;
-  const shut = found.closest("details");
-  if (shut) shut.open = true;
+  for (let fold = found.closest("details"); fold; fold = fold.parentElement.closest("details"))
+    fold.open = true;
   found.scrollIntoView();
 };
 addEventListener("hashchange", go);
 const opened = [];
 addEventListener("beforeprint", () => {
-  for (const each of document.querySelectorAll("details:not([open])")) {
+  for (const each of document.querySelectorAll("details:not([open]):not(.part)")) {
     each.open = true;
     opened.push(each);
   }

@@ -30,15 +30,15 @@ nav a{{white-space:nowrap;text-decoration:none}}nav a:hover{{text-decoration:und
 .word{{display:inline-block;padding:.05em .55em;margin-right:.2em;border:2px solid currentColor;
 border-radius:.4em}}
 .pass{{color:var(--pass)}}.fail{{color:var(--fail)}}.inconclusive{{color:var(--inconclusive)}}
-td.pass,td.fail,td.inconclusive{{font-weight:600;white-space:nowrap}}
+tbody .pass,tbody .fail,tbody .inconclusive{{font-weight:600;white-space:nowrap}}
 .scroll{{overflow-x:auto;margin:.6rem 0;border:1px solid var(--line);border-radius:.5em;
 box-shadow:var(--shade)}}
 .tall{{max-height:34rem}}.tall thead{{position:sticky;top:0}}
 table{{border-collapse:collapse;width:100%;font-size:.9rem}}
 th,td{{padding:.4rem .7rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}}
-tbody tr:last-child td{{border-bottom:0}}
+tbody tr:last-child>*{{border-bottom:0}}
 thead th,thead td{{background:var(--soft);vertical-align:bottom}}
-tbody tr:hover td{{background:var(--soft)}}
+tbody tr:hover>*{{background:var(--soft)}}
 .n{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
 th.n{{white-space:normal}}td.w{{min-width:15rem}}
 th button{{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;
@@ -51,7 +51,13 @@ input{{font:inherit;color:inherit;background:var(--paper);border:1px solid var(-
 border-radius:.35em;padding:.25em .6em;max-width:100%}}
 details{{border:1px solid var(--line);border-radius:.5em;margin:.5rem 0;padding:.5rem .8rem;
 box-shadow:var(--shade)}}
-details .scroll{{box-shadow:none}}
+details .scroll{{box-shadow:none}}details h3{{display:inline;margin:0}}
+details.part>*+*{{margin-top:.9rem}}details.part details h3{{display:block}}
+.contents{{display:block;position:static;border:0}}.contents h2{{font-size:1.05rem;margin:0}}
+.contents ul{{margin:.3rem 0;padding-left:1.2rem}}.contents ul ul{{columns:14rem}}
+.contents a{{white-space:normal;overflow-wrap:anywhere}}
+tbody th{{font-weight:inherit}}.warning{{color:var(--inconclusive)}}
+dt{{font-weight:600;margin-top:.7rem}}dd{{margin:0 0 0 1.2rem}}
 summary{{cursor:pointer}}summary .n{{color:var(--dim);margin-left:.4em}}
 details[open]>summary{{margin-bottom:.5rem}}
 .lists td{{min-width:3.5rem}}.lists td:nth-child(3n+2){{min-width:8.5rem;overflow-wrap:anywhere}}
@@ -62,8 +68,13 @@ details[open]>summary{{margin-bottom:.5rem}}
 margin-right:.45em;vertical-align:-.05em}}
 .gx::before{{border:1px dashed var(--dim)}}
 figure{{margin:1.2rem 0}}svg{{display:block}}
-.bars{{width:100%;height:9rem}}.axis{{stroke:var(--dim);stroke-width:1;fill:none}}
-.axis,.line{{vector-effect:non-scaling-stroke}}
+.bars{{display:grid;grid-template-columns:3.6rem 1fr;height:13rem;margin:.6rem 0}}
+.bars svg{{width:100%;height:100%;overflow:visible}}
+.ticks text{{fill:var(--dim);font-size:.8rem;text-anchor:end;font-variant-numeric:tabular-nums}}
+.chart p{{margin:0;font-size:.9rem}}.along{{padding-left:3.6rem}}
+.axis{{stroke:var(--dim);stroke-width:1;fill:none}}.grid{{stroke:var(--line);fill:none}}
+.axis,.line,.grid{{vector-effect:non-scaling-stroke}}
+.whole{{fill:transparent}}a:hover .whole,a:focus .whole{{fill:var(--link);fill-opacity:.15}}
 .span{{width:10rem;height:1rem;margin-top:.25em}}
 .line{{stroke:var(--dim);stroke-width:2}}.span circle{{fill:var(--dim)}}
 .clear .line{{stroke:var(--link)}}.clear circle{{fill:var(--link)}}
@@ -76,13 +87,15 @@ overflow-wrap:anywhere}}
 th,td{{padding:.35rem .5rem}}}}
 @media print{{:root{{color-scheme:light;--ink:#000;--dim:#444;--paper:#fff;--line:#bbb;
 --soft:#f3f3f3;--pass:#1a7f37;--fail:#b3261e;--inconclusive:#7a5200;--link:#000;--shade:none}}
-body{{font-size:10pt}}main{{max-width:none;padding:0}}nav,.find{{display:none}}
+body{{font-size:10pt}}main{{max-width:none;padding:0}}nav:not(.contents),.find{{display:none}}
 .scroll{{overflow:visible;border:0;max-height:none}}.tall thead{{position:static}}
-section{{margin-top:1.5rem}}h2,h3,summary{{break-after:avoid}}
-tr,figure,.bars{{break-inside:avoid}}table{{font-size:8.5pt}}th,td{{padding:.2rem .4rem}}
+section{{margin-top:1.5rem}}h2,h3,summary{{break-after:avoid}}details{{break-inside:auto}}
+tr,figure,.bars,.scroll:not(.tall){{break-inside:avoid}}th button{{display:contents}}
+table{{font-size:8.5pt}}th,td{{padding:.2rem .4rem}}
 thead{{display:table-header-group}}a{{text-decoration:none}}
 *{{print-color-adjust:exact;-webkit-print-color-adjust:exact}}}}
-@page{{margin:15mm}}
+@page{{margin:15mm 15mm 18mm;@bottom-right{{content:counter(page) " / " counter(pages);
+font:8pt sans-serif;color:#444}}}}
 .up{{fill:{_BLUE}}}.down{{fill:{_RED}}}
 {_SHADES}
 """

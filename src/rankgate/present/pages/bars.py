@@ -1,0 +1,85 @@
+"""Bars of queries with an axis; a bar opens its query."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rankgate.present.pages.parts import safe
+
+if TYPE_CHECKING:
+    from rankgate.present.document import Bar, Bars
+
+_HIGH = 100.0  # of the drawing, in its own units
+_WIDE = 1000.0
+_STEPS = (1, 2, 5, 10)
+_TICKS = 5
+
+
+def bars(block: Bars) -> str:
+    """Who won and who lost, each query a bar; the labels keep their size on every screen."""
+    values = [each.value for each in block.bars]
+    ticks = marks(min(0.0, *values), max(0.0, *values))
+    low, high = ticks[0], ticks[-1]
+
+    def down(value: float) -> float:
+        return _HIGH * (high - value) / (high - low)
+
+    wide = _WIDE / len(values)
+    drawn = [
+        _bar(bar, i * wide, wide, sorted((down(bar.value), down(0.0))))
+        for i, bar in enumerate(block.bars)
+    ]
+    lines = "".join(
+        f'<path class="{"axis" if tick == 0 else "grid"}" d="M0 {down(tick):.2f}H1000"/>'
+        for tick in ticks
+    )
+    labels = "".join(
+        f'<text x="100%" dx="-6" y="{down(tick):.2f}%" dy=".32em">{_label(tick)}</text>'
+        for tick in ticks
+    )
+    opens = " Select a bar to open its query." if any(bar.link for bar in block.bars) else ""
+    axis = f'<p class="dim">{safe(block.axis)}</p>' if block.axis else ""
+    along = f'<p class="dim along">{safe(block.along)}</p>' if block.along else ""
+    return (
+        f'<figure class="chart">{axis}<div class="bars"><svg class="ticks" aria-hidden="true">'
+        f"{labels}</svg>"
+        f'<svg class="plot" viewBox="0 0 1000 100" preserveAspectRatio="none" role="group" '
+        f'aria-label="{safe(block.words)}">{lines}{"".join(drawn)}</svg></div>{along}'
+        f"<figcaption>{safe(block.words)}.{opens}</figcaption></figure>"
+    )
+
+
+def _bar(bar: Bar, left: float, wide: float, ends: list[float]) -> str:
+    """A bar between its ends; one that opens a query answers over its whole height."""
+    kind = "up" if bar.value > 0 else "down"
+    words = f"{safe(bar.name)}: {bar.value:+z.4f}"
+    shape = (
+        f'<rect class="{kind}" x="{left:.1f}" y="{ends[0]:.2f}" width="{wide * 0.88:.2f}" '
+        f'height="{ends[1] - ends[0]:.2f}"/><title>{words}</title>'
+    )
+    if not bar.link:
+        return f"<g>{shape}</g>"
+    whole = f'<rect class="whole" x="{left:.1f}" y="0" width="{wide:.2f}" height="100"/>'
+    return f'<a href="#{bar.link}" aria-label="{words}">{whole}{shape}</a>'
+
+
+def marks(low: float, high: float) -> list[float]:
+    """Round ticks from the first at or below the lowest value to the last above the highest.
+
+    >>> marks(-0.31, 0.58)
+    [-0.4, -0.2, 0.0, 0.2, 0.4, 0.6]
+    >>> marks(0, 0)
+    [-1.0, 0.0, 1.0]
+    """
+    if not high > low:
+        return [-1.0, 0.0, 1.0]
+    rough = (high - low) / _TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(step * power for step in _STEPS if step * power >= rough)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [round(i * step, 12) for i in range(first, last + 1)]
+
+
+def _label(tick: float) -> str:
+    return "0" if tick == 0 else f"{tick:+.4g}"
