@@ -12,7 +12,7 @@ import rankgate
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.present.write import FORMS, rendered
 from rankgate.unjudged.calibration import calibration
-from rankgate.unjudged.hole_model import DEPARTURE, WORSE, modelled
+from rankgate.unjudged.hole_model import DEPARTURES, modelled
 from rankgate.unjudged.relevance_model import fitted
 
 TRUE = np.array([-0.5, -0.6, 1.0, 0.4, 0.5])
@@ -96,22 +96,27 @@ def holes_of(left, one, two):
 
 def test_a_departure_widens_the_draws_and_is_distinguished():
     found = holes_of(*partly_judged(6)[1:])
-    plain, none = found.drawn(600, 0, 0.0)
-    wide, apart = found.drawn(600, 0)
-    assert not none.any()
-    assert apart.std() == pytest.approx(DEPARTURE, rel=0.1)
-    assert apart.mean() == pytest.approx(WORSE, abs=0.1)
+    plain, none = found.drawn(600, 0, "random")
+    pooled, every = found.drawn(600, 0, "pooled")
+    wide, half = found.drawn(600, 0)
+    assert (none.sum(), every.sum(), half.sum()) == (0, 600, 300)
     alone = found.table["rank_baseline"].is_null().to_numpy()
+    odds = [
+        np.log(share / (1 - share))
+        for grades in (plain, pooled, wide[:, half])
+        for share in [(grades[alone] > 0).mean()]
+    ]
+    assert odds[1] - odds[0] == pytest.approx(DEPARTURES["pooled"][0], abs=0.2)
+    assert odds[2] == pytest.approx(odds[1], abs=0.1)
     means = [(grades[alone] > 0).mean(axis=0) for grades in (plain, wide)]
-    assert means[1].std() > 1.3 * means[0].std()
-    assert np.corrcoef(means[1], apart)[0, 1] > 0.7
+    assert means[1].std() > 1.1 * means[0].std()
     assert set(np.unique(wide)) <= set(found.grades)
 
 
 def test_chances_are_those_of_many_draws():
     found = holes_of(*partly_judged(7)[1:])
     np.testing.assert_allclose(found.chances.sum(axis=1), 1)
-    drawn, _ = found.drawn(4000, 1, 0.0)
+    drawn, _ = found.drawn(4000, 1, "random")
     share = np.stack([(drawn == grade).mean(axis=1) for grade in found.grades], axis=1)
     assert np.abs(share - found.chances).max() < 0.08
 
@@ -124,9 +129,19 @@ def test_intervals_of_draws_hold_the_truth():
         truth = rankgate.compare(whole, one, two, ["nDCG@10"]).metrics["delta"][0]
         held.append(row["low"] <= truth <= row["high"])
         assert row["worst"] <= row["low"] <= row["expected"] <= row["high"] <= row["best"]
-        assert 0 <= min(row["flip_worse"], row["flip_better"]) <= row["flip"] + 1e-9
-        assert row["flip"] <= max(row["flip_worse"], row["flip_better"]) + 1e-9
+        assert row["flip"] == pytest.approx((row["flip_random"] + row["flip_pooled"]) / 2)
     assert np.mean(held) >= 0.88
+
+
+def test_a_known_selection_takes_all_draws():
+    _, left, one, two = partly_judged(5)
+    row, half = (
+        rankgate.holes(left, one, two, ["nDCG@10"], selection=selection).metrics.row(0, named=True)
+        for selection in ("pooled", "unknown")
+    )
+    assert row["flip_random"] is None
+    assert row["flip_pooled"] == row["flip"]
+    assert row["expected"] != half["expected"]
 
 
 def test_holes_know_the_direction_of_a_metric():

@@ -25,7 +25,8 @@ def checked(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
     """The outcome, inconclusive where judging the unjudged documents probably changes it.
 
     The rule itself is evaluated on every set of drawn grades, with its own bound, slice, alpha and
-    corrections; the probability is the share of sets with another status.
+    corrections; the probability is the share of sets with another status, where judgments are
+    missing at random or where they are not, whichever is larger.
     """
     kind, drawn = RULES[rule.kind], evidence.inputs.holes.get(rule.get("metric") or "")
     nothing_moved = result.low == result.high == 0
@@ -38,7 +39,8 @@ def checked(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
         return result
     sign = -1.0 if evidence.lower(rule["metric"]) else 1.0
     values = _values(table, rows, (drawn.baseline, drawn.candidate), sign)
-    flip = float((kind.statuses(rule, evidence, values) != result.status).mean())
+    turned = kind.statuses(rule, evidence, values) != result.status
+    flip = max(float(turned[some].mean()) for some in (drawn.pooled, ~drawn.pooled) if some.any())
     if flip <= evidence.terms.flip:
         return result
     extreme = _values(table, rows, (drawn.extremes[0], drawn.extremes[1]), 1.0)

@@ -12,6 +12,7 @@ from rankgate.console.progress import Progress
 from rankgate.present.write import FORMS
 from rankgate.scoring import Convention
 from rankgate.unjudged.document import pool
+from rankgate.unjudged.hole_model import SELECTIONS, Selection
 from rankgate.unjudged.holes import DRAWS, holes
 
 
@@ -38,6 +39,14 @@ from rankgate.unjudged.holes import DRAWS, holes
 )
 @options.seed
 @click.option(
+    "--selection",
+    type=click.Choice(SELECTIONS),
+    default="unknown",
+    show_default=True,
+    help="How documents to be judged were chosen: by chance, from pools of other systems, or not "
+    "known: half of the draws each.",
+)
+@click.option(
     "--judge-next",
     "count",
     type=click.IntRange(min=0),
@@ -58,6 +67,7 @@ def command(
     margin: float,
     draws: int,
     seed: int,
+    selection: Selection,
     count: int,
     form: str,
     output: str | None,
@@ -80,6 +90,7 @@ def command(
             margin=margin,
             draws=draws,
             seed=seed,
+            selection=selection,
             on_progress=progress,
         )
     if form == "pool":

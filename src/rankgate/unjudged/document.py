@@ -35,13 +35,12 @@ def document(result: HoleAnalysis, count: int = 10) -> Document:
         Table("", _judged(result)),
         Table("", _metrics(result)),
         Table(
-            "where the candidate's unjudged documents are better, or worse, than judged ones "
-            "like them",
+            "where judged documents were chosen at random, or pooled from other systems",
             _flips(result),
         ),
         Table(f"judge next (the first {shown} of {len(result.judge_next)})", _next(result, count)),
         skipped if result.skipped else "",
-        _NOTES.format(draws=result.draws, seed=result.seed),
+        _NOTES.format(draws=result.draws, seed=result.seed, selection=_SELECTION[result.selection]),
     )
 
 
@@ -93,9 +92,18 @@ _NOTES = (
     "worst and best: every unjudged document against the candidate, and for it. condensed: "
     "unjudged documents taken out of the lists. expected: grades drawn {draws} times (seed {seed}) "
     "by what judged documents at such ranks and of the query have, with what is not known about "
-    "that, and with odds of relevance that may be half or twice as large. flip: how probably "
-    "judging them all changes what the interval says."
+    "that. {selection} flip: how probably judging them all changes what the "
+    "interval says."
 )
+
+
+_SELECTION = {
+    "unknown": "Half of the draws take judged documents as chosen at random, half as pooled from "
+    "other systems, so that unjudged ones are worse.",
+    "random": "Judged documents are taken as chosen at random.",
+    "pooled": "Judged documents are taken as pooled from other systems, so that unjudged ones are "
+    "worse.",
+}
 
 
 def _judged(result: HoleAnalysis) -> Grid:
@@ -137,13 +145,13 @@ def _metrics(result: HoleAnalysis) -> Grid:
 
 
 def _flips(result: HoleAnalysis) -> Grid:
-    """The chance of a flip if the candidate's unjudged documents are better, and if worse."""
+    """The chance of a flip if judgments are missing at random, and if they are not."""
     rows = tuple(
-        (row["metric"], *(_percent(row[name]) for name in ("flip", "flip_better", "flip_worse")))
+        (row["metric"], *(_percent(row[name]) for name in ("flip", "flip_random", "flip_pooled")))
         for row in result.metrics.iter_rows(named=True)
         if row["flip"]
     )
-    return Grid(("metric", "flip", "if better", "if worse"), rows)
+    return Grid(("metric", "flip", "if random", "if pooled"), rows)
 
 
 def _percent(share: float | None) -> str:

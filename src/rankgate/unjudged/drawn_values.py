@@ -36,6 +36,7 @@ class DrawnValues:
         baseline, candidate: (H, S) values, each column under one set of drawn grades.
         extremes: (2, H, 4) values of both under the grades that could move the difference most:
             all against the candidate and all for it, with shared documents bad and best.
+        pooled: (S,) under which sets unjudged documents are worse than judged ones like them.
     """
 
     query_ids: Sequence[str]
@@ -43,6 +44,7 @@ class DrawnValues:
     baseline: Floats
     candidate: Floats
     extremes: Floats
+    pooled: NDArray[np.bool_]
 
 
 def drawn_values(
@@ -62,7 +64,7 @@ def drawn_values(
     if not stage.metrics or table.is_empty():
         return {}
     fixed = corners(table, best_grade(scorer.qrels))
-    supposed, _ = found.drawn(sets_of_grades(draws, len(table)), seed)
+    supposed, pooled = found.drawn(sets_of_grades(draws, len(table)), seed)
     grades = np.concatenate([fixed, supposed], axis=1)
     queries = table["query_id"].unique(maintain_order=True).to_list()
     values = np.zeros((2, len(stage.metrics), len(queries), grades.shape[1]))
@@ -73,6 +75,8 @@ def drawn_values(
     width = fixed.shape[1]
     drawn = values[..., width:]
     return {
-        label: DrawnValues(queries, holes, drawn[0, j], drawn[1, j], values[:, j, :, :width])
+        label: DrawnValues(
+            queries, holes, drawn[0, j], drawn[1, j], values[:, j, :, :width], pooled
+        )
         for j, (label, _) in enumerate(stage.metrics)
     }

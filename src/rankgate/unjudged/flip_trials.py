@@ -94,7 +94,12 @@ def _trial(
     sides = _sides(partly, runs)
     label = scorer.metrics[0][0]
     result = figures(
-        Stage.of(partly, *sides), modelled(*sides), {label: 0.0}, _DRAWS, int(rng.integers(2**31))
+        Stage.of(partly, *sides),
+        modelled(*sides),
+        {label: 0.0},
+        _DRAWS,
+        int(rng.integers(2**31)),
+        "random",
     )
     return float(result["flip"][0]), _said(*sides) != _said(*whole)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.unjudged.hole_model import Holes
+    from rankgate.unjudged.hole_model import Holes, Selection
     from rankgate.unjudged.hypothetical_grades import Stage
 
     Floats = NDArray[np.float64]
@@ -35,13 +35,18 @@ FIGURES = {
     "low": pl.Float64,
     "high": pl.Float64,
     "flip": pl.Float64,
-    "flip_worse": pl.Float64,
-    "flip_better": pl.Float64,
+    "flip_random": pl.Float64,
+    "flip_pooled": pl.Float64,
 }
 
 
 def figures(
-    stage: Stage, found: Holes, margins: Mapping[str, float], draws: int, seed: int
+    stage: Stage,
+    found: Holes,
+    margins: Mapping[str, float],
+    draws: int,
+    seed: int,
+    selection: Selection = "unknown",
 ) -> pl.DataFrame:
     """Bounds and estimates of every metric within the lists.
 
@@ -54,7 +59,7 @@ def figures(
     place = {query: i for i, query in enumerate(values.query_ids)}
     column = {metric: j for j, metric in enumerate(values.metrics)}
     table, top = found.table, best_grade(stage.scorer.qrels)
-    grades, departure = found.drawn(sets_of_grades(draws, len(table)), seed)
+    grades, pooled = found.drawn(sets_of_grades(draws, len(table)), seed, selection)
     kept = table["query_id"].is_in(values.query_ids)
     table, grades = table.filter(kept), grades[kept.to_numpy()]
     queries = table["query_id"].unique(maintain_order=True).to_list()
@@ -67,7 +72,7 @@ def figures(
     parts = []
     for j, (label, _) in enumerate(stage.metrics):
         at = column[label]
-        gains = Gains(values.gains[:, at], rows, values.signs[at] * deltas[j], departure)
+        gains = Gains(values.gains[:, at], rows, values.signs[at] * deltas[j], pooled)
         parts.append({"metric": label, **gains.figures(margins[label], values.signs[at])})
     return pl.DataFrame(parts, schema=FIGURES).with_columns(pl.col(pl.Float64).fill_nan(None))
 
@@ -80,14 +85,14 @@ class Gains:
         measured: (T,) NaN where undefined.
         rows: (H,) the places of the queries with holes.
         supposed: (H, 4 + S) their gains under the corners, then under each drawn set.
-        departure: (S,) of each set: below 0 where the candidate's holes are worse than judged
-            documents like them.
+        pooled: (S,) of each set: whether holes are worse than judged documents like them, as what
+            no pooled system had.
     """
 
     measured: Floats
     rows: NDArray[np.int64]
     supposed: Floats
-    departure: Floats
+    pooled: NDArray[np.bool_]
 
     def figures(self, margin: float, sign: float) -> dict[str, Any]:
         """The columns of `FIGURES` but the first; differences have the metric's own sign."""
@@ -104,7 +109,6 @@ class Gains:
         )
         shares = [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]
         low, high = sorted(sign * each for each in np.quantile(means, shares))
-        worse = self.departure < 0
         return {
             "n": int(known.sum()),
             "delta": float(sign * base.sum() / n),
@@ -114,8 +118,8 @@ class Gains:
             "low": float(low),
             "high": float(high),
             "flip": float(flips.mean()),
-            "flip_worse": _mean(flips[worse]),
-            "flip_better": _mean(flips[~worse]),
+            "flip_random": _mean(flips[~self.pooled]),
+            "flip_pooled": _mean(flips[self.pooled]),
         }
 
 

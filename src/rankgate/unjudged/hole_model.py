@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -19,10 +19,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Places = NDArray[np.int64]
 
-WORSE, DEPARTURE = -0.4, 0.7
+Selection = Literal["unknown", "random", "pooled"]
+"""How documents to be judged were chosen: not known, by chance, or from lists of other systems."""
+
+SELECTIONS: tuple[Selection, ...] = get_args(Selection)
+
+DEPARTURES = {"random": (0.0, 0.3), "pooled": (-1.0, 0.6)}
 """Mean and standard deviation of how far the log-odds of relevance of unjudged documents depart
-from those of judged ones like them. What one list alone has, and nobody judged, is on average worse
-than what was pooled (Zobel, SIGIR 1998); what both lists have departs by 0 on average. Fitted on
+from those of judged ones like them. What no pooled system had is worse than what one had (Zobel,
+SIGIR 1998); the mean is that of what one list alone has, and 0 for what both have. Fitted on
 TREC-COVID and CAsT 2021, tested on other collections (docs/validity.md)."""
 
 _SIDES = ("baseline", "candidate")
@@ -54,30 +59,39 @@ class Holes:
     query: Places
     model: RelevanceModel | None
 
-    def drawn(self, draws: int, seed: int, departure: float = DEPARTURE) -> tuple[Floats, Floats]:
+    def drawn(
+        self, draws: int, seed: int, selection: Selection = "unknown"
+    ) -> tuple[Floats, NDArray[np.bool_]]:
         """Grades of every hole, so many times, with all that is not known about them.
 
         Each draw has parameters of its own: coefficients and query effects from their posterior,
-        shares of grades from theirs, and a departure from what judged documents say, because what
-        was not pooled may be worse or better (missing not at random: Rubin, Biometrika 1976). The
-        log-odds of relevance of all holes of one kind (in the baseline's list alone, in the
-        candidate's alone, in both) are moved by the same normal number of mean `WORSE` or 0.
+        shares of grades from theirs, and a departure from what judged documents say, because
+        judgments need not be missing at random (Rubin, Biometrika 1976): the data cannot tell
+        which of `DEPARTURES` is true. The log-odds of relevance of all holes of one kind (in the
+        baseline's list alone, in the candidate's alone, in both) are moved by the same normal
+        number.
 
         Args:
             draws: how often.
             seed: of the drawing.
-            departure: standard deviation of the departures; their mean is scaled with it, and 0 is
-                missing at random.
+            selection: which departure; "unknown" takes each for half of the draws.
 
         Returns:
-            (N, S) grades, and (S,) the departure of the candidate's holes: below 0 where they are
-            worse than judged documents like them.
+            (N, S) grades, and (S,) whether the departure is that of "pooled".
         """
         rng = np.random.default_rng(seed)
-        apart = departure * rng.standard_normal((3, draws))
-        apart[:2] += WORSE * departure / DEPARTURE
+        pooled = (
+            np.arange(draws) % 2 == 1
+            if selection == "unknown"
+            else np.full(draws, selection == "pooled")
+        )
         if self.model is None or not len(self.table):
-            return np.zeros((len(self.table), draws)), apart[1]
+            return np.zeros((len(self.table), draws)), pooled
+        mean, sd = np.where(
+            pooled, *(np.array(DEPARTURES[each])[:, None] for each in ("pooled", "random"))
+        )
+        apart = sd * rng.standard_normal((3, draws))
+        apart[:2] += mean
         odds = self.model.drawn(self.features, self.query, draws, rng) + apart[_kind(self.table)]
         relevant = rng.random(odds.shape) < 1 / (1 + np.exp(-np.clip(odds, -30, 30)))
         found = np.zeros(odds.shape)
@@ -88,7 +102,7 @@ class Holes:
             elif grades.size:
                 place = _placed(shares, draws, rng)
                 found = np.where(relevant == level, grades[place], found)
-        return found, apart[1]
+        return found, pooled
 
     def _shares(self, relevant: bool) -> Floats:  # noqa: FBT001 - which of the two
         return self.shares[:, (self.grades > 0) == relevant]

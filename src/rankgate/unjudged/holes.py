@@ -16,7 +16,7 @@ from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.result import Result
 from rankgate.scoring.run_names import sides_apart
 from rankgate.unjudged.hole_figures import FIGURES, figures, judge_next
-from rankgate.unjudged.hole_model import modelled
+from rankgate.unjudged.hole_model import Selection, modelled
 from rankgate.unjudged.hypothetical_grades import Stage
 
 if TYPE_CHECKING:
@@ -55,8 +55,9 @@ class HoleAnalysis(Result):
             documents against the candidate, and for it), ``condensed`` (unjudged documents taken
             out of the lists; null where the runs are closed), ``expected``, ``low``, ``high``
             (estimated), ``flip`` (the probability that judging the holes changes what the
-            interval says), ``flip_worse`` and ``flip_better`` (the same where the candidate's
-            holes are worse, or better, than judged documents like them). worst is the worst for
+            interval says), ``flip_random`` and ``flip_pooled`` (the same where judgments
+            are missing at random, and where they are missing as no pooled system had the
+            document; null where `selection` excludes it). worst is the worst for
             the candidate, whichever the direction of the metric.
         judged: ``system``, ``k``, ``share``.
         judge_next: ``query_id``, ``doc_id``, ``rank_baseline``, ``rank_candidate``,
@@ -64,6 +65,7 @@ class HoleAnalysis(Result):
             the first metric's units), ``why``; the most influential first.
         skipped: metrics that look deeper than the lists that were kept.
         draws, seed: of the estimate.
+        selection: how documents to be judged were chosen, as the estimate takes it.
     """
 
     baseline: str
@@ -77,6 +79,7 @@ class HoleAnalysis(Result):
     skipped: tuple[str, ...]
     draws: int
     seed: int
+    selection: Selection = "unknown"
 
     kind: ClassVar = "holes"
     document_from: ClassVar = "rankgate.unjudged.document:document"
@@ -105,6 +108,7 @@ def holes(
     margin: float = 0.0,
     draws: int = DRAWS,
     seed: int = 0,
+    selection: Selection = "unknown",
     on_progress: Callable[[str], None] | None = None,
 ) -> HoleAnalysis:
     """Ask what the unjudged documents among the first of either list could hide.
@@ -121,6 +125,9 @@ def holes(
         margin: the loss that the decision allows; what flips is whether it is exceeded.
         draws: sets of grades that are drawn.
         seed: of the drawing.
+        selection: how judged documents were chosen: "random", so that unjudged ones are like them;
+            "pooled" from the lists of other systems, so that unjudged ones are worse; "unknown"
+            takes each for half of the draws.
         on_progress: called with the name of each step.
 
     Raises:
@@ -147,7 +154,12 @@ def holes(
     say("drawing grades")
     found = modelled(base, other)
     result = figures(
-        stage, found, dict.fromkeys((label for label, _ in stage.metrics), margin), draws, seed
+        stage,
+        found,
+        dict.fromkeys((label for label, _ in stage.metrics), margin),
+        draws,
+        seed,
+        selection,
     )
     condensed = _condensed(scorer, baseline, candidate, [label for label, _ in stage.metrics])
     result = result.with_columns(pl.Series("condensed", condensed, dtype=pl.Float64))
@@ -164,6 +176,7 @@ def holes(
         tuple(label for label, _ in scorer.metrics if label not in labels),
         draws,
         seed,
+        selection,
     )
 
 

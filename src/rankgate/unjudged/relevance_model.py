@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Places = NDArray[np.int64]
 
-_PRIOR = np.array([3.0, 1.5, 1.5, 1.0, 1.0])
+_PRIOR = np.array([3.0, 1.5, 1.5, 1.5, 1.0])
 """Standard deviations of the coefficients before anything is known: of the intercept, of the log of
 the rank, of standing in both lists, of standing in the candidate's alone, and of standing higher in
 the candidate's."""
