@@ -3,8 +3,8 @@
 python validity/run.py [NAME...] [--force]
 
 A study is a file in studies/ with ``run()``, which returns data classes, and ``section(cells)``,
-its part of the page. Its results are kept in results/NAME.json, together with a hash of all files
-of this project that it imported; while these stay, it is not run again.
+its part of the page. Its results are kept in results/NAME.json, with a hash of the code that they
+depend on (code_hash.py): changes that change no result do not make it run again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import sys
 import time
 from dataclasses import asdict, is_dataclass
 from functools import partial
-from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -35,8 +34,8 @@ FIRST = (
     "rare_losses",
     "looks",
     "sizes",
-    "unpooled",
     "holes",
+    "judge_next",
 )
 """The order of the page; other studies follow by name."""
 
@@ -81,7 +80,6 @@ def main() -> None:
         if given.here:
             run(name)
         elif given.force or not fresh(name):
-            # a process of its own, so that only its own imports are counted as its code
             subprocess.run([sys.executable, __file__, name, "--here"], check=True)
         else:
             print(f"{name}: its code is unchanged since it was run")
@@ -99,38 +97,25 @@ def studies() -> list[str]:
 def fresh(name: str) -> bool:
     """Whether there are results of the code as it is."""
     path = RESULTS / f"{name}.json"
-    kept = json.loads(path.read_text()) if path.exists() else {}
-    files = [ROOT / file for file in kept.get("files", ())]
-    return bool(files) and kept["sha256"] == digest(files)
+    return path.exists() and json.loads(path.read_text())["sha256"] == digest(name)
 
 
 def run(name: str) -> None:
     """Run a study and keep its results."""
-    begin = time.perf_counter()
+    begin, code = time.perf_counter(), digest(name)
     cells = [plain(each) for each in import_module(f"studies.{name}").run()]
-    paths = {Path(file).resolve() for module in tuple(sys.modules.values())
-             if (file := getattr(module, "__file__", None))}  # fmt: skip
-    own = (ROOT / "src", HERE / "studies")
-    files = sorted(path for path in paths if any(path.is_relative_to(each) for each in own))
     seconds = round(time.perf_counter() - begin, 1)
-    kept = {
-        "sha256": digest(files),
-        "files": [str(path.relative_to(ROOT)) for path in files],
-        "seconds": seconds,
-        "cells": cells,
-    }
+    kept = {"sha256": code, "seconds": seconds, "cells": cells}
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n")
     print(f"{name}: {len(cells)} cells in {seconds:.0f} s")
 
 
-def digest(files: list[Path]) -> str:
-    """Of what files hold; a file that is gone changes it."""
-    result = sha256()
-    for path in files:
-        result.update(f"{path.relative_to(ROOT)}\n".encode())
-        result.update(path.read_bytes() if path.exists() else b"gone")
-    return result.hexdigest()
+def digest(name: str) -> str:
+    """Hash the code that the results of a study depend on."""
+    from code_hash import Code  # from this folder
+
+    return Code([ROOT / "src", HERE]).digest(f"studies.{name}")
 
 
 def page(known: list[str]) -> str:

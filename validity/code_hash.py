@@ -1,0 +1,284 @@
+"""A hash of the code that the results of a study depend on, and of nothing else.
+
+From the study's `run` it follows names through the modules of this project, and hashes what it
+reaches as syntax trees. What does not change results does not change the hash: comments,
+docstrings, annotations, wording of errors, formatting, names that this project gives, and the
+files that definitions are in. A function is known by what it does, a field by its place in its
+class. What only a string names is not followed, nor is what other tests fix against other tools:
+reading, metrics and scoring.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+FOLLOWED = ("comparison", "gating", "judging", "stats", "unjudged")
+"""Packages of this project whose definitions count; studies and what is beside them do too."""
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_NAMED = (ast.Name, ast.arg, ast.ExceptHandler, *_FUNCTIONS, ast.ClassDef)
+_LEFT_OUT = {"annotation", "returns", "type_comment", "ctx", "kind", "type_params"}
+
+
+@dataclass(frozen=True)
+class Module:
+    """What a file defines, and what it calls things of other files.
+
+    Attributes:
+        own: the statements that define a top-level name.
+        imports: a name, and the module and name that it stands for.
+    """
+
+    own: dict[str, list[ast.stmt]] = field(default_factory=dict)
+    imports: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A definition: a top-level name, or a method of a class."""
+
+    module: str
+    name: str
+    method: str = ""
+
+
+class Code:
+    """The definitions of a project, read as they are reached."""
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        """Look for modules in these folders."""
+        self._roots = roots
+        self._module = cache(self._parsed)
+        self._nodes = cache(self._in_order)
+
+    def digest(self, module: str, name: str = "run") -> str:
+        """Hash a function with everything that it reaches."""
+        reached = sorted(self._reached(Place(module, name)))
+        places = self._positions(reached)
+        first = {place: _short(self._line(place, {}, places)) for place in reached}
+        lines = {_short(self._line(place, first, places)) for place in reached}
+        return _short("\n".join(sorted(lines)))
+
+    def reached(self, module: str, name: str = "run") -> list[str]:
+        """What the hash is of, to look at."""
+        found = sorted(self._reached(Place(module, name)))
+        return [".".join(filter(None, (each.module, each.name, each.method))) for each in found]
+
+    def _reached(self, start: Place) -> set[Place]:
+        found, used = {start}, set[str]()
+        todo = [start]
+        while todo:
+            new = set()
+            for node in self._nodes(todo.pop()):
+                if isinstance(node[1], ast.Attribute):
+                    used.add(node[1].attr)
+                if node[2]:
+                    new.add(node[2])
+            for each in found | new:
+                new |= {method for method in self._methods(each) if method.method in used}
+            todo += new - found
+            found |= new
+        return found
+
+    def _parsed(self, name: str) -> Module | None:
+        package, _, inside = name.partition(".")
+        if package == "rankgate" and inside.partition(".")[0] not in FOLLOWED:
+            return None
+        stem = name.replace(".", "/")
+        for root in self._roots:
+            for path in (root / f"{stem}.py", root / stem / "__init__.py"):
+                if path.is_file():
+                    return _module(ast.parse(path.read_text(encoding="utf-8")), name)
+        return None
+
+    def _final(self, module: str, name: str) -> Place | str:
+        """Where a name is defined: in this project, or as the words of the import."""
+        for _ in range(9):
+            found = self._module(module)
+            if found is None:
+                break
+            if name in found.own:
+                return Place(module, name)
+            if name not in found.imports:
+                break
+            module, name = found.imports[name]
+        return "ours" if module.startswith("rankgate") else f"{module}.{name}"
+
+    def _target(self, module: Module, node: ast.AST) -> Place | str | None:
+        """What a name, or an attribute of an imported module, stands for."""
+        if isinstance(node, ast.Name) and node.id in module.imports:
+            return self._final(*module.imports[node.id])
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            where = module.imports.get(node.value.id)
+            if where and not isinstance(self._final(*where), Place):
+                return self._final(".".join(filter(None, where)), node.attr)
+        return None
+
+    def _class(self, place: Place) -> ast.ClassDef | None:
+        module = self._module(place.module)
+        own = module.own.get(place.name, []) if module and not place.method else []
+        return next((each for each in own if isinstance(each, ast.ClassDef)), None)
+
+    def _methods(self, place: Place) -> list[Place]:
+        """Methods that count where their name is used; special ones count with their class."""
+        own = self._class(place)
+        return [
+            Place(place.module, place.name, each.name)
+            for each in (own.body if own else ())
+            if isinstance(each, _FUNCTIONS) and not each.name.startswith("__")
+        ]
+
+    def _in_order(self, place: Place) -> list[tuple[str, ast.AST, Place | None, str]]:
+        """Each node of a definition: a bracket, the node, what it stands for here, and outside."""
+        module = self._module(place.module)
+        if module is None or place.name not in module.own:
+            return []
+        own = module.own[place.name]
+        if place.method:
+            body = [each for stmt in own if isinstance(stmt, ast.ClassDef) for each in stmt.body]
+            own = [s for s in body if isinstance(s, _FUNCTIONS) and s.name == place.method]
+        methods = not place.method and self._class(place) is not None
+        nodes = list(_walked(own, without_methods=methods))
+        bound = {name for _, node in nodes for name in _bound(node)}
+        found = []
+        for bracket, node in nodes:
+            local = isinstance(node, ast.Name) and node.id in bound
+            target = None if local else self._target(module, node)
+            here = target if isinstance(target, Place) else None
+            found.append((bracket, node, here, target if isinstance(target, str) else ""))
+        return found
+
+    def _positions(self, reached: Sequence[Place]) -> dict[str, str]:
+        """Of fields and parameters: their places in the classes and functions that have them."""
+        found: dict[str, set[int]] = {}
+        for place in reached:
+            own = self._class(place)
+            names = [
+                each.target.id
+                for each in (own.body if own else ())
+                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+            ]
+            for _, node, _, _ in self._nodes(place)[:2]:
+                if isinstance(node, _FUNCTIONS):
+                    given = node.args
+                    names = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+            for i, name in enumerate(names):
+                found.setdefault(name, set()).add(i)
+        for place in reached:
+            if place.method:
+                found.setdefault(place.method, {-1})
+        return {name: ",".join(map(str, sorted(places))) for name, places in found.items()}
+
+    def _line(self, place: Place, digests: dict[Place, str], places: dict[str, str]) -> str:
+        """A definition as one line."""
+        nodes = self._nodes(place)
+        bound = {name for _, node, _, _ in nodes for name in _bound(node)}
+        own: dict[str, int] = {}
+        parts = []
+        for bracket, node, here, outside in nodes:
+            parts.append(bracket)
+            if here:
+                parts.append(f"={digests.get(here, '')}")
+                continue
+            parts.append(type(node).__name__)
+            for key, value in ast.iter_fields(node):
+                if isinstance(value, str) and not isinstance(node, ast.Constant):
+                    if value in bound and isinstance(node, _NAMED):
+                        parts.append(f"#{own.setdefault(value, len(own))}")
+                    else:
+                        parts.append(outside or self._word(node, value, digests, places))
+                elif key not in _LEFT_OUT and not isinstance(value, (ast.AST, list)):
+                    parts.append(repr(value))
+        return " ".join(parts)
+
+    @staticmethod
+    def _word(node: ast.AST, value: str, digests: dict[Place, str], places: dict[str, str]) -> str:
+        """A name that is neither a variable here nor a definition elsewhere."""
+        if isinstance(node, (ast.Attribute, ast.keyword)):
+            methods = {digest for place, digest in digests.items() if place.method == value}
+            return "+".join(sorted(methods)) or places.get(value, value)
+        return value
+
+
+def _module(tree: ast.Module, name: str) -> Module:
+    found = Module()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                local = each.asname or each.name.partition(".")[0]
+                found.imports[local] = (each.name if each.asname else local, "")
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for each in node.names:
+                found.imports[each.asname or each.name] = (node.module, each.name)
+    for statement in _top(tree.body):
+        for own in _defined(statement):
+            found.own.setdefault(own, []).append(statement)
+            found.imports[own] = (name, own)
+    return found
+
+
+def _top(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, those of blocks too, but not those for type checkers."""
+    for statement in body:
+        if isinstance(statement, ast.If):
+            if not (isinstance(statement.test, ast.Name) and statement.test.id == "TYPE_CHECKING"):
+                yield from _top([*statement.body, *statement.orelse])
+        elif isinstance(statement, ast.Try):
+            yield from _top([*statement.body, *(s for h in statement.handlers for s in h.body)])
+        else:
+            yield statement
+
+
+def _defined(statement: ast.stmt) -> list[str]:
+    if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
+        return [statement.name]
+    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        return [n.id for n in ast.walk(statement) if isinstance(n, ast.Name)
+                and isinstance(n.ctx, ast.Store)]  # fmt: skip
+    return []
+
+
+def _walked(items: Sequence[ast.AST], *, without_methods: bool) -> Iterator[tuple[str, ast.AST]]:
+    """Every node with a bracket, without what changes no result."""
+    for item in items:
+        words = isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
+        method = isinstance(item, _FUNCTIONS) and not item.name.startswith("__")
+        if words or isinstance(item, _IMPORTS) or (without_methods and method):
+            continue
+        if isinstance(item, ast.Raise):
+            yield "()", ast.Raise()
+            continue
+        yield "(", item
+        inside = without_methods and not isinstance(item, ast.ClassDef)
+        for key, value in ast.iter_fields(item):
+            if key in _LEFT_OUT:
+                continue
+            children = value if isinstance(value, list) else [value]
+            nodes = [each for each in children if isinstance(each, ast.AST)]
+            if nodes:
+                yield f"{key}[", ast.Pass()
+                yield from _walked(nodes, without_methods=without_methods and not inside)
+        yield ")", ast.Pass()
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """Names that a definition gives to its own variables."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, (*_FUNCTIONS, ast.ClassDef, ast.ExceptHandler)) and node.name:
+        yield node.name
+
+
+def _short(line: str) -> str:
+    return sha256(line.encode()).hexdigest()

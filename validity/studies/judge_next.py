@@ -1,0 +1,142 @@
+"""How many ratings settle a comparison, in the order of influence and in the order of ranks?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data import read_run
+from rankgate.evaluation.scored_system import Scorer
+from rankgate.unjudged.hole_figures import judge_next, status
+from rankgate.unjudged.hole_model import modelled
+from rankgate.unjudged.hypothetical_grades import Stage
+from studies.hidden_judgments import DEPTH, KEYS, RUNS, Hidden, collections, hidden, shown_again
+from tables import percent, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+PAIRS, DRAWS, BATCH, SURE = 30, 200, 20, 0.1
+_HALF = 2  # the way of hiding: half of what is shown, at random
+_ORDERS = ("influence", "rank")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two systems, half of whose judgments were hidden.
+
+    Attributes:
+        data: the collection.
+        hidden: documents without judgment at first.
+        ratings: until the chance of a flip is at most 10 %, by influence and by rank.
+        right: whether what was said then is what all judgments say, by influence and by rank.
+    """
+
+    data: str
+    hidden: int
+    ratings: tuple[int, int]
+    right: tuple[bool, bool]
+
+
+def run(pairs: int = PAIRS, seed: int = 3) -> list[Case]:
+    """Pairs of real runs that are not settled at first."""
+    found: list[Case] = []
+    for collection in collections():
+        if collection.name in RUNS:
+            trials = (
+                hidden(
+                    collection, _HALF, np.random.default_rng([seed, i, *collection.name.encode()])
+                )
+                for i in range(4 * pairs)
+            )
+            some = (each for each in trials if each and _flip(each) > SURE)
+            found += _cases(collection.name, islice(some, pairs))
+    return found
+
+
+def _cases(name: str, trials: Iterator[Hidden]) -> Iterator[Case]:
+    for trial in trials:
+        count = sum(map(len, trial.grades.values())) - sum(map(len, trial.left.values()))
+        ends = [_settled(trial, order, count) for order in _ORDERS]
+        truth = _said(trial.gains(trial.grades))
+        ratings = tuple(number for number, _ in ends)
+        yield Case(name, count, ratings, tuple(said == truth for _, said in ends))
+
+
+def _settled(trial: Hidden, order: str, count: int) -> tuple[int, str]:
+    """Ratings until the chance of a flip is small, and what the interval says then."""
+    asked: set[tuple[str, str]] = set()
+    while True:
+        now = shown_again(trial, asked)
+        if len(asked) >= count or _flip(now) <= SURE:
+            return len(asked), _said(now.gains(now.left))
+        asked |= set(_ordered(now, order).select(KEYS).head(BATCH).iter_rows())
+
+
+def _ordered(trial: Hidden, order: str) -> pl.DataFrame:
+    found = modelled(*trial.sides)
+    if order == "rank":
+        return found.table.sort(pl.min_horizontal("rank_baseline", "rank_candidate"), *KEYS)
+    judged = [(q, document, g) for q, own in trial.left.items() for document, g in own.items()]
+    scorer = Scorer.of(
+        pl.DataFrame(judged, schema=[*KEYS, "grade"], orient="row"), [f"nDCG@{DEPTH}"]
+    )
+    one, two = (
+        scorer.scored(
+            read_run(
+                {q: {each: -float(i) for i, each in enumerate(lists[q])} for q in trial.queries}
+            )
+        )
+        for lists in trial.lists
+    )
+    return judge_next(Stage.of(scorer, one, two), found)
+
+
+def _flip(trial: Hidden) -> float:
+    """The larger chance of a flip under the two selections, as the gate asks for it."""
+    found = modelled(*trial.sides)
+    grades, pooled = found.drawn(DRAWS, 0)
+    now = _said(trial.gains(trial.left))
+    turned = np.array([_said(column) != now for column in trial.drawn(found, grades).T])
+    return max(float(turned[some].mean()) for some in (pooled, ~pooled))
+
+
+def _said(gains: Floats) -> str:
+    return status(float(gains.mean()), float((gains**2).sum()), len(gains), 0.0)
+
+
+def section(cells: Sequence[Any]) -> str:
+    """The section of the page."""
+    rows = []
+    for name in [*{c.data: 0 for c in cells}, "all"]:
+        own = [c for c in cells if name in {c.data, "all"}]
+        ratings, right = np.array([c.ratings for c in own]), np.array([c.right for c in own])
+        less = np.sign(ratings[:, 1] - ratings[:, 0])
+        rows.append((
+            name,
+            str(len(own)),
+            f"{np.mean([c.hidden for c in own]):.0f}",
+            *(f"{each:.0f}" for each in ratings.mean(axis=0)),
+            f"{(less > 0).sum()} / {(less == 0).sum()} / {(less < 0).sum()}",
+            *(percent(each) for each in right.mean(axis=0)),
+        ))  # fmt: skip
+    heads = ("collection", "pairs", "hidden", "by influence", "by rank", "fewer / as many / more",
+             "right, by influence", "right, by rank")  # fmt: skip
+    words = (
+        "Half of the judgments that two systems show are hidden at random, and shown again "
+        f"{BATCH} at a time until the chance of a flip is at most 10 %: in the order of influence, "
+        "computed anew each time (`rankgate holes --judge-next`), and in the order of ranks. Mean "
+        "numbers of ratings; for how many pairs influence takes fewer, as many or more; and how "
+        "often what is said then is what all judgments say. Lists are cut to judged documents. In "
+        "whole lists of TREC, documents remain that nobody judged: no number of ratings of the "
+        "others settles a comparison that hangs on them."
+    )
+    return f"### What to judge next\n\n{words}\n\n{table(heads, rows)}"
