@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from rankgate.files.description import Descriptions
     from rankgate.files.validate import validate
     from rankgate.files.validation import Validation
+    from rankgate.fusion.fuse import fuse
+    from rankgate.fusion.fusion import Fusion
     from rankgate.gating.verb import gate
     from rankgate.gating.verdict import Verdict
     from rankgate.judging.admission.admission import JudgeAdmission
@@ -86,6 +88,7 @@ __all__ = [
     "Evaluation",
     "Explanation",
     "Finding",
+    "Fusion",
     "HoleAnalysis",
     "InputError",
     "Judge",
@@ -120,6 +123,7 @@ __all__ = [
     "evaluate",
     "explain",
     "from_arrays",
+    "fuse",
     "gate",
     "holes",
     "metric",
@@ -154,6 +158,7 @@ _HOMES = {
     "Evaluation": "rankgate.evaluation.evaluation",
     "Explanation": "rankgate.explanation.explanation",
     "Finding": "rankgate.explanation.finding",
+    "Fusion": "rankgate.fusion.fusion",
     "HoleAnalysis": "rankgate.unjudged.holes",
     "InputError": "rankgate.errors",
     "Judge": "rankgate.judging.llm.judge",
@@ -187,6 +192,7 @@ _HOMES = {
     "evaluate": "rankgate.evaluation.notebook.evaluation",
     "explain": "rankgate.explanation.explain",
     "from_arrays": "rankgate.data.memory.arrays",
+    "fuse": "rankgate.fusion.fuse",
     "gate": "rankgate.gating.verb",
     "holes": "rankgate.unjudged.holes",
     "metric": "rankgate.metrics.custom",

@@ -51,6 +51,7 @@ SECTIONS = {
         "reusability": "Estimate what a run loses that was not in the pool.",
     },
     "Pipelines and recommenders": {
+        "fuse": "Merge the runs of several systems into one.",
         "stages": "Evaluate each stage of a ranking pipeline and find the bottleneck.",
         "split": "Split a log into training and test sets.",
         "scorecard": "Compare recommenders: accuracy, coverage, novelty, diversity, fairness.",
@@ -91,6 +92,7 @@ _HOMES = {
     "agree": "rankgate.judging.commands.agree",
     "admit": "rankgate.judging.commands.admit",
     "reusability": "rankgate.judging.commands.reusability",
+    "fuse": "rankgate.fusion.command",
     "stages": "rankgate.pipelines.command",
     "split": "rankgate.recommenders.commands.split",
     "scorecard": "rankgate.recommenders.commands.scorecard",

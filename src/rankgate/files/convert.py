@@ -15,7 +15,8 @@ from rankgate.data.formats.format import Loss, Note
 from rankgate.data.notes import STATES
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run, ScatteredError
-from rankgate.data.target import replacing, suffix_of
+from rankgate.data.target import replacing
+from rankgate.data.write import format_for
 from rankgate.errors import InputError, UsageError
 from rankgate.files.conversion import Conversion
 
@@ -74,7 +75,7 @@ def convert(
     """
     if as_ is not None and as_ not in PARTS:
         raise UsageError(f"no part '{as_}'; choose {', '.join(PARTS)}.", code="unknown-choice")
-    writer = _writer(target, to)
+    writer = format_for(None if hasattr(target, "write") else target, to)
     label, reader, reason, contents, lost = _read(source, from_, as_)
     _refuse_unheld(contents, writer, label)
     contents, flat = _flattened(contents, writer)
@@ -93,32 +94,6 @@ def convert(
         notes=(*contents.notes, *notes),
         losses=lost,
     )
-
-
-def _writer(target: str | Path | BinaryIO, to: str | None) -> Format:
-    """The format to write."""
-    if to is not None:
-        found = registry.named(to)
-        if found.write is None:
-            raise UsageError(
-                f"{found.name} is read, not written; see rankgate formats.",
-                code="format-not-written",
-            )
-        return found
-    writers = [each for each in registry.FORMATS if each.write]
-    suffix = "" if hasattr(target, "write") else suffix_of(str(target))
-    fitting = [each for each in writers if suffix in each.suffixes]
-    tables = [each for each in fitting if each.streams]  # what any tool reads, before a product's
-    plain = tables or [each for each in fitting if suffix == f".{each.name}" or len(fitting) == 1]
-    if plain:
-        return plain[0]
-    names = ", ".join(each.name for each in fitting or writers)
-    if fitting:
-        raise UsageError(
-            f"several formats end in {suffix}: choose with --to: {names}.", code="ambiguous-input"
-        )
-    words = f"nothing is known to end in '{suffix}'" if suffix else "the target has no suffix"
-    raise UsageError(f"{words}; choose a format with --to: {names}.", code="unknown-format")
 
 
 def _read(

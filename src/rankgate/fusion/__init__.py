@@ -1,0 +1,1 @@
+"""Fusion: several runs merged into one, by scores, ranks, votes or trained weights."""

@@ -1,0 +1,326 @@
+"""The verb ``fuse``: several runs merged into one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data import read_qrels
+from rankgate.data.memory.frames import run_of
+from rankgate.data.place import Place
+from rankgate.data.run import Run
+from rankgate.errors import UsageError
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.fusion.candidates import RankedRun
+from rankgate.fusion.catalogue import METHODS
+from rankgate.fusion.fuser import Fused, Fuser, Setting
+from rankgate.fusion.fusion import SOURCES, Fusion, Learned
+from rankgate.fusion.learning import Learner, settings_of
+from rankgate.fusion.normalise import NORMALISATIONS
+from rankgate.fusion.training import TrainingData
+from rankgate.scoring.alignment.ranked import systems_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from rankgate.data import Qrels
+    from rankgate.fusion.method import Method
+    from rankgate.scoring import Convention
+
+METHOD, NORM, METRIC, FOLDS = "rrf", "min-max", "nDCG@10", 5
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What is learned from judgments, and how.
+
+    Attributes:
+        qrels: the judgments.
+        tune: whether settings that were not given are chosen.
+        metric: that a choice maximises, and that results are measured by.
+        folds: the number of parts of the queries; each is fused by what the others teach.
+        relevant: the grade from which a document is relevant to a trained method.
+        seed: of the parts.
+        convention: by which the metric is computed.
+    """
+
+    qrels: Qrels
+    tune: bool
+    metric: str
+    folds: int
+    relevant: float
+    seed: int
+    convention: str | Convention
+
+    def values(self, run: Any, queries: pl.Series) -> NDArray[np.float64]:  # noqa: ANN401 - as of evaluate
+        """The metric's value of each query, NaN where it is undefined."""
+        scores = evaluate(self.qrels, run, [self.metric], self.convention).runs[0]
+        known = scores.per_query(next(iter(scores.values)))
+        return np.array([known.get(each) for each in queries], np.float64)
+
+    def parts(self, queries: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
+        """Queries ordered by fold, those without judgments last; where folds begin, and the end.
+
+        Raises:
+            UsageError: fewer judged queries than folds.
+        """
+        judged = queries.is_in(self.qrels.table["query_id"].unique().implode()).to_numpy()
+        drawn = np.random.default_rng(self.seed).permutation(np.flatnonzero(judged))
+        if len(drawn) < self.folds:
+            raise UsageError(
+                f"{len(drawn)} queries of the runs have judgments, and {self.folds} folds need "
+                "one each at least; say --folds, or judge more queries.",
+                code="few-queries",
+            )
+        parts = [np.sort(part) for part in np.array_split(drawn, self.folds)]
+        ends = np.cumsum([0, *map(len, parts)])
+        return queries.gather(np.concatenate([*parts, np.flatnonzero(~judged)])), ends
+
+
+def fuse(
+    runs: Sequence[Any] | Mapping[str, Any],
+    method: str = METHOD,
+    parameters: Mapping[str, Any] | Sequence[str] = (),
+    *,
+    weights: Sequence[float] | None = None,
+    norm: str | None = None,
+    depth: int | None = None,
+    keep: int | None = None,
+    train: Any = None,  # noqa: ANN401 - judgments: a path, a frame, a dict of dicts
+    tune: bool = False,
+    metric: str = METRIC,
+    folds: int = FOLDS,
+    relevant: float = 1,
+    seed: int = 0,
+    convention: str | Convention = "trec",
+    on_progress: Callable[[str], None] | None = None,
+) -> Fusion:
+    """Merge the runs of several systems into one.
+
+    Ranks are those of the scores; equal scores are ordered by document id, descending, as
+    trec_eval does. With ``train``, judged queries are cut into folds, and each fold is fused by
+    weights and settings that were learned from the other folds, so that the fused run can be
+    evaluated with the same judgments; queries without judgments are fused by what all judged
+    queries teach.
+
+    Args:
+        runs: two or more: paths, frames, dicts of dicts, or ``{name: run}``.
+        method: a fusion method, such as ``rrf``, ``combmnz`` or ``linear``.
+        parameters: of the method: ``{"k": 30}``, or as words, ``["k=30"]``.
+        weights: of the runs, for a weighted method.
+        norm: how scores are normalised first, for a method on scores; ``min-max`` by default.
+        depth: how many documents of each run and query count; all by default.
+        keep: how many documents of each query the fused run keeps; all by default.
+        train: judgments to learn from: a path, a frame, a dict of dicts.
+        tune: choose weights and parameters that are not given, by cross-validation.
+        metric: that the choice maximises.
+        folds: parts of the judged queries.
+        relevant: the grade from which a document is relevant to a trained method.
+        seed: of the folds.
+        convention: by which the metric is computed.
+        on_progress: called with the name of each run, and with each fold.
+
+    Raises:
+        InputError, DuplicateError: data that cannot be read, with file and line.
+        UsageError: fewer than two runs; an unknown method, normalisation or parameter; an option
+            that the method cannot use; a trained method without judgments.
+    """
+    report = on_progress or (lambda _: None)
+    names, given = _named(runs)
+    chosen = METHODS.named(method)
+    setting = Setting(_parameters(chosen, parameters), _weights(chosen, weights, len(given)))
+    lesson = _lesson(chosen, train, tune=tune, metric=metric, folds=folds, relevant=relevant,
+                     seed=seed, convention=convention)  # fmt: skip
+    normalisation = NORMALISATIONS.named(_norm(chosen, norm))
+    systems = systems_of(given)
+    names = names or tuple(run.name for run in systems)
+    ids = [run.table["query_id"].unique(maintain_order=True) for run in systems]
+    in_order = pl.concat(ids).unique(maintain_order=True)
+    queries, ends = lesson.parts(in_order) if lesson else (in_order, np.array([0]))
+    numbered = pl.DataFrame({"query_id": queries}).with_row_index("query")
+    laid = []
+    for name, run in zip(names, systems, strict=True):
+        report(name)
+        laid.append(RankedRun.of(run, numbered, depth))
+    fuser = Fuser(tuple(laid), queries, chosen, normalisation, keep)
+    learned = None
+    if lesson is None:
+        fused = fuser.fuse(setting)
+    else:
+        fused, learned = _learned(fuser, setting, lesson, ends, report)
+        setting = learned.setting
+        singles = [float(np.nanmean(lesson.values(run, queries[: ends[-1]]))) for run in systems]
+        learned = learned.against(names, singles)
+    return Fusion(
+        method=chosen.name,
+        parameters={**_defaults(chosen), **setting.parameters},
+        weights=setting.weights,
+        normalisation=normalisation.name if chosen.uses == "scores" else None,
+        depth=depth,
+        keep=keep,
+        queries=len(queries),
+        documents=len(fused.table),
+        sources=_sources(names, ids, fused, len(queries)),
+        learned=learned,
+        run=_run(fused.table, in_order, chosen.name),
+        fused=tuple(systems),
+    )
+
+
+def _learned(
+    fuser: Fuser,
+    given: Setting,
+    lesson: Lesson,
+    ends: NDArray[np.int64],
+    report: Callable[[str], None],
+) -> tuple[Fused, Learned]:
+    """Fused lists by cross-validation, and what was learned."""
+    method = fuser.method
+    data = None
+    if method.train:
+        queries = pl.DataFrame({"query_id": fuser.queries}).with_row_index("query")
+        data = TrainingData.of(fuser.runs, queries, lesson.qrels.table, lesson.relevant)
+    tried = settings_of(method, given, len(fuser.runs)) if lesson.tune else (given,)
+    learner = Learner(
+        fuser, tried, data, ends, lambda table: lesson.values(table, fuser.queries), report
+    )
+    parts, chosen = learner.held_out()
+    setting, trained = learner.final()
+    own = lesson.values(Fused.joined(parts).table, fuser.queries[: ends[-1]])
+    same = fuser.fuse(setting, trained, 0, int(ends[-1]))
+    seen = lesson.values(same.table, fuser.queries[: ends[-1]])
+    rest = fuser.fuse(setting, trained, int(ends[-1]))
+    learned = Learned(
+        metric=lesson.metric, qrels=lesson.qrels.name, qrels_sha256=lesson.qrels.sha256,
+        seed=lesson.seed, tried=len(tried), setting=setting,
+        held_out=float(np.nanmean(own)), in_sample=float(np.nanmean(seen)),
+        queries=int(np.isfinite(own).sum()), unjudged=len(fuser.queries) - int(ends[-1]),
+        folds=chosen,
+        trained=None if trained is None else tuple(map(tuple, trained.tolist())),
+    )  # fmt: skip
+    return Fused.joined([*parts, rest]), learned
+
+
+def _named(runs: Sequence[Any] | Mapping[str, Any]) -> tuple[tuple[str, ...], list[Any]]:
+    """Names that were given, or none, and the runs.
+
+    Raises:
+        UsageError: fewer than two runs.
+    """
+    names = tuple(map(str, runs)) if isinstance(runs, Mapping) else ()
+    given = list(runs.values()) if isinstance(runs, Mapping) else list(runs)
+    if isinstance(runs, str) or len(given) < 2:
+        raise UsageError("fusion needs two runs or more.", code="missing-input")
+    return names, given
+
+
+def _parameters(method: Method, given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
+    if isinstance(given, Mapping):
+        return {name: method.read(name, value) for name, value in given.items()}
+    found = {}
+    for word in given:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise UsageError(f"{word!r} is not NAME=VALUE.", code="invalid-parameter")
+        found[name.strip()] = method.read(name.strip(), value.strip(), words=True)
+    return found
+
+
+def _defaults(method: Method) -> dict[str, Any]:
+    return {name: each.default for name, each in method.parameters.items()}
+
+
+def _weights(method: Method, given: Sequence[float] | None, runs: int) -> tuple[float, ...] | None:
+    if given is None:
+        return None
+    if not method.weighted:
+        able = ", ".join(name for name, each in METHODS.items() if each.weighted)
+        raise UsageError(
+            f"{method.name} has no weights; the weighted methods are {able}.", code="unused-option"
+        )
+    weights = tuple(map(float, given))
+    if len(weights) != runs:
+        raise UsageError(
+            f"{len(weights)} weights for {runs} runs; give one for each.", code="invalid-parameter"
+        )
+    if not all(0 <= each < np.inf for each in weights) or not any(weights):
+        raise UsageError(
+            "weights must be numbers of at least 0, not all of them 0.", code="invalid-parameter"
+        )
+    return weights
+
+
+def _norm(method: Method, given: str | None) -> str:
+    if method.uses == "ranks":
+        if given is not None:
+            raise UsageError(
+                f"{method.name} fuses ranks, which a normalisation does not change; leave the "
+                "normalisation out.",
+                code="unused-option",
+            )
+        return "none"
+    return given or NORM
+
+
+def _lesson(
+    method: Method,
+    train: Any,  # noqa: ANN401 - as of fuse
+    *,
+    tune: bool,
+    metric: str,
+    folds: int,
+    relevant: float,
+    seed: int,
+    convention: str | Convention,
+) -> Lesson | None:
+    """What is learned; None where nothing is."""
+    if train is None:
+        if method.train or tune:
+            what = f"{method.name} learns" if method.train else "tuning learns"
+            raise UsageError(
+                f"{what} from judgments; give them with --train.", code="missing-input"
+            )
+        return None
+    if not (method.train or tune):
+        raise UsageError(
+            f"{method.name} learns nothing from judgments; say --tune to choose its settings, or "
+            "leave --train out.",
+            code="unused-option",
+        )
+    if folds < 2:
+        raise UsageError(f"folds={folds}: at least 2 are needed.", code="invalid-parameter")
+    return Lesson(read_qrels(train), tune, metric, folds, relevant, seed, convention)
+
+
+def _sources(
+    names: tuple[str, ...], ids: list[pl.Series], fused: Fused, queries: int
+) -> pl.DataFrame:
+    """What each run contributed: the columns of `SOURCES`."""
+    return pl.DataFrame(
+        {
+            "run": names,
+            "queries": [len(each) for each in ids],
+            "missing": [queries - len(each) for each in ids],
+            "documents": fused.documents,
+            "alone": fused.alone,
+            "first": fused.first / max(fused.firsts, 1),
+        },
+        schema=SOURCES,
+    )
+
+
+def _run(table: pl.DataFrame, queries: pl.Series, name: str) -> Run:
+    """The fused run, its queries in the order in which the runs have them."""
+    place = pl.DataFrame({"query_id": queries}).with_row_index("place")
+    ordered = (
+        table.join(place, on="query_id", maintain_order="left")
+        .sort("place", maintain_order=True)
+        .drop("place")
+    )
+    return run_of(ordered, name, Place(name).label)

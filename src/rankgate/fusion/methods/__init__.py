@@ -1,0 +1,1 @@
+"""Fusion methods, a small function each: by scores, by ranks, by votes, and trained ones."""
