@@ -1,0 +1,56 @@
+"""``rankgate fuse``: the run on standard output or in a file, the report where it does not mix."""
+
+import json
+
+import pytest
+
+import rankgate
+
+
+@pytest.fixture
+def runs(tmp_path):
+    places = []
+    for name, docs in {"bm25": "abc", "dense": "cab"}.items():
+        place = tmp_path / f"{name}.run"
+        lines = [f"1 Q0 {doc} {i} {9 - i} {name}\n" for i, doc in enumerate(docs, 1)]
+        place.write_text("".join(lines))
+        places.append(str(place))
+    return places
+
+
+def test_the_run_goes_to_standard_output_and_the_report_to_standard_error(run, runs):
+    ended = run("fuse", *runs)
+    assert ended.code == 0
+    assert [line.split()[2] for line in ended.out.splitlines()] == ["a", "c", "b"]
+    assert "bm25" in ended.err
+    assert "dense" in ended.err
+
+
+@pytest.mark.parametrize("suffix", ["run", "csv", "parquet", "jsonl", "run.gz"])
+def test_a_file_is_written_in_the_format_of_its_suffix(run, runs, tmp_path, suffix):
+    place = tmp_path / f"fused.{suffix}"
+    ended = run("fuse", *runs, "--method", "borda", "-o", place, "--format", "json")
+    assert ended.code == 0
+    assert json.loads(ended.out)["documents"] == 3
+    assert rankgate.read_run(place).table["doc_id"].to_list() == ["a", "c", "b"]
+
+
+def test_a_result_can_be_put_into_a_report(run, runs, tmp_path):
+    saved = tmp_path / "fusion.json"
+    saved.write_text(run("fuse", *runs, "-o", tmp_path / "x.run", "--format", "json").out)
+    assert run("report", saved, "-o", tmp_path / "report.html").code == 0
+    assert "Fusion of runs" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--format", "json"),
+        ("--to", "quepid-book"),
+        ("--weights", "1;2"),
+        ("-o", "fused.pdf"),
+    ],
+)
+def test_bad_words_end_with_2_and_write_nothing(run, runs, words):
+    ended = run("fuse", *runs, *words)
+    assert (ended.code, ended.out) == (2, "")
