@@ -7,7 +7,7 @@
 ('run1', 0.7967075809905066, 1.0)
 
 The verbs have the names of the commands: ``evaluate``, ``explain``, ``reconcile``, ``compare``,
-``gate`` and more. ``read_qrels``, ``read_run`` and ``from_arrays`` read what they take;
+``gate``, ``fuse`` and more. ``read_qrels``, ``read_run`` and ``from_arrays`` read what they take;
 ``metric`` makes a metric of a function, ``convention`` a convention of your own. Metrics are in
 ``rankgate.metrics`` by name: ``nDCG(gain="exp") @ 10``. Everything is imported when it is first
 used, so that a command loads only what it needs.

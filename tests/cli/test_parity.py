@@ -29,6 +29,7 @@ COMMAND_ONLY = {
     "reconcile": {"train", "items", "features", "category", "group", "obvious"},  # one argument
     "compare": {"query_id", "worst", "lists"},  # what is printed
     "holes": {"count"},  # a method of the result
+    "fuse": {"target", "to"},  # the file
     "gate": {"also"},  # what is printed
     "pool": {"rest_to", "blind", "overrides"},  # files; a convention is a value
     "collect": {"sheets"},  # called paths

@@ -48,14 +48,31 @@ def test_the_public_names_are_these():
     results = ["Accumulator", "Advice", "BlindSpots", "Bridge"]
     results += ["CollectedRatings"]
     results += ["Comparisons", "Convention", "Conventions", "Conversion", "Descriptions"]
-    results += ["Evaluation", "Explanation", "Finding", "HoleAnalysis", "InputError", "Judge"]
+    results += [
+        "Evaluation",
+        "Explanation",
+        "Finding",
+        "Fusion",
+        "HoleAnalysis",
+        "InputError",
+        "Judge",
+    ]
     results += ["JudgeAdmission"]
     results += ["Lists", "Matrix", "ModelRatings"]
     results += ["Pipeline", "Pool", "Prices", "RankgateError", "RaterAgreement", "RatingAccuracy"]
     results += ["Reconciliation", "ResolvedJudgments", "Reusability", "Scorecard", "Split"]
     results += ["UsageError", "Validation", "Verdict"]
     verbs = ["admit", "advise", "agree", "blindspots", "collect", "compare", "convention"]
-    verbs += ["conventions", "convert", "describe", "evaluate", "explain", "from_arrays", "gate"]
+    verbs += [
+        "conventions",
+        "convert",
+        "describe",
+        "evaluate",
+        "explain",
+        "from_arrays",
+        "fuse",
+        "gate",
+    ]
     verbs += [
         "holes",
         "metric",

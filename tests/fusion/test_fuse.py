@@ -74,7 +74,7 @@ def test_queries_without_judgments_are_fused_by_what_all_teach():
     assert fused.run.table["query_id"].unique(maintain_order=True).to_list() == list(qrels)
 
 
-def test_the_same_words_give_the_same_result(tmp_path):
+def test_the_same_words_give_the_same_result():
     qrels, runs = world()
     first, second = (
         rankgate.fuse(runs, "linear", train=qrels, tune=True, seed=4) for _ in range(2)

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
-from rankgate.fusion.candidates import RankedRun
 from rankgate.fusion.catalogue import METHODS
 from rankgate.fusion.fuser import Fuser, Setting
+from rankgate.fusion.layout import RankedRun
 from rankgate.fusion.normalise import NORMALISATIONS
 from rankgate.fusion.training import TrainingData
 from rankgate.scoring.alignment.ranked import systems_of
@@ -156,6 +156,15 @@ def test_blocks_do_not_change_scores(monkeypatch):
         for _ in range(3)
     ]
     whole = {name: rankgate.fuse(runs, name) for name in ("rrf", "combmed", "borda", "condorcet")}
-    monkeypatch.setattr("rankgate.fusion.candidates._ROWS", 100)
+    monkeypatch.setattr("rankgate.fusion.layout._ROWS", 100)
     for name, fused in whole.items():
         assert fused.run.table.equals(rankgate.fuse(runs, name).run.table), name
+
+
+def test_the_page_shows_every_method_and_normalisation_as_declared():
+    page = (Path(__file__).parents[2] / "docs" / "fusion.md").read_text()
+    for method in METHODS.values():
+        assert f"| `{method.name}` | {method.title} | {method.formula} | " in page
+        assert method.source in page
+    for each in NORMALISATIONS.values():
+        assert f"| `{each.name}` | {each.title} | " in page

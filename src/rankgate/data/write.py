@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.data.contents import Contents
+from rankgate.data.contents import FileContents
 from rankgate.data.formats import registry
 from rankgate.data.target import replacing, suffix_of
 from rankgate.errors import UsageError
@@ -75,7 +75,7 @@ def write_run(run: Run, target: str | Path | BinaryIO, found: Format) -> None:
         found: a format that holds a run, as `format_for` finds it.
     """
     assert found.write is not None
-    contents = Contents(runs=(run,))
+    contents = FileContents(runs=(run,))
     if isinstance(target, str | Path):
         with replacing(target) as stream:
             found.write(contents, stream)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.fusion.catalogue import METHODS
 from rankgate.fusion.fuser import FIRST, Setting
-from rankgate.present.document import Document, Rows, Table, Warnings
+from rankgate.present.document import Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.grid import Grid, printable
 from rankgate.present.numbers import decimal
@@ -30,7 +30,7 @@ def document(result: Fusion) -> Document:
         Warnings(tuple(notice.text for notice in result.notices)),
         _method(result),
         lead=(_gain(learned),) if learned else (),
-        rows=Rows(head, list(result.sources.iter_rows())),
+        rows=PlainRows(head, list(result.sources.iter_rows())),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
 import polars as pl
@@ -13,12 +13,13 @@ from rankgate.data import read_qrels
 from rankgate.data.memory.frames import run_of
 from rankgate.data.place import Place
 from rankgate.data.run import Run
+from rankgate.declare import Range
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
-from rankgate.fusion.candidates import RankedRun
 from rankgate.fusion.catalogue import METHODS
 from rankgate.fusion.fuser import Fused, Fuser, Setting
 from rankgate.fusion.fusion import SOURCES, Fusion, Learned
+from rankgate.fusion.layout import RankedRun
 from rankgate.fusion.learning import Learner, settings_of
 from rankgate.fusion.normalise import NORMALISATIONS
 from rankgate.fusion.training import TrainingData
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data import Qrels
+    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike
     from rankgate.fusion.method import Method
     from rankgate.scoring import Convention
 
-METHOD, NORM, METRIC, FOLDS = "rrf", "min-max", "nDCG@10", 5
+NORM = "min-max"
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Lesson:
     seed: int
     convention: str | Convention
 
-    def values(self, run: Any, queries: pl.Series) -> NDArray[np.float64]:  # noqa: ANN401 - as of evaluate
+    def values(self, run: RunLike, queries: pl.Series) -> NDArray[np.float64]:
         """The metric's value of each query, NaN where it is undefined."""
         scores = evaluate(self.qrels, run, [self.metric], self.convention).runs[0]
         known = scores.per_query(next(iter(scores.values)))
@@ -84,20 +86,20 @@ class Lesson:
 
 
 def fuse(
-    runs: Sequence[Any] | Mapping[str, Any],
-    method: str = METHOD,
+    runs: RunsLike,
+    method: str = "rrf",
     parameters: Mapping[str, Any] | Sequence[str] = (),
     *,
     weights: Sequence[float] | None = None,
     norm: str | None = None,
-    depth: int | None = None,
-    keep: int | None = None,
-    train: Any = None,  # noqa: ANN401 - judgments: a path, a frame, a dict of dicts
+    depth: Annotated[int, Range(1)] | None = None,
+    keep: Annotated[int, Range(1)] | None = None,
+    train: QrelsLike | None = None,
     tune: bool = False,
-    metric: str = METRIC,
-    folds: int = FOLDS,
-    relevant: float = 1,
-    seed: int = 0,
+    metric: str = "nDCG@10",
+    folds: Annotated[int, Range(2)] = 5,
+    relevant: float = 1.0,
+    seed: Annotated[int, Range(0)] = 0,
     convention: str | Convention = "trec",
     on_progress: Callable[[str], None] | None = None,
 ) -> Fusion:
@@ -111,19 +113,19 @@ def fuse(
 
     Args:
         runs: two or more: paths, frames, dicts of dicts, or ``{name: run}``.
-        method: a fusion method, such as ``rrf``, ``combmnz`` or ``linear``.
+        method: how the scores or ranks of several runs become one score, such as ``rrf``.
         parameters: of the method: ``{"k": 30}``, or as words, ``["k=30"]``.
         weights: of the runs, for a weighted method.
         norm: how scores are normalised first, for a method on scores; ``min-max`` by default.
         depth: how many documents of each run and query count; all by default.
         keep: how many documents of each query the fused run keeps; all by default.
-        train: judgments to learn from: a path, a frame, a dict of dicts.
-        tune: choose weights and parameters that are not given, by cross-validation.
-        metric: that the choice maximises.
-        folds: parts of the judged queries.
+        train: judgments that trained methods and ``tune`` learn from.
+        tune: choose the weights and parameters that are not given, by cross-validation.
+        metric: the metric that ``tune`` maximises.
+        folds: parts of the judged queries; each is fused by what the other parts teach.
         relevant: the grade from which a document is relevant to a trained method.
-        seed: of the folds.
-        convention: by which the metric is computed.
+        seed: of the parts, which are drawn at random.
+        convention: the tool whose rules the metric follows, or a TOML file with your own.
         on_progress: called with the name of each run, and with each fold.
 
     Raises:
@@ -207,14 +209,14 @@ def _learned(
     return Fused.joined([*parts, rest]), learned
 
 
-def _named(runs: Sequence[Any] | Mapping[str, Any]) -> tuple[tuple[str, ...], list[Any]]:
+def _named(runs: RunsLike) -> tuple[tuple[str, ...], list[Any]]:
     """Names that were given, or none, and the runs.
 
     Raises:
         UsageError: fewer than two runs.
     """
     names = tuple(map(str, runs)) if isinstance(runs, Mapping) else ()
-    given = list(runs.values()) if isinstance(runs, Mapping) else list(runs)
+    given = list(runs.values() if isinstance(runs, Mapping) else cast("Sequence[RunLike]", runs))
     if isinstance(runs, str) or len(given) < 2:
         raise UsageError("fusion needs two runs or more.", code="missing-input")
     return names, given
@@ -270,7 +272,7 @@ def _norm(method: Method, given: str | None) -> str:
 
 def _lesson(
     method: Method,
-    train: Any,  # noqa: ANN401 - as of fuse
+    train: QrelsLike | None,
     *,
     tune: bool,
     metric: str,

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.run import SCHEMA
-from rankgate.fusion.candidates import RankedRun, blocks
+from rankgate.fusion.layout import RankedRun, blocks
 from rankgate.scoring.alignment.order import order, ranks
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from rankgate.data.duplicates import pairs_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.fusion.candidates import RankedRun
+    from rankgate.fusion.layout import RankedRun
 
 Trained: TypeAlias = NDArray[np.float64]
 """What a method learned, ``(R, K)``: a row for each run; what a column means is the method's."""
