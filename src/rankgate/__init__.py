@@ -66,9 +66,10 @@ if TYPE_CHECKING:
     from rankgate.metrics.custom import metric
     from rankgate.pipelines.stages import Pipeline
     from rankgate.pipelines.verb import stages
-    from rankgate.recommenders.notebook.split import Split, split
     from rankgate.recommenders.rating_accuracy import RatingAccuracy, rating_accuracy
     from rankgate.recommenders.scorecard import Scorecard, scorecard
+    from rankgate.recommenders.split import Split
+    from rankgate.recommenders.splitting import split
     from rankgate.reports.notebook.plotting import plot
     from rankgate.scoring.chosen import chosen_convention as convention
     from rankgate.scoring.convention import Convention
@@ -175,7 +176,7 @@ _HOMES = {
     "ResolvedJudgments": "rankgate.judging.resolution.resolution",
     "Reusability": "rankgate.judging.pooling.reusability",
     "Scorecard": "rankgate.recommenders.scorecard",
-    "Split": "rankgate.recommenders.notebook.split",
+    "Split": "rankgate.recommenders.split",
     "UsageError": "rankgate.errors",
     "Validation": "rankgate.files.validation",
     "Verdict": "rankgate.gating.verdict",
@@ -207,7 +208,7 @@ _HOMES = {
     "reusability": "rankgate.judging.pooling.reusability",
     "scorecard": "rankgate.recommenders.scorecard",
     "sheets": "rankgate.judging.sheets.sheets",
-    "split": "rankgate.recommenders.notebook.split",
+    "split": "rankgate.recommenders.splitting",
     "stages": "rankgate.pipelines.verb",
     "validate": "rankgate.files.validate",
 }

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from rankgate.data.logs.relevance import Truth
 from rankgate.demo.build import build
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.recommenders.scorecard import scorecard
-from rankgate.recommenders.split import Truth, split
+from rankgate.recommenders.splitting import split_by as split
 
 HEADPHONES = {"headphones": {"sony": 3, "jbl": 2, "stand": 1, "unseen": 3}}
 SHOWN = {"headphones": {"sony": 3.0, "jbl": 2.0, "stand": 1.0}}

@@ -83,6 +83,7 @@ KINDS = (
     "validation",
     "description",
     "checklist",
+    "split",
     "baselines",
     "policy",
     "policies",
@@ -120,6 +121,7 @@ def made(folder, ratings):
         "validation": lambda: rankgate.validate([folder / "qrels.txt", folder / "old.run"]),
         "description": lambda: rankgate.describe([folder / "qrels.txt", folder / "old.run"]),
         "checklist": checklist,
+        "split": lambda: rankgate.split(folder / "log.csv"),
         "baselines": lambda: SavedBaselines.of(
             save(
                 "main", folder / "qrels.txt", folder / "old.run", ["RR"], folder=folder, force=True

@@ -15,10 +15,11 @@ import rankgate
 from rankgate.cli import rankgate as program
 from rankgate.data.logs.candidates import sample
 from rankgate.data.logs.reading import read_interactions
+from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import WAYS, SplitPlan, masks_of
 from rankgate.data.qrels import Qrels
 from rankgate.errors import InputError, UsageError
-from rankgate.recommenders.split import Truth, split
+from rankgate.recommenders.splitting import split_by as split
 from support.wording import raises
 
 ROWS = st.lists(
@@ -106,7 +107,7 @@ def test_what_leaks_is_counted_and_reported():
 def test_one_of_a_kind_is_reported_in_the_singular():
     rows = [("u", "a", 1), ("u", "a", 1), ("u", "b", 2), ("v", "a", 3), ("w", "c", 4)]
     log = pl.DataFrame(rows, schema=["user", "item", "at"], orient="row")
-    words = " ".join(rankgate.split(log, "global", share=0.25).render().split())
+    words = " ".join(str(rankgate.split(log, "global", share=0.25)).split())
     for result in ("1 row equal to another", "1 user only in the test", "1 item only in the test",
                  "1 item is in the test only"):  # fmt: skip
         assert result in words, result
@@ -244,5 +245,5 @@ def test_in_python(tmp_path):
     assert result.qrels.table["doc_id"].to_list() == ["p5", "q5", "r5"]
     assert "<table>" in result._repr_html_()
     assert "train.csv" in result.write(tmp_path)
-    assert result.render().startswith("log split by leave-last, 1 of each user")
+    assert str(result).startswith("log split by leave-last, 1 of each user")
     assert result.rule == Truth()

@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.data.logs.reading import opened, read_interactions
+from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.sorted_users import stretched
 from rankgate.data.logs.splits import WAYS, SplitPlan
 from rankgate.errors import InputError, UsageError
-from rankgate.recommenders.split import Truth, split
 from rankgate.recommenders.split_files import written
 from rankgate.recommenders.split_stream import split_into
+from rankgate.recommenders.splitting import split_by as split
 from support.wording import raises
 
 ROWS = st.lists(
@@ -50,7 +51,7 @@ def test_stretches_give_what_the_whole_gives(tmp_path_factory, rows, asked, size
     try:
         result = split(log, plan, rule, candidates=candidates, negatives=2)
     except (InputError, UsageError) as error:
-        with raises("no-interactions", type(error)):
+        with raises(error.code, type(error)):
             split_into(log, plan, rule, candidates=candidates, negatives=2, rows=size)
         return
     whole, parts = folder / "whole", folder / "parts"

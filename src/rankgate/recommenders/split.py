@@ -1,39 +1,45 @@
-"""Split a log into what is learned from and what is predicted; check that nothing leaks."""
+"""A log in parts: how it was split, how large its parts are, what they share."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from rankgate.data.logs.candidates import CANDIDATES, Sample, sample
-from rankgate.data.logs.clock import instant
-from rankgate.data.logs.reading import read_interactions
+import polars as pl
+
+from rankgate.data.logs.candidates import WARNING
 from rankgate.data.logs.relevance import Truth
-from rankgate.data.logs.splits import WAYS, SplitPlan
+from rankgate.data.logs.splits import SplitPlan
 from rankgate.errors import UsageError
-from rankgate.recommenders.split_figures import FoldCount, FoldFigures, SplitFigures, warnings_of
-from rankgate.recommenders.split_parts import (
-    Masks,
-    masks,
-    nothing_judged,
-    parts,
-    refuse_unknown_kinds,
-)
+from rankgate.present.result import Notice, Result
+from rankgate.recommenders.leaks import LeakCount, Leaks, PartCount, SplitPart
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-    from rankgate.data.logs.interactions import Interactions, LogLike
+    from rankgate.data.logs.candidates import Sample
+    from rankgate.data.logs.clock import Unit
+    from rankgate.data.logs.interactions import Interactions
     from rankgate.data.qrels import Qrels
+    from rankgate.recommenders.split_parts import FoldParts
 
-__all__ = ["CANDIDATES", "WAYS", "Fold", "Split", "SplitPlan", "Truth", "split", "way_facts"]
+Kept = TypeVar("Kept")
+
+_AHEAD = "training has interactions that are later than some that are predicted"
+_ORDERED = frozenset({"global", "windows"})  # all of training lies before the test, by their making
 
 
 @dataclass(frozen=True)
-class Fold(FoldFigures):
-    """One split of the log; figures as of `FoldFigures`.
+class Fold:
+    """One split of the log: its figures, and its tables where they are in memory.
 
     Attributes:
+        parts: of each part.
+        leaks: what the parts have in common, and whatever else may spoil figures.
+        judged: judgments of the test.
+        relevant: those of them above 0.
+        short: users with fewer items to draw from than were to be drawn.
         train: what is learned from.
         validation: what settings are chosen by; None where there is no such part.
         test: what is predicted.
@@ -42,120 +48,206 @@ class Fold(FoldFigures):
         sample: the sampled candidates, where they were asked for.
     """
 
-    train: Interactions
-    validation: Interactions | None
-    test: Interactions
-    judgments: Qrels
-    tuning: Qrels | None
-    sample: Sample | None
+    parts: tuple[SplitPart, ...]
+    leaks: Leaks
+    judged: int
+    relevant: int
+    short: int
+    train: Interactions | None = None
+    validation: Interactions | None = None
+    test: Interactions | None = None
+    judgments: Qrels | None = None
+    tuning: Qrels | None = None
+    sample: Sample | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as plain values for JSON."""
+        return {
+            "parts": [part.to_dict() for part in self.parts],
+            "leaks": self.leaks.to_dict(),
+            "judgments": self.judged,
+            "relevant": self.relevant,
+            "short_of_negatives": self.short,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Fold:
+        """The figures that ``to_dict`` wrote."""
+        return cls(
+            tuple(SplitPart(**part) for part in values["parts"]),
+            Leaks(**values["leaks"]),
+            values["judgments"],
+            values["relevant"],
+            values["short_of_negatives"],
+        )
 
 
 @dataclass(frozen=True)
-class Split(SplitFigures):
-    """A log in parts, all of them in memory; figures as of `SplitFigures`."""
+class Split(Result):
+    """A log in parts.
 
+    Attributes:
+        log: its name.
+        unit: what its times are written in.
+        repeated: rows that stood there twice, and were left out.
+        plan: how it was split.
+        rule: how interactions became judgments.
+        candidates: ``all``, ``unseen`` or ``sampled(m)``.
+        folds: one, or one for each window.
+        warnings: what to know before trusting a figure, one sentence each.
+    """
+
+    kind: ClassVar[str] = "split"
+    document_from: ClassVar[str] = "rankgate.recommenders.documents.split:document"
+
+    log: str
+    unit: str
+    repeated: int
+    plan: SplitPlan
+    rule: Truth
+    candidates: str
     folds: tuple[Fold, ...]
+    warnings: tuple[str, ...] = ()
 
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """The warnings."""
+        return tuple(Notice("split", words) for words in self.warnings)
 
-def split(
-    log: LogLike,
-    plan: SplitPlan | None = None,
-    rule: Truth | None = None,
-    *,
-    candidates: str = "unseen",
-    negatives: int = 99,
-    cut: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    from_: str | None = None,
-    unit: Any = None,  # noqa: ANN401 - a word, checked by the reader
-    same: str = "once",
-) -> Split:
-    """Split a log.
+    @property
+    def train(self) -> pl.DataFrame:
+        """What is learned from, in the first fold.
 
-    Args:
-        log: a path (``-`` is standard input), a frame, or a log as it is.
-        plan: how to split.
-        rule: how interactions become judgments.
-        candidates: which items lists may hold. With ``unseen`` what a user had in training is no
-            ground truth either.
-        negatives: how many items are drawn for each user with ``sampled``.
-        cut: the moment from which on `global` predicts, as a date or as the log writes times.
-        columns: our column -> the log's.
-        from_: the name of the log's format.
-        unit: the unit of times that are numbers.
-        same: whether rows that are equal in every column count ``once`` or ``each``.
+        Raises:
+            UsageError: the split is figures only.
+        """
+        return _in_memory(self.folds[0].train).table
 
-    Raises:
-        InputError: a log that cannot be read; nothing to learn from or to predict.
-        UsageError: an unknown way or set of candidates; times that the way needs and that are not
-            there.
-    """
-    number = negatives_of(candidates, negatives)
-    rows = read_interactions(log, columns, from_=from_, unit=unit, same=same)
-    plan, rule = plan or SplitPlan(), rule or Truth()
-    if cut is not None:
-        plan = replace(plan, cut=instant(cut, rows.unit))
-    refuse_unknown_kinds(rule, rows.table["kind"].unique().to_list())
-    unseen = candidates != "all"
-    folds = tuple(
-        _fold(rows, each, plan, rule, unseen=unseen, negatives=number) for each in masks(rows, plan)
-    )
-    mark = marked(candidates, number)
-    result = warnings_of(plan, candidates, folds)
-    return Split(rows.name, rows.unit, rows.repeated, plan, rule, mark, folds, result)
+    @property
+    def test(self) -> pl.DataFrame:
+        """What is predicted, in the first fold.
 
+        Raises:
+            UsageError: the split is figures only.
+        """
+        return _in_memory(self.folds[0].test).table
 
-def negatives_of(candidates: str, negatives: int) -> int | None:
-    """How many items to draw for each user; None where none are drawn.
+    @property
+    def qrels(self) -> Qrels:
+        """Ground truth of the test, in the first fold.
 
-    Raises:
-        UsageError: no such set of candidates, or too few.
-    """
-    if candidates not in CANDIDATES:
-        raise UsageError(
-            f"candidates='{candidates}'; choose {', '.join(CANDIDATES)}.", code="unknown-choice"
+        Raises:
+            UsageError: the split is figures only.
+        """
+        return _in_memory(self.folds[0].judgments)
+
+    def write(self, folder: str | Path, to: str = "csv") -> tuple[str, ...]:
+        """Write every part into a folder.
+
+        Returns:
+            The names of the files.
+
+        Raises:
+            UsageError: no such format, a folder that cannot be made, or a split of figures only.
+        """
+        from rankgate.recommenders.split_files import written
+
+        return written(self, folder, to)
+
+    def __len__(self) -> int:
+        """How many folds there are."""
+        return len(self.folds)
+
+    def _table(self) -> pl.DataFrame:
+        """The parts: ``fold``, ``name``, ``rows``, ``users``, ``items``, ``first``, ``last``."""
+        return pl.DataFrame(
+            [
+                {"fold": number, **part.to_dict()}
+                for number, fold in enumerate(self.folds, 1)
+                for part in fold.parts
+            ]
         )
-    if negatives < 1:
-        raise UsageError("at least one negative must be drawn for each user.", code="out-of-range")
-    return negatives if candidates == "sampled" else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            **self.head(),
+            "log": self.log,
+            "unit": self.unit,
+            "repeated": self.repeated,
+            "plan": self.plan.to_dict(),
+            "truth": self.rule.to_dict(),
+            "candidates": self.candidates,
+            "folds": [fold.to_dict() for fold in self.folds],
+            "warnings": list(self.warnings),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The figures of the split that ``to_dict`` was called on, without tables."""
+        return cls(
+            values["log"],
+            values["unit"],
+            values["repeated"],
+            SplitPlan(**values["plan"]),
+            Truth(**values["truth"]),
+            values["candidates"],
+            tuple(map(Fold.from_dict, values["folds"])),
+            tuple(values["warnings"]),
+        )
 
 
-def marked(candidates: str, negatives: int | None) -> str:
-    """The name of a set of candidates, with the number where a sample is drawn."""
-    return candidates if negatives is None else f"{candidates}({negatives})"
+def _in_memory(part: Kept | None) -> Kept:
+    if part is None:
+        raise UsageError(
+            "this split has figures only; split the log again for its tables.", code="no-table"
+        )
+    return part
 
 
-def way_facts() -> tuple[tuple[str, str], ...]:
-    """Every way to split, with what it does."""
-    return tuple((name, way.title) for name, way in WAYS.items())
+class FoldCount:
+    """The figures of one fold, counted stretch by stretch of whole users."""
+
+    def __init__(self, plan: SplitPlan, unit: Unit) -> None:
+        self._unit = unit
+        self._leaks = LeakCount(unit not in {"none", "place"} and plan.way not in _ORDERED)
+        self._parts: dict[str, PartCount] = {}
+        self._judged = self._relevant = self._short = 0
+
+    def add(self, made: FoldParts, drawn: Sample | None) -> None:
+        """Count the parts of some users, whom no other call has."""
+        named = {"train": made.train, "validation": made.validation, "test": made.test}
+        for name, log in named.items():
+            if log is not None:
+                self._parts.setdefault(name, PartCount()).add(log.table)
+        self._leaks.add(made.train, made.validation, made.test)
+        if made.judgments is not None:
+            grades = made.judgments.table["grade"]
+            self._judged += len(grades)
+            self._relevant += int((grades > 0).sum())
+        self._short += drawn.short if drawn else 0
+
+    def figures(self) -> Fold:
+        """What was counted so far."""
+        result = tuple(count.part(name, self._unit) for name, count in self._parts.items())
+        return Fold(result, self._leaks.leaks(), self._judged, self._relevant, self._short)
 
 
-def _fold(
-    rows: Interactions,
-    chosen: Masks,
-    plan: SplitPlan,
-    rule: Truth,
-    *,
-    unseen: bool,
-    negatives: int | None,
-) -> Fold:
-    made = parts(rows, chosen, rule, unseen=unseen)
-    judgments = made.judgments
-    if judgments is None or (made.validation is not None and made.tuning is None):
-        raise nothing_judged(rule, rows.place.label)
-    drawn = None
-    if negatives is not None:
-        drawn = sample(judgments, rows.table, negatives, plan.seed)
-        judgments = replace(judgments, name=f"test.sampled-{negatives}")
-    count = FoldCount(plan, rows.unit)
-    count.add(made, drawn)
-    figures = vars(count.figures())
-    return Fold(
-        **figures,
-        train=made.train,
-        validation=made.validation,
-        test=made.test,
-        judgments=judgments,
-        tuning=made.tuning,
-        sample=drawn,
-    )
+def warnings_of(plan: SplitPlan, candidates: str, folds: Sequence[Fold]) -> tuple[str, ...]:
+    """What to know before trusting a figure on these folds."""
+    items = []
+    ahead = sum(fold.leaks.ahead for fold in folds)
+    if ahead:
+        items.append(
+            f"{_AHEAD} ({ahead:,}): systems learn from what they could not have known "
+            "(Meng et al. 2020; Ji et al. 2023); global is the way without."
+        )
+    if candidates == "sampled":
+        items.append(WARNING)
+    if plan.way == "random":
+        items.append("a random split is good for teaching, not for a claim.")
+    unknown = sum(fold.leaks.items_only_test for fold in folds)
+    if unknown and not plan.way.startswith("cold"):
+        what = "1 item is" if unknown == 1 else f"{unknown:,} items are"
+        items.append(f"{what} in the test only: a system that learns ids cannot find new items.")
+    return tuple(items)

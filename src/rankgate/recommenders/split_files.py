@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankgate.recommenders.split import Fold, Split
-    from rankgate.recommenders.split_figures import SplitFigures
 
 SUFFIXES = ("csv", "parquet")
 """The formats of the parts."""
@@ -41,6 +40,9 @@ class FoldTables:
         """Those of a fold in memory."""
         parts = {"train": fold.train, "validation": fold.validation, "test": fold.test}
         judged = [qrels for qrels in (fold.tuning, fold.judgments) if qrels is not None]
+        if not judged:
+            problem = "this split has figures only; split the log again for its tables."
+            raise UsageError(problem, code="no-table")
         drawn = fold.sample
         return cls(
             {name: log.table.lazy() for name, log in parts.items() if log is not None},
@@ -83,7 +85,7 @@ def folder_for(folder: str | Path, to: str) -> Path:
     return _made(Path(folder))
 
 
-def saved(result: SplitFigures, folds: list[FoldTables], top: Path, to: str) -> tuple[str, ...]:
+def saved(result: Split, folds: list[FoldTables], top: Path, to: str) -> tuple[str, ...]:
     """Write the tables of every fold, and the figures; the names of the files come back."""
     names = []
     for number, tables in enumerate(folds, 1):

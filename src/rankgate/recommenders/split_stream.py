@@ -16,10 +16,10 @@ from rankgate.data.logs.reading import opened
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.sorted_users import ROWS, stretched
 from rankgate.data.logs.splits import SplitPlan
-from rankgate.recommenders.split import marked, negatives_of
-from rankgate.recommenders.split_figures import FoldCount, SplitFigures, warnings_of
+from rankgate.recommenders.split import FoldCount, Split, warnings_of
 from rankgate.recommenders.split_files import FoldTables, folder_for, saved
 from rankgate.recommenders.split_parts import masks, nothing_judged, parts, refuse_unknown_kinds
+from rankgate.recommenders.splitting import marked, negatives_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +44,7 @@ def split_into(
     unit: Any = None,  # noqa: ANN401 - a word, checked by the reader
     same: str = "once",
     rows: int = ROWS,
-) -> tuple[SplitFigures, tuple[str, ...]]:
+) -> tuple[Split, tuple[str, ...]]:
     """Split a log as `split` does and write the parts as `written` does, in bounded memory.
 
     Beside some stretches of the log, memory holds its users and times as numbers, twelve bytes a
@@ -82,7 +82,7 @@ def split_into(
         asked = _Asked(plan, rule, candidates != "all", number)
         folds = _folds(result, asked, None if top is None else Path(work))
         found = tuple(fold.count.figures() for fold in folds)
-        figures = SplitFigures(
+        figures = Split(
             result.name,
             result.unit,
             result.repeated,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 
 from rankgate.console import options
+from rankgate.console.output import print_result
 from rankgate.console.pairs import pairs
-from rankgate.console.places import deliver, refuse_clashes
-from rankgate.console.terminal import styled, width
-from rankgate.recommenders.documents.split import FORMS, render
-from rankgate.recommenders.split import CANDIDATES, WAYS, SplitPlan, Truth
+from rankgate.console.places import refuse_clashes
+from rankgate.data.logs.candidates import CANDIDATES
+from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.splits import WAYS, SplitPlan
+from rankgate.present.write import FORMS
 from rankgate.recommenders.split_files import SUFFIXES
 from rankgate.recommenders.split_stream import split_into
 
@@ -153,4 +155,4 @@ def command(
     )  # fmt: skip
     if into is not None:
         click.echo(f"written to {into}: {', '.join(names)}", err=True)
-    deliver(styled(render(result, form, width(output)), form, output), output)
+    print_result(result, form, output)

@@ -1,44 +1,35 @@
-"""A split log in words: how large each part is, what the parts share, what to beware of."""
+"""A split log: how large each part is, what the parts share, what to be careful about."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.forms import as_json, as_markdown
-from rankgate.present.forms.as_text import WIDTH, fitted
-from rankgate.present.forms.paragraphs import labelled
-from rankgate.present.grid import Grid, printable
+from rankgate.present.document import Document, Entries, Entry, PlainRows, Table, Warnings
+from rankgate.present.document import document as made
+from rankgate.present.grid import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rankgate.recommenders.split_figures import FoldFigures, SplitFigures
-
-FORMS = ("text", "json", "markdown")
-"""The forms of a split, by the name that ``--format`` takes."""
+    from rankgate.recommenders.split import Fold, Split
 
 _DRAWN = frozenset({"leave-one-out", "random", "cold-users", "cold-items"})
 
 
-def render(result: SplitFigures, form: str, width: int = WIDTH) -> str:
-    """A split in one of `FORMS`."""
-    if form == "json":
-        return as_json.dumped(result.to_dict())
-    grid = parts(result)
-    table = as_markdown.table(grid) if form == "markdown" else fitted(grid, width)
-    rows = [
-        *_facts(result),
-        *(("beware" if not at else "", line) for at, line in enumerate(result.warnings)),
-    ]
-    if form == "markdown":
-        lines = [f"- {label or 'beware'}: {as_markdown.escaped(line)}" for label, line in rows]
-        return "\n".join([table, "", *lines]) + "\n"
-    room = [max(len(label) for label, _ in rows)]
-    rows_below = "".join(labelled([label], [line], room, width) for label, line in rows)
-    return f"{_title(result)}\n\n{table}\n\n{rows_below}"
+def document(result: Split) -> Document:
+    """How the log was split, a row for each part, what the parts share, and warnings."""
+    entries = tuple(Entry(label, (line,)) for label, line in _facts(result))
+    table = result.to_polars()
+    return made(
+        _title(result),
+        Table("", parts(result)),
+        Entries(entries),
+        Warnings(result.warnings),
+        rows=PlainRows(tuple(table.columns), table.rows()),
+    )
 
 
-def parts(result: SplitFigures) -> Grid:
+def parts(result: Split) -> Grid:
     """Every part of every fold, a row each."""
     many = len(result.folds) > 1
     clock = any(part.first for fold in result.folds for part in fold.parts)
@@ -53,24 +44,24 @@ def parts(result: SplitFigures) -> Grid:
     return Grid(head, tuple(rows))
 
 
-def _title(result: SplitFigures) -> str:
+def _title(result: Split) -> str:
     plan = result.plan
     how = {"leave-last": f"{plan.last} of each user", "windows": f"{plan.windows} folds"}
     share = how.get(
         plan.way, "" if plan.way == "leave-one-out" or plan.cut is not None else f"{plan.share:.0%}"
     )
     seed = f", seed {plan.seed}" if plan.way in _DRAWN or "sampled" in result.candidates else ""
-    return f"{printable(result.log)} split by {plan.way}{', ' if share else ''}{share}{seed}"
+    return f"{result.log} split by {plan.way}{', ' if share else ''}{share}{seed}"
 
 
-def _facts(result: SplitFigures) -> list[tuple[str, str]]:
+def _facts(result: Split) -> list[tuple[str, str]]:
     rows = [("judgments", _truth(result)), ("candidates", _candidates(result))]
     if result.repeated:
         rows.append(("left out", _so_many(result.repeated, "rows equal to another")))
     return [*rows, ("shared", _shared(result))]
 
 
-def _truth(result: SplitFigures) -> str:
+def _truth(result: Split) -> str:
     rule = result.rule
     count = _sum(result, lambda fold: fold.judged)
     relevant = _sum(result, lambda fold: fold.relevant)
@@ -85,7 +76,7 @@ def _truth(result: SplitFigures) -> str:
     )
 
 
-def _candidates(result: SplitFigures) -> str:
+def _candidates(result: Split) -> str:
     words = {"unseen": "all items but those the user had in training", "all": "all items"}
     if result.candidates in words:
         return words[result.candidates]
@@ -94,7 +85,7 @@ def _candidates(result: SplitFigures) -> str:
     return f"{result.candidates}: each user's judged items and negatives that were drawn{fewer}"
 
 
-def _shared(result: SplitFigures) -> str:
+def _shared(result: Split) -> str:
     leaks = [fold.leaks for fold in result.folds]
     sums = [
         (sum(each.users_only_test for each in leaks), "users only in the test"),
@@ -112,7 +103,7 @@ def _so_many(count: int, what: str) -> str:
     return f"1 {what.replace('s ', ' ', 1)}" if count == 1 else f"{count:,} {what}"
 
 
-def _sum(result: SplitFigures, of: Callable[[FoldFigures], int]) -> int:
+def _sum(result: Split, of: Callable[[Fold], int]) -> int:
     return sum(of(fold) for fold in result.folds)
 
 
