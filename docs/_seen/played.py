@@ -1,10 +1,10 @@
-"""Console sessions in pages, run: what a page shows is what the commands say.
+"""Run the console sessions of pages, so that each page shows the real output of its commands.
 
-A page says in a comment where its commands run, ``<!-- runs in examples/engine-migration -->``: in
-a copy of that folder of the repository, or in an empty one. A fence below ``<!-- file: NAME -->``
-is a file there from that place on, and ``<!-- meanwhile: COMMAND -->`` is what people do in
-between. In fences of ``console``, what stands below a line that begins with ``$`` is the output of
-that command.
+Commands run in an empty folder, or in a copy of a folder of the repository that a comment names:
+``<!-- runs in examples/engine-migration -->``. A page whose text asks for the files of another page
+names that page: ``<!-- begins with docs/start/trec.md -->``. A fence below ``<!-- file: NAME -->`` is
+saved as that file. In fences of ``console``, a line that begins with ``$`` is a command, and the lines
+below it are its output.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 
 _WHERE = re.compile(r"<!-- runs in (\S+) -->")
+_BEFORE = re.compile(r"<!-- begins with (\S+) -->")
 _BLOCK = re.compile(
     r"<!-- file: (?P<name>\S+) -->\n+```\w*\n(?P<text>.*?)```"
-    r"|<!-- meanwhile: (?P<meanwhile>.+?) -->"
     r"|```console\n(?P<session>.*?)```",
     re.DOTALL,
 )
@@ -40,7 +40,7 @@ _BLOCK = re.compile(
 
 @contextmanager
 def workplace(page: Path) -> Iterator[Path]:
-    """The folder in which a page's examples run, being the current one: a copy, gone afterwards."""
+    """Change to a temporary folder with the files that a page starts with."""
     found = _WHERE.search(page.read_text())
     inside = page.is_relative_to(ROOT / "examples")
     source = ROOT / found[1] if found else page.parent if inside else None
@@ -51,6 +51,9 @@ def workplace(page: Path) -> Iterator[Path]:
             shutil.copytree(source, folder)
         else:
             folder.mkdir()
+        for earlier in _BEFORE.findall(page.read_text()):
+            for name, text in files(ROOT / earlier):
+                (folder / name).write_text(text)
         os.chdir(folder)
         try:
             yield folder
@@ -58,17 +61,18 @@ def workplace(page: Path) -> Iterator[Path]:
             os.chdir(before)
 
 
+def files(page: Path) -> list[tuple[str, str]]:
+    """Names and contents of the files that a page asks its reader to save."""
+    found = _BLOCK.finditer(page.read_text())
+    return [(each["name"], each["text"]) for each in found if each["name"]]
+
+
 def played(page: Path) -> str:
-    """The page's text with the output of each command below it, and its files written."""
+    """Run a page: save its files, and return its text with the output of each command."""
     return _BLOCK.sub(_block, page.read_text())
 
 
 def _block(found: re.Match[str]) -> str:
-    if found["meanwhile"]:
-        status, output = _run(found["meanwhile"], 0)
-        if status:
-            raise RuntimeError(f"{found['meanwhile']}: {output}")
-        return found[0]
     if found["name"]:
         Path(found["name"]).parent.mkdir(parents=True, exist_ok=True)
         Path(found["name"]).write_text(found["text"])

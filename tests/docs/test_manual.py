@@ -50,6 +50,8 @@ def test_python_does_what_the_page_shows(page):
         pytest.importorskip("altair")
         pytest.importorskip("vl_convert")
     with played.workplace(page):
+        if played.files(page):
+            played.played(page)
         done = doctest.testfile(str(page), module_relative=False)
     assert done.attempted > 0
     assert done.failed == 0

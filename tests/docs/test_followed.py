@@ -1,0 +1,151 @@
+"""Every page of ``docs/start`` and ``docs/guides`` works from an empty folder with the built wheel.
+
+Each page runs in an environment that holds the wheel and only what its own ``pip install`` lines
+name, with dependencies. Files are saved and commands run as the page shows; nothing is hidden.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import venv
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from support.programs import tool
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("docs/start/*.md"), *ROOT.glob("docs/guides/*.md")])
+SESSION = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+INSTALL = re.compile(r"^pip install (.*)$", re.MULTILINE)
+
+played = tool("docs/_seen/played.py")
+pytestmark = [pytest.mark.slow, pytest.mark.manual]
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The wheel, built once from this source tree."""
+    place = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", place, ROOT]
+    if importlib.util.find_spec("hatchling"):
+        command.append("--no-build-isolation")
+    subprocess.run(command, check=True)
+    return next(place.glob("*.whl"))
+
+
+@pytest.fixture(scope="session")
+def environment(wheel, tmp_path_factory):
+    """Make an environment of the wheel and some requirements, once for each set of them."""
+    made = {}
+
+    def make(names: tuple[str, ...]) -> Path:
+        if names not in made:
+            made[names] = _environment(tmp_path_factory.mktemp("environment"), wheel, names)
+        return made[names]
+
+    return make
+
+
+def _environment(place, wheel, names):
+    """A virtual environment with links to the installed distributions that are required."""
+    venv.create(place, symlinks=True)
+    packages = next(place.glob("lib/python*/site-packages"))
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(packages)
+    for name in _closure(names):
+        found = metadata.distribution(name)
+        for top in {Path(*file.parts[:1]) for file in found.files or () if file.parts[0] != ".."}:
+            link = packages / top
+            if not link.exists():
+                link.symlink_to(Path(found.locate_file(top)))
+    program = place / "bin" / "rankgate"
+    program.write_text(
+        f"#!{place}/bin/python\nimport sys\nfrom rankgate.__main__ import main\nsys.exit(main())\n"
+    )
+    program.chmod(0o755)
+    return place
+
+
+def _closure(names):
+    """The distributions that requirements need, all the way down, without rankgate itself."""
+    todo = [(Requirement(name).name, Requirement(name).extras) for name in names]
+    found, seen = set(), set()
+    while todo:
+        name, extras = todo.pop()
+        if (name, frozenset(extras)) in seen:
+            continue
+        seen.add((name, frozenset(extras)))
+        found.add(name)
+        for each in map(Requirement, metadata.distribution(name).requires or ()):
+            wanted = [{"extra": extra} for extra in (extras or {""})]
+            if each.marker is None or any(each.marker.evaluate(extra) for extra in wanted):
+                todo.append((each.name, each.extras))
+    return sorted(found - {"rankgate"})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
+def test_a_page_can_be_followed_literally(page, environment, tmp_path):
+    text = page.read_text()
+    assert "runs in" not in text
+    names = [word for line in INSTALL.findall(text) for word in line.replace("'", "").split()]
+    assert "rankgate" in {Requirement(name).name for name in names}
+    for earlier in re.findall(r"<!-- begins with (\S+) -->", text):
+        assert os.path.relpath(ROOT / earlier, page.parent) in text, "the page says whose files"
+        for name, content in played.files(ROOT / earlier):
+            (tmp_path / name).write_text(content)
+    home = environment(tuple(sorted(names)))
+    for found in re.finditer(
+        r"<!-- file: (?P<name>\S+) -->\n+```\w*\n(?P<text>.*?)```|```console\n(?P<session>.*?)```",
+        text,
+        re.DOTALL,
+    ):
+        if found["name"]:
+            before = text[: found.start()]
+            assert f"`{found['name']}`" in before, "the page names the file to save"
+            (tmp_path / found["name"]).write_text(found["text"])
+        else:
+            _typed(found["session"], home, tmp_path)
+    if ">>> " in text:
+        _typed_in_python(page, home, tmp_path)
+
+
+def _typed(session, home, folder):
+    """Type the commands of a session into a shell; each prints what the page shows."""
+    code = None
+    for command, shown in SESSION.findall(session):
+        if command == "echo $?":
+            assert f"{code}\n" == shown
+            continue
+        environ = {
+            "PATH": f"{home}/bin:/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8",
+        }  # fmt: skip
+        done = subprocess.run(
+            ["bash", "-c", f"{{ {command}\n}} 2>&1"],
+            cwd=folder, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        code = done.returncode
+        assert done.stdout == shown, command
+
+
+def _typed_in_python(page, home, folder):
+    """Run the Python of a page in its environment."""
+    run = f"import doctest, sys; sys.exit(doctest.testfile({str(page)!r}, False).failed)"
+    done = subprocess.run(
+        [home / "bin" / "python", "-c", run],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert doctest.DocTestParser().get_examples(page.read_text())
