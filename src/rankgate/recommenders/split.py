@@ -11,6 +11,7 @@ from rankgate.data.logs.candidates import WARNING
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import SplitPlan
 from rankgate.errors import UsageError
+from rankgate.present.resolve import resolved
 from rankgate.present.result import Notice, Result
 from rankgate.recommenders.leaks import LeakCount, Leaks, PartCount, SplitPart
 
@@ -150,9 +151,10 @@ class Split(Result):
         Raises:
             UsageError: no such format, a folder that cannot be made, or a split of figures only.
         """
-        from rankgate.recommenders.split_files import written
-
-        return written(self, folder, to)
+        names: tuple[str, ...] = resolved("rankgate.recommenders.split_files:written")(
+            self, folder, to
+        )
+        return names
 
     def __len__(self) -> int:
         """How many folds there are."""
