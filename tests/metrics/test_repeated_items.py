@@ -11,7 +11,7 @@ import rankgate
 from rankgate.metrics.lists import Listed
 from rankgate.metrics.lists.listed import NONE, firsts_of
 from rankgate.metrics.lists.personalization import Personalization
-from rankgate.recommenders.resampled_lists import redrawn
+from rankgate.evaluation.resampled_lists import redrawn
 
 REPEATING = np.array([[1, 1, 1], [2, 2, 2], [1, 2, NONE], [3, 1, 3]])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankgate.metrics.lists import Coverage, Gini, Listed
-from rankgate.recommenders.resampled_lists import redrawn
+from rankgate.evaluation.resampled_lists import redrawn
 from rankgate.stats.resampled import Redrawn, left_out
 
 METRICS = {"Coverage": Coverage, "Gini": Gini}

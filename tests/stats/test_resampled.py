@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankgate.metrics.lists import Listed
-from rankgate.recommenders.resampled_lists import _sums
+from rankgate.evaluation.resampled_lists import _sums
 from rankgate.stats import resampled
 from rankgate.stats.resampled import draws
 

@@ -20,19 +20,24 @@ from rankgate.comparison.values import PairedValues, values_of
 from rankgate.data.comparison import ScoredRun
 from rankgate.data.logs.candidates import warned
 from rankgate.errors import UsageError
+from rankgate.evaluation.catalogue import zero_grades_notice
+from rankgate.evaluation.context import Context
 from rankgate.evaluation.scored_system import DEPTH, Scorer
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.chosen import refuse_mixed
 from rankgate.scoring.run_names import sides_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rankgate.comparison.paired import Figures
     from rankgate.data.inputs import QrelsLike, RunLike, RunsLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
+
+WHOLE_RESAMPLES = 1000
+"""Resamples of users for numbers about all lists together, as of `scorecard`."""
 
 UNEQUAL = ("refuse", "zero", "drop")
 """What queries are that only one of the systems ran: a reason to stop; as the convention has a
@@ -75,6 +80,7 @@ def compare(
     extra: Sequence[Metric] = (),
     depth: int = DEPTH,
     tags: pl.DataFrame | None = None,
+    context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Comparisons:
     """Compare one candidate or several with a baseline.
@@ -90,6 +96,8 @@ def compare(
         extra: metrics that can be named beside those of the house.
         depth: how far lists are kept.
         tags: ``query_id`` and columns of tags.
+        context: what metrics of lists need: training, items, an obvious system, earlier lists;
+            and whether items of training leave the lists.
         on_progress: called with the current step.
 
     Raises:
@@ -98,7 +106,14 @@ def compare(
     """
     say = on_progress or (lambda _: None)
     scorer = Scorer.of(
-        qrels, metrics, how, overrides=overrides, extra=extra, depth=depth, tags=tags
+        qrels,
+        metrics,
+        how,
+        overrides=overrides,
+        extra=extra,
+        depth=depth,
+        tags=tags,
+        context=context or Context(),
     )
     chosen = rules or Rules()
     say("scoring the baseline")
@@ -114,8 +129,23 @@ def compare(
         )
     say("comparing")
     sides = sides_apart(sides, places)
+    if scorer.builder is not None and scorer.builder.metrics:
+        return _with_lists(scorer, sides, chosen)
     found = compared(sides[0], sides[1:], chosen)
     return Comparisons(found, many(sides, chosen.test) if len(sides) > 2 else None)
+
+
+def _with_lists(scorer: Scorer, runs: Sequence[ScoredRun], rules: Rules) -> Comparisons:
+    """The same by metrics of lists too."""
+    from rankgate.comparison.list_metrics import ComparedLists, with_wholes  # few ask for them
+
+    lists = ComparedLists.of(scorer, runs)
+    runs = [lists.scored(at, run) for at, run in enumerate(runs)]
+    found = tuple(
+        with_wholes(each, lists.wholes(each, WHOLE_RESAMPLES, candidate=at), lists.warnings)
+        for at, each in enumerate(compared(runs[0], runs[1:], rules), 1)
+    )
+    return Comparisons(found, many(runs, rules.test) if len(runs) > 2 else None)
 
 
 def compared(
@@ -244,6 +274,7 @@ def _comparison(
         judged=judged,
         warnings=(
             *warned(base.qrels),
+            *_zero_grades(other),
             *parts.uneven(judged, depth),
             *cautions(pair.figures, values, test),
         ),
@@ -258,6 +289,11 @@ def _comparison(
         resamples=test.drawn,
         plans=family[1],
     )
+
+
+def _zero_grades(run: ScoredRun) -> Iterator[str]:
+    if run.zeros_relevant:
+        yield f"{zero_grades_notice(run.zeros_relevant, run.convention['name'])}."
 
 
 def _plans(names: Sequence[str], test: Test, queries: Sequence[float]) -> pl.DataFrame:

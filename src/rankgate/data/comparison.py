@@ -28,6 +28,9 @@ LISTS = {
 }
 """The first documents of each list; grade is null for a document without one."""
 
+SERVED: dict[str, Any] = {"query_id": pl.String, "doc_ids": pl.List(pl.String)}
+"""The first documents of the lists of users without judgments, the best first."""
+
 QUERIES = {
     "query_id": pl.String,
     "state": pl.String,
@@ -56,6 +59,9 @@ class ScoredRun:
         lists: the columns of `LISTS`.
         queries: the columns of `QUERIES`, then tags.
         lower: the metrics that are better when lower.
+        served: the columns of `SERVED`, the lists of users without judgments that metrics of
+            lists count; None where they are not known.
+        zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
     """
 
     name: str
@@ -70,6 +76,8 @@ class ScoredRun:
     lists: pl.DataFrame
     queries: pl.DataFrame
     lower: tuple[str, ...] = ()
+    served: pl.DataFrame | None = None
+    zeros_relevant: int = 0
 
     def __post_init__(self) -> None:
         for table, schema in (

@@ -15,7 +15,8 @@ from rankgate.data.scores import Counts
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import is_of_lists, known_metrics, with_subtopics
-from rankgate.evaluation.list_builder import ListBuilder, everyone
+from rankgate.evaluation.known_items import everyone
+from rankgate.evaluation.list_builder import ListBuilder
 from rankgate.evaluation.rankings import rankings_of, score_run
 from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.facets import FACET_METRICS
@@ -220,7 +221,9 @@ class Accumulator:
         """What the lists of a batch add to each metric."""
         top = self._listing.top(judged, run)
         world = self._listing.of_batch(base, judged, everyone(judged, [top]))
-        listed = self._listing.listed(world, judged, run, top)
+        top = top.of_users(world.queries)
+        listed = self._listing.listed(world, judged, run.name, top)
+        self._listing.refuse_lacking(listed)
         outside = (listed.items == NONE) & (top.codes != NONE)
         if outside.any():
             item = top.names[int(top.codes[outside][0])]

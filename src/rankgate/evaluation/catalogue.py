@@ -1,4 +1,4 @@
-"""The catalogue that metrics of lists are measured against: stated by the user, or guessed."""
+"""What to know before trusting metrics: the catalogue, whose lists count, what is relevant."""
 
 from __future__ import annotations
 
@@ -41,3 +41,20 @@ def catalogue_notice(facts: Mapping[str, Any]) -> Iterator[str]:
             f"catalogue of {facts['items']:,} items: {facts['outside']:,} of them are not in the "
             "stated catalogue, and known from training, judgments or lists only"
         )
+
+
+def unjudged_users_notice(users: int) -> str:
+    """That users without judgments count in metrics of lists."""
+    return (
+        f"metrics of lists count {users:,} served users without judgments; "
+        "--judged-users-only leaves them out"
+    )
+
+
+def zero_grades_notice(count: int, convention: str) -> str:
+    """That judgments of grade 0 count as relevant."""
+    return (
+        f"{count:,} judgments of grade 0 count as relevant, as every judged item does in "
+        f"{convention}; remove them, or set for each metric what is relevant, "
+        "such as --set P.rel=1 and --set nDCG.gain=binary"
+    )

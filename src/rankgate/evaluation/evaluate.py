@@ -100,7 +100,7 @@ def evaluate(
             scores = bounded(source, plain, rules, scores)
         scored.append(scores)
     if lists and together:
-        scored = lists.beside_scores(judgments, readable, scored)
+        scored = lists.with_lists(judgments, readable, scored)
     labels = tuple(label for label, _ in every)
     return Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored))
 
@@ -163,6 +163,21 @@ def known_metrics(
         from rankgate.metrics.lists import LIST_METRICS
 
         return chosen_metrics(metrics, how, (*extra, *LIST_METRICS))
+
+
+def rankings_among(
+    names: Sequence[str], how: Convention, extra: Sequence[Metric] = ()
+) -> list[str]:
+    """The names that are not of metrics of lists.
+
+    Raises:
+        UsageError: an unknown metric.
+    """
+    return [
+        name
+        for name in names
+        if not all(is_of_lists(each) for _, each in known_metrics(name, how, extra))
+    ]
 
 
 def chosen_metrics(

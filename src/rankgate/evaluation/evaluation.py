@@ -12,7 +12,11 @@ import polars as pl
 from rankgate.data.logs.candidates import mark_in
 from rankgate.data.scores import Counts, Scores
 from rankgate.errors import UsageError
-from rankgate.evaluation.catalogue import catalogue_notice
+from rankgate.evaluation.catalogue import (
+    catalogue_notice,
+    unjudged_users_notice,
+    zero_grades_notice,
+)
 from rankgate.present.result import Notice, Result
 from rankgate.scoring.chosen import refuse_mixed
 
@@ -59,11 +63,7 @@ class Evaluation(Result):
             text = f"{mark} candidates: never compare these figures with exact ones"
             found.append(Notice("sampled-candidates", text, self.qrels))
         if zeros := self.runs[0].counts.zeros_relevant:
-            text = (
-                f"{zeros:,} judgments of grade 0 count as relevant, as every judged item does in "
-                f"{self.convention['name']}; remove them, or set for each metric what is relevant, "
-                "such as --set P.rel=1 and --set nDCG.gain=binary"
-            )
+            text = zero_grades_notice(zeros, self.convention["name"])
             found.append(Notice("zero-grades-relevant", text, self.qrels))
         found += _of_lists(self.runs[0].counts)
         for run in self.runs:
@@ -196,10 +196,7 @@ def _of_lists(counts: Counts) -> list[Notice]:
     """Whose lists count in metrics of lists, and of which items the catalogue is."""
     found = []
     if counts.served_unjudged:
-        text = (
-            f"metrics of lists count {counts.served_unjudged:,} served users without judgments; "
-            "--judged-users-only leaves them out"
-        )
+        text = unjudged_users_notice(counts.served_unjudged)
         found.append(Notice("unjudged-users-count", text))
     if counts.catalogue is not None:
         texts = catalogue_notice(counts.catalogue)

@@ -1,4 +1,4 @@
-"""What lists are like as a whole, beside the values of rankings: metrics on lists in `evaluate`."""
+"""The one builder of what metrics on lists see, for every verb."""
 
 from __future__ import annotations
 
@@ -9,91 +9,56 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.data import read_run
 from rankgate.data.columns import renamed
-from rankgate.data.memory.ids import present
-from rankgate.data.memory.matrices import Dense, MatrixInput, Padded
-from rankgate.data.qrels import SCHEMA, Qrels
+from rankgate.data.memory.matrices import Dense, MatrixInput
 from rankgate.errors import UsageError
 from rankgate.evaluation.catalogue import catalogue_facts
 from rankgate.evaluation.context import EVERY
-from rankgate.evaluation.list_inputs import GIVEN, Tables, named, world_of
+from rankgate.evaluation.known_items import (
+    everyone,
+    judged_items,
+    names_all_items,
+    relevant,
+)
+from rankgate.evaluation.list_inputs import DEPTH, GIVEN, Tables, kept, named
 from rankgate.evaluation.rankings import by_ids, rankings_of
+from rankgate.evaluation.top_lists import TopLists
 from rankgate.evaluation.training import Train
 from rankgate.metrics.judged import PAD
 from rankgate.metrics.lists import NEEDS, NONE
 from rankgate.metrics.lists.together import together
 from rankgate.scoring.alignment.sheets import tops_by_number
-from rankgate.scoring.catalogue import Catalogue, by_row, places
+from rankgate.scoring.catalogue import Catalogue, places, rows_at
 from rankgate.scoring.lists import firsts
 from rankgate.scoring.mean import NOTHING_RETRIEVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rankgate.data import Scores
+    from rankgate.data import Run, Scores
     from rankgate.data.inputs import RunLike
     from rankgate.evaluation.context import Context
     from rankgate.evaluation.rankings import Rankings
     from rankgate.metrics.lists.declare import ListMetric
-    from rankgate.metrics.lists.listed import Codes, Listed
+    from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring import Convention
     from rankgate.scoring.alignment.judgments import JudgmentIndex
-    from rankgate.scoring.lists import Places
 
 _EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
 
 
-@dataclass(frozen=True)
-class Top:
-    """The first items of every user's list.
-
-    Attributes:
-        users: ``(T,)``, whose lists they are: the judged ones first.
-        names: items, each once.
-        codes: ``(T, K)``, their places, padded behind; whole numbers of any size.
-        every: whether the names are all items there are, and not only those that are shown.
-    """
-
-    users: pl.Series
-    names: pl.Series
-    codes: Places
-    every: bool
-
-    @property
-    def shown(self) -> pl.Series:
-        """The items there are, as far as these lists say."""
-        if self.every:
-            return self.names
-        there = np.zeros(len(self.names) + 1, bool)  # the last is where NONE points
-        there[self.codes.ravel()] = True
-        return self.names.filter(pl.Series(there[:-1]))
-
-    def among(self, items: pl.Series) -> Codes:
-        """The same by the places of items in a catalogue; `NONE` for those that are not in it."""
-        place = np.append(places(self.names, items), NONE)  # so that NONE stays what it is
-        found: Codes = place[self.codes]
-        return found
-
-    def of_users(self, users: pl.Series) -> Top:
-        """The lists of these users; of one without a list an empty one."""
-        if len(users) == len(self.users) and (users == self.users).all():
-            return self
-        row = places(users, self.users)
-        codes: Places = self.codes[row]
-        codes[row == NONE] = NONE
-        return Top(users, self.names, codes, self.every)
-
-
 @dataclass
 class ListBuilder:
-    """What the lists of users are to be read with.
+    """How the lists of users are read, and what is known of users and items.
 
     Attributes:
         metrics: on lists, by label.
         how: the convention, which says how ties are broken.
-        context: what is given beside judgments and runs.
+        context: what is given in addition to judgments and runs.
         tables: the same, read.
-        catalogue: items that could be shown, beside those that are known otherwise.
+        catalogue: items that could be shown, in addition to those that are known otherwise.
+        history: whether what users had in training is wanted, whatever metrics need.
     """
 
     metrics: Mapping[str, ListMetric]
@@ -101,6 +66,7 @@ class ListBuilder:
     context: Context
     tables: Tables
     catalogue: pl.Series
+    history: bool = False
 
     @classmethod
     def of(
@@ -108,13 +74,16 @@ class ListBuilder:
         metrics: Mapping[str, Any],
         how: Convention,
         context: Context,
-        catalogue: int | Iterable[object] | None,
+        catalogue: int | Iterable[object] | None = None,
         columns: Mapping[str, str] | None = None,
+        *,
+        history: bool = False,
     ) -> ListBuilder:
-        """Read what is given beside judgments and runs, frames by the names of their columns.
+        """Read what is given, frames by the names of their columns.
 
         Raises:
             InputError: a table that cannot be read.
+            UsageError: seen items are to leave, and no training says which they are.
         """
         frames = ("train", "baseline", "earlier")
         context = replace(
@@ -123,7 +92,7 @@ class ListBuilder:
         drawn = {name: renamed([*each], columns) for name, each in (context.drawn or {}).items()}
         context = replace(context, drawn=drawn)
         items = named(context.catalogue if catalogue is None else catalogue)
-        result = cls(metrics, how, context, Tables.of(context, train=False), items)
+        result = cls(metrics, how, context, Tables.of(context), items, history)
         if result.train is not None:
             result.train.read()
         return result
@@ -138,7 +107,7 @@ class ListBuilder:
         """How far lists are looked at; None where a metric looks to their end."""
         cuts = [each.cutoff for each in self.metrics.values()]
         known = [cut for cut in cuts if cut is not None]
-        return max(known) if len(known) == len(cuts) else None
+        return max(known, default=DEPTH) if len(known) == len(cuts) else None
 
     @cached_property
     def train(self) -> Train | None:
@@ -150,38 +119,45 @@ class ListBuilder:
         """Training, where its items leave the lists."""
         return self.train if self.context.drop_seen else None
 
-    def world(self, judged: JudgmentIndex, tops: Sequence[Top]) -> Catalogue:
+    def allowed(self, run: Rankings) -> Rankings:
+        """A run with the candidates only, if there are some."""
+        pairs = self.tables.candidates
+        return run if pairs is None else kept(read_run(run), pairs, inside=True)
+
+    def ranked(self, run: Rankings) -> Run:
+        """A run by ids, without what is no candidate and what leaves the lists."""
+        return by_ids(self.allowed(run), self.leaving)
+
+    def world(self, judged: JudgmentIndex, tops: Sequence[TopLists]) -> Catalogue:
         """Items and users: the catalogue is what is given, judged, or shown."""
-        base = self.base(_named_by(judged), *(top.shown for top in tops))
+        base = self.base(judged_items(judged), *(top.shown for top in tops))
         return self.of_batch(base, judged, everyone(judged, tops))
 
     def base(self, *names: pl.Series) -> Catalogue:
         """Items without users: the catalogue is what is given, and some names more."""
-        nobody = Qrels(pl.DataFrame(schema=SCHEMA), unjudged=("",))
-        own = () if self.train is None else (self.train.met.shown,)
-        items = [each.to_frame("doc_id") for each in (self.catalogue, *own, *names)]
-        context = replace(self.context, baseline=None)
-        world = world_of(nobody, self.tables, context, items, lambda _: _EMPTY)
+        tables, described = self.tables, self.tables.items
+        ids = [self.catalogue, *names]
+        ids += [] if self.train is None else [self.train.met.shown]
+        ids += [] if described is None else [described.ids]
+        items = pl.concat([each.alias("doc_id") for each in ids]).unique().sort()
+        world = tables.described(Catalogue(items, pl.Series([], dtype=pl.String)), self.context)
         return world if self.train is None else world.learned(self.train.met, history=False)
 
     def of_batch(self, base: Catalogue, judged: JudgmentIndex, users: pl.Series) -> Catalogue:
-        """The items with some users, those with judgments first, and what is known of these."""
-        known, more = len(judged.query_ids), len(users) - len(judged.query_ids)
+        """The items with some users, and what is known of these."""
         world = replace(base, queries=users)
-        wanted_items = np.pad(
-            relevant(judged, world.items), ((0, more), (0, 0)), constant_values=NONE
-        )
-        found: dict[str, Any] = {"relevant": wanted_items, "history": None}
-        if more:
-            found["judged"] = np.arange(len(users)) < known
+        found: dict[str, Any] = {"relevant": relevant(judged, world.items)}
+        if len(users) > len(judged.query_ids):
+            row = places(users, judged.query_ids)
+            found = {"relevant": rows_at(found["relevant"], row), "judged": row != NONE}
         wanted = {need for metric in self.metrics.values() for need in metric.wanted}
-        if self.train is not None and "history" in wanted:
+        if self.train is not None and (self.history or "history" in wanted):
             found["history"] = world.learned(self.train.met).history
         if self.context.baseline is not None:
             found["baseline"] = world.matrix(self.frame(judged, self.context.baseline))
         return replace(world, **found)
 
-    def top(self, judged: JudgmentIndex, run: Rankings) -> Top:
+    def top(self, judged: JudgmentIndex, run: Rankings) -> TopLists:
         """The first items of every list.
 
         Raises:
@@ -189,6 +165,7 @@ class ListBuilder:
             UsageError: whole lists are asked for of a matrix that holds a score for every item.
         """
         every = not self.context.judged_users_only
+        run = self.allowed(run)
         if isinstance(run, MatrixInput):
             if self.depth is None and isinstance(run, Dense):
                 label = next(name for name, each in self.metrics.items() if each.cutoff is None)
@@ -201,40 +178,46 @@ class ListBuilder:
                 run, judged, self.how.alignment, self.depth, seen, everyone=every
             )
             users = pl.concat([judged.query_ids, others.alias(judged.query_ids.name)])
-            return Top(users, run.items.names, codes, _says_all(run))
+            return TopLists(users, run.items.names, codes, names_all_items(run))
         names, codes_of_ids, others = firsts(
             by_ids(run, self.leaving), self.how, self.depth or PAD, judged.query_ids, everyone=every
         )
         users = pl.concat([judged.query_ids, others.alias(judged.query_ids.name)])
-        return Top(users, names, codes_of_ids, every=False)
+        return TopLists(users, names, codes_of_ids)
 
-    def listed(self, world: Catalogue, judged: JudgmentIndex, run: Rankings, top: Top) -> Listed:
-        """What metrics see of one run.
+    def listed(self, world: Catalogue, judged: JudgmentIndex, name: str, top: TopLists) -> Listed:
+        """What metrics see of one system.
 
         Raises:
-            UsageError: a metric needs what is not there.
+            UsageError: its earlier lists are missing.
         """
         earlier = None
         if self.context.earlier is not None:
-            name = run.name if run.name in self.context.earlier else EVERY
-            if name not in self.context.earlier:
+            key = name if name in self.context.earlier else EVERY
+            if key not in self.context.earlier:
                 known = ", ".join(self.context.earlier)
-                words = f"earlier lists of {run.name} are missing; there are those of {known}."
+                words = f"earlier lists of {name} are missing; there are those of {known}."
                 raise UsageError(words, code="missing-input")
-            earlier = self.frame(judged, self.context.earlier[name])
-        drawn = [self.frame(judged, each) for each in self.context.drawn_of(run.name)]
+            earlier = self.frame(judged, self.context.earlier[key])
+        drawn = [self.frame(judged, each) for each in self.context.drawn_of(name)]
         items = top.of_users(world.queries).among(world.items)
-        found = replace(world.listed(_EMPTY, earlier, drawn), items=items)
+        return replace(world.listed(_EMPTY, earlier, drawn), items=items)
+
+    def refuse_lacking(self, listed: Listed) -> None:
+        """Check that all is there that metrics need.
+
+        Raises:
+            UsageError: what one of them needs.
+        """
         for label, metric in self.metrics.items():
-            for need in metric.lacks(found):
-                word, way = NEEDS[need], GIVEN[need]
+            for need in metric.lacks(listed):
                 raise UsageError(
-                    f"{label} needs {word}; give {way}, or see rankgate scorecard.",
+                    f"{label} needs {NEEDS[need]}; give {GIVEN[need]}, as an option or under "
+                    "[lists] of a policy.",
                     code="missing-input",
                 )
-        return found
 
-    def beside_scores(
+    def with_lists(
         self, judged: JudgmentIndex, runs: Sequence[Rankings], scores: Sequence[Scores]
     ) -> list[Scores]:
         """The scores of all runs with what metrics say of their lists.
@@ -246,10 +229,11 @@ class ListBuilder:
         self.context.refuse_strange([run.name for run in runs])
         found = [self.top(judged, run) for run in runs]
         world = self.world(judged, found)
-        facts = catalogue_facts(world.items, self.stated(judged, found))
+        facts = self.facts(world, judged, found)
         items = []
         for run, own in zip(runs, scores, strict=True):
-            listed = self.listed(world, judged, run, found.pop(0))  # nobody holds it any more
+            listed = self.listed(world, judged, run.name, found.pop(0))  # used here last
+            self.refuse_lacking(listed)
             scored = with_lists(own, listed, self.metrics, world.queries)
             counts = replace(
                 scored.counts,
@@ -259,13 +243,15 @@ class ListBuilder:
             items.append(replace(scored, counts=counts))
         return items
 
-    def stated(self, judged: JudgmentIndex, tops: Sequence[Top]) -> list[pl.Series]:
-        """The items that the user states: a catalogue, a table, the columns of a matrix."""
+    def facts(
+        self, world: Catalogue, judged: JudgmentIndex, tops: Sequence[TopLists]
+    ) -> Mapping[str, Any]:
+        """How many items there are, and whether the user states them; see `catalogue_facts`."""
         stated = [self.catalogue, *(top.names for top in tops if top.every)]
         stated += [] if self.tables.items is None else [self.tables.items.ids]
-        if isinstance(judged.given, MatrixInput) and _says_all(judged.given):
+        if isinstance(judged.given, MatrixInput) and names_all_items(judged.given):
             stated.append(judged.given.items.names)
-        return stated
+        return catalogue_facts(world.items, stated)
 
     def frame(self, judged: JudgmentIndex, run: RunLike) -> pl.DataFrame:
         """``query_id`` and ``doc_id`` of the first items of every list, the best first."""
@@ -273,40 +259,6 @@ class ListBuilder:
         row, place = np.nonzero(top.codes != NONE)
         users = top.users.gather(row).alias("query_id")
         return pl.DataFrame([users, top.names.gather(top.codes[row, place]).alias("doc_id")])
-
-
-def everyone(judged: JudgmentIndex, tops: Sequence[Top]) -> pl.Series:
-    """The judged users, and behind them all others who have a list, in byte order."""
-    known = judged.query_ids
-    others = pl.concat([top.users.slice(len(known)) for top in tops]).unique().sort()
-    return pl.concat([known, others]) if len(others) else known
-
-
-def _named_by(judged: JudgmentIndex) -> pl.Series:
-    """The items that judgments name; of a matrix all of its columns."""
-    if not isinstance(judged.given, MatrixInput):
-        return judged.qrels.table["doc_id"].unique()
-    if _says_all(judged.given):
-        return judged.given.items.names
-    return judged.numbers.ids.names.gather(present(judged.numbers.items))
-
-
-def _says_all(source: MatrixInput) -> bool:
-    """Whether a source names all items there are, and not only those that are in it."""
-    if not isinstance(source, Padded):
-        return True
-    return source.items.given is not None and source.vocabulary is None
-
-
-def relevant(judged: JudgmentIndex, items: pl.Series) -> Codes:
-    """The places in a catalogue of what has a grade of 1 or more, ``(T, ·)``."""
-    held = judged.grades >= 1
-    owner = np.repeat(np.arange(len(judged.query_ids)), np.diff(judged.offsets))[held]
-    if isinstance(judged.given, MatrixInput):
-        place = places(judged.numbers.ids.names, items)[judged.numbers.items[held]]
-    else:
-        place = places(judged.doc_ids.filter(pl.Series(held)), items)
-    return by_row(owner, place, len(judged.query_ids))
 
 
 def with_lists(

@@ -5,23 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from rankgate.data import read_qrels, read_run
 from rankgate.data.comparison import LISTS, QUERIES, ScoredRun
 from rankgate.data.dataframes import polars_frame
 from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import chosen_metrics
+from rankgate.evaluation.evaluate import chosen_metrics, is_of_lists, known_metrics
+from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.alignment.tops import tops
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rankgate.data import Qrels, Run, Scores
     from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.evaluation.context import Context
+    from rankgate.evaluation.list_builder import ListBuilder
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -41,6 +45,7 @@ class Scorer:
         how: the convention.
         depth: the last rank of the lists that are kept.
         tags: ``query_id`` and columns of tags that are known of queries, or None.
+        builder: how lists are read, where metrics of lists are asked for or items leave.
     """
 
     qrels: Qrels
@@ -49,6 +54,7 @@ class Scorer:
     how: Convention
     depth: int = DEPTH
     tags: pl.DataFrame | None = None
+    builder: ListBuilder | None = None
 
     @classmethod
     def of(
@@ -61,19 +67,32 @@ class Scorer:
         extra: Sequence[Metric] = (),
         depth: int = DEPTH,
         tags: Any = None,  # noqa: ANN401 - a frame
+        context: Context | None = None,
     ) -> Scorer:
-        """From what ``evaluate`` takes.
+        """From what ``evaluate`` takes; metrics of lists only where there is a context.
+
+        Where metrics of lists are asked for and none of rankings, the usual ones are scored too.
 
         Raises:
             InputError: judgments that cannot be read.
             UsageError: an unknown metric or convention.
         """
         rules = chosen_convention(how, overrides)
-        chosen = tuple(chosen_metrics(metrics, rules, extra))
+        builder = None
+        if context is None:
+            chosen = tuple(chosen_metrics(metrics, rules, extra))
+        else:
+            every = known_metrics(metrics, rules, extra)
+            lists = dict(pair for pair in every if is_of_lists(pair[1]))
+            chosen = tuple(pair for pair in every if pair[0] not in lists)
+            chosen = chosen or tuple(chosen_metrics(DEFAULT_METRICS, rules, extra))
+            builder = _builder(lists, rules, context)
+        if builder is not None and builder.metrics:
+            depth = max(depth, builder.depth or 1)
         _refuse_no_means(chosen)
         judgments = read_qrels(qrels)
         known = None if tags is None else polars_frame(tags, "tags")
-        return cls(judgments, JudgmentIndex.of(judgments), chosen, rules, depth, known)
+        return cls(judgments, JudgmentIndex.of(judgments), chosen, rules, depth, known, builder)
 
     def scored(self, run: RunLike, name: str | None = None) -> ScoredRun:
         """Score a run.
@@ -81,13 +100,14 @@ class Scorer:
         Raises:
             InputError: a run that cannot be read, or has no judged query.
         """
-        ranked = read_run(run, name).held()
+        given = read_run(run, name).held()
+        ranked = given if self.builder is None else self.builder.ranked(given)
         scores = score(self.index, ranked, list(self.metrics), self.how)
         lists = tops(ranked, self.index, self.how, self.depth)
         return ScoredRun(
             name=name or ranked.name,
             tag=ranked.tag,
-            sha256=ranked.sha256,
+            sha256=given.sha256,
             qrels=self.qrels.name,
             qrels_sha256=self.qrels.sha256,
             convention=scores.convention,
@@ -97,7 +117,35 @@ class Scorer:
             lists=lists.select(*LISTS),
             queries=_queries(ranked, scores, lists, self.tags),
             lower=tuple(label for label, each in self.metrics if not each.higher_is_better),
+            served=self._served(ranked),
+            zeros_relevant=scores.counts.zeros_relevant,
         )
+
+    def _served(self, run: Run) -> pl.DataFrame | None:
+        """The lists of users without judgments, where metrics of lists count them."""
+        if self.builder is None or not self.builder.metrics:
+            return None
+        from rankgate.scoring.lists import firsts  # few need it
+
+        judged = self.index.query_ids
+        every = not self.builder.context.judged_users_only
+        names, codes, users = firsts(run, self.how, self.depth, judged, everyone=every)
+        codes = codes[len(judged) :]
+        owner, place = np.nonzero(codes >= 0)
+        users = users.alias("query_id")
+        rows = {"query_id": users.gather(owner), "doc_ids": names.gather(codes[owner, place])}
+        lists = pl.DataFrame(rows).group_by("query_id", maintain_order=True).agg("doc_ids")
+        found = pl.DataFrame([users]).join(lists, "query_id", how="left", maintain_order="left")
+        return found.with_columns(pl.col("doc_ids").fill_null([]))
+
+
+def _builder(lists: Mapping[str, Metric], how: Convention, context: Context) -> ListBuilder | None:
+    """How lists are read; None where nothing asks for it."""
+    if not lists and not context.drop_seen:
+        return None
+    from rankgate.evaluation.list_builder import ListBuilder  # few ask for them
+
+    return ListBuilder.of(lists, how, context)
 
 
 _NO_MEANS = {"sum": "a sum", "geometric": "a geometric mean", "weighted": "a weighted mean"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rankgate.errors import RankgateError
-from rankgate.metrics.lists.declare import ListMetric
+from rankgate.metrics.lists.declare import lists_apart
 from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rankgate.data import Run, Scores
     from rankgate.evaluation.list_builder import ListBuilder
     from rankgate.metrics.declare import Metric
+    from rankgate.metrics.lists.declare import ListMetric
     from rankgate.scoring import Convention
     from rankgate.scoring.alignment.judgments import JudgmentIndex
     from rankgate.scoring.convention import Alignment
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class CachedLists:
-    """As `Held` for metrics on lists, which see how rankings are formed and their own parameters.
+    """As `CachedSource`, for metrics on lists: these see how rankings are formed.
 
     Attributes:
         run: the rankings; they are read for every way to form them.
@@ -44,7 +45,7 @@ class CachedLists:
         self, metrics: Sequence[tuple[str, Metric]], hows: Sequence[Convention]
     ) -> list[Scores | RankgateError]:
         """The scores under each convention, or why it cannot take these data."""
-        lists = {label: metric for label, metric in metrics if isinstance(metric, ListMetric)}
+        _, lists = lists_apart(dict(metrics))
         return [self._once(lists, how) for how in hows]
 
     def read(self, ways: Iterable[Alignment]) -> None:
@@ -66,4 +67,4 @@ class CachedLists:
     def _measured(self, metrics: dict[str, ListMetric], how: Convention) -> Scores:
         scores = score(self.judgments, self.run, [], how)
         listing = replace(self.listing, metrics=metrics, how=how)
-        return listing.beside_scores(self.judgments, [self.run], [scores])[0]
+        return listing.with_lists(self.judgments, [self.run], [scores])[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.comparison import LISTS, QUERIES, SCORES, ScoredRun
+from rankgate.data.comparison import LISTS, QUERIES, SCORES, SERVED, ScoredRun
 from rankgate.data.text.json_text import parsed
 from rankgate.errors import InputError
 
@@ -48,6 +48,8 @@ def dumped(baseline: Baseline) -> str:
         "tags": list(side.tags),
         "noise": dict(baseline.noise),
     }
+    if side.served is not None:
+        head["served"] = dict(side.served.sort("query_id").iter_rows())
     lines = [f"  {json.dumps(key)}: {_line(value)},\n" for key, value in head.items()]
     queries = ",\n".join(f"    {json.dumps(q)}: {_line(v)}" for q, v in _by_query(side).items())
     return "{\n" + "".join(lines) + '  "queries": {\n' + queries + "\n  }\n}\n"
@@ -122,4 +124,13 @@ def _side(result: dict[str, Any]) -> ScoredRun:
         scores=pl.DataFrame(scores, schema=SCORES, orient="row"),
         lists=pl.DataFrame(lists, schema=LISTS, orient="row"),
         queries=pl.DataFrame(queries, schema=schema),
+        served=_served(result),
     )
+
+
+def _served(result: dict[str, Any]) -> pl.DataFrame | None:
+    """The lists of users without judgments; None where the file does not hold them."""
+    if "served" not in result:
+        return None
+    rows = list(result["served"].items())
+    return pl.DataFrame(rows, schema=SERVED, orient="row")

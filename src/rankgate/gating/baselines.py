@@ -13,10 +13,11 @@ import polars as pl
 
 from rankgate.data.target import Version, replacing
 from rankgate.errors import UsageError
+from rankgate.evaluation.context import Context
+from rankgate.evaluation.evaluate import rankings_among
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.gating import looks
 from rankgate.gating.baseline import Baseline, dumped, is_baseline, loaded
-from rankgate.gating.list_rules import apart
 from rankgate.gating.policy import default, found, read
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.result import Result
@@ -165,9 +166,17 @@ def save(
         )
     place = found(Path())
     policy = read(place) if place else default()
-    asked, _ = apart(policy.metrics, chosen_convention(how))
-    wanted = metrics or tuple(dict.fromkeys((*asked, *DEFAULT_METRICS)))
-    scorer = Scorer.of(qrels, wanted, how, depth=depth or policy.depth, tags=tags)
+    rankings = rankings_among(policy.metrics, chosen_convention(how))
+    lists = [name for name in policy.metrics if name not in rankings]
+    wanted = metrics or tuple(dict.fromkeys((*rankings, *DEFAULT_METRICS)))
+    scorer = Scorer.of(
+        qrels,
+        [*wanted, *lists],
+        how,
+        depth=depth or policy.depth,
+        tags=tags,
+        context=Context() if lists else None,
+    )
     return write(Baseline(name, scorer.scored(run)), path, before)
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from rankgate.comparison.whole import Drawn
 from rankgate.gating.intervals import LEAST, at_look, ends, flat, statuses, too_few
 from rankgate.gating.needed_queries import more_queries
-from rankgate.gating.whole import Drawn
 from rankgate.stats.bounded import unseen_share
 from rankgate.stats.interval import (
     student_quantile,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import pi
 from typing import TYPE_CHECKING
 
+from rankgate.comparison.whole import Drawn
 from rankgate.errors import UsageError
 from rankgate.gating.evidence import Evidence, Inputs, Terms
 from rankgate.gating.flips import checked
 from rankgate.gating.rule import Outcome
 from rankgate.gating.rules import RULES
 from rankgate.gating.verdict import RuleResult, Verdict
-from rankgate.gating.whole import Drawn
 from rankgate.stats.interval import SKEWED, skewness
 
 if TYPE_CHECKING:

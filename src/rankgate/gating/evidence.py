@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.comparison.comparison import Comparison
-    from rankgate.gating.whole import Drawn, Whole
+    from rankgate.comparison.whole import Drawn, Whole
     from rankgate.unjudged.drawn_values import DrawnValues
 
 

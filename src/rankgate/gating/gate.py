@@ -13,19 +13,20 @@ import polars as pl
 from rankgate.comparison.compare import Rules, compared
 from rankgate.comparison.compared import latency_of, of_slice, states_of
 from rankgate.comparison.inference import Test
+from rankgate.comparison.list_metrics import ComparedLists, with_wholes
 from rankgate.data import read_run
 from rankgate.data.dataframes import polars_frame
 from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
-from rankgate.evaluation.list_inputs import Tables
+from rankgate.evaluation.evaluate import rankings_among
 from rankgate.evaluation.scored_system import Scorer
+from rankgate.evaluation.training import Train
 from rankgate.gating import baselines
 from rankgate.gating.admissions import admissions
 from rankgate.gating.decide import decide, stale
 from rankgate.gating.evidence import Counted, Drift, Inputs
 from rankgate.gating.impossible import refuse_impossible
-from rankgate.gating.list_rules import Beyond, apart, deepest, with_wholes
 from rankgate.gating.looks import place
 from rankgate.gating.policy import default, found, read
 from rankgate.gating.rules import RULES
@@ -92,21 +93,29 @@ def gate(
     say = on_progress or (lambda _: None)
     rules, kept = _policy(policy, folder), folder / baselines.FOLDER
     saved = baselines.pinned(str(baseline), kept) if isinstance(baseline, str | Path) else None
-    rankings, lists = apart(rules.metrics, chosen_convention(rules["convention"]), extra)
+    rankings = rankings_among(rules.metrics, chosen_convention(rules["convention"]), extra)
     metrics = rankings or (saved.baseline.side.metrics if saved else DEFAULT_METRICS)
     say("scoring the candidate")
+    given = (context or Context()).filled(rules.lists, rules.folder)
+    if saved is not None and given.drop_seen:
+        raise UsageError(
+            "a saved baseline cannot leave out seen items any more; give its run, or save it anew "
+            "from lists without them.",
+            code="conflicting-options",
+        )
+    of_lists = [name for name in rules.metrics if name not in rankings]
     scorer = Scorer.of(
         qrels,
-        metrics,
+        [*metrics, *of_lists],
         rules["convention"],
         extra=extra,
-        depth=max(rules.depth, deepest(lists)),
+        depth=rules.depth,
         tags=_tags(tags, rules),
+        context=given,
     )
-    refuse_impossible(rules.rules, (*scorer.metrics, *lists.items()))
-    given = (context or Context()).filled(rules.lists, rules.folder)
-    tables = Tables.of(given) if lists or ACTIVITY in rules.slices else None
-    scorer = _with_activity(scorer, rules, tables)
+    every = (*scorer.metrics, *(scorer.builder.metrics.items() if scorer.builder else ()))
+    refuse_impossible(rules.rules, every)
+    scorer = _with_activity(scorer, rules, given)
     run = read_run(candidate)
     other = scorer.scored(run)
     if saved is not None and saved.baseline.side.qrels_sha256 != scorer.qrels.sha256:
@@ -121,18 +130,20 @@ def gate(
         seed=rules["seed"],
     )
     again = [scorer.scored(run) for run in noise]
-    beyond = Beyond.of(lists, scorer, [base, other, *again], given, tables)
+    lists = ComparedLists.of(scorer, [base, other, *again])
     (result,) = compared(
-        beyond.scored(0, base),
-        beyond.scored(1, other),
+        lists.scored(0, base),
+        lists.scored(1, other),
         Rules(test, unequal=rules["unequal"], slices=(), sizes=False),
     )
-    wholes = beyond.wholes(result, rules, rules.lists["resamples"])
+    wholes = lists.wholes(
+        result, rules.lists["resamples"], slices=(rule.slice for rule in rules.rules)
+    )
     looks = place(saved.looks, other) if saved else None
     inputs = Inputs(
-        noise=_noise(saved, [base, *again], rankings) | beyond.noise(len(again)),
+        noise=_noise(saved, [base, *again], rankings) | lists.noise(len(again)),
         holes=_holes(scorer, base, other, rules),
-        ranges=_ranges((*scorer.metrics, *lists.items())),
+        ranges=_ranges(every),
         drift=_drift(base, other) if saved else None,
         admissions=admissions(rules),
         wholes=wholes,
@@ -140,7 +151,7 @@ def gate(
         slices=_slices(rules, base, other),
     )
     today = today or datetime.now(UTC).strftime("%Y-%m-%d")
-    result = with_wholes(result, wholes, beyond.warnings)
+    result = with_wholes(result, wholes, lists.warnings)
     verdict = decide(result, rules, inputs, looks=looks, today=today)
     return _logged(verdict, saved, other, record=record) if saved else verdict
 
@@ -173,12 +184,12 @@ def _tags(tags: str | Path | pl.DataFrame | None, rules: Policy) -> pl.DataFrame
     return tags_from(rules.folder / rules["tags"]) if rules["tags"] else None
 
 
-def _with_activity(scorer: Scorer, rules: Policy, tables: Tables | None) -> Scorer:
+def _with_activity(scorer: Scorer, rules: Policy, given: Context) -> Scorer:
     """Tags that say who is new, light and heavy, where a rule asks for it and training is there."""
-    if ACTIVITY not in rules.slices or tables is None or tables.train is None:
+    if ACTIVITY not in rules.slices or given.train is None:
         return scorer
     users = scorer.qrels.table["query_id"].unique().sort()
-    result = pl.DataFrame({"query_id": users, ACTIVITY: active(users, tables.train)})
+    result = pl.DataFrame({"query_id": users, ACTIVITY: active(users, Train(given.train).met)})
     if scorer.tags is not None and ACTIVITY not in scorer.tags.columns:
         result = scorer.tags.join(result, on="query_id", how="full", coalesce=True)
     elif scorer.tags is not None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.comparison.whole import Drawn
 from rankgate.gating.intervals import SLACK
 from rankgate.gating.rule import Outcome
-from rankgate.gating.whole import Drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

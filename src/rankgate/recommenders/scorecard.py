@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import chosen_metrics
-from rankgate.evaluation.list_inputs import DEPTH, GIVEN
 from rankgate.metrics.facets import FACET_METRICS
-from rankgate.metrics.lists import LIST_METRICS, NEEDS
-from rankgate.metrics.lists.declare import ListMetric
+from rankgate.metrics.lists import LIST_METRICS
+from rankgate.metrics.lists.declare import lists_apart
 from rankgate.present.codec import decoded
 from rankgate.present.resolve import resolved
 from rankgate.present.result import Notice, Result
-from rankgate.recommenders.scorecard_field import Field
 from rankgate.recommenders.scorecard_figures import DIFFERENCES, FIGURES, dominated, figures
 from rankgate.recommenders.scorecard_parts import GAPS, SLICES, Sliced
 from rankgate.recommenders.scorecard_slices import parts_of
+from rankgate.recommenders.scorecard_systems import Systems
 from rankgate.recommenders.scorecard_warnings import warnings_of
 from rankgate.scoring.chosen import chosen_convention
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, TableLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.metrics.declare import Metric
-    from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring import Convention
 
 _DOCUMENTS = "rankgate.recommenders.documents.scorecard"
@@ -214,35 +212,36 @@ def scorecard(
         )
     rules = chosen_convention(convention)
     chosen = _chosen(metrics, rules)
-    depth = max([DEPTH, *(m.cutoff or DEPTH for m in chosen.values() if isinstance(m, ListMetric))])
-    field = Field.of(qrels, runs, rules, context, depth)
-    chosen = _possible(chosen, field.lists[0], asked=bool(metrics))
-    cards = field.cards(chosen, on_progress=on_progress)
-    measured = field.marked(chosen)
+    systems = Systems.of(qrels, runs, rules, context, chosen)
+    chosen = _possible(chosen, systems, asked=bool(metrics))
+    cards = systems.cards(chosen, on_progress=on_progress)
+    measured = systems.marked(chosen)
     found, differences, taken = figures(
         cards, measured, level=level, resamples=resamples, seed=seed
     )
-    parts = [part for name in slices for part in parts_of(name, field.world, field.tables)]
+    parts = [
+        part for name in slices for part in parts_of(name, systems.world, systems.builder.tables)
+    ]
     sliced = Sliced(
-        cards, measured, lambda items: field.about(items, chosen), level, resamples, seed
+        cards, measured, lambda items: systems.about(items, chosen), level, resamples, seed
     )
     return Scorecard(
         systems=tuple(card.name for card in cards),
         metrics=tuple(measured),
-        qrels=field.judgments.name,
+        qrels=systems.judgments.name,
         convention=rules.to_dict(),
         figures=found,
         differences=differences,
         slices=sliced.figures(parts),
         gaps=sliced.gaps(parts),
         dominated=dominated(cards, measured),
-        users=int(field.judged.sum()),
-        catalogue=len(field.world.items),
-        candidates=field.tables.mark,
+        users=int(systems.judged.sum()),
+        catalogue=len(systems.world.items),
+        candidates=systems.mark,
         level=level,
         resamples=taken,
         seed=seed,
-        warnings=warnings_of(field, chosen),
+        warnings=warnings_of(systems, chosen),
     )
 
 
@@ -254,15 +253,10 @@ def _chosen(metrics: Sequence[str | Metric], how: Convention) -> dict[str, Metri
     return found
 
 
-def _possible(chosen: dict[str, Metric], listed: Listed, *, asked: bool) -> dict[str, Metric]:
+def _possible(chosen: dict[str, Metric], systems: Systems, *, asked: bool) -> dict[str, Metric]:
     """The metrics for which all is there; one that was asked for must be among them."""
-    found = {}
-    for label, metric in chosen.items():
-        lacks = metric.lacks(listed) if isinstance(metric, ListMetric) else ()
-        if lacks and asked:
-            raise UsageError(
-                f"{label} needs {NEEDS[lacks[0]]}; give {GIVEN[lacks[0]]}.", code="missing-input"
-            )
-        if not lacks:
-            found[label] = metric
-    return found
+    if asked:
+        systems.builder.refuse_lacking(systems.lists[0])
+    _, lists = lists_apart(chosen)
+    lacking = {label for label, metric in lists.items() if metric.lacks(systems.lists[0])}
+    return {label: metric for label, metric in chosen.items() if label not in lacking}

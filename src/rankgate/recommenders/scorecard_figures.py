@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.metrics.lists.declare import ListMetric
+from rankgate.evaluation.resampled_lists import redrawn
+from rankgate.metrics.lists.declare import lists_apart
 from rankgate.recommenders.dominance import dominators
-from rankgate.recommenders.resampled_lists import redrawn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,11 +76,8 @@ def figures(
         the columns of `FIGURES`, those of `DIFFERENCES` (p corrected over all by Holm), and how
         many resamples were taken.
     """
-    together = {
-        label: metric
-        for label, metric in metrics.items()
-        if isinstance(metric, ListMetric) and metric.merge != "mean"
-    }
+    _, of_lists = lists_apart(metrics)
+    together = {label: each for label, each in of_lists.items() if each.merge != "mean"}
     lists = [card.listed for card in cards]
     drawn, taken = redrawn(lists, together, resamples, seed)
     rows: list[tuple[object, ...]] = []
@@ -100,7 +97,7 @@ def figures(
                 users = int((~np.isnan(card.values[label])).sum())
             if metric.aggregate != "mean":  # its own way to one number has no interval here
                 ends = apart = (np.nan, np.nan, np.nan)
-            about = "lists" if isinstance(metric, ListMetric) else "accuracy"
+            about = "lists" if label in of_lists else "accuracy"
             wanted = metric.higher_is_better
             within = _within(metric, value, ends)
             rows.append((card.name, label, about, value, *within, users, wanted))

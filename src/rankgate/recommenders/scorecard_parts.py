@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.metrics.lists.declare import ListMetric
+from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.lists.restricted import restricted
 from rankgate.recommenders.scorecard_figures import FIGURES, Card, figures
 
@@ -131,8 +131,7 @@ class Sliced:
 
     def _items(self, part: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
         """Accuracy by what is relevant among these items; lists cut first, then only these."""
-        lists = {name: each for name, each in self.metrics.items() if isinstance(each, ListMetric)}
-        accuracy = {name: each for name, each in self.metrics.items() if name not in lists}
+        accuracy, lists = lists_apart(self.metrics)
         if accuracy:
             yield self.rescored(part.mask), accuracy
         for cutoff in dict.fromkeys(each.cutoff for each in lists.values()):
@@ -157,14 +156,12 @@ def _means(
     listed: Any,  # noqa: ANN401
 ) -> dict[str, float]:
     """The number of each metric; of one with its own way to one number, none."""
-    found = {}
-    for label, metric in metrics.items():
-        if label in values:
-            known = values[label][~np.isnan(values[label])]
-            plain = metric.aggregate == "mean" and len(known)
-            found[label] = float(known.mean()) if plain else float("nan")
-        elif isinstance(metric, ListMetric):
-            found[label] = metric.value(listed)
+    _, lists = lists_apart({label: each for label, each in metrics.items() if label not in values})
+    found = {label: metric.value(listed) for label, metric in lists.items()}
+    for label, own in values.items():
+        known = own[~np.isnan(own)]
+        plain = metrics[label].aggregate == "mean" and len(known)
+        found[label] = float(known.mean()) if plain else float("nan")
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,8 @@ from rankgate.metrics.lists import NONE, Listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from rankgate.data.logs.user_items import Meetings
     from rankgate.metrics.lists.listed import Codes, Flags, Floats
@@ -119,6 +121,19 @@ def by_row(owner: Codes, codes: Codes, T: int) -> Codes:
     out = np.full((T, max(1, int(lengths.max(initial=0)))), NONE, np.int64)
     out[owner, column] = codes
     return out
+
+
+def rows_at(codes: NDArray[Any], row: Codes) -> Codes:
+    """Rows of a matrix of codes; an empty one for `NONE`.
+
+    Args:
+        codes: ``(T, ·)``.
+        row: ``(t,)``, places among the rows.
+    """
+    found = np.full((len(row), codes.shape[1]), NONE, codes.dtype)
+    known = row != NONE
+    found[known] = codes[row[known]]
+    return found
 
 
 def _stacked(matrices: list[Codes]) -> Codes | None:

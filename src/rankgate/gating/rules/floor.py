@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankgate.comparison.whole import Drawn
 from rankgate.declare import Parameter
 from rankgate.gating.bounds import check_bound
 from rankgate.gating.intervals import SLACK, statuses
 from rankgate.gating.rule import Outcome, RuleKind
-from rankgate.gating.whole import Drawn
 from rankgate.gating.words import measured, number, unseen_value
 
 if TYPE_CHECKING:

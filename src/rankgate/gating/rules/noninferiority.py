@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgate.comparison.whole import Drawn
 from rankgate.declare import Parameter, Range
 from rankgate.gating.bounds import check_bound
 from rankgate.gating.intervals import statuses
 from rankgate.gating.rule import Outcome, RuleKind
-from rankgate.gating.whole import Drawn
 from rankgate.gating.words import settled, unmoved
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -204,3 +204,9 @@ class ListMetric(Metric):
     def _own(self) -> dict[str, Any]:
         known = parameters_of(self.kernel)
         return {name: value for name, value in self.bound().items() if name in known}
+
+
+def lists_apart(metrics: Mapping[str, Metric]) -> tuple[dict[str, Metric], dict[str, ListMetric]]:
+    """Metrics of rankings and subtopics, and those of lists, by label."""
+    lists = {name: cast("ListMetric", each) for name, each in metrics.items() if each.view == LISTS}
+    return {name: each for name, each in metrics.items() if name not in lists}, lists

@@ -1,0 +1,53 @@
+"""What judgments and runs say of users and items: who is served, what is relevant to whom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.memory.ids import present
+from rankgate.data.memory.matrices import MatrixInput, Padded
+from rankgate.scoring.catalogue import by_row, places
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgate.evaluation.top_lists import TopLists
+    from rankgate.metrics.lists.listed import Codes
+    from rankgate.scoring.alignment.judgments import JudgmentIndex
+
+
+def everyone(judged: JudgmentIndex, tops: Sequence[TopLists]) -> pl.Series:
+    """The judged users and all others who have a list, in byte order."""
+    known = judged.query_ids
+    others = pl.concat([top.users.slice(len(known)) for top in tops]).unique()
+    return pl.concat([known, others]).sort() if len(others) else known
+
+
+def judged_items(judged: JudgmentIndex) -> pl.Series:
+    """The items that judgments name; of a matrix all of its columns."""
+    if not isinstance(judged.given, MatrixInput):
+        return judged.qrels.table["doc_id"].unique()
+    if names_all_items(judged.given):
+        return judged.given.items.names
+    return judged.numbers.ids.names.gather(present(judged.numbers.items))
+
+
+def names_all_items(source: MatrixInput) -> bool:
+    """Whether a source names all items there are, and not only those that are in it."""
+    if not isinstance(source, Padded):
+        return True
+    return source.items.given is not None and source.vocabulary is None
+
+
+def relevant(judged: JudgmentIndex, items: pl.Series) -> Codes:
+    """The places in a catalogue of what has a grade of 1 or more, ``(T, ·)``."""
+    held = judged.grades >= 1
+    owner = np.repeat(np.arange(len(judged.query_ids)), np.diff(judged.offsets))[held]
+    if isinstance(judged.given, MatrixInput):
+        place = places(judged.numbers.ids.names, items)[judged.numbers.items[held]]
+    else:
+        place = places(judged.doc_ids.filter(pl.Series(held)), items)
+    return by_row(owner, place, len(judged.query_ids))

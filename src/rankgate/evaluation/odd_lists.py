@@ -1,0 +1,42 @@
+"""What is odd about the lists of a system, which a reader should know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.metrics.lists.listed import among
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rankgate.metrics.lists.listed import Listed
+    from rankgate.scoring.catalogue import Catalogue
+
+
+def odd_lists(world: Catalogue, listed: Listed) -> Iterator[str]:
+    """What is odd about one system's lists, a sentence each."""
+    empty = int((listed.lengths == 0).sum())
+    if empty:
+        verb = "gets" if empty == 1 else "get"
+        yield f"{empty:,} of {len(world.queries):,} users {verb} no item."
+    if world.seen is not None:
+        shown = np.unique(listed.items[listed.shown])
+        fresh = int(np.count_nonzero(world.seen[shown] == 0))
+        if fresh:
+            yield f"{are(fresh, 'item')} shown and not in training."
+    if listed.history is not None:
+        again = int(among(listed.items, listed.history).sum())
+        if again:
+            what = "1 place shows" if again == 1 else f"{again:,} places show"
+            yield f"{what} what the user had in training."
+
+
+def are(count: int, one: str) -> str:
+    """A number of something, and its verb.
+
+    >>> are(1, "user"), are(2000, "item")
+    ('1 user is', '2,000 items are')
+    """
+    return f"1 {one} is" if count == 1 else f"{count:,} {one}s are"

@@ -1,0 +1,205 @@
+"""All systems of a scorecard over the same users and items, and their values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data import read_qrels
+from rankgate.data.logs.candidates import mark_in
+from rankgate.errors import UsageError
+from rankgate.evaluation.evaluate import named_runs
+from rankgate.evaluation.list_builder import ListBuilder
+from rankgate.metrics.lists.declare import lists_apart
+from rankgate.metrics.lists.together import together
+from rankgate.metrics.views import SUBTOPICS
+from rankgate.recommenders.scorecard_figures import Card
+from rankgate.scoring.alignment.judgments import JudgmentIndex
+from rankgate.scoring.alignment.subtopics import by_category, with_subtopics
+from rankgate.scoring.catalogue import places
+from rankgate.scoring.facts import zeros_relevant
+from rankgate.scoring.job import Job
+from rankgate.scoring.score import score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from rankgate.data import Qrels, Run
+    from rankgate.data.inputs import QrelsLike, RunsLike
+    from rankgate.evaluation.context import Context
+    from rankgate.metrics.declare import Metric
+    from rankgate.metrics.lists.listed import Listed
+    from rankgate.scoring import Convention
+    from rankgate.scoring.catalogue import Catalogue
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Systems:
+    """Systems over the same users and items.
+
+    Attributes:
+        judgments: what is relevant to whom.
+        topics: the same by subtopic: as judged, or by the categories of items.
+        runs: of every system, with the items only that may be in lists.
+        lists: of every system, the first of each list.
+        world: users and items, and what is known of them.
+        builder: how lists are read.
+        unjudged: of every system the users without judgments that it serves; their lists count in
+            metrics of lists, unless only judged users are looked at.
+        catalogue: how many items there are, and whether the user states them.
+        mark: of figures on sampled candidates, else empty.
+        zeros: judgments of grade 0 that the convention's defaults count as relevant.
+    """
+
+    judgments: Qrels
+    topics: Qrels
+    runs: tuple[Run, ...]
+    lists: tuple[Listed, ...]
+    world: Catalogue
+    builder: ListBuilder
+    unjudged: tuple[pl.Series, ...]
+    catalogue: Mapping[str, Any]
+    mark: str
+    zeros: int
+
+    @classmethod
+    def of(
+        cls,
+        qrels: QrelsLike,
+        runs: RunsLike,
+        how: Convention,
+        context: Context,
+        metrics: Mapping[str, Metric],
+    ) -> Systems:
+        """Read everything.
+
+        Raises:
+            InputError: data that cannot be read.
+            UsageError: no run, a column that is not there, a system without its earlier lists.
+        """
+        rankings, of_lists = lists_apart(metrics)
+        builder = ListBuilder.of(of_lists, how, context, history=True)
+        topics = read_qrels(qrels, subtopics=True)
+        judgments = topics.by_document()
+        items = builder.tables.items
+        if items and context.category and not topics.by_subtopic:
+            topics = by_category(judgments, items.ids, items.words(context.category))
+        systems = named_runs(runs)
+        if not systems:
+            raise UsageError("no run to measure; give at least one.", code="missing-input")
+        context.refuse_strange([run.name for run in systems])
+        index = JudgmentIndex.of(judgments)
+        tops = [builder.top(index, run) for run in systems]
+        ranked = [builder.ranked(run) for run in systems]
+        world = builder.world(index, tops)
+        jobs = [Job.of(label, metric, how) for label, metric in rankings.items()]
+        return cls(
+            judgments,
+            topics,
+            tuple(ranked),
+            tuple(
+                builder.listed(world, index, run.name, top)
+                for run, top in zip(systems, tops, strict=True)
+            ),
+            world,
+            builder,
+            tuple(_unjudged(run, index) for run in ranked),
+            builder.facts(world, index, tops),
+            builder.tables.mark or mark_in(topics.name),
+            zeros_relevant(jobs, index),
+        )
+
+    @property
+    def how(self) -> Convention:
+        """The convention."""
+        return self.builder.how
+
+    @property
+    def judged(self) -> NDArray[np.bool_]:
+        """Which users have judgments, ``(T,)``."""
+        judged = self.world.judged
+        return np.ones(len(self.world.queries), bool) if judged is None else judged
+
+    def marked(self, metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+        """The same metrics under labels that tell of sampled candidates."""
+        return {self._marked(label): metric for label, metric in metrics.items()}
+
+    def cards(
+        self,
+        metrics: Mapping[str, Metric],
+        on_progress: Callable[[str], None] | None = None,
+    ) -> list[Card]:
+        """The values of every system."""
+        items = []
+        for run, listed in zip(self.runs, self.lists, strict=True):
+            if on_progress:
+                on_progress(run.name)
+            items.append(self._card(run, listed, metrics, self.judgments))
+        return items
+
+    def about(self, items: NDArray[np.bool_], metrics: Mapping[str, Metric]) -> list[Card]:
+        """The accuracy of every system where only some items are relevant.
+
+        Users to whom none of them is relevant have no value.
+        """
+        ids = self.world.items.filter(pl.Series(items))
+        table = self.judgments.table.filter(pl.col("doc_id").is_in(ids.implode()))
+        table = table.filter((pl.col("grade") >= 1).any().over("query_id"))
+        some = None if table.is_empty() else replace(self.judgments, table=table, unjudged=())
+        accuracy, _ = lists_apart(metrics)
+        return [
+            self._card(run, listed, accuracy, some)
+            for run, listed in zip(self.runs, self.lists, strict=True)
+        ]
+
+    def _marked(self, label: str) -> str:
+        return f"{label} {self.mark}" if self.mark else label
+
+    def _card(
+        self, run: Run, listed: Listed, metrics: Mapping[str, Metric], judged: Qrels | None
+    ) -> Card:
+        """One system's values, under marked labels."""
+        accuracy, lists = lists_apart(metrics)
+        means, values = together(lists, listed)
+        own = self._accuracy(run, accuracy, judged)
+        means |= {label: mean for label, (mean, _) in own.items()}
+        values |= {label: found for label, (_, found) in own.items()}
+        return Card(
+            run.name,
+            {self._marked(label): values[label] for label in metrics if label in values},
+            {self._marked(label): means[label] for label in metrics},
+            listed,
+        )
+
+    def _accuracy(
+        self, run: Run, metrics: Mapping[str, Metric], judged: Qrels | None
+    ) -> dict[str, tuple[float, Floats]]:
+        """The mean of each metric and the value of each user, NaN where there is none."""
+        users = len(self.world.queries)
+        found = {label: (np.nan, np.full(users, np.nan)) for label in metrics}
+        if not metrics or judged is None:
+            return found
+        index = JudgmentIndex.of(judged)
+        if any(metric.view == SUBTOPICS for metric in metrics.values()):
+            index = with_subtopics(index, self.topics)
+        scores = score(index, run, list(metrics.items()), self.how)
+        rows = places(scores.query_ids, self.world.queries)
+        for label, (_, values) in found.items():
+            values[rows] = scores.values[label]
+        return {label: (scores.means[label], values) for label, (_, values) in found.items()}
+
+
+def _unjudged(run: Run, index: JudgmentIndex) -> pl.Series:
+    """The users of a run, served or not, of whom nothing is known to be relevant or not."""
+    named = [pl.Series("query_id", [], dtype=pl.String)]
+    named += [piece["query_id"].unique() for piece in run.pieces()]
+    named += [] if run.queries is None else [run.queries["query_id"]]
+    users = pl.concat(named).unique()
+    return users.filter(pl.Series(index.codes(users) < 0))
