@@ -12,7 +12,8 @@ from rankgate.cli import main
 from rankgate.data.ratings import Ratings
 from rankgate.errors import UsageError
 from rankgate.evaluation.commands.eval import FROM_RATINGS
-from rankgate.judging.resolution.from_ratings import WAYS, badge, from_ratings, holds_ratings
+from rankgate.judging.resolution.from_ratings import WAYS, from_ratings, holds_ratings
+from rankgate.judging.resolution.rated import badge
 from support.wording import raises
 
 
@@ -29,7 +30,7 @@ def rated(slots, scale=None):
 
 def value(slots, metric, scale, how="searchtweak"):
     run = {"shoes": {f"d{i:02}": float(len(slots) - i) for i in range(len(slots))}}
-    (part,) = from_ratings(rated(slots), run, [metric], how, scale=scale)
+    (part,) = from_ratings(rated(slots), run, [metric], how, scale=scale).parts
     return part.evaluation.runs[0].means[metric]
 
 
@@ -64,15 +65,16 @@ def test_a_keyword_without_a_judgment_has_no_value():
     ties = rated([[1, 0]]).table.with_columns(query_id=pl.lit("ties"))
     both = pl.concat([ties, rated([1, 0]).table])
     run = {name: {"d00": 2.0, "d01": 1.0} for name in ("ties", "shoes")}
-    (part,) = from_ratings(Ratings(both), run, ["P@2"], scale="binary")
+    (part,) = from_ratings(Ratings(both), run, ["P@2"], scale="binary").parts
     assert part.evaluation.runs[0].means["P@2"] == 0.5
     assert part.made_by["rule"] == "majority"
 
 
 def test_metrics_of_two_scales_go_two_ways():
     run = {"shoes": {"d00": 1.0}}
-    parts = from_ratings(rated([[3, 1]]), run, ["P@1", "nDCG@1", "RR@1", "CG@1"], scale="graded")
-    assert [(part.way.scale, part.evaluation.metrics) for part in parts] == [
+    metrics = ["P@1", "nDCG@1", "RR@1", "CG@1"]
+    parts = from_ratings(rated([[3, 1]]), run, metrics, scale="graded").parts
+    assert [(part.scale, part.evaluation.metrics) for part in parts] == [
         ("binary", ("P@1", "RR@1")), ("graded", ("nDCG@1", "CG@1")),
     ]  # fmt: skip
     assert parts[0].made_by["transformer"] == "graded-to-binary"
@@ -129,8 +131,8 @@ def test_from_the_command_line(tmp_path, monkeypatch, capsys):
         assert ended.value.code == 0
         return capsys.readouterr().out
 
-    text = result()
-    assert "judgments of single ratings, on the binary scale, by majority\n" in text
+    text = " ".join(result().split())
+    assert "on the binary scale, by majority" in text
     assert "on the graded scale, by mean after binary-to-graded" in text
     found = json.loads(result("--format", "json"))["parts"]
     assert "against" not in text
@@ -141,3 +143,5 @@ def test_from_the_command_line(tmp_path, monkeypatch, capsys):
     words.pop(2)
     # b ties and has no judgment; on the graded scale its mean is 3/2
     assert [part["runs"][0]["mean"] for part in found] == [{"P@2": 1.0}, {"CG@2": 4.5}]
+    bounded, _ = json.loads(result("--bounds", "--format", "json"))["parts"]
+    assert bounded["runs"][0]["all_irrelevant"] == {"P@2": 0.5}  # b, which ties, is unjudged

@@ -15,6 +15,7 @@ from rankgate.files.formats import formats
 from rankgate.gating.baselines import SavedBaselines, save
 from rankgate.gating.policies import policy_keys
 from rankgate.gating.policy import default
+from rankgate.judging.resolution.from_ratings import from_ratings
 from rankgate.present.forms import documents as forms
 from rankgate.present.pages.notebook import html
 from rankgate.present.pages.page import page
@@ -64,6 +65,7 @@ def folder(tmp_path_factory):
 
 KINDS = (
     "evaluation",
+    "rated",
     "comparison",
     "verdict",
     "explanation",
@@ -103,6 +105,7 @@ def made(folder, ratings):
     """By kind: what makes a result of it."""
     return {
         "evaluation": lambda: rankgate.evaluate(QRELS, RUNS, ["nDCG@3", "RR"], bounds=True),
+        "rated": lambda: from_ratings(ratings, RUNS, ["P@3", "nDCG@3"], scale="graded"),
         "comparison": lambda: rankgate.compare(QRELS, OLD, {"new": NEW, "same": OLD}, ["nDCG@3"]),
         "verdict": lambda: rankgate.gate(QRELS, OLD, NEW),
         "explanation": lambda: rankgate.explain(QRELS, NEW, "q1", "nDCG@3"),

@@ -13,6 +13,7 @@ from typing import NoReturn
 import click
 
 from rankgate.cli.limited import MESSAGE
+from rankgate.console.hooks import Hooks
 from rankgate.errors import RankgateError
 
 SECTIONS = {
@@ -113,6 +114,9 @@ _EXAMPLES = (
 )
 
 
+_HOOKS = Hooks(score_ratings="rankgate.judging.resolution.from_ratings:score_ratings")
+
+
 class _Lazy(click.Group):
     """A group that imports a command's module when the command is called."""
 
@@ -147,7 +151,7 @@ class _Lazy(click.Group):
 @click.group(
     cls=_Lazy,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "obj": _HOOKS},
 )
 @click.version_option(package_name="rankgate")
 @click.pass_context

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.console import options
+from rankgate.console.hooks import hook
 from rankgate.console.output import print_result
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
 from rankgate.evaluation.commands.list_options import context, drop_seen, judged_users_only, paths
@@ -61,9 +62,9 @@ def command(
 ) -> None:
     """Score each RUN against the judgments in QRELS; `-` is standard input.
 
-    Where QRELS has the grades of single raters and the convention's tool has a way from them to
-    values (searchtweak, quepid), that way is gone: carry grades to the metric's scale, make one of
-    several, score.
+    QRELS may hold the ratings of single raters under a convention whose tool scores by them
+    (searchtweak, quepid): grades are converted to the metric's scale, several grades become one by
+    the tool's rule, and the runs are scored.
 
     \b
     rankgate eval qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10
@@ -73,12 +74,14 @@ def command(
     refuse_clashes((qrels, *runs, *paths(context)), output)
     extra = from_file(metrics_from)
     context = replace(context, drop_seen=drop_seen, judged_users_only=judged_users_only)
-    if convention.name in FROM_RATINGS and not bounds:
-        found = _from_ratings(
-            qrels, runs, metrics, metrics_from, convention, scale, form, per_query
-        )
-        if found is not None:
-            deliver(found, output)
+    given: dict[str, Any] = {"bounds": bounds, "extra": extra, "context": context}
+    if convention.name in FROM_RATINGS:
+        with Progress(len(runs)) as progress:
+            rated = hook("score_ratings")(
+                qrels, runs, metrics, convention, scale=scale, on_progress=progress, **given
+            )
+        if rated is not None:
+            print_result(rated, form, output, per_query=per_query)
             return
     if scale is not None:
         raise UsageError(
@@ -88,44 +91,5 @@ def command(
             code="unused-option",
         )
     with Progress(len(runs)) as progress:
-        result = evaluate(
-            qrels,
-            runs,
-            metrics,
-            convention,
-            bounds=bounds,
-            extra=extra,
-            context=context,
-            on_progress=progress,
-        )
+        result = evaluate(qrels, runs, metrics, convention, on_progress=progress, **given)
     print_result(result, form, output, per_query=per_query)
-
-
-def _from_ratings(
-    ratings: str,
-    runs: tuple[str, ...],
-    metrics: tuple[str, ...],
-    metrics_from: str | None,
-    convention: Convention,
-    scale: str | None,
-    form: str,
-    per_query: bool,
-) -> str | None:
-    """What the tool makes of single ratings; None where there are none."""
-    # loaded only where a tool has a way from ratings to values
-    from rankgate.evaluation.documents.rated import render_parts
-    from rankgate.judging.resolution.from_ratings import from_ratings, holds_ratings
-
-    if not holds_ratings(ratings, convention):
-        return None
-    with Progress(len(runs)) as progress:
-        parts = from_ratings(
-            ratings,
-            runs,
-            metrics,
-            convention,
-            scale=scale,
-            extra=from_file(metrics_from),
-            on_progress=progress,
-        )
-    return render_parts(parts, form, per_query=per_query)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,16 +14,17 @@ from rankgate.data.scales import SCALES, scale_of
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics, evaluate
 from rankgate.judging.resolution.apply_rule import judgments, resolve
+from rankgate.judging.resolution.rated import RatedEvaluation, RatedPart
 from rankgate.judging.transformers import TRANSFORMERS
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from rankgate.data.inputs import QrelsLike, RatingsLike, RunsLike
     from rankgate.data.qrels import Scale
-    from rankgate.evaluation.evaluation import Evaluation
+    from rankgate.evaluation.context import Context
     from rankgate.judging.transformers import Transformer
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
@@ -62,42 +62,17 @@ WAYS: dict[str, Callable[[str, Metric], ToolWay]] = {"searchtweak": _searchtweak
 """The tools whose way from ratings to values is known, by their convention."""
 
 
-@dataclass(frozen=True)
-class ToolPart:
-    """The metrics that go one way, and their values.
-
-    Attributes:
-        way: the way.
-        made_by: rule, parameters and transformer, as recorded in the judgments.
-        evaluation: the values.
-    """
-
-    way: ToolWay
-    made_by: Mapping[str, Any]
-    evaluation: Evaluation
-
-    @property
-    def changes(self) -> list[dict[str, Any]]:
-        """The change of each run after the first against it: ``run``, ``metric``, ``per_cent``."""
-        first, *others = self.evaluation.runs
-        return [
-            {
-                "run": run.run,
-                "metric": label,
-                "per_cent": badge(run.means[label], first.means[label]),
-            }
-            for run in others
-            for label in self.evaluation.metrics
-        ]
-
-    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "made_by": dict(self.made_by),
-            "scale": self.way.scale,
-            "change": self.changes,
-            **self.evaluation.to_dict(per_query=per_query),
-        }
+def score_ratings(
+    ratings: RatingsLike,
+    runs: RunsLike,
+    metrics: Sequence[str | Metric],
+    how: str | Convention,
+    **options: Any,
+) -> RatedEvaluation | None:
+    """As `from_ratings`; None where the input holds judgments, or the tool has no such way."""
+    if not holds_ratings(ratings, how):
+        return None
+    return from_ratings(ratings, runs, metrics, how, **options)
 
 
 def holds_ratings(source: QrelsLike | RatingsLike, how: str | Convention) -> bool:
@@ -128,8 +103,10 @@ def from_ratings(
     *,
     scale: str | None = None,
     extra: Sequence[Metric] = (),
+    bounds: bool = False,
+    context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
-) -> tuple[ToolPart, ...]:
+) -> RatedEvaluation:
     """Score runs by single raters' grades, as the convention's tool does.
 
     Args:
@@ -138,7 +115,9 @@ def from_ratings(
         metrics: names or metrics.
         how: a convention whose tool has a way, ``searchtweak`` or ``quepid``.
         scale: that raters graded on; without it, that of the ratings.
-        extra: metrics that can be named beside those of the house.
+        extra: metrics that can be named in addition to the built-in ones.
+        bounds: as of ``evaluate``.
+        context: as of ``evaluate``.
         on_progress: called with the name of each run before it is scored.
 
     Raises:
@@ -167,21 +146,12 @@ def from_ratings(
             labels,
             rules,
             extra=extra,
+            bounds=bounds,
+            context=context,
             on_progress=on_progress,
         )
-        parts.append(ToolPart(way, result.made_by, found))
-    return tuple(parts)
-
-
-def badge(value: float, before: float) -> int | None:
-    """SearchTweak's change in whole per cent, halves away from 0.
-
-    None where there is nothing to take a share of: before is 0, or one of them undefined.
-    """
-    if not before or not math.isfinite(value) or not math.isfinite(before):
-        return None
-    change = (value - before) / before * 100
-    return int(abs(change) + 0.5) * (1 if change > 0 else -1)
+        parts.append(RatedPart(way.scale, result.made_by, found))
+    return RatedEvaluation(tuple(parts))
 
 
 def _carried(target: str | None, scale: Scale | None, said: Ratings) -> Transformer | None:

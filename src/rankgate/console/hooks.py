@@ -1,0 +1,38 @@
+"""What the program adds to commands from packages above theirs.
+
+A package never imports one above it. Where a command can do more with such a package, it asks for a
+hook by name; ``cli`` says in the context of click what stands behind the name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.present.resolve import resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """Functions as ``module:function``, imported when they are called.
+
+    Attributes:
+        score_ratings: for ``eval``: scores runs by the ratings of single raters, as a tool does;
+            None where the input holds judgments.
+    """
+
+    score_ratings: str
+
+
+def hook(name: str) -> Callable[..., Any]:
+    """The function behind a name; one that returns None in a command that has no program."""
+    hooks = click.get_current_context().find_object(Hooks)
+    if hooks is None:
+        return lambda *_, **__: None
+    found: Callable[..., Any] = resolved(getattr(hooks, name))
+    return found

@@ -1,0 +1,97 @@
+"""Values by the ratings of single raters: the result of ``eval`` on ratings."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from rankgate.evaluation.evaluation import Evaluation
+from rankgate.present.result import Notice, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class RatedPart:
+    """The metrics whose judgments were made in one way, and their values.
+
+    Attributes:
+        scale: that the metrics are on; None is the ratings' own.
+        made_by: rule, parameters and transformer, as recorded in the judgments.
+        evaluation: the values.
+    """
+
+    scale: str | None
+    made_by: Mapping[str, Any]
+    evaluation: Evaluation
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """The change of each run after the first against it: ``run``, ``metric``, ``per_cent``."""
+        first, *others = self.evaluation.runs
+        return [
+            {
+                "run": run.run,
+                "metric": label,
+                "per_cent": badge(run.means[label], first.means[label]),
+            }
+            for run in others
+            for label in self.evaluation.metrics
+        ]
+
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "made_by": dict(self.made_by),
+            "scale": self.scale,
+            "change": self.changes,
+            **self.evaluation.to_dict(per_query=per_query),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From ``to_dict``."""
+        return cls(values["scale"], values["made_by"], Evaluation.from_dict(values))
+
+
+@dataclass(frozen=True)
+class RatedEvaluation(Result):
+    """The values of runs by the ratings of single raters, as a tool makes them.
+
+    Attributes:
+        parts: one for each way from ratings to judgments.
+    """
+
+    kind: ClassVar[str] = "rated"
+    label: ClassVar[str] = "Values by the ratings of single raters"
+    document_from: ClassVar[str] = "rankgate.judging.resolution.rated_document:document"
+    order: ClassVar[int] = 10
+
+    parts: tuple[RatedPart, ...]
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Those of all parts."""
+        return tuple(notice for part in self.parts for notice in part.evaluation.notices)
+
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**self.head(), "parts": [each.to_dict(per_query=per_query) for each in self.parts]}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From ``to_dict``."""
+        return cls(tuple(RatedPart.from_dict(each) for each in values["parts"]))
+
+
+def badge(value: float, before: float) -> int | None:
+    """SearchTweak's change in whole per cent, halves away from 0.
+
+    None where there is nothing to take a share of: before is 0, or one of them undefined.
+    """
+    if not before or not math.isfinite(value) or not math.isfinite(before):
+        return None
+    change = (value - before) / before * 100
+    return int(abs(change) + 0.5) * (1 if change > 0 else -1)
