@@ -5,7 +5,7 @@ CORES := -n auto --dist worksteal
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test setup check tensors explore mutate wording format docs bench oracle validity fuzz clean
+.PHONY: demo test setup check lowest tensors explore mutate wording format docs bench oracle validity fuzz clean
 
 demo: setup            ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
@@ -21,6 +21,12 @@ check: .venv/.dev      ## format, lint, types, floors, and the quick tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q $(CORES) -m "not slow and not large" tests/laws tests/metrics tests/data tests/scoring tests/stats src
+
+lowest: build/lowest/.ready  ## quick tests with the lowest versions that pyproject.toml declares
+	build/lowest/bin/python -m pytest -q $(CORES) -p no:cacheprovider -m "not slow and not large and not manual" $(LOWEST)
+
+LOWEST := tests/data tests/scoring tests/stats tests/cli/test_output_names.py \
+    tests/reports/test_plot_command.py tests/evaluation/test_pandas_alone.py
 
 tensors:               ## tests of matrices with torch and JAX, in an environment of their own
 	$(PYTHON) -m venv build/tensors
@@ -84,4 +90,11 @@ clean:                 ## remove what the targets made
 .venv/.dev: .venv/.run
 	$(BIN)/python -m pip install -q -e '.[dev]'
 	-$(BIN)/python -m pip install -q --no-deps axe-playwright-python  # for its axe-core
+	touch $@
+
+build/lowest/.ready: pyproject.toml .ci/lowest.py
+	rm -rf build/lowest
+	$(PYTHON) -m venv build/lowest
+	$(PYTHON) .ci/lowest.py > build/lowest/bounds.txt
+	PIP_CONSTRAINT= build/lowest/bin/python -m pip install -q -r build/lowest/bounds.txt -e .
 	touch $@

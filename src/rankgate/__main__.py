@@ -7,6 +7,7 @@ import sys
 
 def main() -> None:
     """Run a command; an interrupt while its modules are imported ends it quietly, too."""
+    sys.unraisablehook = _report_unraisable
     try:
         from rankgate.cli import main as run
         from rankgate.cli.limited import watched
@@ -18,6 +19,12 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("rankgate: interrupted.\n")
         sys.exit(130)
+
+
+def _report_unraisable(error: sys.UnraisableHookArgs) -> None:
+    """Report what Python cannot raise, but no interrupt, such as a second Ctrl-C."""
+    if error.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(error)
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def test_an_id_that_was_changed_is_always_found(pairs, data):
     again = list(csv.reader(io.StringIO(text.getvalue().decode("utf-8-sig"), newline="")))
     held = cells.Cells(
         "ann.csv", tuple(again[0]),
-        tuple(cells.Row(i, dict(zip(again[0], row, strict=True)))
+        tuple(cells.CsvRow(i, dict(zip(again[0], row, strict=True)))
               for i, row in enumerate(again[1:], 2)),
     )  # fmt: skip
     try:

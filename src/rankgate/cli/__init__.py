@@ -167,7 +167,6 @@ def main() -> None:
     0 done; 1 a gate failed; 2 bad input or usage; 3 inconclusive; 70 our own fault;
     130 interrupted; 141 the reader of our output went away.
     """
-    sys.unraisablehook = _passed_over
     try:
         _same_bytes_everywhere()
         status = rankgate.main(prog_name="rankgate", standalone_mode=False)
@@ -205,12 +204,6 @@ def _failed(error: Exception) -> NoReturn:
         "RANKGATE_DEBUG=1 shows where.",
         _OURS,
     )
-
-
-def _passed_over(words: sys.UnraisableHookArgs) -> None:
-    """Tell what Python cannot raise, but not that Ctrl-C was pressed twice."""
-    if words.exc_type is not KeyboardInterrupt:
-        sys.__unraisablehook__(words)
 
 
 def _withheld(error: Exception) -> str | None:
