@@ -217,6 +217,15 @@ def test_a_rater_who_agrees_with_nobody_half_as_well():
     assert kinds(ratings_of(rows.tolist())) == [("against-all", "D")]
 
 
+def test_a_second_bad_rater_is_found_behind_the_first():
+    """A reversed rater makes the others look as unlike each other as one who guesses."""
+    rng = np.random.default_rng(12)
+    rows = clear(rng, 600)
+    rows[:, 0] = 3 - rows[:, 0]
+    rows[:, 1] = rng.permutation(rows[:, 1])
+    assert kinds(ratings_of(rows.tolist())) == [("reversed", "A"), ("random", "B")]
+
+
 def test_of_two_raters_the_pair_is_named():
     """Grades that are opposite, and 600 pairs of grades that have nothing in common."""
     rng = np.random.default_rng(11)

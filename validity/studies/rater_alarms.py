@@ -2,7 +2,8 @@
 
 Raters see the true grade of a document with noise of their own; queries differ in how hard they
 are. The bad one among them reverses the scale, draws grades at random as often as the others give
-them, or follows the document in one rating of four only.
+them, or follows the document in one rating of four only; or one of five reverses the scale and
+another draws grades.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ import polars as pl
 
 from rankgate.data.ratings import Ratings
 from rankgate.judging.agreement.rated_pairs import rated_pairs
-from rankgate.judging.agreement.rater_alarms import against_others
-from rankgate.judging.agreement.rater_checks import FALSE_ALARMS, rater_checks
+from rankgate.judging.agreement.rater_alarms import rater_alarms
+from rankgate.judging.agreement.rater_checks import FALSE_ALARMS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RATERS, PAIRS, QUERIES = (2, 3, 5, 10), (40, 100, 300), (10, 30)
-BAD = ("none", "reversed", "random", "against-all")
+BAD = ("none", "reversed", "random", "against-all", "reversed and random")
+TWO = 5  # raters among whom two are bad
 REPLICATIONS = 200
 _SHARES, _GRADES = (0.4, 0.25, 0.2, 0.15), 4
 _FOLLOWS = 0.25
@@ -36,8 +38,8 @@ class Cell:
         raters, queries, pairs: how many; all raters grade all pairs.
         bad: what the first rater does; ``none``: all are honest.
         replications: sets of ratings.
-        named: share of the sets in which the bad rater (of two: the pair) has the right alarm.
-        any_alarm: share in which the bad rater has one of the three alarms.
+        named: share of the sets in which the bad raters (of two: the pair) have the right alarm.
+        any_alarm: share in which each of them has one of the three alarms.
         accused: share of the sets in which an honest rater has an alarm.
     """
 
@@ -65,12 +67,16 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
         for queries in QUERIES:
             for pairs in PAIRS:
                 for bad in BAD:
-                    if not (bad == "against-all" and raters == RATERS[0]):
+                    if _possible(raters, bad):
                         found = [_one(rng, raters, queries, pairs, bad)
                                  for _ in range(replications)]  # fmt: skip
                         cells.append(Cell(raters, queries, pairs, bad, replications,
                                           *map(float, np.mean(found, axis=0))))  # fmt: skip
     return cells
+
+
+def _possible(raters: int, bad: str) -> bool:
+    return raters == TWO if bad == BAD[-1] else not (bad == "against-all" and raters == RATERS[0])
 
 
 def section(cells: Sequence[Any]) -> str:
@@ -87,8 +93,8 @@ def section(cells: Sequence[Any]) -> str:
     return (
         f"## Alarms about raters\n\n{len(cells)} kinds of data (2 to 10 raters, 10 or 30 queries), "
         f"{cells[0].replications} sets of ratings each. An honest rater has an alarm in at most "
-        f"{percent(worst)} of the sets; 5 % are allowed. How often the bad rater has one, from the "
-        "hardest kind of data to the easiest; a rater who follows the document in one rating of "
+        f"{percent(worst)} of the sets; 5 % are allowed. How often every bad rater has one, from "
+        "the hardest kind of data to the easiest; a rater who follows the document in one rating of "
         "four is often missed:\n\n"
         + table(("pairs", "what the bad rater does", "found, least", "found, most"), rows)
     )
@@ -104,18 +110,21 @@ def _one(
     severe = rng.normal(0, 0.2, raters)
     seen = truth[:, None] + severe + hard[:, None] * noise * rng.normal(size=(pairs, raters))
     grades = np.clip(np.rint(seen), 0, _GRADES - 1)
-    if bad == "reversed":
-        grades[:, 0] = _GRADES - 1 - grades[:, 0]
-    elif bad != "none":
-        share = 0.0 if bad == "random" else _FOLLOWS
-        drawn = rng.permutation(grades[:, 0])
-        grades[:, 0] = np.where(rng.random(pairs) < share, grades[:, 0], drawn)
-    alarms = against_others(rater_checks(rated_pairs(_ratings(query, grades))))
-    own = [each for each in alarms if "r0" in each.who.split(", ")] if bad != "none" else []
+    kinds = [] if bad == "none" else bad.split(" and ")
+    wanted = {f"r{j}": kind for j, kind in enumerate(kinds)}
+    for j, kind in enumerate(wanted.values()):
+        if kind == "reversed":
+            grades[:, j] = _GRADES - 1 - grades[:, j]
+        else:
+            share = 0.0 if kind == "random" else _FOLLOWS
+            drawn = rng.permutation(grades[:, j])
+            grades[:, j] = np.where(rng.random(pairs) < share, grades[:, j], drawn)
+    alarms = rater_alarms(rated_pairs(_ratings(query, grades)))
+    own = {rater: each.kind for each in alarms for rater in each.who.split(", ") if rater in wanted}
     return (
-        any(each.kind == bad for each in own),
-        bool(own),
-        any(each not in own for each in alarms),
+        bool(wanted) and own == wanted,
+        bool(wanted) and own.keys() == wanted.keys(),
+        any(not wanted.keys() & set(each.who.split(", ")) for each in alarms),
     )
 
 

@@ -8,8 +8,7 @@ import polars as pl
 
 from rankgate.judging.agreement.alarm import ENOUGH, Alarm
 from rankgate.judging.agreement.grade_alarms import outside, stray
-from rankgate.judging.agreement.rater_alarms import against_others
-from rankgate.judging.agreement.rater_checks import rater_checks
+from rankgate.judging.agreement.rater_alarms import rater_alarms
 from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def alarms(found: Agreements, pairs: RatedPairs) -> tuple[Alarm, ...]:
     """Everything that looks wrong, the gravest first."""
     paradox = _paradox(found)
     # where one grade prevails kappa is near 0 for raters who agree, too
-    against = [] if paradox else against_others(rater_checks(pairs))
+    against = [] if paradox else rater_alarms(pairs)
     return (*outside(pairs), *stray(found), *_overlap(found), *_queries(found), *against,
             *_copied(found), *_scales(found), *_one_grade(found), *_speeders(found),
             *paradox)  # fmt: skip

@@ -22,10 +22,11 @@ def outside(pairs: RatedPairs) -> list[Alarm]:
     if pairs.outside.is_empty():
         return []
     rows = list(pairs.outside.head(_SHOWN).iter_rows())
-    shown = ", ".join(f"{grade:g} by {rater} ({count})" for rater, grade, count in rows)
+    shown = ", ".join(f"{grade:g} by {rater} ({times})" for rater, grade, times in rows)
     more = ", …" if len(pairs.outside) > _SHOWN else ""
+    count = pairs.outside["ratings"].sum()
     what = (
-        f"{pairs.outside['ratings'].sum()} ratings have a grade outside the scale and are left "
+        f"{count} {'rating has' if count == 1 else 'ratings have'} a grade outside the scale, left "
         f"out of all figures: {shown}{more}."
     )
     return [Alarm("outside", "", what)]

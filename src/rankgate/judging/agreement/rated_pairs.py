@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,6 +51,13 @@ class RatedPairs:
         """(I, R) the place of the grade that a rater gave a pair, −1 where there is none."""
         rated = self.sheet.said.any(axis=2)
         return np.where(rated, self.sheet.said.argmax(axis=2), -1)
+
+    def without(self, rater: str) -> RatedPairs:
+        """The same for all raters but one; the tables of ratings and the sums of queries stay."""
+        column = self.raters.index(rater)
+        sheet = replace(self.sheet, said=np.delete(self.sheet.said, column, axis=1))
+        raters = tuple(each for each in self.raters if each != rater)
+        return replace(self, raters=raters, sheet=sheet)
 
 
 def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:

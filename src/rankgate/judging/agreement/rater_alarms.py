@@ -5,13 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.judging.agreement.alarm import ENOUGH, Alarm
+from rankgate.judging.agreement.rater_checks import FALSE_ALARMS, rater_checks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rankgate.judging.agreement.rated_pairs import RatedPairs
     from rankgate.judging.agreement.rater_checks import RaterCheck
 
 _PAIR, _LITTLE = 2, 0.2
+
+
+def rater_alarms(pairs: RatedPairs) -> list[Alarm]:
+    """Alarms about raters against the others, the worst first.
+
+    A rater with an alarm makes the others look less alike, so that a second bad one is not seen.
+    So the rater with the lowest kappa among those with an alarm is left out, and the rest are
+    compared again, as long as three are left.
+    """
+    level = 1 - FALSE_ALARMS / max(len(pairs.raters), 1)
+    found: dict[str, Alarm] = {}
+    while True:
+        checks = rater_checks(pairs, level)
+        new = {each.who: each for each in against_others(checks)}
+        found |= {who: each for who, each in new.items() if who not in found}
+        bad = [check for check in checks if check.rater in new]
+        if not bad or len(pairs.raters) <= _PAIR + 1:
+            return list(found.values())
+        pairs = pairs.without(min(bad, key=lambda check: check.kappa.value).rater)
 
 
 def against_others(checks: Sequence[RaterCheck]) -> list[Alarm]:
