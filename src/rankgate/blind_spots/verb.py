@@ -11,6 +11,7 @@ import polars as pl
 from rankgate.blind_spots.blindspots import PROFILE, SEEN, BlindSpots
 from rankgate.blind_spots.perturbations import PERTURBATIONS
 from rankgate.data import read_run
+from rankgate.declare import Cutoff
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.metrics.names import DEFAULT_METRICS, parse
 from rankgate.scoring.alignment.tops import tops
@@ -47,8 +48,8 @@ def blindspots(
     *,
     overrides: Overrides | Sequence[str] = (),
     extra: Sequence[Metric] = (),
-    depth: int = 10,
-    page: int = 10,
+    depth: Cutoff = 10,
+    page: Cutoff = 10,
     on_progress: Callable[[str], None] | None = None,
 ) -> BlindSpots:
     """Find what the chosen metrics do not see.

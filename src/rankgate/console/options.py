@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from rankgate.console.places import inputs, refuse_clashes
 from rankgate.data.target import suffix_of
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.suffixes import form_of
@@ -15,8 +16,6 @@ from rankgate.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from rankgate.data.inputs import QrelsLike
 
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -48,13 +47,6 @@ metrics = metrics_option(
 )
 metric = click.option(
     "-m", "--metric", required=True, metavar="METRIC", help="The metric, such as nDCG@10."
-)
-metrics_from = click.option(
-    "--metrics-from",
-    metavar="FILE.py",
-    type=click.Path(),
-    help="Know the metrics that FILE.py declares with @rankgate.metric too. This runs the file: "
-    "name only one that you trust.",
 )
 setting = click.option(
     "--set",
@@ -110,13 +102,43 @@ as_either = click.option(
     type=click.Choice(["qrels", "run"]),
     help="What the input is, where it could be either.",
 )
-output = click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=click.Path(),
-    help="Write to FILE, all of it or nothing, instead of to standard output.",
-)
+
+
+def output(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``-o``, which may be none of the files that the command reads."""
+
+    @functools.wraps(function)
+    def checked(*args: Any, output: str | None, **rest: Any) -> Any:  # noqa: ANN401 - the command's
+        refuse_clashes(inputs(), output)
+        return function(*args, output=output, **rest)
+
+    named = click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=click.Path(),
+        help="Write to FILE, all of it or nothing, instead of to standard output.",
+    )
+    return named(checked)
+
+
+def metrics_from(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--metrics-from``; the command gets the metrics as ``extra``."""
+
+    @functools.wraps(function)
+    def known(*args: Any, metrics_from: str | None, **rest: Any) -> Any:  # noqa: ANN401 - as above
+        from rankgate.metrics.plugins import from_file
+
+        return function(*args, extra=from_file(metrics_from), **rest)
+
+    named = click.option(
+        "--metrics-from",
+        metavar="FILE.py",
+        type=click.Path(),
+        help="Know the metrics that FILE.py declares with @rankgate.metric too. This runs the "
+        "file: name only one that you trust.",
+    )
+    return named(known)
 
 
 def form(*forms: str) -> Decorator:
@@ -151,7 +173,7 @@ def convention(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--convention`` and ``--set``; the command gets the convention that both make."""
 
     @functools.wraps(function)
-    def chosen(*args: Any, convention: str, settings: tuple[str, ...], **rest: QrelsLike) -> Any:  # noqa: ANN401
+    def chosen(*args: Any, convention: str, settings: tuple[str, ...], **rest: Any) -> Any:  # noqa: ANN401
         how = chosen_convention(convention, settings)
         return function(*args, convention=how, **rest)
 

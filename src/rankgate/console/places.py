@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 _PIECE = 1 << 15
 
 
+def inputs() -> tuple[str, ...]:
+    """The files that the command at work reads: the values of its parameters that are paths."""
+    context = click.get_current_context()
+    found: list[str] = []
+    for each in context.command.params:
+        if isinstance(each.type, click.Path) and not each.type.writable and each.name != "output":
+            value = context.params[str(each.name)]
+            found += value if isinstance(value, tuple) else [value] if value else []
+    return tuple(found)
+
+
 def refuse_clashes(inputs: Sequence[str], output: str | None = None) -> None:
     """Check that standard input is read once, and that the output can be and hits no input.
 

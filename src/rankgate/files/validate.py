@@ -38,7 +38,8 @@ def validate(
     Args:
         files: a path (``-`` is standard input, ``NAME:PATH`` names the format), judgments, a run,
             a frame; or a list of these.
-        against: judgments that the runs are to be scored by, or that belong to files of queries.
+        against: the judgments that runs are to be scored by, or that belong to files of queries:
+            do queries and documents match?
         from_: the format of the files; found by looking into them if not given.
         as_: ``qrels`` or ``run``, where a file could be either.
         scale: the grades that are possible: ``0..3``, ``0,1,10,100``, or a name.

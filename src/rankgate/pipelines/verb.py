@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.comparison import compared as parts
 from rankgate.comparison.compare import Rules, compared
 from rankgate.comparison.inference import Interval, Method, Test
+from rankgate.declare import Cutoff
 from rankgate.errors import UsageError
 from rankgate.evaluation.ceilings import (
     best_there_is,
@@ -52,7 +53,7 @@ def stages(
     convention: str | Convention = "trec",
     *,
     target: str | Metric | None = None,
-    depth: int = DEPTH,
+    depth: Cutoff = DEPTH,
     labels: Mapping[float, str] | None = None,
     test: Method = Test.method,
     interval: Interval = Test.interval,
@@ -78,10 +79,11 @@ def stages(
         test: t, randomization, wilcoxon, sign or bootstrap.
         interval: t, bca, percentile or basic.
         level: of the intervals.
-        correction: holm, bonferroni, bh or none, over all steps and metrics.
+        correction: of p over all steps and metrics: holm, bonferroni, bh or none.
         resamples: of tests and intervals that draw.
         seed: of the drawing.
-        unequal: what queries are that one of two stages lacks: refuse, zero or drop.
+        unequal: what queries are that only one of two stages ran: a reason to stop (refuse);
+            as the convention has a missing query (zero); left out of both (drop).
         overrides: axes of the convention that are chosen otherwise.
         extra: metrics that can be named in addition to the built-in ones.
         on_progress: called with the name of each step.

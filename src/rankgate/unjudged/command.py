@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from rankgate.comparison.commands import options as comparing
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.places import deliver
 from rankgate.console.progress import Progress
 from rankgate.present.write import FORMS
-from rankgate.scoring import Convention
 from rankgate.unjudged.document import pool
-from rankgate.unjudged.hole_model import SELECTIONS, Selection
-from rankgate.unjudged.holes import DRAWS, holes
+from rankgate.unjudged.hole_model import SELECTIONS
+from rankgate.unjudged.holes import holes
 
 
 @click.command("holes")
@@ -22,30 +23,9 @@ from rankgate.unjudged.holes import DRAWS, holes
 @click.argument("candidate", type=click.Path())
 @options.metrics
 @options.convention
-@comparing.depth
-@click.option(
-    "--margin",
-    type=click.FloatRange(min=0),
-    default=0.0,
-    show_default=True,
-    help="The loss that the decision allows.",
-)
-@click.option(
-    "--draws",
-    type=click.IntRange(min=1),
-    default=DRAWS,
-    show_default=True,
-    help="Sets of grades that are drawn.",
-)
+@options_of(holes, "depth", "margin", "draws")
 @options.seed
-@click.option(
-    "--selection",
-    type=click.Choice(SELECTIONS),
-    default="unknown",
-    show_default=True,
-    help="How documents to be judged were chosen: by chance, from pools of other systems, or not "
-    "known: half of the draws each.",
-)
+@options_of(holes, "selection", choices={"selection": SELECTIONS})
 @click.option(
     "--judge-next",
     "count",
@@ -61,16 +41,10 @@ def command(
     qrels: str,
     baseline: str,
     candidate: str,
-    metrics: tuple[str, ...],
-    convention: Convention,
-    depth: int,
-    margin: float,
-    draws: int,
-    seed: int,
-    selection: Selection,
     count: int,
     form: str,
     output: str | None,
+    **chosen: Any,
 ) -> None:
     """Ask what unjudged documents could make of CANDIDATE against BASELINE.
 
@@ -78,21 +52,8 @@ def command(
     rankgate holes qrels.txt old.run new.run -m nDCG@10
     rankgate holes qrels.txt old.run new.run -m nDCG@10 --judge-next 50 --format pool -o pool.csv
     """
-    refuse_clashes((qrels, baseline, candidate), output)
     with Progress(2) as progress:
-        analysis = holes(
-            qrels,
-            baseline,
-            candidate,
-            metrics,
-            convention,
-            depth=depth,
-            margin=margin,
-            draws=draws,
-            seed=seed,
-            selection=selection,
-            on_progress=progress,
-        )
+        analysis = holes(qrels, baseline, candidate, on_progress=progress, **chosen)
     if form == "pool":
         deliver(pool(analysis, count), output)
     elif form == "json":

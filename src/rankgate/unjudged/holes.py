@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from rankgate.comparison.compared import judged_of
 from rankgate.comparison.values import values_of
+from rankgate.declare import Count, Cutoff, Range
 from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import DEPTH, Scorer
 from rankgate.metrics.names import DEFAULT_METRICS
@@ -104,9 +105,9 @@ def holes(
     *,
     overrides: Overrides | Sequence[str] = (),
     extra: Sequence[Metric] = (),
-    depth: int = DEPTH,
-    margin: float = 0.0,
-    draws: int = DRAWS,
+    depth: Cutoff = DEPTH,
+    margin: Annotated[float, Range(0)] = 0.0,
+    draws: Count = DRAWS,
     seed: int = 0,
     selection: Selection = "unknown",
     on_progress: Callable[[str], None] | None = None,

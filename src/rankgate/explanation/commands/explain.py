@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
-from rankgate.console.places import refuse_clashes
 from rankgate.explanation.explain import DEPTH, explain
-from rankgate.metrics.plugins import from_file
 from rankgate.present.write import FORMS
-
-if TYPE_CHECKING:
-    from rankgate.scoring import Convention
 
 
 @click.command("explain")
 @options.qrels
 @options.run
-@click.option("--query", required=True, metavar="ID", help="The id of the query.")
+@options_of(explain, "query ID")
 @options.metric
 @options.metrics_from
 @options.convention
@@ -39,25 +35,14 @@ if TYPE_CHECKING:
 @options.form(*FORMS)
 @options.output
 def command(
-    qrels: str,
-    run: str,
-    query: str,
-    metric: str,
-    metrics_from: str | None,
-    convention: Convention,
-    depth: int,
-    all_parameters: bool,
-    form: str,
-    output: str | None,
+    qrels: str, run: str, *, all_parameters: bool, form: str, output: str | None, **chosen: Any
 ) -> None:
     """Show how the value of one metric for one query of RUN was computed.
 
     \b
     rankgate explain qrels.txt bm25.run --query 7 -m nDCG@10
     """
-    refuse_clashes((qrels, run), output)
-    extra = from_file(metrics_from)
-    result = explain(qrels, run, query, metric, convention, depth=depth, extra=extra)
+    result = explain(qrels, run, **chosen)
     if form == "json":  # it has every parameter in any case
         print_result(result, form, output)
     else:

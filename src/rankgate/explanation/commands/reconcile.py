@@ -8,9 +8,8 @@ import click
 
 from rankgate.console import options
 from rankgate.console.output import print_result
-from rankgate.console.places import refuse_clashes
 from rankgate.errors import UsageError
-from rankgate.evaluation.commands.list_options import context, paths
+from rankgate.evaluation.commands.list_options import context
 from rankgate.explanation.reconcile import bridge, reconcile
 from rankgate.explanation.reported import reported
 from rankgate.present.write import FORMS
@@ -53,7 +52,6 @@ def command(
     rankgate reconcile qrels.txt bm25.run -m nDCG@10 --value 0.4326
     rankgate reconcile test.qrels.csv knn.run -m Gini@10 --items books.csv
     """
-    refuse_clashes((qrels, run, *paths(context)), output)
     if (begin is None) != (end is None):
         raise UsageError(
             "--from and --to go together; name both conventions.", code="missing-input"

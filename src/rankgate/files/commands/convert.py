@@ -17,7 +17,7 @@ from rankgate.present.write import FORMS, rendered
 
 @click.command("convert")
 @click.argument("source", type=click.Path(), metavar="IN")
-@click.argument("target", type=click.Path(readable=False), metavar="OUT")
+@click.argument("target", type=click.Path(writable=True, readable=False), metavar="OUT")
 @click.option("--from", "from_", metavar="NAME", help="The format of IN; found without it.")
 @click.option("--to", metavar="NAME", help="The format of OUT; by its suffix without it.")
 @click.option(
@@ -48,7 +48,6 @@ def command(
     rankgate convert bm25.run bm25.parquet
     rankgate convert case.json - --to csv --as qrels
     """
-    refuse_clashes((source,), output)
     refuse_clashes((source,), target)
     if target == "-" and form != "text" and output in (None, "-"):
         raise UsageError(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from rankgate.console import options
 from rankgate.console.output import print_result
-from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.files.describe import CUTOFF, describe
 from rankgate.present.write import FORMS
@@ -26,14 +27,7 @@ from rankgate.present.write import FORMS
 )
 @options.form(*FORMS)
 @options.output
-def command(
-    files: tuple[str, ...],
-    from_: str | None,
-    as_: str | None,
-    cutoff: int,
-    form: str,
-    output: str | None,
-) -> None:
+def command(files: tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:
     """Show what each FILE holds: format, queries, documents, grades, ties, hashes.
 
     For several files also what they have in common, and how much of the first documents of
@@ -43,7 +37,6 @@ def command(
     rankgate describe ratings.csv
     rankgate describe qrels.txt bm25.run dense.run -k 20
     """
-    refuse_clashes(files, output)
     with Progress(len(files)) as progress:
-        result = describe(list(files), from_=from_, as_=as_, cutoff=cutoff, on_progress=progress)
+        result = describe(list(files), on_progress=progress, **chosen)
     print_result(result, form, output)

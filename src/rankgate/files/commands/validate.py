@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
-from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
 from rankgate.files.checklist import checklist
@@ -18,12 +20,7 @@ _INVALID = 2
 
 @click.command("validate")
 @click.argument("files", type=click.Path(), nargs=-1, metavar="FILE...")
-@click.option(
-    "--against",
-    type=click.Path(),
-    metavar="QRELS",
-    help="The judgments that runs are to be scored by: do queries and documents match?",
-)
+@options_of(validate, "against QRELS")
 @options.from_
 @options.as_either
 @options.scale
@@ -33,14 +30,12 @@ _INVALID = 2
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     files: tuple[str, ...],
-    against: str | None,
-    from_: str | None,
-    as_: str | None,
-    scale: str | None,
     listed: bool,
     form: str,
     output: str | None,
+    **chosen: Any,
 ) -> None:
     """Look for everything that is wrong, or strange, with each FILE.
 
@@ -60,11 +55,7 @@ def command(
         return
     if not files:
         raise UsageError("no file to look at; give at least one, or --list.", code="missing-input")
-    inputs = (*files, *([against] if against else []))
-    refuse_clashes(inputs, output)
-    with Progress(len(inputs)) as progress:
-        result = validate(
-            list(files), against, from_=from_, as_=as_, scale=scale, on_progress=progress
-        )
+    with Progress(len(files) + bool(chosen["against"])) as progress:
+        result = validate(list(files), on_progress=progress, **chosen)
     print_result(result, form, output)
     ctx.exit(0 if result.valid else _INVALID)

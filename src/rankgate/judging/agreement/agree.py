@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import scale_of
+from rankgate.declare import Count
 from rankgate.judging.agreement.agreement import RaterAgreement
 from rankgate.judging.agreement.alarms import alarms
 from rankgate.judging.agreement.figures import agreements
@@ -19,7 +20,7 @@ def agree(
     ratings: RatingsLike,
     *,
     scale: str | None = None,
-    resamples: int = 2000,
+    resamples: Count = 2000,
     seed: int = 0,
     from_: str | None = None,
 ) -> RaterAgreement:

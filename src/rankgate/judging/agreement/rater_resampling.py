@@ -10,6 +10,7 @@ import polars as pl
 
 from rankgate.data import read_qrels, read_run
 from rankgate.data.read_ratings import read_ratings
+from rankgate.declare import Count
 from rankgate.errors import InputError
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.judging.agreement.redrawing import RedrawnGrades
@@ -95,7 +96,7 @@ def rerated(
     how: str | Convention = "trec",
     *,
     rule: str = "majority",
-    draws: int = DRAWS,
+    draws: Count = DRAWS,
     seed: int = 0,
     from_: str | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -108,8 +109,9 @@ def rerated(
         candidate: a run.
         metrics: names or metrics.
         how: the convention.
-        rule: how several grades become one, as ``resolve`` has it.
-        draws: sets of raters.
+        rule: how several grades become one for the comparison of two runs, as rankgate resolve
+            has it.
+        draws: sets of raters that are drawn to compare two runs.
         seed: of the drawing.
         from_: the name of the ratings' format.
         on_progress: called with the current step.

@@ -9,7 +9,6 @@ import click
 from rankgate.console import options
 from rankgate.console.declared_options import collected, options_of
 from rankgate.console.output import print_result
-from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.judging.admission.admit import METRICS, admit
 from rankgate.judging.admission.demands import Demands
@@ -53,8 +52,6 @@ def command(
     rankgate admit people.txt llm.txt a.run b.run c.run -m nDCG@10 --tau 0.9
     rankgate admit people.txt llm.txt --format json -o admission.json
     """
-    inputs = (people, judge, *runs, chosen["asked"])
-    refuse_clashes(tuple(each for each in inputs if each), output)
     with Progress(len(runs) + 1) as progress:
         result = admit(people, judge, runs, on_progress=progress, **chosen)
     print_result(result, form, output)

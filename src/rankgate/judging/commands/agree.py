@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import click
 
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
-from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
 from rankgate.judging.agreement.agree import agree
-from rankgate.judging.agreement.rater_resampling import DRAWS, rerated
+from rankgate.judging.agreement.rater_resampling import rerated
 from rankgate.present.write import FORMS
 from rankgate.scoring import Convention
 
@@ -27,21 +28,8 @@ from rankgate.scoring import Convention
     shown=True,
 )
 @options.convention
-@click.option(
-    "--rule",
-    default="majority",
-    show_default=True,
-    help="How several grades become one for that (see rankgate resolve).",
-)
-@click.option(
-    "--draws",
-    type=click.IntRange(min=1),
-    default=DRAWS,
-    show_default=True,
-    help="Sets of raters that are drawn for that.",
-)
-@options.scale
-@options.resamples
+@options_of(rerated, "rule", "draws")
+@options_of(agree, "scale SCALE", "resamples")
 @options.seed
 @options.from_
 @options.form(*FORMS)
@@ -54,12 +42,9 @@ def command(
     convention: Convention,
     rule: str,
     draws: int,
-    scale: str | None,
-    resamples: int,
-    seed: int,
-    from_: str | None,
     form: str,
     output: str | None,
+    **chosen: Any,
 ) -> None:
     """Measure how far the raters in RATINGS agree, and report what looks wrong.
 
@@ -77,21 +62,12 @@ def command(
             "a comparison takes two runs: rankgate agree RATINGS BASELINE CANDIDATE.",
             code="missing-input",
         )
-    refuse_clashes((ratings, *(run for run in (baseline, candidate) if run)), output)
-    result = agree(ratings, scale=scale, resamples=resamples, seed=seed, from_=from_)
+    result = agree(ratings, **chosen)
     if baseline and candidate:
+        drawn = {"rule": rule, "draws": draws, "seed": chosen["seed"], "from_": chosen["from_"]}
         with Progress(draws) as progress:
             effect = rerated(
-                ratings,
-                baseline,
-                candidate,
-                metrics,
-                convention,
-                rule=rule,
-                draws=draws,
-                seed=seed,
-                from_=from_,
-                on_progress=progress,
+                ratings, baseline, candidate, metrics, convention, **drawn, on_progress=progress
             )
         result = replace(result, effect=effect)
     print_result(result, form, output)

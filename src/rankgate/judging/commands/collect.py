@@ -8,7 +8,7 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.places import deliver, inputs, refuse_clashes
 from rankgate.judging.sheets.collected import collect
 from rankgate.judging.sheets.document import FORMS, render, summary
 
@@ -36,7 +36,7 @@ def command(sheets: tuple[str, ...], form: str, output: str | None, **chosen: An
     rankgate collect sheets/*.csv --pool pool.csv -o ratings.jsonl
     rankgate agree ratings.jsonl
     """
-    refuse_clashes((*sheets, *((chosen["pool"],) if chosen["pool"] else ())), output)
+    refuse_clashes(inputs(), output)
     result = collect(sheets, **chosen)
     added = None
     if form == "jsonl" and output not in {None, "-"}:

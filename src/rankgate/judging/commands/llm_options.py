@@ -19,7 +19,6 @@ from rankgate.judging.llm.purse import Prices
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rankgate.data.inputs import QrelsLike
 
 _DEFAULT = Judge("default")
 _SAID = ", ".join(f"{name}={value}" for name, value in PARAMETERS.items())
@@ -130,7 +129,7 @@ def judge(function: Callable[..., Any]) -> Callable[..., Any]:
     """All of them; the command gets the ``judge`` that they make, None without ``--llm``."""
 
     @functools.wraps(function)
-    def chosen(*args: Any, llm: str | None, **rest: QrelsLike) -> Any:  # noqa: ANN401
+    def chosen(*args: Any, llm: str | None, **rest: Any) -> Any:  # noqa: ANN401
         given = {name: rest.pop(name) for name in _NAMES}
         return function(*args, judge=_judge(llm, given), **rest)
 

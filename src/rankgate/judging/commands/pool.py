@@ -8,7 +8,7 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.places import deliver, inputs, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.judging.pooling.document import FORMS, render, rest, summary
 from rankgate.judging.pooling.pool import ORDER_NAMES, order_facts, pool
@@ -29,7 +29,7 @@ def _orders() -> str:
 @click.option(
     "--rest",
     "rest_to",
-    type=click.Path(),
+    type=click.Path(writable=True),
     metavar="FILE",
     help="Write the pool's documents that were not drawn to FILE, graded -1, for infAP.",
 )
@@ -61,9 +61,7 @@ def command(
     rankgate pool old.run new.run --qrels qrels.txt --order influence -m nDCG@10
     rankgate pool *.run --strata 100:0.3 --rest rest.qrels -o sample.csv
     """
-    inputs = tuple(each for each in (*runs, chosen["qrels"], chosen["sizes"]) if each)
-    refuse_clashes(inputs, output)
-    refuse_clashes(inputs, rest_to)
+    refuse_clashes(inputs(), rest_to)
     refuse_other_suffix(rest_to, "trec")
     with Progress(len(runs)) as progress:
         result = pool(runs, shuffle=blind, on_progress=progress, **chosen)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.console import options
-from rankgate.console.places import refuse_clashes
+from rankgate.console.places import inputs, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
 from rankgate.judging.commands import llm_options
@@ -67,7 +67,7 @@ def command(
     rankgate rate pool.csv --queries queries.csv --documents docs.csv -o llm.jsonl \\
         --llm MODEL --key-from API_KEY --prices 0.5 1.5 --ceiling 20
     """
-    refuse_clashes(tuple(each for each in (pool, queries, documents) if each), output)
+    refuse_clashes(inputs(), output)
     refuse_other_suffix(output, "jsonl")
     if judge is not None:
         if not (queries and documents):

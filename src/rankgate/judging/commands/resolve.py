@@ -8,7 +8,7 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.places import deliver
 from rankgate.judging.resolution.document import FORMS, as_pool, render, summary
 from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.present.suffixes import refuse_other_suffix
@@ -31,7 +31,7 @@ def _rules() -> str:
 @options_of(resolve, "transform NAME|FILE", "scale SCALE", "slots N", "sample", "rest FILE")
 @click.option(
     "--unresolved",
-    type=click.Path(),
+    type=click.Path(writable=True),
     metavar="FILE",
     help="Write the pairs without a judgment as a pool (csv), to be rated again or adjudicated.",
 )
@@ -54,8 +54,6 @@ def command(
     rankgate resolve ratings.csv --rule unanimous --unresolved differ.csv -o agreed.txt
     rankgate resolve book.json --rule adjudicated --set adjudicator=ann -o qrels.txt
     """
-    inputs = (ratings, chosen["sample"], chosen["rest"])
-    refuse_clashes(tuple(each for each in inputs if each), output)
     refuse_other_suffix(unresolved, "csv")
     result = resolve(ratings, **chosen)
     deliver(render(result, form), output)

@@ -9,7 +9,6 @@ import click
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
-from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.judging.pooling.reusability import reusability
 from rankgate.present.write import FORMS
@@ -33,7 +32,6 @@ def command(
     \b
     rankgate reusability qrels.txt *.run -m nDCG@10 --depth 10
     """
-    refuse_clashes((qrels, *runs), output)
     with Progress(len(runs)) as progress:
         result = reusability(qrels, runs, on_progress=progress, **chosen)
     print_result(result, form, output)

@@ -9,7 +9,7 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
-from rankgate.console.places import refuse_clashes
+from rankgate.console.places import inputs, refuse_clashes
 from rankgate.judging.sheets.sheets import FORMS, Form, sheets
 
 
@@ -45,8 +45,7 @@ def command(pool: str, raters: str, form: Form, output: str, **chosen: Any) -> N
     rankgate sheet differ.csv --raters dan --show ratings.jsonl -o dan.csv
     """
     if not Path(output).is_dir():
-        inputs = (pool, *(chosen[name] for name in ("queries", "documents", "show")))
-        refuse_clashes(tuple(each for each in inputs if each), output)
+        refuse_clashes(inputs(), output)
     names = [name.strip() for name in raters.split(",")]
     result = sheets(pool, names, **chosen)
     paths = result.write(output, form)
