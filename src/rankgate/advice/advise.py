@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from rankgate.advice.advice import Advice, AdvisedMetric, Reason
 from rankgate.advice.carried_metrics import carrying
@@ -12,6 +12,7 @@ from rankgate.advice.rules import CAUTIONS, ROLES, RULES, STEPS, named, worded
 from rankgate.advice.sources import SOURCES
 from rankgate.comparison import compared as parts
 from rankgate.data import read_qrels
+from rankgate.declare import Count, Cutoff, Range, Share
 from rankgate.errors import UsageError
 from rankgate.evaluation.ceilings import cutoff_of
 from rankgate.evaluation.metric import metric_details
@@ -34,14 +35,14 @@ def advise(
     *,
     task: str = "explore",
     stage: str = "final",
-    page: int = PAGE,
-    depth: int = DEPTH,
+    page: Cutoff = PAGE,
+    depth: Cutoff = DEPTH,
     margin: float = MARGIN,
     alpha: float = 0.05,
     power: float = 0.8,
-    queries: int | None = None,
-    grades: int | None = None,
-    complete: float | None = None,
+    queries: Count | None = None,
+    grades: Annotated[int, Range(2)] | None = None,
+    complete: Share | None = None,
     convention: str | Convention = "trec",
     overrides: Overrides | Sequence[str] = (),
     on_progress: Callable[[str], None] | None = None,
@@ -61,7 +62,7 @@ def advise(
         alpha: the chance of a false pass.
         power: the chance of a correct pass.
         queries: without judgments, of how many queries they will be.
-        grades: without judgments, how many grades they will have; else 4.
+        grades: without judgments, how many grades they will have; 2 is yes and no; else 4.
         complete: without judgments, the share of a page that they will cover.
         convention: whose rules the numbers follow.
         overrides: axes of the convention that are chosen otherwise.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.advice.advise import advise, deepest
-from rankgate.advice.facts import DEPTH, MARGIN, PAGE, STAGES, TASKS
+from rankgate.advice.facts import STAGES, TASKS
 from rankgate.console import options
 from rankgate.console.again import again
+from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.places import deliver
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import width
 from rankgate.evaluation.scored_system import DEPTH as DEPTH_OF_HOLES
@@ -19,7 +20,6 @@ from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
     from rankgate.advice.advice import Advice
-    from rankgate.scoring import Convention
 
 _POLICY = "rankgate.toml"
 
@@ -41,63 +41,12 @@ _POLICY = "rankgate.toml"
     show_default=True,
     help="What becomes of the list: " + "; ".join(f"{k}, {v}" for k, v in STAGES.items()) + ".",
 )
-@click.option(
-    "--page",
-    type=click.IntRange(min=1),
-    default=PAGE,
-    show_default=True,
-    help="How many documents people see.",
-)
-@click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    default=DEPTH,
-    show_default=True,
-    help="How many candidates are handed on, or looked through.",
-)
-@click.option(
-    "--margin",
-    type=float,
-    default=MARGIN,
-    show_default=True,
-    help="The loss that the gate shall allow.",
-)
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Of a false pass.")
-@click.option("--power", type=float, default=0.8, show_default=True, help="Of a right pass.")
-@click.option(
-    "--queries",
-    type=click.IntRange(min=1),
-    help="Without judgments: of how many queries they will be.",
-)
-@click.option(
-    "--grades",
-    type=click.IntRange(min=2),
-    help="Without judgments: how many grades they will have; 2 is yes and no. Else 4.",
-)
-@click.option(
-    "--complete",
-    type=click.FloatRange(0, 1),
-    help="Without judgments: the share of a page that they will cover.",
-)
+@options_of(advise, "page", "depth", "margin", "alpha", "power", "queries", "grades", "complete")
 @options.convention
 @options.form(*FORMS, "policy")
 @options.output
 def command(
-    qrels: str | None,
-    runs: tuple[str, ...],
-    task: str,
-    stage: str,
-    page: int,
-    depth: int,
-    margin: float,
-    alpha: float,
-    power: float,
-    queries: int | None,
-    grades: int | None,
-    complete: float | None,
-    convention: Convention,
-    form: str,
-    output: str | None,
+    qrels: str | None, runs: tuple[str, ...], form: str, output: str | None, **chosen: Any
 ) -> None:
     """Advise on metrics: what to decide by, to watch and to report, by your own data.
 
@@ -111,13 +60,8 @@ def command(
     rankgate advise --queries 50 --task recommend --grades 2
     """
     places = (qrels, *runs) if qrels else ()
-    refuse_clashes(places, output)
     with Progress(len(runs) + 1) as progress:
-        advice = advise(
-            qrels, list(runs), task=task, stage=stage, page=page, depth=depth, margin=margin,
-            alpha=alpha, power=power, queries=queries, grades=grades, complete=complete,
-            convention=convention, on_progress=progress,
-        )  # fmt: skip
+        advice = advise(qrels, list(runs), on_progress=progress, **chosen)
     if form == "policy":
         deliver(advice.policy, output)
         return

@@ -63,7 +63,7 @@ def compare(
         wanted: a difference that should be found; ``plans`` says how many queries it takes.
         power: the chance to find it, and what is called detectable.
         unequal: what queries are that only one system ran: refuse, zero or drop.
-        slices: tags whose values get figures of their own.
+        slices: every figure for each value of these tags too.
         tags: ``query_id`` and a column for each tag.
         depth: how far lists are looked at.
         overrides: axes of the convention that are chosen otherwise.

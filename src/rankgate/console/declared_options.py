@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
     Command = Callable[..., Any]
 
+_REPEATED = " May be given several times."
 _LIKE = re.compile(r"\b(\w+)Like\b")
 _NAMED = re.compile(r"``(\w+)``")
 
 
 def option(
-    declared: Parameter, *flags: str, metavar: str | None = None
+    declared: Parameter, *flags: str, metavar: str | None = None, multiple: bool = False
 ) -> Callable[[Command], Command]:
     """Return the option that a parameter declares."""
     name = declared.name
@@ -38,11 +39,12 @@ def option(
         name,
         type=_type(declared),
         default=declared.default,
-        show_default=declared.default not in (None, "") and declared.kind != "bool",
+        show_default=declared.default not in (None, "", ()) and declared.kind != "bool",
         required=declared.required,
         is_flag=declared.kind == "bool",
         metavar=metavar,
-        help=f"{help_[:1].upper()}{help_[1:]}",
+        multiple=multiple,
+        help=f"{help_[:1].upper()}{help_[1:]}{_REPEATED * multiple}",
     )
 
 
@@ -76,7 +78,8 @@ def options_of(
                 declared = replace(declared, kind="path")
             elif choices and name in choices:
                 declared = replace(declared, kind="choice", choices=tuple(choices[name]))
-            function = option(declared, *flags, metavar=metavar)(function)
+            several = str(signature[name].annotation).startswith("Sequence[")
+            function = option(declared, *flags, metavar=metavar, multiple=several)(function)
         return function
 
     return decorate

@@ -46,10 +46,9 @@ def gate(
         baseline: a run: a path, a frame, ``{query: {doc: score}}``; or the name of a saved
             baseline, or its file.
         candidate: a run.
-        policy: a TOML file, or what ``rankgate.gating.policy.parsed`` made of a text; without it
-            ``rankgate.toml`` or ``[tool.rankgate]`` of ``pyproject.toml`` in the folder, else
-            nDCG@10 may lose no more than 0.02.
-        tags: a file or a frame with ``query_id`` and a column for each tag.
+        policy: what is demanded, in TOML, or a `Policy`. Without it: ``rankgate.toml``, or
+            ``[tool.rankgate]`` of ``pyproject.toml``; else nDCG@10 may lose no more than 0.02.
+        tags: CSV, JSONL or a frame with ``query_id`` and columns of tags, for rules on slices.
         noise: further runs of the baseline's system, from which the noise floor is measured.
         train: the log that systems learned from; it and what follows are for metrics of lists,
             and what is not given is the policy's.

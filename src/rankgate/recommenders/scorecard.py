@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from rankgate.declare import Count
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import chosen_metrics
@@ -157,7 +158,7 @@ def scorecard(
     catalogue: int | Iterable[object] | None = None,
     slices: Sequence[str] = (),
     level: float = 0.95,
-    resamples: int = 1000,
+    resamples: Count = 1000,
     seed: int = 0,
     on_progress: Callable[[str], None] | None = None,
 ) -> Scorecard:
@@ -170,21 +171,21 @@ def scorecard(
         convention: the tool whose rules accuracy and ties follow.
         train: the log that systems learned from.
         items: a table of items.
-        users: a table of users.
+        users: a table of users: user_id and columns.
         features: its columns of numbers.
         category: its column of categories, several between bars.
         group: its column of groups.
         obvious: the run of an obvious system, such as the most popular items.
         earlier: for each system its run of an earlier time, by name.
-        candidates: the items that lists may hold.
+        candidates: the items that lists may hold; see split.
         drop_seen: whether items of training leave users' lists.
         drawn: for a system that draws its rankings other runs of it, by name, for expected
             exposure (EEL, EED, EER).
         judged_users_only: whether metrics of lists look at users with judgments only, and not at
             every user that a system serves.
         catalogue: how many items there are, numbered from 0, or their ids.
-        slices: what users and items are grouped by: activity (new, light, heavy users),
-            popularity (head and tail items), or columns of users and items.
+        slices: tell apart new, light and heavy users (activity), items of head and tail
+            (popularity), or the values of a column of users or items.
         level: of the intervals.
         resamples: of users, for numbers about all lists together.
         seed: of the drawing.

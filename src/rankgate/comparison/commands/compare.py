@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.comparison.commands import options as comparing
 from rankgate.comparison.compare import Rules, compare
 from rankgate.comparison.documents.comparison import WORST, query_document
+from rankgate.comparison.verb import compare as verb
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.places import deliver
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
 from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
-from rankgate.metrics.plugins import from_file
 from rankgate.present.forms.documents import text
 from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
     from rankgate.comparison.inference import Test
-    from rankgate.scoring import Convention
 
 
 @click.command("compare")
@@ -41,13 +41,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="CSV or JSONL with query_id and columns of tags (head or tail, intent).",
 )
-@click.option(
-    "--slice",
-    "slices",
-    multiple=True,
-    metavar="TAG",
-    help="Every figure for each value of TAG too; may be given several times.",
-)
+@options_of(verb, "slices TAG --slice")
 @comparing.depth
 @click.option("--query", "query_id", metavar="ID", help="One query: both lists side by side.")
 @click.option(
@@ -68,19 +62,17 @@ def command(
     qrels: str,
     baseline: str,
     candidates: tuple[str, ...],
-    metrics: tuple[str, ...],
-    metrics_from: str | None,
-    convention: Convention,
+    *,
     test: Test,
     unequal: str,
-    tags: str | None,
     slices: tuple[str, ...],
-    depth: int,
+    tags: str | None,
     query_id: str | None,
     worst: int,
     lists: bool,
     form: str,
     output: str | None,
+    **chosen: Any,
 ) -> None:
     """Compare each CANDIDATE run with the BASELINE, query by query.
 
@@ -96,27 +88,20 @@ def command(
             "--lists is for --format json; one query's lists are shown by --query.",
             code="conflicting-options",
         )
-    inputs = (qrels, baseline, *candidates)
-    refuse_clashes(inputs, output)
     if query_id is not None and (len(candidates) > 1 or form != "text"):
         raise UsageError(
             "--query shows one candidate as text; leave out the others and --format.",
             code="conflicting-options",
         )
-    rules = Rules(test, unequal, slices)
-    extra = from_file(metrics_from)
     with Progress(len(candidates) + 2) as progress:
         result = compare(
             qrels,
             baseline,
             list(candidates),
-            metrics,
-            convention,
-            rules=rules,
-            extra=extra,
-            depth=depth,
+            rules=Rules(test, unequal, slices),
             tags=tags_from(tags) if tags else None,
             on_progress=progress,
+            **chosen,
         )
     if query_id is not None:
         shown = text(query_document(result.only, query_id), width(output))

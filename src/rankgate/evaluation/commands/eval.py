@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.hooks import hook
 from rankgate.console.output import print_result
-from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
-from rankgate.evaluation.commands.list_options import context, drop_seen, judged_users_only, paths
+from rankgate.evaluation.commands.list_options import context, drop_seen, judged_users_only
 from rankgate.evaluation.evaluate import evaluate
-from rankgate.metrics.plugins import from_file
 from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rankgate.evaluation.context import Context
+    from rankgate.judging.resolution.from_ratings import ToolPart
     from rankgate.scoring import Convention
 
 FROM_RATINGS = ("searchtweak", "quepid")
@@ -33,12 +35,7 @@ FROM_RATINGS = ("searchtweak", "quepid")
 @options.metrics_from
 @options.convention
 @click.option("--per-query", is_flag=True, help="Every query too, not only the means.")
-@click.option(
-    "--bounds",
-    is_flag=True,
-    help="Beside each value the least and the greatest that any grades of the unjudged "
-    "documents give.",
-)
+@options_of(evaluate, "bounds")
 @options.scale
 @context
 @drop_seen
@@ -48,17 +45,15 @@ FROM_RATINGS = ("searchtweak", "quepid")
 def command(
     qrels: str,
     runs: tuple[str, ...],
-    metrics: tuple[str, ...],
-    metrics_from: str | None,
-    convention: Convention,
+    *,
     per_query: bool,
-    bounds: bool,
     scale: str | None,
     context: Context,
     drop_seen: bool,
     judged_users_only: bool,
     form: str,
     output: str | None,
+    **chosen: Any,
 ) -> None:
     """Score each RUN against the judgments in QRELS; `-` is standard input.
 
@@ -71,14 +66,18 @@ def command(
     rankgate eval test.qrels.csv knn.run -m Coverage@10 -m Novelty@10 --items books.csv \
         --train train.csv
     """
-    refuse_clashes((qrels, *runs, *paths(context)), output)
-    extra = from_file(metrics_from)
     context = replace(context, drop_seen=drop_seen, judged_users_only=judged_users_only)
-    given: dict[str, Any] = {"bounds": bounds, "extra": extra, "context": context}
+    convention: Convention = chosen.pop("convention")
     if convention.name in FROM_RATINGS:
         with Progress(len(runs)) as progress:
             rated = hook("score_ratings")(
-                qrels, runs, metrics, convention, scale=scale, on_progress=progress, **given
+                qrels,
+                runs,
+                how=convention,
+                context=context,
+                scale=scale,
+                on_progress=progress,
+                **chosen,
             )
         if rated is not None:
             print_result(rated, form, output, per_query=per_query)
@@ -91,5 +90,7 @@ def command(
             code="unused-option",
         )
     with Progress(len(runs)) as progress:
-        result = evaluate(qrels, runs, metrics, convention, on_progress=progress, **given)
+        result = evaluate(
+            qrels, runs, how=convention, context=context, on_progress=progress, **chosen
+        )
     print_result(result, form, output, per_query=per_query)

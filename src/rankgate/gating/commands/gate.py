@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.console import options
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.declared_options import options_of
+from rankgate.console.places import deliver, inputs, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
 from rankgate.errors import UsageError
-from rankgate.evaluation.commands.list_options import context, paths
+from rankgate.evaluation.commands.list_options import context
 from rankgate.evaluation.context import EVERY
 from rankgate.gating.documents.verdict import FORMS, render
 from rankgate.gating.gate import gate
-from rankgate.metrics.plugins import from_file
+from rankgate.gating.verb import gate as verb
 
 if TYPE_CHECKING:
     from rankgate.evaluation.context import Context
@@ -27,19 +28,7 @@ if TYPE_CHECKING:
 @options.qrels
 @click.argument("baseline", type=click.Path())
 @click.argument("candidate", type=click.Path())
-@click.option(
-    "--policy",
-    type=click.Path(),
-    metavar="FILE",
-    help="What is demanded, in TOML. Without it: rankgate.toml, or [tool.rankgate] of "
-    "pyproject.toml; else nDCG@10 may lose no more than 0.02.",
-)
-@click.option(
-    "--tags",
-    type=click.Path(),
-    metavar="FILE",
-    help="CSV or JSONL with query_id and columns of tags, for rules on slices.",
-)
+@options_of(verb, "policy FILE", "tags FILE")
 @click.option(
     "--noise",
     multiple=True,
@@ -73,19 +62,16 @@ if TYPE_CHECKING:
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     qrels: str,
     baseline: str,
     candidate: str,
-    policy: str | None,
-    tags: str | None,
-    noise: tuple[str, ...],
     context: Context,
     earlier: str | None,
-    record: bool,
-    metrics_from: str | None,
     form: str,
     output: str | None,
     also: tuple[str, ...],
+    **chosen: Any,
 ) -> None:
     """Decide whether CANDIDATE may replace BASELINE, a run or a saved baseline.
 
@@ -97,27 +83,13 @@ def command(
     rankgate gate qrels.txt main new.run --policy rankgate.toml --format markdown
     rankgate gate qrels.txt main new.run --also junit=gate.xml --also html=gate.html
     """
-    inputs = [qrels, baseline, candidate, *paths(context), *noise]
-    inputs += [each for each in (policy, tags, earlier, metrics_from) if each]
-    refuse_clashes(inputs, output)
     if earlier:
         context = replace(context, earlier={EVERY: earlier})
     more = [_also(each) for each in also]
     for _, place in more:
-        refuse_clashes(inputs, place)
+        refuse_clashes(inputs(), place)
     with Progress(3) as progress:
-        result = gate(
-            qrels,
-            baseline,
-            candidate,
-            policy,
-            tags=tags,
-            noise=noise,
-            context=context,
-            record=record,
-            extra=from_file(metrics_from),
-            on_progress=progress,
-        )
+        result = gate(qrels, baseline, candidate, context=context, on_progress=progress, **chosen)
     deliver(styled(render(result, form, width(output)), form, output), output)
     for name, place in more:
         deliver(render(result, name), place)

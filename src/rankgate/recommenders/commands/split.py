@@ -7,7 +7,6 @@ import click
 from rankgate.console import options
 from rankgate.console.output import print_result
 from rankgate.console.pairs import pairs
-from rankgate.console.places import refuse_clashes
 from rankgate.data.logs.candidates import CANDIDATES
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import WAYS, SplitPlan
@@ -95,7 +94,9 @@ from rankgate.recommenders.split_stream import split_into
     show_default=True,
     help="What rows count that are equal in every column.",
 )
-@click.option("--into", metavar="FOLDER", type=click.Path(), help="Write the parts there.")
+@click.option(
+    "--into", metavar="FOLDER", type=click.Path(writable=True), help="Write the parts there."
+)
 @click.option(
     "--to",
     type=click.Choice(SUFFIXES),
@@ -140,7 +141,6 @@ def command(
     rankgate split events.parquet --weight buy=1 --weight view=0.1 --cut 2026-03-01
     rankgate split ml-100k.inter --way leave-last --candidates sampled --into parts
     """
-    refuse_clashes((log,), output)
     plan = SplitPlan(way, share, last, None, windows, validation, seed)
     rule = Truth(
         pairs(weights, "--weight", float),

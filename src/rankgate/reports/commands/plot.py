@@ -10,11 +10,10 @@ import click
 from rankgate.comparison.compare import UNEQUAL
 from rankgate.console import options
 from rankgate.console.labels import label, labelled
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.places import deliver, inputs, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
-from rankgate.evaluation.commands.list_options import context, drop_seen, judged_users_only, paths
-from rankgate.metrics.plugins import from_file
+from rankgate.evaluation.commands.list_options import context, drop_seen, judged_users_only
 from rankgate.present.charts.picture import FORMS
 from rankgate.present.charts.style import THEMES
 from rankgate.present.suffixes import form_of
@@ -24,6 +23,7 @@ from rankgate.reports.pictured import CUTOFFS, ChartRequest, result_for
 
 if TYPE_CHECKING:
     from rankgate.evaluation.context import Context
+    from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
 
 
@@ -107,7 +107,7 @@ def command(
     qrels: str,
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
-    metrics_from: str | None,
+    extra: tuple[Metric, ...],
     convention: Convention,
     query_id: str | None,
     cutoffs: tuple[int, ...],
@@ -129,7 +129,7 @@ def command(
     rankgate plot cutoffs qrels.txt *.run -m P -m nDCG -k 1,5,10,20 -o cutoffs.html
     rankgate plot explain qrels.txt new.run --query q17 -m nDCG@10 -o q17.png
     """
-    refuse_clashes((qrels, *runs, *paths(context)), output)
+    refuse_clashes(inputs(), output)
     context = replace(context, drop_seen=drop_seen, judged_users_only=judged_users_only)
     if output is not None:
         form_of(output, FORMS)
@@ -139,7 +139,7 @@ def command(
         result = result_for(
             kind(name).needs,
             ChartRequest(qrels, runs, metrics, convention, cutoffs, query_id, depth, unequal,
-                  from_file(metrics_from), labelled(labels), progress, context),
+                  extra, labelled(labels), progress, context),
         )  # fmt: skip
     if output:
         deliver(drawn(name, result, output, theme or "", scale), output)

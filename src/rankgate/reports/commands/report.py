@@ -15,12 +15,11 @@ from rankgate.comparison.comparison import Comparisons
 from rankgate.comparison.documents.changes import WORST
 from rankgate.comparison.inference import Test
 from rankgate.console import options
-from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.places import deliver
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.metrics.plugins import from_file
 from rankgate.present.forms.documents import csv, latex, markdown
 from rankgate.present.pages.page import page
 from rankgate.present.result import ReportOptions
@@ -31,6 +30,7 @@ from rankgate.reports.reading import are_results, read_results
 from rankgate.reports.shown_texts import texts_of_documents, texts_of_queries
 
 if TYPE_CHECKING:
+    from rankgate.metrics.declare import Metric
     from rankgate.present.document import Document
     from rankgate.scoring import Convention
 
@@ -96,7 +96,7 @@ def command(
     ctx: click.Context,
     sources: tuple[str, ...],
     metrics: tuple[str, ...],
-    metrics_from: str | None,
+    extra: tuple[Metric, ...],
     convention: Convention,
     gated: bool,
     policy: str | None,
@@ -123,19 +123,16 @@ def command(
     rankgate report compare.json --format latex
     rankgate report qrels.txt old.run new.run --format pdf -o report.pdf
     """  # noqa: E501 - click needs the character that \b makes; a command is one line
-    files = tuple(each for each in (policy, queries, documents, metrics_from) if each)
     again = shlex.join(["rankgate", "report", *ctx.meta[_WORDS]])
     left_out: list[str] = []
     remarks: tuple[str, ...] = ()
     title = ""
     if are_results(sources):
         _refuse_options(ctx)
-        refuse_clashes(files, output)
         parts, left_out = read_results(sources)
         if len(parts) > 1 and len(sources) == 1:
             title = f"Results in {Path(sources[0]).resolve().name}"
     else:
-        refuse_clashes((*sources, *files), output)
         with Progress(2 + len(sources)) as progress:
             parts, remarks = _gathered(
                 sources,
@@ -145,7 +142,7 @@ def command(
                 policy=policy,
                 depth=depth,
                 rules=Rules(Test(resamples=resamples, seed=seed), unequal=unequal),
-                extra=from_file(metrics_from),
+                extra=extra,
                 on_progress=progress,
             )
     lists = [
