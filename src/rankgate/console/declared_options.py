@@ -38,7 +38,7 @@ def option(
         *([] if any(each.startswith("--") for each in flags) else [long]),
         name,
         type=_type(declared),
-        default=declared.default,
+        **({} if declared.required else {"default": declared.default}),
         show_default=declared.default not in (None, "", ()) and declared.kind != "bool",
         required=declared.required,
         is_flag=declared.kind == "bool",

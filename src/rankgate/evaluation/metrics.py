@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import polars as pl
-
 from rankgate.evaluation.metric import MetricDetails
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.facets import FACET_METRICS
@@ -17,6 +15,8 @@ from rankgate.present.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import polars as pl
 
     from rankgate.metrics.declare import Metric
 
@@ -42,6 +42,8 @@ class Metrics(Result):
 
     def _table(self) -> pl.DataFrame:
         rows = [{name: getattr(each, name) for name in _LISTED} for each in self.metrics]
+        import polars as pl
+
         return pl.DataFrame(rows)
 
 

@@ -8,13 +8,15 @@ frame without one keeps the types that its values have.
 from __future__ import annotations
 
 import math
+import sys
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-import polars as pl
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def encoded(value: Any) -> Any:
@@ -23,7 +25,7 @@ def encoded(value: Any) -> Any:
     >>> encoded((1.5, float("nan"), {3: "a"}))
     [1.5, None, {'3': 'a'}]
     """
-    if isinstance(value, pl.DataFrame):
+    if _is_frame(value):
         return [encoded(row) for row in value.iter_rows(named=True)]
     if hasattr(value, "to_dict"):
         return value.to_dict()
@@ -36,6 +38,11 @@ def encoded(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def _is_frame(value: object) -> bool:
+    """Whether something is a Polars frame; a result without frames does not load Polars."""
+    return "polars" in sys.modules and isinstance(value, sys.modules["polars"].DataFrame)
 
 
 def decoded(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,6 +72,8 @@ class _Known(dict[str, Any]):
     """Names that a module imports for type checkers alone; unknown ones are taken as they come."""
 
     def __missing__(self, name: str) -> Any:
+        import polars as pl
+
         known = {"pl": pl, "Mapping": Mapping, "Sequence": Sequence, "Literal": Literal}
         if name in known:
             return known[name]
@@ -72,6 +81,8 @@ class _Known(dict[str, Any]):
 
 
 def _decoded(hint: Any, value: Any) -> Any:
+    import polars as pl
+
     origin, inside = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         if value is None:
@@ -97,6 +108,8 @@ def _decoded(hint: Any, value: Any) -> Any:
 
 def frame(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> pl.DataFrame:
     """A frame of rows, with the columns of the schema first and any others as they are."""
+    import polars as pl
+
     found = pl.DataFrame(list(rows), infer_schema_length=None)
     if not len(found):
         return pl.DataFrame(schema=dict(schema))
