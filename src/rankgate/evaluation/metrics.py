@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.evaluation.metric import MetricDetails
 from rankgate.metrics.catalogue import CATALOGUE
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rankgate.metrics.declare import Metric
 
-_LISTED = ("name", "title", "formula", "higher_is_better", "source")
+COLUMNS = ("name", "title", "formula", "higher_is_better", "source")
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,15 @@ class Metrics(Result):
         """How many there are."""
         return len(self.metrics)
 
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The details that tables show, by `COLUMNS`."""
+        return [tuple(getattr(each, name) for name in COLUMNS) for each in self.metrics]
+
     def _table(self) -> pl.DataFrame:
-        rows = [{name: getattr(each, name) for name in _LISTED} for each in self.metrics]
         import polars as pl
 
-        return pl.DataFrame(rows)
+        return pl.DataFrame(self.rows, COLUMNS, orient="row")
 
 
 def metrics(extra: Sequence[Metric] = ()) -> Metrics:

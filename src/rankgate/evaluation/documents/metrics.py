@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from rankgate.evaluation.metrics import COLUMNS
 from rankgate.present.document import Document, Entries, Entry, PlainRows, Table
 from rankgate.present.document import document as made
 from rankgate.present.grid import Grid
@@ -24,11 +25,10 @@ _WORDS = frozenset(range(4))
 def listed(result: Metrics) -> Document:
     """Every metric with what it measures, its parameters and other names."""
     rows = tuple((spelled(each), _entry(each)) for each in result.metrics)
-    table = result.to_polars()
     return made(
         f"{len(result)} metrics",
         Table("", Grid(("metric", "what it measures"), rows, _WORDS), prose=True),
-        rows=PlainRows(tuple(table.columns), table.rows()),
+        rows=PlainRows(COLUMNS, result.rows),
     )
 
 
