@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankgate.metrics.lists import Coverage, Gini, Listed
 from rankgate.evaluation.resampled_lists import redrawn
+from rankgate.metrics.lists import Coverage, Gini, Listed
 from rankgate.stats.resampled import Redrawn, left_out
 
 METRICS = {"Coverage": Coverage, "Gini": Gini}

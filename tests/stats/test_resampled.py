@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankgate.metrics.lists import Listed
 from rankgate.evaluation.resampled_lists import _sums
+from rankgate.metrics.lists import Listed
 from rankgate.stats import resampled
 from rankgate.stats.resampled import draws
 

@@ -18,10 +18,7 @@ from rankgate.evaluation.evaluate import evaluate
 from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.evaluation.context import Context
-    from rankgate.judging.resolution.from_ratings import ToolPart
     from rankgate.scoring import Convention
 
 FROM_RATINGS = ("searchtweak", "quepid")
