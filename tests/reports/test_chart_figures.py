@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -154,5 +155,75 @@ def test_scorecard_and_pareto_have_the_means_and_know_who_is_beaten():
     rows = {(row["series"], row["metric"]): row["share"] for row in
             kind("scorecard").draw(result).rows}  # fmt: skip
     assert rows["whole", "RR"] == rows["whole", "R@3"] == rows["lone", "RR"] == 1
-    assert rows["worse", "RR"] == rows["worse", "R@3"] == rows["lone", "R@3"] == 0
-    assert rows["late", "R@3"] == pytest.approx(0.5)
+    # axes begin at 0, so that a share of the axis is a share of the largest mean
+    assert rows["worse", "RR"] == 0.5
+    assert rows["worse", "R@3"] == rows["lone", "R@3"] == pytest.approx(1 / 3)
+    assert rows["late", "R@3"] == pytest.approx(2 / 3)
+
+
+def _many(count):
+    """Runs over one query whose AP falls from the last given to the first."""
+    docs = [f"d{i}" for i in range(count)]
+    runs = []
+    for i in range(count):
+        order = [*(f"x{j}" for j in range(count - i)), *docs]
+        run = {"q": {doc: -float(at) for at, doc in enumerate(order)}}
+        runs.append(replace(read_run(run), name=f"system{i}"))
+    return {"q": dict.fromkeys(docs, 1)}, tuple(runs)
+
+
+@pytest.mark.parametrize(
+    ("name", "metrics"),
+    [("cutoffs", ("P@1", "P@50")), ("precision-recall", ()), ("scorecard", ("RR", "AP"))],
+)
+def test_the_best_systems_get_the_colours(name, metrics):
+    qrels, runs = _many(9)
+    result = result_for(kind(name).needs, ChartRequest(qrels, runs, metrics))
+    text = kind(name).draw(result).json()
+    domains = [
+        scale["domain"]
+        for scale in _values(json.loads(text), "scale")
+        if isinstance(scale.get("domain", [None])[0], str)
+    ]
+    assert domains
+    assert all(domain[0] == "system8" for domain in domains)
+
+
+def _values(spec, key):
+    """Every mapping under a key, at any depth."""
+    if isinstance(spec, dict):
+        for name, value in spec.items():
+            if name == key and isinstance(value, dict):
+                yield value
+            yield from _values(value, key)
+    elif isinstance(spec, list):
+        for each in spec:
+            yield from _values(each, key)
+
+
+def test_every_system_of_pareto_keeps_its_name():
+    qrels, runs = _many(30)
+    result = result_for("tradeoff", ChartRequest(qrels, runs, ("RR", "AP")))
+    text = kind("pareto").draw(result).svg()
+    assert all(f">system{i}<" in text for i in range(30))
+
+
+def test_values_are_sorted_by_their_means():
+    qrels, runs = _many(5)
+    result = result_for("evaluation", ChartRequest(qrels, runs, ("AP",)))
+    spec = kind("distributions").draw(result).spec()
+    orders = {tuple(y["sort"]) for y in _values(spec, "y") if y.get("sort")}
+    assert orders == {tuple(f"system{i}" for i in reversed(range(5)))}
+
+
+def test_an_axis_that_does_not_start_at_0_says_so():
+    qrels, runs = _many(3)
+    result = result_for("tradeoff", ChartRequest(qrels, runs, ("RR", "AP")))
+    titles = {x["title"] for x in _values(kind("pareto").draw(result).spec(), "x") if "title" in x}
+    assert all("starts at" in title for title in titles)
+
+
+def test_one_query_says_why_it_has_no_interval():
+    qrels, runs = _many(2)
+    result = result_for("comparisons", ChartRequest(qrels, runs, ("AP",)))
+    assert "no interval: 1 query" in kind("forest").draw(result).svg()

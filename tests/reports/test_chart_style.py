@@ -55,9 +55,21 @@ def _seen(shade, cones):
     return np.array((116 * y - 16, 500 * (x - y), 200 * (y - z)))
 
 
+DARK_GRADES = tuple(pairwise(DARK[shade] for shade in style.GRADES))
+
+
+def test_grades_are_an_ordinal_scale_of_lightness():
+    light = [_luminance(shade) for shade in style.GRADES]
+    dark = [_luminance(DARK[shade]) for shade in style.GRADES]
+    assert light == sorted(light, reverse=True)  # the best is furthest from the ground
+    assert dark == sorted(dark)
+
+
 @pytest.mark.parametrize("kind", CONES)
 def test_colours_stay_apart_without_one_kind_of_cones(kind):
-    pairs = [(*two, 15) for two in (*combinations(SYSTEMS, 2), *pairwise(style.GRADES))]
+    pairs = [
+        (*two, 15) for two in (*combinations(SYSTEMS, 2), *pairwise(style.GRADES), *DARK_GRADES)
+    ]
     for one, two, least in (*pairs, (style.BLUE, style.RED, 60)):
         apart = np.linalg.norm(_seen(one, CONES[kind]) - _seen(two, CONES[kind]))
         assert apart >= least, (one, two, apart)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.present.charts.door import altair
-from rankgate.present.charts.parts import ChartAxis, labelled_lines, table, unmarked
+from rankgate.present.charts.parts import ChartAxis, cut, labelled_lines, table, unmarked
 from rankgate.present.charts.picture import Picture
-from rankgate.present.charts.side_by_side import spots, written
+from rankgate.present.charts.side_by_side import column, spots, written
 from rankgate.present.charts.style import BLUE, DIM, GREY, INK
 from rankgate.present.charts.words import queries, short, shorts
 from rankgate.present.numbers import decimal
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from rankgate.recommenders.scorecard import Scorecard
     from rankgate.recommenders.tradeoff import Tradeoff
 
-_STEP, _LEAST, _HEIGHT, _SIDE, _NAME = 110, 330, 300, 400, 120
+_STEP, _LEAST, _HEIGHT, _SIDE, _NAME, _LINE = 110, 330, 300, 400, 120, 9
 _ROOM = 0.06  # of the axes, around the points
 
 
 def scorecard(result: Tradeoff) -> Picture:
     """A line a system across an axis for each metric, the best on top."""
     names = dict(zip(result.means, shorts(list(result.means)), strict=True))
-    ordered = sorted(result.means, key=lambda name: name not in result.front)  # these get colours
+    ordered = sorted(result.means, key=lambda name: _merit(result, name))  # the first get colours
     rows = [
         {
             "series": names[system],
@@ -47,9 +47,9 @@ def scorecard(result: Tradeoff) -> Picture:
     return Picture(
         "scorecard",
         f"{len(result.means)} systems by {len(result.higher)} metrics",
-        "Each axis goes from the worst of these systems to the best, which is on top, with both "
-        "means; lines that do not cross agree on the order. The front (no other system is as good "
-        f"at everything and better at something): {', '.join(map(short, result.front))}.{falls}",
+        "Each axis goes from 0 to the largest mean of these systems, with the better end on top; "
+        "lines that do not cross agree on the order. The front (no other system is as good at "
+        f"everything and better at something): {', '.join(map(short, result.front))}.{falls}",
         queries(*result.counts),
         result.convention,
         tuple(rows),
@@ -57,10 +57,21 @@ def scorecard(result: Tradeoff) -> Picture:
     )
 
 
-def _share(result: Tradeoff, system: str, metric: str) -> float:
-    """Where a value stands between the worst and the best; in the middle if all are equal."""
+def _merit(result: Tradeoff, system: str) -> tuple[bool, float]:
+    """Systems of the front first, then by the mean of their shares of all axes."""
+    shares = [_share(result, system, metric) for metric in result.higher]
+    return system not in result.front, -sum(shares) / len(shares)
+
+
+def _span(result: Tradeoff, metric: str) -> tuple[float, float]:
+    """The ends of a metric's axis, 0 among them, so that small differences look small."""
     values = [own[metric] for own in result.means.values()]
-    low, high = min(values), max(values)
+    return min(0.0, *values), max(0.0, *values)
+
+
+def _share(result: Tradeoff, system: str, metric: str) -> float:
+    """Where a value is on its axis, from 0 to 1; in the middle if all are 0."""
+    low, high = _span(result, metric)
     share = (result.means[system][metric] - low) / (high - low) if high > low else 0.5
     return share if result.higher[metric] else 1 - share
 
@@ -69,17 +80,17 @@ def _axes(result: Tradeoff, height: float) -> Any:
     alt = altair()
     rows = []
     for place, (metric, higher) in enumerate(result.higher.items()):
-        values = sorted((own[metric] for own in result.means.values()), reverse=higher)
+        top, bottom = _span(result, metric)[:: -1 if higher else 1]
         rows.append(
             {
                 "place": place,
                 "metric": f"{short(metric, 20)}{'' if higher else ' ↓'}",
-                "best": decimal(values[0]),
-                "worst": decimal(values[-1]),
+                "top": _end(top),
+                "bottom": _end(bottom),
             }
         )
     base = alt.Chart(table(rows)).encode(x=alt.X("place:Q", axis=unmarked()))
-    words = (("metric", -26, INK), ("best", -12, DIM), ("worst", height + 14, DIM))
+    words = (("metric", -26, INK), ("top", -12, DIM), ("bottom", height + 14, DIM))
     texts = [
         base.mark_text(color=shade, fontSize=12 if name == "metric" else 11).encode(
             y=alt.value(at), text=f"{name}:N"
@@ -87,6 +98,10 @@ def _axes(result: Tradeoff, height: float) -> Any:
         for name, at, shade in words
     ]
     return alt.layer(base.mark_rule(color=GREY, opacity=0.5), *texts)
+
+
+def _end(value: float) -> str:
+    return decimal(value) if value else "0"
 
 
 def pareto(result: Tradeoff) -> Picture:
@@ -116,7 +131,7 @@ def _points(rows: list[dict[str, Any]], metrics: tuple[str, str]) -> Any:
     x, y = (
         channel(
             f"{field}:Q",
-            title=f"mean {metric}",
+            title=cut(f"mean {metric}", _ends([row[field] for row in rows])[0]),
             scale=alt.Scale(domain=_ends([row[field] for row in rows]), nice=False, zero=False),
         )
         for channel, field, metric in zip((alt.X, alt.Y), "xy", metrics, strict=True)
@@ -127,16 +142,19 @@ def _points(rows: list[dict[str, Any]], metrics: tuple[str, str]) -> Any:
         color=shade, tooltip=["system:N", "x:Q", "y:Q"]
     )
     shown = [row | {"shown": row["system"]} for row in sorted(rows, key=lambda r: not r["front"])]
-    found = spots(_places(shown), [row["shown"] for row in shown], (_SIDE, _SIDE), outside=_NAME)
-    names = written(shown, found, {"x": x, "y": y}, color=shade)
-    return alt.layer(points, *names).properties(width=_SIDE, height=_SIDE)
+    size = (_SIDE, max(_SIDE, _LINE * len(rows)))
+    places, axes = _places(shown, size), {"x": x, "y": y}
+    found = spots(places, [row["shown"] for row in shown], size, outside=_NAME)
+    names = written(shown, found, axes, color=shade)
+    names += column(shown, places, found, size, axes, color=shade)
+    return alt.layer(points, *names).properties(width=size[0], height=size[1])
 
 
-def _places(rows: list[dict[str, Any]]) -> list[tuple[float, float]]:
+def _places(rows: list[dict[str, Any]], size: tuple[int, int]) -> list[tuple[float, float]]:
     """From the left and from the top, in points."""
     (left, right), (low, high) = (_ends([row[field] for row in rows]) for field in "xy")
     return [
-        (_SIDE * (row["x"] - left) / (right - left), _SIDE * (high - row["y"]) / (high - low))
+        (size[0] * (row["x"] - left) / (right - left), size[1] * (high - row["y"]) / (high - low))
         for row in rows
     ]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.errors import RankgateError, UsageError
-from rankgate.metrics.names import parse_all
+from rankgate.errors import UsageError
+from rankgate.metrics.names import higher_is_better
 from rankgate.recommenders.dominance import dominators
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def tradeoff(result: Evaluation, extra: Sequence[Metric] = ()) -> Tradeoff:
     Raises:
         UsageError: fewer than two systems with all means, or fewer than two metrics.
     """
-    higher = {label: _higher(label, extra) for label in result.metrics}
+    higher = {label: higher_is_better(label, extra) for label in result.metrics}
     means = {
         run.run: {label: float(run.means[label]) for label in result.metrics}
         for run in result.runs
@@ -110,11 +110,3 @@ def tradeoff_of(card: Scorecard) -> Tradeoff:
     beaten = dict(card.dominated)
     front = tuple(name for name in card.systems if name not in beaten)
     return Tradeoff(card.convention, (card.users,), means, {m: higher[m] for m in order}, front, ())
-
-
-def _higher(label: str, extra: Sequence[Metric]) -> bool:
-    """A name that only a convention's tool has is of a metric that is better when higher."""
-    try:
-        return parse_all(label, extra)[0][1].higher_is_better
-    except RankgateError:
-        return True

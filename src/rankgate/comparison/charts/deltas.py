@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _NAMED = 60  # queries whose ids can be read below their bars
 _BAR, _WIDEST, _HEIGHT = 11, 680, 220
+_FEW, _WIDE_BAR = 12, 24  # queries, and the width of their bars in a panel with room for more
 _FINE = 680  # queries whose bars are still a point wide
 
 HOW = (
@@ -69,8 +70,13 @@ def _panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:
     layers = [_bars(rows, metric)]
     if row["delta"] is not None:
         layers.append(rule("mean", row["delta"], dashed=True))
+    ends = (
+        interval(row["low"], row["high"])
+        if row["low"] is not None
+        else f"(no interval: {queries(row['n'])})"
+    )
     title = (
-        f"{metric}: mean {signed(row['delta'])} {interval(row['low'], row['high'])}; "
+        f"{metric}: mean {signed(row['delta'])} {ends}; "
         f"{row['wins']} won, {row['ties']} tied, {row['losses']} lost"
     )
     return alt.layer(*layers).properties(width=width, height=_HEIGHT, **panel(title))
@@ -92,7 +98,8 @@ def _bars(rows: list[dict[str, Any]], metric: str) -> Any:
             axis=alt.Axis(labelAngle=-90, labelFontSize=9, domain=False, ticks=False),
             scale=alt.Scale(paddingInner=0.15),
         )
-        return alt.Chart(table(shown)).mark_bar().encode(x=x, y=y, color=sign, tooltip=tips)
+        size = {"size": _WIDE_BAR} if len(rows) < _FEW else {}
+        return alt.Chart(table(shown)).mark_bar(**size).encode(x=x, y=y, color=sign, tooltip=tips)
     ends = alt.Scale(domain=[-0.5, len(rows) - 0.5], nice=False)
     x = alt.X(
         "left:Q",

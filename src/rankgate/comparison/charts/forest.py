@@ -9,7 +9,7 @@ from rankgate.present.charts.parts import in_columns, panel, rule, signed_axis, 
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.style import BLUE, GREY, RED
 from rankgate.present.charts.words import queries, short, shorts
-from rankgate.present.figures import interval, p_value, signed
+from rankgate.present.figures import corrected, interval, p_value, signed
 
 if TYPE_CHECKING:
     from rankgate.comparison.comparison import Comparisons
@@ -27,11 +27,12 @@ def draw(result: Comparisons) -> Picture:
         for metric in first.names
     ]
     counts = sorted({row["n"] for row in rows})
-    corrected = "" if first.correction.startswith("none") else f", {first.correction}"
+    single = first.correction.startswith("none")
+    widened = "" if single else ", not corrected"
     about = (
         f"Mean difference from {short(first.baseline.name)} with its {first.level:.0%} interval "
-        f"({first.interval}), each of its own; p of the {first.test} test{corrected}. "
-        f"Blue: better, orange: worse, with p below {alpha:g}."
+        f"({first.interval}{widened}), and p of the {first.test} test, "
+        f"{corrected(first.correction)}. Blue: better, orange: worse, where p is below {alpha:g}."
     )
     several = len(result.comparisons)
     title = (
@@ -54,17 +55,18 @@ def _rows(result: Comparisons) -> list[dict[str, Any]]:
     ]
 
 
+def _words(row: dict[str, Any]) -> str:
+    """The figures; why there is no interval, where there is none."""
+    if row["low"] is None:
+        return f"{signed(row['delta'])}  no interval: {queries(row['n'])}"
+    ends = interval(row["low"], row["high"], 3)
+    return f"{signed(row['delta'])}  {ends}  p {p_value(row['p_value'])}"
+
+
 def _panel(rows: list[dict[str, Any]], metric: str, baseline: str, alpha: float) -> Any:
     alt = altair()
     rows = sorted(rows, key=lambda row: (-row["gain"], row["system"]))
-    shown = [
-        row
-        | {
-            "words": f"{signed(row['delta'])}  {interval(row['low'], row['high'], 3)}  "
-            f"p {p_value(row['p_value'])}"
-        }
-        for row in rows
-    ]
+    shown = [row | {"words": _words(row)} for row in rows]
     shown_to_be = f"isValid(datum.p_value) && datum.p_value < {alpha:g}"
     shade = alt.Color(
         condition=[

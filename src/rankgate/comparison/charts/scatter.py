@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.present.charts.door import altair
-from rankgate.present.charts.parts import in_columns, panel, table
+from rankgate.present.charts.parts import cut, in_columns, panel, table
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.side_by_side import spots, written
 from rankgate.present.charts.style import BLUE, DIM, GREY, RED
@@ -63,9 +63,10 @@ def _panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:
     ends = _ends([row[side] for row in rows for side in ("baseline", "candidate")])
     room = _ROOM * (ends[1] - ends[0])
     scale = alt.Scale(domain=[ends[0] - room, ends[1] + room], nice=False, zero=False)
+    start = ends[0] - room
     axes = {
-        "x": alt.X("baseline:Q", title=short(result.baseline.name), scale=scale),
-        "y": alt.Y("candidate:Q", title=short(result.candidate.name), scale=scale),
+        "x": alt.X("baseline:Q", title=cut(short(result.baseline.name), start), scale=scale),
+        "y": alt.Y("candidate:Q", title=cut(short(result.candidate.name), start), scale=scale),
     }
     line = (
         alt.Chart(table([{"baseline": end, "candidate": end} for end in ends]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
-from rankgate.evaluation.charts.scored import counted, rows_at
+from rankgate.evaluation.charts.scored import best_first, counted, rows_at
 from rankgate.present.charts.parts import ChartAxis, in_columns, labelled_lines
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.words import short
@@ -65,7 +65,7 @@ _MEAN = ChartAxis("value", "mean", form=".2f")
 
 
 def _panel(rows: list[dict[str, Any]], stem: str, x: ChartAxis) -> Any:
-    own = [row | {"series": row["run"]} for row in rows if row["metric"] == stem]
+    own = [row | {"series": row["run"]} for row in best_first(rows) if row["metric"] == stem]
     return labelled_lines(own, x, _MEAN, size=(320, 250), title=f"{stem}@k")
 
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from rankgate.evaluation.charts.scored import counted
+from rankgate.metrics.names import higher_is_better
 from rankgate.present.charts.door import altair
 from rankgate.present.charts.parts import in_columns, panel, table
 from rankgate.present.charts.picture import Picture
@@ -37,7 +38,8 @@ def draw(result: Evaluation) -> Picture:
         if len(result.runs) == 1
         else f"Values of {len(result.runs)} runs, query by query",
         f"{stroke}; the box spans the middle half, the line in it is the median; "
-        "the orange diamond is the mean.",
+        "the orange diamond is the mean"
+        + ("." if len(result.runs) == 1 else "; the best mean is on top."),
         counted(result),
         result.convention,
         tuple(rows),
@@ -59,12 +61,15 @@ def _rows(result: Evaluation) -> list[dict[str, Any]]:
 def _panel(result: Evaluation, rows: list[dict[str, Any]], metric: str) -> Any:
     alt = altair()
     names = shorts([run.run for run in result.runs])
-    means = [
+    means: list[dict[str, Any]] = [
         {"run": name, "value": run.means[metric], "words": f"mean {decimal(run.means[metric])}"}
         for name, run in zip(names, result.runs, strict=True)
         if not math.isnan(run.means[metric])
     ]
-    y = alt.Y("run:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False))
+    sign = -1 if higher_is_better(metric) else 1
+    order = [each["run"] for each in sorted(means, key=lambda each: sign * each["value"])]
+    order += [name for name in names if name not in order]
+    y = alt.Y("run:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False))
     x = alt.X("value:Q", title=metric, scale=alt.Scale(nice=True))
     shown = _thinned(rows, names)
     dense = max(_FAINT, min(_CLEAR, _CLEAR * _FEW * len(names) / max(len(shown), 1)))

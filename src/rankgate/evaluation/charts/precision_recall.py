@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.errors import UsageError
-from rankgate.evaluation.charts.scored import counted, rows_at
+from rankgate.evaluation.charts.scored import best_first, counted, rows_at
 from rankgate.present.charts.parts import ChartAxis, labelled_lines
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.words import short
@@ -24,7 +24,7 @@ def draw(result: Evaluation) -> Picture:
     """
     rows = [
         {"series": row["run"], "recall": row["at"], "precision": row["value"]}
-        for row in rows_at(result)
+        for row in best_first(rows_at(result))
         if row["metric"].partition("(")[0] in _NAMES
     ]
     if not rows:
@@ -42,9 +42,10 @@ def draw(result: Evaluation) -> Picture:
     return Picture(
         "precision-recall",
         title,
-        "At each level of recall the greatest precision from there on, mean over queries.",
+        "At each level of recall the greatest precision from there on, mean over queries."
+        + (" The best mean is at the top of the list." if len(result.runs) > 1 else ""),
         counted(result),
         result.convention,
         tuple(rows),
-        labelled_lines(rows, x, y, size=(420, 380)),
+        labelled_lines(rows, x, y, size=(420, 380), listed=len(result.runs) > 1),
     )

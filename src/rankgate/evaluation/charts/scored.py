@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from rankgate.metrics.names import higher_is_better
 from rankgate.present.charts.words import queries, shorts
 
 if TYPE_CHECKING:
@@ -31,6 +32,21 @@ def rows_at(result: Evaluation) -> list[dict[str, Any]]:
             for at, stem, value in sorted(found, key=lambda each: each[0])
         ]
     return rows
+
+
+def best_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of `rows_at`, the runs with the best mean of the first metric first."""
+    if not rows:
+        return rows
+    stem = rows[0]["metric"]
+    sign = 1 if higher_is_better(stem) else -1
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        own = found.setdefault(row["run"], [])
+        if row["metric"] == stem:
+            own.append(sign * row["value"])
+    merit = {name: sum(own) / len(own) if own else -math.inf for name, own in found.items()}
+    return sorted(rows, key=lambda row: -merit[row["run"]])
 
 
 def number(label: str) -> float | None:

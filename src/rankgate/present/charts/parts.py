@@ -49,16 +49,24 @@ def table(rows: Rows) -> Any:
 
 
 def labelled_lines(
-    rows: Rows, x: ChartAxis, y: ChartAxis, *, size: tuple[int, int] = (480, 300), title: str = ""
+    rows: Rows,
+    x: ChartAxis,
+    y: ChartAxis,
+    *,
+    size: tuple[int, int] = (480, 300),
+    title: str = "",
+    listed: bool = False,
 ) -> Any:
     """A line for each ``series``, named at its right end.
 
     Args:
-        rows: ``series`` and the two columns; ordered along each line.
+        rows: ``series`` and the two columns; ordered along each line. The first series get
+            colours and thick lines.
         x: the axis along the lines.
         y: the other; without a domain it is that of the data.
         size: of the panel, in points.
         title: above it.
+        listed: names are a list in the order of the rows, for lines that end at one point.
     """
     alt = altair()
     names = list(dict.fromkeys(str(row["series"]) for row in rows))
@@ -69,7 +77,7 @@ def labelled_lines(
         x=alt.X(f"{x.field}:Q", title=x.title, axis=_ticked(x), scale=_scale(x)),
         y=alt.Y(
             f"{y.field}:Q",
-            title=y.title,
+            title=cut(y.title, low),
             scale=alt.Scale(domain=[low, high], nice=False),
             axis=_counted(y),
         ),
@@ -85,6 +93,17 @@ def labelled_lines(
     if len(rows) <= _DOTTED * len(names):
         layers.append(base.mark_point(filled=True, size=26, opacity=1))
     ends = _ends(rows, y.field, (low, high), height)
+    if listed:
+        gap = _LINE * (high - low) / height
+        ends = [
+            {
+                "series": name,
+                "label": label,
+                "at": high - gap * (i + 0.5),
+                "own": high - gap * (i + 0.5),
+            }
+            for i, (name, label) in enumerate(zip(names, shorts(names), strict=True))
+        ]
     return alt.layer(*layers, *_labels(ends, names, colours, width)).properties(
         width=width, height=height, **panel(title)
     )
@@ -136,6 +155,15 @@ def panel(title: str) -> dict[str, Any]:
         text=title, fontSize=13, anchor="start", frame="group", offset=6, color=INK
     )
     return {"title": words}
+
+
+def cut(title: str, low: float) -> str:
+    """The title of an axis, which says where it begins if that is not 0.
+
+    >>> cut("mean AP", 0.21), cut("mean AP", 0)
+    ('mean AP (axis starts at 0.21)', 'mean AP')
+    """
+    return f"{title} (axis starts at {low:.2g})" if low > 0 and title else title
 
 
 def rule(field: str, value: float, *, along: str = "y", dashed: bool = False) -> Any:

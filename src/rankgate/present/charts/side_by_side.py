@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.present.charts.door import altair
 from rankgate.present.charts.parts import table
+from rankgate.present.charts.words import spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,6 +69,48 @@ def written(
                 align=align, baseline="middle", dx=right, dy=down
             )
             layers.append(text.encode(**axes, text="shown:N", **marks))
+    return layers
+
+
+def column(
+    rows: Sequence[Mapping[str, Any]],
+    points: Sequence[tuple[float, float]],
+    places: Sequence[int | None],
+    size: tuple[float, float],
+    axes: Mapping[str, Any],
+    **marks: Any,
+) -> list[Any]:
+    """Layers that list the names without a free spot on the right, each with a line to its point.
+
+    Args:
+        rows: with ``shown``, their names.
+        points: from the left and from the top, in points.
+        places: the spots of `spots`.
+        size: of the panel.
+        axes: of the panel.
+        marks: further encodings, such as the colour.
+    """
+    left = [i for i, place in enumerate(places) if place is None]
+    if not left:
+        return []
+    edges = [
+        _box(points[i], rows[i]["shown"], place)[1]
+        for i, place in enumerate(places)
+        if place is not None
+    ]
+    at = max([size[0], *edges]) + 2 * _GAP
+    moved = spread([points[i][1] for i in left], _LINE + 1, 0, size[1])
+    alt = altair()
+    layers = []
+    for i, down in zip(left, moved, strict=True):
+        own = alt.Chart(table([rows[i]]))
+        line = own.mark_rule(strokeWidth=0.7, opacity=0.6)
+        layers += [
+            line.encode(**axes, x2=alt.value(at - 3), y2=alt.value(down), **marks),
+            own.mark_text(align="left", baseline="middle").encode(
+                x=alt.value(at), y=alt.value(down), text="shown:N", **marks
+            ),
+        ]
     return layers
 
 

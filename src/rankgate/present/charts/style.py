@@ -7,7 +7,13 @@ from typing import Any
 INK, DIM, LINE, PAPER = "#1b1f24", "#57606a", "#d0d7de", "#fffffe"
 """What words, notes, grids and the ground have on light; each has a twin on dark."""
 
+GRADES = ("#b6d0ea", "#80acd9", "#4484c2", "#1b5a9a", "#083362")
+"""From worthless to best, on pages too: one hue, the better the further from the ground."""
+
+_DARK_GRADES = ("#35465e", "#41699a", "#5791c9", "#8fbbe6", "#d3e8fb")
+
 DARK = {INK: "#e6edf3", DIM: "#9aa4af", LINE: "#30363d", PAPER: "#0d1117"}
+DARK |= dict(zip(GRADES, _DARK_GRADES, strict=True))
 
 BLUE, RED, GREY = "#1f77c4", "#d55e00", "#7d8590"
 """Better, worse, neither."""
@@ -16,9 +22,6 @@ SYSTEMS = (BLUE, RED, "#009955", "#7722ff", "#ee1144", "#8877ff", GREY)
 """Of systems and metrics, in order. Each has a contrast of 3 to 1 or more against both grounds, and
 any two differ by 15 or more (CIE 1976) as readers without one kind of cones see them (Machado,
 Oliveira and Fernandes, IEEE TVCG 15(6), 2009, doi:10.1109/TVCG.2009.113)."""
-
-GRADES = ("#8c959f", "#c7a252", "#5aa9c4", "#3479b8", "#1d4e9e")
-"""From worthless to best, as on pages; each differs from its neighbours in lightness too."""
 
 SHARES = ("#e8f1fa", "#0b4a8f")
 """From 0 to 1 in heat maps; cells have their own ground in either theme."""

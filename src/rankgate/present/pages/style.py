@@ -1,9 +1,10 @@
 """The style of all pages: light and dark, narrow and wide, on paper."""
 
-_BLUE, _RED = "#1f77c4", "#d55e00"  # higher and lower, as pictures have them
-_GRADES = ("#8c959f", "#c7a252", "#5aa9c4", "#4a90d9", "#2f6fd0")  # seen on light and on dark
+from rankgate.present.charts.style import DARK, GRADES
 
-_SHADES = "".join(f".g{i}::before{{background:{colour}}}" for i, colour in enumerate(_GRADES))
+_BLUE, _RED = "#1f77c4", "#d55e00"  # higher and lower, as pictures have them
+_SHADES = "".join(f".g{i}::before{{background:{colour}}}" for i, colour in enumerate(GRADES))
+_DARK_SHADES = "".join(f".g{i}::before{{background:{DARK[each]}}}" for i, each in enumerate(GRADES))
 
 STYLE = f"""
 :root{{color-scheme:light dark;--ink:#1b1f24;--dim:#57606a;--paper:#fff;--line:#d0d7de;
@@ -98,5 +99,6 @@ thead{{display:table-header-group}}a{{text-decoration:none}}
 font:8pt sans-serif;color:#444}}}}
 .up{{fill:{_BLUE}}}.down{{fill:{_RED}}}
 {_SHADES}
+@media screen and (prefers-color-scheme:dark){{{_DARK_SHADES}}}
 """
 """All pages share it, as what is not on a page costs little."""

@@ -39,10 +39,10 @@ def draw(result: HoleAnalysis) -> Picture:
         "holes",
         f"What unjudged documents could hide: {short(result.candidate)} against "
         f"{short(result.baseline)}",
-        f"Mean differences. Thin: from all unjudged of the first {result.depth} documents against "
-        "the candidate to all for it. Thick: where the estimate has it 95 times of 100, the ring "
-        "its middle. Mark: as measured. Flip: the chance that judging them changes what the "
-        "interval says.",
+        f"Mean differences. Thin line: the range that grades of the unjudged documents among the "
+        f"first {result.depth} can give. Thick line: 95% interval of the estimate; ring: the "
+        "estimate. Tick: the measured difference. Flip: the probability that judging these "
+        "documents changes what the interval says.",
         queries(*(row["n"] for row in rows)),
         result.convention,
         tuple(rows),
