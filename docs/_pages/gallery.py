@@ -17,7 +17,7 @@ from rankgate.reports.pictured import ChartRequest, result_for
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.present.charts.kind import Kind
+    from rankgate.reports.kinds import PictureKind
 
 DATA = Path(__file__).parents[2] / "examples" / "search-stages"
 WORDS = {
@@ -73,7 +73,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "gallery.md", "\n".join(parts)
 
 
-def _drawn(kind: Kind, words: list[str]) -> Iterator[tuple[str, str]]:
+def _drawn(kind: PictureKind, words: list[str]) -> Iterator[tuple[str, str]]:
     """The SVG that the command's words give, for light and for dark pages."""
     said = command.make_context("plot", words).params
     asked = ChartRequest(

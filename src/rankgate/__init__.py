@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from rankgate.recommenders.scorecard import Scorecard, scorecard
     from rankgate.recommenders.split import Split
     from rankgate.recommenders.splitting import split
-    from rankgate.reports.notebook.plotting import plot
+    from rankgate.reports.plot import plot
     from rankgate.scoring.chosen import chosen_convention as convention
     from rankgate.scoring.convention import Convention
     from rankgate.unjudged.holes import HoleAnalysis, holes
@@ -197,7 +197,7 @@ _HOMES = {
     "gate": "rankgate.gating.verb",
     "holes": "rankgate.unjudged.holes",
     "metric": "rankgate.metrics.custom",
-    "plot": "rankgate.reports.notebook.plotting",
+    "plot": "rankgate.reports.plot",
     "pool": "rankgate.judging.pooling.pool",
     "rate": "rankgate.judging.llm.rate",
     "read_qrels": "rankgate.data",

@@ -65,16 +65,16 @@ def test_a_candidate_that_lost_every_query_shows_its_worst(better, worse):
 
 def test_pictures_paint_an_improvement_blue(better, worse):
     for found, blue in ((better, True), (worse, False)):
-        bars = deltas.draw(found.only)
+        bars = deltas.draw(found)
         assert all((row["gain"] > 0) == blue for row in bars.rows)
         assert "datum.gain" in str(bars.chart.to_dict())
         assert "datum.delta" not in str(bars.chart.to_dict())
         mark = "█" if blue else "░"
         other = "░" if blue else "█"
-        text = deltas.text(found.only, 80)
+        text = deltas.text(found, 80)
         assert mark in text
         assert other not in text
-        points = scatter.draw(found.only)
+        points = scatter.draw(found)
         assert "datum.gain" in str(points.chart.to_dict())
         lines = forest.draw(found)
         assert all((row["gain"] > 0) == blue for row in lines.rows)

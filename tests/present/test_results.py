@@ -16,11 +16,13 @@ from rankgate.gating.baselines import SavedBaselines, save
 from rankgate.gating.policies import policy_keys
 from rankgate.gating.policy import default
 from rankgate.judging.resolution.from_ratings import from_ratings
+from rankgate.pipelines.ranks import ranks
 from rankgate.present.forms import documents as forms
 from rankgate.present.pages.notebook import html
 from rankgate.present.pages.page import page
 from rankgate.present.result import Result
 from rankgate.present.write import FORMS, rendered
+from rankgate.recommenders.tradeoff import tradeoff
 from rankgate.reports.compose import ReportPart, compose
 from rankgate.reports.kinds_of_results import modules, result_class
 
@@ -86,6 +88,8 @@ KINDS = (
     "validation",
     "description",
     "checklist",
+    "tradeoff",
+    "ranks",
     "split",
     "baselines",
     "policy",
@@ -126,6 +130,8 @@ def made(folder, ratings):
         "validation": lambda: rankgate.validate([folder / "qrels.txt", folder / "old.run"]),
         "description": lambda: rankgate.describe([folder / "qrels.txt", folder / "old.run"]),
         "checklist": checklist,
+        "tradeoff": lambda: tradeoff(rankgate.evaluate(QRELS, RUNS, ["nDCG@3", "FallOut@3"])),
+        "ranks": lambda: ranks(QRELS, RUNS, depth=3),
         "split": lambda: rankgate.split(folder / "log.csv"),
         "baselines": lambda: SavedBaselines.of(
             save(

@@ -19,7 +19,7 @@ RATINGS = "query_id,doc_id,rater,grade\n" + "".join(
     for who in ("ann", "bob", "cy")
 )
 RUNS = {
-    "comparison": 2, "comparisons": 2, "planned": 2, "evaluation": 2, "cutoffs": 2, "recall": 2,
+    "comparison": 2, "comparisons": 2, "evaluation": 2, "cutoffs": 2, "recall": 2,
     "reconciliation": 1, "blindness": 1, "explanation": 1, "ranks": 2, "agreed": 0, "pipeline": 2,
     "tradeoff": 2, "calibration": 2, "hidden": 2, "admitted": 1,
 }  # fmt: skip

@@ -20,7 +20,7 @@ def _drawn(name, results):
 
 
 def test_deltas_are_the_comparison_s_sorted(results):
-    result = results["comparison"]
+    result = results["comparison"].only
     rows = _drawn("deltas", results)
     own = {row["query_id"]: row["delta"] for row in result.queries.iter_rows(named=True)}
     assert {row["query"]: row["delta"] for row in rows} == own

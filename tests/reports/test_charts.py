@@ -14,7 +14,6 @@ from rankgate.data import read_run
 from rankgate.errors import MissingExtraError, UsageError
 from rankgate.present.charts.style import DARK, PAPER, on_dark
 from rankgate.present.pages.chart import page
-from rankgate.reports.drawing import in_text
 from rankgate.reports.kinds import KINDS, kind
 from rankgate.reports.pictured import NEEDS, ChartRequest, result_for
 from support.wording import raises
@@ -55,9 +54,10 @@ def test_each_kind_is_drawn_as_svg_with_its_stamp(each, results):
 
 @pytest.mark.parametrize("name", ["deltas", "scatter"])
 def test_a_panel_that_is_alone_keeps_its_heading(name, results):
-    full = results["comparison"]
+    full = results["comparison"].only
     first = full.names[0]
-    result = kind(name).draw(replace(full, metrics=full.metrics.filter(metric=first)))
+    alone = replace(full, metrics=full.metrics.filter(metric=first))
+    result = kind(name).draw(replace(results["comparison"], comparisons=(alone,)))
     words = "".join(_parsed(result.svg()).itertext())
     row = full.metrics.row(0, named=True)
     assert f"{first}: " in words
@@ -151,17 +151,17 @@ def test_written_gives_each_form(results):
 
 
 def test_bars_of_text_have_every_query_or_both_ends(results, collection):
-    result = in_text("deltas", results["comparison"], 80)
+    result = kind("deltas").text(results["comparison"], 80)
     lines = [line for line in result.splitlines() if line.startswith("q")]
     assert len(lines) == len(collection.qrels)
     assert max(map(len, result.splitlines())) <= 80
     assert result.splitlines()[0].startswith("nDCG@10: ")
     with raises("binary-output", UsageError):
-        in_text("scatter", results["comparison"], 80)
+        kind("scatter").text(results["comparison"], 80)
 
 
 def test_text_histograms_count_every_query(results, collection):
-    result = in_text("distributions", results["evaluation"], 80)
+    result = kind("distributions").text(results["evaluation"], 80)
     counts = [int(found) for found in re.findall(r"to +\d\.\d\d +(\d+)", result)]
     assert sum(counts) == 2 * len(collection.qrels)
 

@@ -64,7 +64,7 @@ def test_equal_differences_have_no_power():
 
 
 def test_ranks_of_a_comparison_are_those_of_its_runs():
-    result = ranks_of(compare(QRELS, OLD, {"new": NEW}, ["nDCG@10"], depth=4).comparisons[0])
+    result = ranks_of(compare(QRELS, OLD, {"new": NEW}, ["nDCG@10"], depth=4))
     same = ranks(QRELS, {result.systems[0]: OLD, "new": NEW}, depth=4)
     assert result.judged.equals(same.judged)
     assert result.grades.equals(same.grades)

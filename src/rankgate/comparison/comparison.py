@@ -247,12 +247,12 @@ class Comparisons(Result):
     report_from: ClassVar[str] = "rankgate.comparison.documents.report:document"
     order: ClassVar[int] = 5
     charts: ClassVar[Mapping[str, str]] = {
-        "deltas": "rankgate.comparison.charts.deltas:draw_first",
-        "scatter": "rankgate.comparison.charts.scatter:draw_first",
+        "deltas": "rankgate.comparison.charts.deltas:draw",
+        "scatter": "rankgate.comparison.charts.scatter:draw",
         "forest": "rankgate.comparison.charts.forest:draw",
-        "power": "rankgate.comparison.charts.power:draw_first",
-        "judged": "rankgate.pipelines.charts.ranked:judged_of_comparisons",
-        "grades": "rankgate.pipelines.charts.ranked:grades_of_comparisons",
+        "power": "rankgate.comparison.charts.power:draw",
+        "judged": "rankgate.pipelines.charts.ranked:judged",
+        "grades": "rankgate.pipelines.charts.ranked:grades",
     }
 
     comparisons: tuple[Comparison, ...]

@@ -102,7 +102,8 @@ def evaluate(
     if lists and together:
         scored = lists.with_lists(judgments, readable, scored)
     labels = tuple(label for label, _ in every)
-    return Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored))
+    lower = tuple(label for label, each in every if not each.higher_is_better)
+    return Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored), lower)
 
 
 def _lists(

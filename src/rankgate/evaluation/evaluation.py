@@ -37,6 +37,7 @@ class Evaluation(Result):
         convention: name, hash and axes.
         metrics: the metrics as they were written.
         runs: the scores of each run, in the order given.
+        lower: the metrics that are better when lower.
     """
 
     kind: ClassVar[str] = "evaluation"
@@ -46,14 +47,15 @@ class Evaluation(Result):
         "distributions": "rankgate.evaluation.charts.distributions:draw",
         "cutoffs": f"{_CHARTS}.cutoffs:draw",
         "precision-recall": f"{_CHARTS}.precision_recall:draw",
-        "scorecard": "rankgate.recommenders.charts:scorecard_of_evaluation",
-        "pareto": "rankgate.recommenders.charts:pareto_of_evaluation",
+        "scorecard": "rankgate.recommenders.charts:scorecard",
+        "pareto": "rankgate.recommenders.charts:pareto",
     }
 
     qrels: str
     convention: Mapping[str, Any]
     metrics: tuple[str, ...]
     runs: tuple[Scores, ...]
+    lower: tuple[str, ...] = ()
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -82,6 +84,7 @@ class Evaluation(Result):
             **self.head(),
             "qrels": self.qrels,
             "convention": dict(self.convention),
+            **({"lower": list(self.lower)} if self.lower else {}),
             "runs": [self._run(scores, per_query=per_query) for scores in self.runs],
         }
 
@@ -110,7 +113,8 @@ class Evaluation(Result):
         """From ``to_dict``; without ``per_query`` only the means are known."""
         runs = tuple(_scores(run, values["convention"]) for run in values["runs"])
         metrics = tuple(values["runs"][0]["mean"])
-        return cls(values["qrels"], values["convention"], metrics, runs)
+        lower = tuple(values.get("lower", ()))
+        return cls(values["qrels"], values["convention"], metrics, runs, lower)
 
     def joined(self, other: Evaluation) -> Evaluation:
         """Both evaluations as one, to be compared.

@@ -13,7 +13,7 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from rankgate.errors import RankgateError, UsageError
+from rankgate.errors import UsageError
 from rankgate.metrics import trec
 from rankgate.metrics.catalogue import CATALOGUE, by_name
 from rankgate.metrics.plugins import installed
@@ -90,18 +90,6 @@ def parse_all(text: str, extra: Sequence[Metric] = ()) -> list[tuple[str, Metric
         if metric.missing:
             raise UsageError(metric.incomplete(), code="incomplete-metric")
     return metrics
-
-
-def higher_is_better(text: str, extra: Sequence[Metric] = ()) -> bool:
-    """Whether the higher value of a metric is better; so are names that only a tool has.
-
-    >>> higher_is_better("nDCG@10"), higher_is_better("Fallout@10")
-    (True, False)
-    """
-    try:
-        return parse_all(text, extra)[0][1].higher_is_better
-    except RankgateError:
-        return True
 
 
 def known(extra: Sequence[Metric]) -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from rankgate.comparison import compared as parts
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.pipelines.stage_lists import MOST_GRADES
+from rankgate.present.result import Result
 from rankgate.scoring.run_names import sides_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from rankgate.comparison.comparison import Comparison
+    from rankgate.comparison.comparison import Comparisons
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.scoring import Convention
@@ -40,7 +41,7 @@ GRADES: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class GradesByRank:
+class GradesByRank(Result):
     """Judgments and grades of the first documents, rank by rank.
 
     Attributes:
@@ -56,6 +57,15 @@ class GradesByRank:
             best grade first.
     """
 
+    kind: ClassVar[str] = "ranks"
+    label: ClassVar[str] = "Judgments and grades, rank by rank"
+    document_from: ClassVar[str] = "rankgate.pipelines.ranks_document:document"
+    charts: ClassVar[Mapping[str, str]] = {
+        "judged": "rankgate.pipelines.charts.ranked:judged",
+        "grades": "rankgate.pipelines.charts.ranked:grades",
+    }
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"judged": JUDGED, "grades": GRADES}
+
     systems: tuple[str, ...]
     qrels: str
     qrels_sha256: str
@@ -64,6 +74,14 @@ class GradesByRank:
     queries: int
     judged: pl.DataFrame
     grades: pl.DataFrame
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
+        """The judgments."""
+        return ((self.qrels, "judgments", self.qrels_sha256),)
+
+    def _table(self) -> pl.DataFrame:
+        return self.judged
 
 
 def ranks(
@@ -111,8 +129,11 @@ def ranks(
     )
 
 
-def ranks_of(result: Comparison) -> GradesByRank:
-    """The same of the lists that a comparison has kept."""
+def ranks_of(source: GradesByRank | Comparisons) -> GradesByRank:
+    """The same of the lists that the first comparison has kept."""
+    if isinstance(source, GradesByRank):
+        return source
+    result = source.only
     sides = (("baseline", result.baseline.name), ("candidate", result.candidate.name))
     lists = {name: result.lists.filter(pl.col("system") == side) for side, name in sides}
     return GradesByRank(

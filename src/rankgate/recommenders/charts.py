@@ -11,7 +11,7 @@ from rankgate.present.charts.side_by_side import column, spots, written
 from rankgate.present.charts.style import BLUE, DIM, GREY, INK
 from rankgate.present.charts.words import queries, short, shorts
 from rankgate.present.numbers import decimal
-from rankgate.recommenders.tradeoff import tradeoff, tradeoff_of
+from rankgate.recommenders.tradeoff import tradeoff
 
 if TYPE_CHECKING:
     from rankgate.evaluation.evaluation import Evaluation
@@ -22,8 +22,9 @@ _STEP, _LEAST, _HEIGHT, _SIDE, _NAME, _LINE = 110, 330, 300, 400, 120, 9
 _ROOM = 0.06  # of the axes, around the points
 
 
-def scorecard(result: Tradeoff) -> Picture:
+def scorecard(source: Evaluation | Scorecard | Tradeoff) -> Picture:
     """A line a system across an axis for each metric, the best on top."""
+    result = tradeoff(source)
     names = dict(zip(result.means, shorts(list(result.means)), strict=True))
     ordered = sorted(result.means, key=lambda name: _merit(result, name))  # the first get colours
     rows = [
@@ -104,8 +105,9 @@ def _end(value: float) -> str:
     return decimal(value) if value else "0"
 
 
-def pareto(result: Tradeoff) -> Picture:
+def pareto(source: Evaluation | Scorecard | Tradeoff) -> Picture:
     """The first metric against the second, a point a system; blue: on the front."""
+    result = tradeoff(source)
     one, two = list(result.higher)[:2]
     names = dict(zip(result.means, shorts(list(result.means)), strict=True))
     rows = [
@@ -163,23 +165,3 @@ def _ends(values: list[float]) -> list[float]:
     low, high = min(values), max(values)
     room = (high - low) * _ROOM or 0.05
     return [low - room, high + room]
-
-
-def scorecard_of_evaluation(result: Evaluation) -> Picture:
-    """`scorecard` of an evaluation of several runs by several metrics."""
-    return scorecard(tradeoff(result))
-
-
-def pareto_of_evaluation(result: Evaluation) -> Picture:
-    """`pareto` of an evaluation of several runs by two metrics."""
-    return pareto(tradeoff(result))
-
-
-def scorecard_of_card(result: Scorecard) -> Picture:
-    """The picture of a scorecard: a line a system."""
-    return scorecard(tradeoff_of(result))
-
-
-def pareto_of_card(result: Scorecard) -> Picture:
-    """Accuracy against what lists are like: the first metric of each on a scorecard."""
-    return pareto(tradeoff_of(result))

@@ -73,8 +73,8 @@ class Scorecard(Result):
     kind: ClassVar[str] = "scorecard"
     document_from: ClassVar[str] = f"{_DOCUMENTS}:outline"
     charts: ClassVar[Mapping[str, str]] = {
-        "scorecard": "rankgate.recommenders.charts:scorecard_of_card",
-        "pareto": "rankgate.recommenders.charts:pareto_of_card",
+        "scorecard": "rankgate.recommenders.charts:scorecard",
+        "pareto": "rankgate.recommenders.charts:pareto",
     }
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "figures": FIGURES,

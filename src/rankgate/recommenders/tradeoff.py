@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
 from rankgate.errors import UsageError
-from rankgate.metrics.names import higher_is_better
+from rankgate.evaluation.evaluation import Evaluation
+from rankgate.present.result import Result
 from rankgate.recommenders.dominance import dominators
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from rankgate.evaluation.evaluation import Evaluation
-    from rankgate.metrics.declare import Metric
     from rankgate.recommenders.scorecard import Scorecard
 
 _LEAST = 2
@@ -26,7 +25,7 @@ _TOO_LITTLE = (
 
 
 @dataclass(frozen=True)
-class Tradeoff:
+class Tradeoff(Result):
     """Means of several systems by several metrics.
 
     Attributes:
@@ -39,6 +38,14 @@ class Tradeoff:
         left_out: systems that lack a mean.
     """
 
+    kind: ClassVar[str] = "tradeoff"
+    label: ClassVar[str] = "Systems by several metrics"
+    document_from: ClassVar[str] = "rankgate.recommenders.documents.tradeoff:document"
+    charts: ClassVar[Mapping[str, str]] = {
+        "pareto": "rankgate.recommenders.charts:pareto",
+        "scorecard": "rankgate.recommenders.charts:scorecard",
+    }
+
     convention: Mapping[str, Any]
     counts: tuple[int, ...]
     means: Mapping[str, Mapping[str, float]]
@@ -49,26 +56,57 @@ class Tradeoff:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "schema_version": 1,
+            **self.head(),
             "convention": dict(self.convention),
+            "counts": list(self.counts),
             "means": {name: dict(means) for name, means in self.means.items()},
             "higher_is_better": dict(self.higher),
             "front": list(self.front),
             "left_out": list(self.left_out),
         }
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The trade-off that ``to_dict`` was called on."""
+        return cls(
+            values["convention"],
+            tuple(values["counts"]),
+            values["means"],
+            values["higher_is_better"],
+            tuple(values["front"]),
+            tuple(values["left_out"]),
+        )
 
-def tradeoff(result: Evaluation, extra: Sequence[Metric] = ()) -> Tradeoff:
-    """Ask who of the systems of an evaluation is beaten by another at everything.
+    def __len__(self) -> int:
+        """How many systems there are."""
+        return len(self.means)
+
+    def _table(self) -> pl.DataFrame:
+        """A row for each system: its means, and whether it is on the front."""
+        return pl.DataFrame(
+            [
+                {"system": name, **means, "front": name in self.front}
+                for name, means in self.means.items()
+            ]
+        )
+
+
+def tradeoff(result: Evaluation | Scorecard | Tradeoff) -> Tradeoff:
+    """Find the systems that no other beats at everything.
 
     Args:
-        result: the evaluation of two runs or more by two metrics or more.
-        extra: metrics that can be named beside those of the house.
+        result: an evaluation or a scorecard of two systems or more by two metrics or more.
 
     Raises:
         UsageError: fewer than two systems with all means, or fewer than two metrics.
     """
-    higher = {label: higher_is_better(label, extra) for label in result.metrics}
+    if isinstance(result, Tradeoff):
+        return result
+    return _of_evaluation(result) if isinstance(result, Evaluation) else _of_card(result)
+
+
+def _of_evaluation(result: Evaluation) -> Tradeoff:
+    higher = {label: label not in result.lower for label in result.metrics}
     means = {
         run.run: {label: float(run.means[label]) for label in result.metrics}
         for run in result.runs
@@ -85,14 +123,11 @@ def tradeoff(result: Evaluation, extra: Sequence[Metric] = ()) -> Tradeoff:
     return Tradeoff(result.convention, counts, means, higher, front, left)
 
 
-def tradeoff_of(card: Scorecard) -> Tradeoff:
-    """The same of a scorecard, by the metrics that have a better end and that all systems have.
+def _of_card(card: Scorecard) -> Tradeoff:
+    """Of a scorecard, by the metrics that have a better end and that all systems have.
 
     The first metric of accuracy comes first and the first of lists second: what is given up for
     what.
-
-    Raises:
-        UsageError: fewer than two systems, or fewer than two such metrics.
     """
     table = card.figures.filter(pl.col("higher_is_better").is_not_null())
     known = table.filter(pl.col("value").is_finite())["metric"].value_counts()

@@ -1,47 +1,94 @@
-"""Every kind of picture, by hand: a line a kind."""
+"""Every kind of picture: its name, what it shows, and the result that it is drawn from."""
 
 from __future__ import annotations
 
-from rankgate.blind_spots import charts as blind
-from rankgate.comparison.charts import deltas, forest, power, scatter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from rankgate.errors import UsageError
-from rankgate.evaluation.charts import cutoffs, distributions, precision_recall
-from rankgate.explanation.charts import gains, reconciled
-from rankgate.judging.admission import chart as admitted
-from rankgate.judging.agreement import chart as raters
-from rankgate.pipelines.charts import ranked, staged
-from rankgate.present.charts.kind import Kind
-from rankgate.recommenders import charts as scorecard
-from rankgate.unjudged.charts import calibration as calibrated
-from rankgate.unjudged.charts import holes as bounds
+from rankgate.present.resolve import resolved
+
+if TYPE_CHECKING:
+    from rankgate.present.charts.picture import Picture
+    from rankgate.present.result import Result
+
+
+@dataclass(frozen=True)
+class PictureKind:
+    """A kind of picture; the result's class says how it is drawn (`Result.charts`).
+
+    Attributes:
+        name: as ``rankgate plot`` takes it.
+        title: what it shows, in a few words.
+        needs: the result that it is drawn from, by its name in `rankgate.reports.pictured`.
+        in_text: whether it can be drawn with characters too, by the function ``text`` of the
+            chart's module.
+    """
+
+    name: str
+    title: str
+    needs: str
+    in_text: bool = False
+
+    def draw(self, result: Result) -> Picture:
+        """The picture.
+
+        Raises:
+            UsageError: a result that gives no picture.
+            MissingExtraError: Altair is not installed.
+        """
+        return result.plot(self.name)
+
+    def text(self, result: Result, width: int) -> str:
+        """Bars of characters.
+
+        Raises:
+            UsageError: the kind has no such form.
+        """
+        self.refuse_text()
+        module, _, _ = result.charts[self.name].partition(":")
+        made: str = resolved(f"{module}:text")(result, width)
+        return made
+
+    def refuse_text(self) -> None:
+        """Check that the kind has a form for the terminal.
+
+        Raises:
+            UsageError: it has none.
+        """
+        if not self.in_text:
+            raise UsageError(
+                f"{self.name} has no form for the terminal; name a file with -o, such as "
+                f"{self.name}.svg.",
+                code="binary-output",
+            )
+
 
 KINDS = (
-    Kind("deltas", "differences query by query", "comparison", deltas.draw, deltas.text),
-    Kind("cutoffs", "metrics at k", "cutoffs", cutoffs.draw, cutoffs.text),
-    Kind("scatter", "two systems, a point a query", "comparison", scatter.draw),
-    Kind("forest", "intervals of many differences", "comparisons", forest.draw),
-    Kind("reconcile", "one metric under all conventions", "reconciliation", reconciled.draw),
-    Kind("blindspots", "what metrics do not see", "blindness", blind.draw),
-    Kind("explain", "what each document adds to a value", "explanation", gains.draw),
-    Kind("judged", "share judged at each rank", "ranks", ranked.judged),
-    Kind("grades", "mix of grades at each rank", "ranks", ranked.grades),
-    Kind(
-        "distributions", "values over queries", "evaluation", distributions.draw, distributions.text
-    ),
-    Kind("precision-recall", "precision against recall", "recall", precision_recall.draw),
-    Kind("power", "what more queries would show", "planned", power.draw),
-    Kind("holes", "what unjudged documents could hide", "hidden", bounds.draw),
-    Kind("calibration", "estimates of holes come true?", "calibration", calibrated.draw),
-    Kind("agreement", "raters, two by two", "agreed", raters.draw),
-    Kind("admission", "a judge's grades by people's", "admitted", admitted.draw),
-    Kind("scorecard", "systems by several metrics", "tradeoff", scorecard.scorecard),
-    Kind("pareto", "two metrics against each other", "tradeoff", scorecard.pareto),
-    Kind("stages", "stages with their ceilings", "pipeline", staged.draw),
+    PictureKind("deltas", "differences query by query", "comparison", in_text=True),
+    PictureKind("cutoffs", "metrics at k", "cutoffs", in_text=True),
+    PictureKind("scatter", "two systems, a point a query", "comparison"),
+    PictureKind("forest", "intervals of many differences", "comparisons"),
+    PictureKind("reconcile", "one metric under all conventions", "reconciliation"),
+    PictureKind("blindspots", "what metrics do not see", "blindness"),
+    PictureKind("explain", "what each document adds to a value", "explanation"),
+    PictureKind("judged", "share judged at each rank", "ranks"),
+    PictureKind("grades", "mix of grades at each rank", "ranks"),
+    PictureKind("distributions", "values over queries", "evaluation", in_text=True),
+    PictureKind("precision-recall", "precision against recall", "recall"),
+    PictureKind("power", "what more queries would show", "comparison"),
+    PictureKind("holes", "what unjudged documents could hide", "hidden"),
+    PictureKind("calibration", "estimates of holes come true?", "calibration"),
+    PictureKind("agreement", "raters, two by two", "agreed"),
+    PictureKind("admission", "a judge's grades by people's", "admitted"),
+    PictureKind("scorecard", "systems by several metrics", "tradeoff"),
+    PictureKind("pareto", "two metrics against each other", "tradeoff"),
+    PictureKind("stages", "stages with their ceilings", "pipeline"),
 )
 """In the order of `rankgate plot --help`."""
 
 
-def kind(name: str) -> Kind:
+def kind(name: str) -> PictureKind:
     """The kind of that name.
 
     Raises:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.blind_spots.verb import blindspots
 from rankgate.comparison.compare import Rules, compare
-from rankgate.comparison.planned import Planned, planned
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.evaluation.scored_system import DEPTH as HOLES
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rankgate.blind_spots.blindspots import BlindSpots
-    from rankgate.comparison.comparison import Comparison, Comparisons
+    from rankgate.comparison.comparison import Comparisons
     from rankgate.evaluation.context import Context
     from rankgate.evaluation.evaluation import Evaluation
     from rankgate.explanation.explanation import Explanation
@@ -152,13 +151,9 @@ def _comparisons(asked: ChartRequest) -> Comparisons:
     )
 
 
-def _comparison(asked: ChartRequest) -> Comparison:
+def _comparison(asked: ChartRequest) -> Comparisons:
     asked.need(2, 2, "compares two runs: a baseline and a candidate")
-    return _comparisons(asked).comparisons[0]
-
-
-def _planned(asked: ChartRequest) -> Planned:
-    return planned(_comparison(asked))
+    return _comparisons(asked)
 
 
 def _evaluation(asked: ChartRequest, metrics: Sequence[str] = ()) -> Evaluation:
@@ -222,7 +217,7 @@ def _ranks(asked: ChartRequest) -> GradesByRank:
 
 def _tradeoff(asked: ChartRequest) -> Tradeoff:
     asked.need(2, None, "is of two runs or more")
-    return tradeoff(_evaluation(asked, asked.metrics or DEFAULT_METRICS), asked.extra)
+    return tradeoff(_evaluation(asked, asked.metrics or DEFAULT_METRICS))
 
 
 def _hidden(asked: ChartRequest) -> HoleAnalysis:
@@ -274,7 +269,6 @@ def _pipeline(asked: ChartRequest) -> Pipeline:
 NEEDS: Mapping[str, Callable[[ChartRequest], Any]] = {
     "comparison": _comparison,
     "comparisons": _comparisons,
-    "planned": _planned,
     "evaluation": _evaluation,
     "cutoffs": _cutoffs,
     "recall": _recall,

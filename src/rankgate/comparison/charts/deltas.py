@@ -25,8 +25,9 @@ HOW = (
 )
 
 
-def draw(result: Comparison) -> Picture:
-    """A panel for each metric of a comparison."""
+def draw(results: Comparisons) -> Picture:
+    """A panel for each metric, for the first candidate."""
+    result = results.only
     rows: list[dict[str, Any]] = []
     panels = []
     for metric in result.names:
@@ -120,8 +121,9 @@ def _thinned(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row | {"left": row["place"] - room, "right": row["place"] + room} for row in kept]
 
 
-def text(result: Comparison, width: int) -> str:
+def text(results: Comparisons, width: int) -> str:
     """Bars of characters: every query where they fit a screen, else the two ends."""
+    result = results.only
     parts = [_text(result, metric, width) for metric in result.names]
     return "\n".join(parts)
 
@@ -159,8 +161,3 @@ def bar(share: float, half: int) -> str:
     """
     size = round(abs(share) * half)
     return " " * half + "█" * size if share >= 0 else " " * (half - size) + "░" * size
-
-
-def draw_first(result: Comparisons) -> Picture:
-    """`draw` of the first candidate."""
-    return draw(result.only)

@@ -13,12 +13,12 @@ from rankgate.present.charts.words import queries, short
 
 if TYPE_CHECKING:
     from rankgate.comparison.comparison import Comparisons
-    from rankgate.comparison.planned import Planned
     from rankgate.present.charts.parts import Rows
 
 
-def draw(result: Planned) -> Picture:
+def draw(results: Comparisons) -> Picture:
     """A curve a metric: the smallest difference shown; a ring for what was measured."""
+    result = planned(results.only)
     rows = [
         {"series": row["metric"], "n": row["n"], "detectable": row["detectable"]}
         for row in result.curves.iter_rows(named=True)
@@ -60,8 +60,3 @@ def _chart(rows: Rows, measured: Rows, x: ChartAxis, y: ChartAxis) -> Any:
         )
     )
     return alt.layer(labelled_lines(rows, x, y), rings).properties(width=480, height=300)
-
-
-def draw_first(result: Comparisons) -> Picture:
-    """`draw` of what other numbers of queries would show for the first candidate."""
-    return draw(planned(result.only))

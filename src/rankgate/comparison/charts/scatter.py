@@ -28,8 +28,9 @@ HOW = (
 )
 
 
-def draw(result: Comparison) -> Picture:
-    """A square for each metric of a comparison."""
+def draw(results: Comparisons) -> Picture:
+    """A square for each metric, for the first candidate."""
+    result = results.only
     rows: list[dict[str, Any]] = []
     panels = []
     for metric in result.names:
@@ -141,8 +142,3 @@ def _places(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _name(row: dict[str, Any]) -> str:
     return short(row["query"], 18) if row["count"] == 1 else f"{row['count']} queries"
-
-
-def draw_first(result: Comparisons) -> Picture:
-    """`draw` of the first candidate."""
-    return draw(result.only)

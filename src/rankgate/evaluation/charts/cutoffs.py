@@ -35,7 +35,7 @@ def draw(result: Evaluation) -> Picture:
         chart = labelled_lines([row | {"series": row["metric"]} for row in rows], x, _MEAN)
     else:
         title = f"Metrics at k of {len(result.runs)} runs"
-        chart = in_columns([_panel(rows, stem, x) for stem in stems])
+        chart = in_columns([_panel(best_first(rows, result), stem, x) for stem in stems])
     about = "Means over queries at each cutoff k."
     return Picture("cutoffs", title, about, counted(result), result.convention, tuple(rows), chart)
 
@@ -65,7 +65,7 @@ _MEAN = ChartAxis("value", "mean", form=".2f")
 
 
 def _panel(rows: list[dict[str, Any]], stem: str, x: ChartAxis) -> Any:
-    own = [row | {"series": row["run"]} for row in best_first(rows) if row["metric"] == stem]
+    own = [row | {"series": row["run"]} for row in rows if row["metric"] == stem]
     return labelled_lines(own, x, _MEAN, size=(320, 250), title=f"{stem}@k")
 
 

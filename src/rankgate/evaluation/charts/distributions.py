@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from rankgate.evaluation.charts.scored import counted
-from rankgate.metrics.names import higher_is_better
 from rankgate.present.charts.door import altair
 from rankgate.present.charts.parts import in_columns, panel, table
 from rankgate.present.charts.picture import Picture
@@ -66,7 +65,7 @@ def _panel(result: Evaluation, rows: list[dict[str, Any]], metric: str) -> Any:
         for name, run in zip(names, result.runs, strict=True)
         if not math.isnan(run.means[metric])
     ]
-    sign = -1 if higher_is_better(metric) else 1
+    sign = 1 if metric in result.lower else -1
     order = [each["run"] for each in sorted(means, key=lambda each: sign * each["value"])]
     order += [name for name in names if name not in order]
     y = alt.Y("run:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False))

@@ -24,7 +24,7 @@ def draw(result: Evaluation) -> Picture:
     """
     rows = [
         {"series": row["run"], "recall": row["at"], "precision": row["value"]}
-        for row in best_first(rows_at(result))
+        for row in best_first(rows_at(result), result)
         if row["metric"].partition("(")[0] in _NAMES
     ]
     if not rows:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from rankgate.metrics.names import higher_is_better
 from rankgate.present.charts.words import queries, shorts
 
 if TYPE_CHECKING:
@@ -34,12 +33,12 @@ def rows_at(result: Evaluation) -> list[dict[str, Any]]:
     return rows
 
 
-def best_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def best_first(rows: list[dict[str, Any]], result: Evaluation) -> list[dict[str, Any]]:
     """The rows of `rows_at`, the runs with the best mean of the first metric first."""
     if not rows:
         return rows
     stem = rows[0]["metric"]
-    sign = 1 if higher_is_better(stem) else -1
+    sign = -1 if stem in map(stem_of, result.lower) else 1
     found: dict[str, list[float]] = {}
     for row in rows:
         own = found.setdefault(row["run"], [])

@@ -23,8 +23,9 @@ _STEPS, _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000), 5
 _PANELS = (("upto", "judged@k: of the first k"), ("at", "judged at rank k alone"))
 
 
-def judged(result: GradesByRank) -> Picture:
+def judged(source: GradesByRank | Comparisons) -> Picture:
     """Lines of judged@k and of the share judged at each rank; what is missing to 1 are holes."""
+    result = ranks_of(source)
     names = dict(zip(result.systems, shorts(result.systems), strict=True))
     rows = [
         {
@@ -55,8 +56,9 @@ def judged(result: GradesByRank) -> Picture:
     )
 
 
-def grades(result: GradesByRank) -> Picture:
+def grades(source: GradesByRank | Comparisons) -> Picture:
     """Stacked shares of the grades at each rank, a panel a system."""
+    result = ranks_of(source)
     rows = [dict(row) for row in result.grades.iter_rows(named=True)]
     shades = shades_of(rows)
     panels = [
@@ -115,13 +117,3 @@ def _ticks(depth: int) -> list[int]:
     """
     step = next(step for step in _STEPS if depth <= _TICKS * step or step == _STEPS[-1])
     return sorted({1, *range(step, depth + 1, step)})
-
-
-def judged_of_comparisons(result: Comparisons) -> Picture:
-    """`judged` of both lists of the first candidate's comparison."""
-    return judged(ranks_of(result.only))
-
-
-def grades_of_comparisons(result: Comparisons) -> Picture:
-    """`grades` of both lists of the first candidate's comparison."""
-    return grades(ranks_of(result.only))

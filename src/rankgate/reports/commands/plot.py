@@ -17,7 +17,6 @@ from rankgate.evaluation.commands.list_options import context, drop_seen, judged
 from rankgate.present.charts.picture import FORMS
 from rankgate.present.charts.style import THEMES
 from rankgate.present.suffixes import form_of
-from rankgate.reports.drawing import drawn, in_text
 from rankgate.reports.kinds import KINDS, kind
 from rankgate.reports.pictured import CUTOFFS, ChartRequest, result_for
 
@@ -133,8 +132,8 @@ def command(
     context = replace(context, drop_seen=drop_seen, judged_users_only=judged_users_only)
     if output is not None:
         form_of(output, FORMS)
-    elif kind(name).text is None:
-        in_text(name, None, 0)
+    elif not kind(name).in_text:
+        kind(name).refuse_text()
     with Progress(len(runs) + 1) as progress:
         result = result_for(
             kind(name).needs,
@@ -142,6 +141,7 @@ def command(
                   extra, labelled(labels), progress, context),
         )  # fmt: skip
     if output:
-        deliver(drawn(name, result, output, theme or "", scale), output)
+        picture = kind(name).draw(result)
+        deliver(picture.written(form_of(output, FORMS), theme or "", scale), output)
     else:
-        deliver(styled(in_text(name, result, width()), "text"))
+        deliver(styled(kind(name).text(result, width()), "text"))

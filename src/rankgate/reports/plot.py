@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from rankgate.comparison.compared import named
 from rankgate.data import read_run
 from rankgate.reports.kinds import kind as kind_of
-from rankgate.reports.notebook.picture import Picture, pictured
 from rankgate.reports.pictured import CUTOFFS, ChartRequest, result_for
 
 if TYPE_CHECKING:
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.metrics.declare import Metric
+    from rankgate.present.charts.picture import Picture
     from rankgate.scoring import Convention
 
 
@@ -65,4 +65,5 @@ def plot(
         extra,
         labels or {},
     )
-    return pictured(kind, {kind: lambda: result_for(kind_of(kind).needs, asked)})
+    found = kind_of(kind)
+    return found.draw(result_for(found.needs, asked))
