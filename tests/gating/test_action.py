@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from rankgate.gating.commands.gate import command as gate
+
 ACTION = Path(__file__).resolve().parents[2] / "action.yml"
 POLICY = (
     '[gate]\nholes = "ignore"\n[[rules]]\nkind = "noninferiority"\nmetric = "P@1"\nmargin = 0.1\n'
@@ -24,13 +26,20 @@ def script(step):
     return textwrap.dedent(found[1])
 
 
-def acted(folder, **inputs):
-    """Run the gate's step with these inputs, as a runner would."""
-    names = ("QRELS", "BASELINE", "CANDIDATE", "POLICY", "RECORD", "JUNIT", "HTML")
+def inputs_of(step):
+    """The names of the environment of a step."""
+    found = re.search(rf"    - id: {step}\n.*?      env:\n((?:        [^\n]*\n)+)",
+                      ACTION.read_text(), re.DOTALL)  # fmt: skip
+    return re.findall(r"^ +([A-Z_]+):", found[1], re.MULTILINE)
+
+
+def acted(folder, step="gate", **inputs):
+    """Run a step with these inputs, as a runner would."""
     place = {name: str(folder / name.lower()) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = {**os.environ, **dict.fromkeys(names, ""), **place, "PATH": path, **inputs}
-    done = subprocess.run(["bash", "-eo", "pipefail", "-c", script("gate")], env=env, cwd=folder,
+    names = dict.fromkeys(inputs_of(step), "")
+    env = {**os.environ, **names, **place, "PATH": path, **inputs}
+    done = subprocess.run(["bash", "-eo", "pipefail", "-c", script(step)], env=env, cwd=folder,
                           capture_output=True, text=True, check=False)  # fmt: skip
     result = {name: Path(each).read_text() if Path(each).exists() else ""
             for name, each in place.items()}  # fmt: skip
@@ -69,24 +78,144 @@ def test_the_step_ends_as_the_gate_does(data, candidate, code, verdict):
     assert (data / "gate.html").is_file()
 
 
-def test_wrong_input_is_2_and_no_verdict(data):
-    done, output, summary = acted(data, QRELS="none", BASELINE="right.run", CANDIDATE="right.run")
-    assert (done.returncode, output, summary) == (2, "exit-code=2\n", "")
+def test_wrong_input_is_2_with_an_annotation_and_a_summary(data):
+    done, output, summary = acted(
+        data, QRELS="no%\nne", BASELINE="right.run", CANDIDATE="right.run"
+    )
+    assert (done.returncode, output) == (2, "exit-code=2\n")
+    (line,) = done.stdout.splitlines()
+    assert line.startswith("::error title=rankgate::rankgate: no%25")
+    assert "exit code 2" in summary
+    assert "    rankgate: no%" in summary
+
+
+def test_files_are_written_into_folders_that_are_missing(data):
+    words = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "right.run"}
+    done, output, _ = acted(data, **words, JUNIT="out/a/gate.xml")
+    assert done.returncode == 0, done.stderr
+    assert "verdict=pass" in output
+    assert (data / "out/a/gate.xml").is_file()
+
+
+@pytest.mark.parametrize("also", ["csv=a.csv", "json=none/a.json", "json=qrels"])
+def test_a_file_that_cannot_be_written_leaves_no_verdict(data, also):
+    words = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "right.run"}
+    done, output, _ = acted(data, **words, ALSO=also)
+    assert (done.returncode, output) == (2, "exit-code=2\n")
+
+
+def test_lists_of_inputs_are_one_a_line(data):
+    words = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "mostly.run"}
+    noise = "right.run\nwrong.run\n"
+    done, _, summary = acted(data, **words, NOISE=noise, POLICY="p.toml")
+    assert done.returncode in {2, 3}, done.stderr  # the margin is below the noise floor
+    assert "noise" in summary
+    done, _, summary = acted(data, **words, NOISE="right.run\nnone.run\n", POLICY="p.toml")
+    assert done.returncode == 2
+    assert "none.run" in summary
+
+
+def test_every_option_of_gate_is_an_input():
+    options = {each.name for each in gate.params} - {"form", "output"}
+    names = {name.lower() for name in inputs_of("gate")} - {"junit", "html"}
+    assert names == {name.rstrip("_") for name in options} - {"help"}
+
+
+@pytest.mark.parametrize(
+    ("record", "said"), [("true", "true"), ("False", "false"), ("TRUE", "true"), ("no", None)]
+)
+def test_record_is_true_or_false(data, record, said):
+    done, output, _ = acted(data, "looks", RECORD=record)
+    if said is None:
+        assert done.returncode == 2
+        assert done.stdout.startswith("::error")
+    else:
+        assert f"record={said}\n" in output
+
+
+@pytest.fixture
+def saved(data):
+    """A saved baseline, and the options of a gate with it."""
+    words = ["baseline", "save", "main", "qrels", "right.run", "-m", "P@1"]
+    subprocess.run([sys.executable, "-m", "rankgate", *words], cwd=data, check=True)
+    return {"QRELS": "qrels", "BASELINE": "main", "POLICY": "p.toml"}
+
+
+def test_a_look_is_recorded_unless_record_is_false(data, saved):
+    log = data / "rankgate/baselines/main.looks.jsonl"
+    acted(data, **saved, CANDIDATE="mostly.run", RECORD="false")
+    assert not log.exists()
+    acted(data, **saved, CANDIDATE="mostly.run", RECORD="true")
+    assert len(log.read_text().splitlines()) == 1
+
+
+def test_committed_and_cached_looks_are_put_together(data, saved):
+    log = data / "rankgate/baselines/main.looks.jsonl"
+    acted(data, **saved, CANDIDATE="mostly.run", RECORD="true")
+    _, output, _ = acted(data, "looks", RECORD="true")  # one look is committed
+    committed = re.search(r"committed=(.*)", output)[1]
+    first = log.read_text()
+    other = first.replace('{"at": "2', '{"at": "1')
+    log.write_text(other + first)  # the cache has it, and an earlier one
+    assert acted(data, "merge", COMMITTED=committed)[0].returncode == 0
+    assert log.read_text() == other + first
+    log.write_text(other)
+    acted(data, "merge", COMMITTED=committed)
+    assert log.read_text() == other + first
+
+
+@pytest.mark.parametrize(
+    ("install", "requirements", "words"),
+    [
+        ("action", "", ["/the action"]),
+        (
+            "action[xlsx] numpy\npolars>=2",
+            "r.txt",
+            ["/the action[xlsx]", "numpy", "polars>=2", "-r", "r.txt"],
+        ),
+        ("rankgate==0.1.0", "", ["rankgate==0.1.0"]),
+        ("", "", None),
+    ],
+)
+def test_what_is_installed(data, install, requirements, words):
+    tools = data / "tools"
+    tools.mkdir()
+    python = tools / "python"
+    python.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > "{data}/words"\n')
+    python.chmod(0o755)
+    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    done, _, _ = acted(data, "install", INSTALL=install, REQUIREMENTS=requirements,
+                       ACTION="/the action", PATH=path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    given = (data / "words").read_text().splitlines() if words else None
+    assert given == (["-m", "pip", "install", "--quiet", *words] if words else None)
 
 
 def test_inputs_are_never_pasted_into_the_shell():
-    assert "${{" not in script("gate") + script("install")
+    steps = ("install", "looks", "merge", "gate")
+    assert not [step for step in steps if "${{" in script(step)]
+
+
+def test_every_input_is_used():
+    text = ACTION.read_text()
+    inputs = re.findall(r"(?m)^  ([a-z-]+):$", text[: text.index("outputs:")])
+    assert not [name for name in inputs if f"inputs.{name} " not in text]
+
+
+def test_all_steps_work_in_the_working_directory():
+    text = ACTION.read_text()
+    assert text.count("shell: bash") == text.count("working-directory: ${{ inputs.working-")
+    assert text.count("path: ${{ inputs.working-directory }}/rankgate/baselines/*.looks") == 2
 
 
 def test_the_log_of_looks_is_restored_before_the_gate_and_kept_after_a_fail_too():
     text = ACTION.read_text()
-    restore, gate, keep = (text.index(words) for words in (
-        "actions/cache/restore@", "- id: gate", "actions/cache/save@",
+    restore, merge, gate_, keep = (text.index(words) for words in (
+        "actions/cache/restore@", "- id: merge", "- id: gate", "actions/cache/save@",
     ))  # fmt: skip
-    assert restore < gate < keep
-    assert text.count("path: rankgate/baselines/*.looks.jsonl") == 2
-    assert "key: ${{ steps.looks.outputs.cache-primary-key }}" in text[keep:]
-    assert "if: always() && steps.looks.outcome == 'success'" in text[gate:keep]
+    assert restore < merge < gate_ < keep
+    assert "key: ${{ steps.restore.outputs.cache-primary-key }}" in text[keep:]
+    assert "if: always() && steps.restore.outcome == 'success'" in text[gate_:keep]
     # every run writes a key of its own, and reads the last one there is
-    assert "${{ github.run_id }}-${{ github.run_attempt }}" in text[restore:gate]
-    assert "restore-keys: rankgate-looks-" in text[restore:gate]
+    assert "${{ github.run_id }}-${{ github.run_attempt }}-${{ steps" in text[restore:merge]
+    assert "restore-keys: rankgate-looks-" in text[restore:merge]

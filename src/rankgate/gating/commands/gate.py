@@ -90,9 +90,9 @@ def command(
         refuse_clashes(inputs(), place)
     with Progress(3) as progress:
         result = gate(qrels, baseline, candidate, context=context, on_progress=progress, **chosen)
-    deliver(styled(render(result, form, width(output)), form, output), output)
-    for name, place in more:
+    for name, place in more:  # before any verdict is printed: a full disk is an error
         deliver(render(result, name), place)
+    deliver(styled(render(result, form, width(output)), form, output), output)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if form == "github" and summary:
         with open(summary, "a", encoding="utf-8") as page:  # noqa: PTH123 - it is added to
