@@ -26,7 +26,10 @@ COMMAND_ONLY = {
     "validate": {"listed"},  # how many problems are printed
     "eval": {"per_query", "scale"},  # what is printed; grades of raters, resolved first
     "explain": {"all_parameters"},  # what is printed
-    "reconcile": {"train", "items", "features", "category", "group", "obvious"},  # one argument
+    "reconcile": {
+        *("train", "items", "features", "category", "group", "obvious", "earlier", "drop_seen"),
+        "judged_users_only",
+    },  # one argument
     "compare": {"query_id", "worst", "lists"},  # what is printed
     "holes": {"count"},  # a method of the result
     "fuse": {"target", "to"},  # the file
@@ -45,7 +48,7 @@ COMMAND_ONLY = {
     "scorecard": {"overrides"},  # a convention is a value
     "plot": {
         *("name", "overrides", "theme", "scale", "train", "items", "features", "category"),
-        *("group", "obvious", "drop_seen", "judged_users_only"),
+        *("group", "obvious", "earlier", "drop_seen", "judged_users_only"),
     },  # called kind; of the picture; what metrics of lists need
 }
 """What a command has and its function has not, with the reason."""
@@ -53,17 +56,18 @@ COMMAND_ONLY = {
 PYTHON_ONLY = {
     "eval": {
         *("columns", "catalogue", "train", "items", "features", "category", "group", "obvious"),
-        *("earlier", "drop_seen", "drawn"),
+        "drawn",
     },  # arrays and frames
     "reconcile": {"conventions", "context"},
     "holes": {"extra"},
-    "gate": {"folder"},
+    "gate": {"folder", "catalogue"},
     "pool": {"rel", "shuffle"},
     "collect": {"paths"},
     "rate": {"path", "judge"},
     "admit": {"demands"},
     "reusability": {"rel"},
     "scorecard": {"catalogue"},
+    "compare": {"catalogue"},
     "plot": {"kind"},
 }
 """What a function has and its command has not."""

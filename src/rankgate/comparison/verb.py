@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.comparison import compare as service
 from rankgate.comparison.inference import Correction, Interval, Method, Test
+from rankgate.evaluation.context import Context
 from rankgate.evaluation.scored_system import DEPTH
 from rankgate.metrics.names import DEFAULT_METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
 
     from rankgate.comparison.comparison import Comparisons
-    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike
+    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, TableLike
+    from rankgate.data.logs.interactions import LogLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.overrides import Overrides
@@ -43,6 +45,16 @@ def compare(
     depth: int = DEPTH,
     overrides: Overrides | Sequence[str] = (),
     extra: Sequence[Metric] = (),
+    train: LogLike | None = None,
+    items: TableLike | None = None,
+    features: Sequence[str] = (),
+    category: str | None = None,
+    group: str | None = None,
+    obvious: RunLike | None = None,
+    earlier: Mapping[str, Any] | None = None,
+    drop_seen: bool = False,
+    judged_users_only: bool = False,
+    catalogue: int | Iterable[object] | None = None,
 ) -> Comparisons:
     """Compare one candidate or several with a baseline, query by query.
 
@@ -50,7 +62,8 @@ def compare(
         qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``.
         baseline: a run: a path, a frame, ``{query: {doc: score}}``.
         candidates: a run, a list of runs, or ``{name: run}``.
-        metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``.
+        metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``; those
+            of lists too, in addition to some of rankings.
         convention: whose rules the numbers follow.
         test: t, randomization, wilcoxon, sign or bootstrap; or a `Test`, which has the options
             from `interval` to `power` in itself.
@@ -68,6 +81,17 @@ def compare(
         depth: how far lists are looked at.
         overrides: axes of the convention that are chosen otherwise.
         extra: metrics that can be named in addition to the built-in ones.
+        train: the log that systems learned from; it and what follows are for metrics of lists.
+        items: a table of items.
+        features: its columns of numbers.
+        category: its column of categories, several between bars.
+        group: its column of groups.
+        obvious: the run of an obvious system, such as the most popular items.
+        earlier: for each system its run of an earlier time, by name.
+        drop_seen: whether items of training leave users' rankings.
+        judged_users_only: whether metrics of lists look at users with judgments only, and not at
+            every user that a system serves.
+        catalogue: how many items there are, numbered from 0, or their ids.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -103,4 +127,16 @@ def compare(
         extra=extra,
         depth=depth,
         tags=tags,
+        context=Context(
+            train,
+            items,
+            tuple(features),
+            category,
+            group,
+            obvious,
+            earlier,
+            drop_seen=drop_seen,
+            judged_users_only=judged_users_only,
+            catalogue=catalogue,
+        ),
     )

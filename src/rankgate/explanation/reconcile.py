@@ -130,15 +130,18 @@ def hold(
 ) -> tuple[CachedSource | CachedLists, str]:
     """A run ready to be scored again and again, and the name of the judgments."""
     judgments = read_qrels(qrels)
-    if not is_of_lists(metric):
-        return CachedSource(RunSource(read_run(run), JudgmentIndex.of(judgments))), judgments.name
+    index, rankings = JudgmentIndex.of(judgments), read_run(run)
+    if not (is_of_lists(metric) or (context and context.drop_seen)):
+        return CachedSource(RunSource(rankings, index)), judgments.name
     # what metrics on lists need is loaded where one is asked for
     from rankgate.evaluation.context import Context as Given
     from rankgate.evaluation.list_builder import ListBuilder
     from rankgate.explanation.cached_lists import CachedLists as Lists
 
-    listing = ListBuilder.of({}, CONVENTIONS["trec"], context or Given(), None)
-    return Lists(read_run(run), JudgmentIndex.of(judgments), listing), judgments.name
+    listing = ListBuilder.of({}, CONVENTIONS["trec"], context or Given())
+    if not is_of_lists(metric):
+        return CachedSource(RunSource(listing.ranked(rankings), index)), judgments.name
+    return Lists(rankings, index, listing), judgments.name
 
 
 def _grouped(label: str, scores: dict[str, Scores]) -> list[Group]:

@@ -138,5 +138,9 @@ _BESIDE = {
     "category": "category",
     "group": "group",
     "obvious": "baseline",
+    "earlier": "earlier",
+    "drop_seen": "drop_seen",
+    "judged_users_only": "judged_users_only",
+    "catalogue": "catalogue",
 }
 """What may be given for metrics on lists, and what the service calls it."""

@@ -9,7 +9,7 @@ from rankgate.evaluation.context import EVERY, Context
 from rankgate.gating.gate import gate as gated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import polars as pl
 
@@ -35,6 +35,9 @@ def gate(
     group: str | None = None,
     obvious: RunLike | None = None,
     earlier: RunLike | None = None,
+    drop_seen: bool = False,
+    judged_users_only: bool = False,
+    catalogue: int | Iterable[object] | None = None,
     record: bool = True,
     extra: Sequence[Metric] = (),
     folder: str | Path = ".",
@@ -58,6 +61,10 @@ def gate(
         group: its column of groups.
         obvious: the run of an obvious system, such as the most popular items.
         earlier: what users were shown at an earlier time.
+        drop_seen: whether items of training leave users' rankings.
+        judged_users_only: whether metrics of lists look at users with judgments only, and not at
+            every user that a system serves.
+        catalogue: how many items there are, numbered from 0, or their ids.
         record: log this look beside the saved baseline.
         extra: metrics of one's own that the policy names.
         folder: where the project is, its policy, and its saved baselines below it.
@@ -72,6 +79,17 @@ def gate(
     'pass'
     """
     shown = None if earlier is None else {EVERY: earlier}
-    context = Context(train, items, tuple(features), category, group, obvious, shown)
+    context = Context(
+        train,
+        items,
+        tuple(features),
+        category,
+        group,
+        obvious,
+        shown,
+        drop_seen=drop_seen,
+        judged_users_only=judged_users_only,
+        catalogue=catalogue,
+    )
     return gated(qrels, baseline, candidate, policy, tags=tags, noise=noise, context=context,
                  record=record, extra=extra, folder=Path(folder))  # fmt: skip

@@ -147,6 +147,7 @@ def _comparisons(asked: ChartRequest) -> Comparisons:
         asked.how,
         rules=Rules(unequal=asked.unequal),
         extra=asked.extra,
+        context=asked.context,
         on_progress=asked.on_progress,
     )
 

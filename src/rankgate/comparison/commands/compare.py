@@ -18,11 +18,13 @@ from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
 from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
+from rankgate.evaluation.commands.list_options import context
 from rankgate.present.forms.documents import text
 from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
     from rankgate.comparison.inference import Test
+    from rankgate.evaluation.context import Context
 
 
 @click.command("compare")
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="In JSON: with both lists of every query, as rankgate report shows.",
 )
+@context
 @options.form(*FORMS)
 @options.output
 def command(
@@ -70,6 +73,7 @@ def command(
     query_id: str | None,
     worst: int,
     lists: bool,
+    context: Context,
     form: str,
     output: str | None,
     **chosen: Any,
@@ -82,6 +86,7 @@ def command(
     rankgate compare qrels.txt old.run a.run b.run c.run --test randomization --correction maxt
     rankgate compare qrels.txt old.run new.run --tags tags.csv --slice intent
     rankgate compare qrels.txt old.run new.run --wanted 0.02 --power 0.9
+    rankgate compare test.qrels.csv old.run new.run -m nDCG@10 -m Coverage@10 --items books.csv
     """
     if lists and form != "json":
         raise UsageError(
@@ -100,6 +105,7 @@ def command(
             list(candidates),
             rules=Rules(test, unequal, slices),
             tags=tags_from(tags) if tags else None,
+            context=context,
             on_progress=progress,
             **chosen,
         )

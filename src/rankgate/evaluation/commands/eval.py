@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +12,7 @@ from rankgate.console.hooks import hook
 from rankgate.console.output import print_result
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
-from rankgate.evaluation.commands.list_options import context, drop_seen, judged_users_only
+from rankgate.evaluation.commands.list_options import context
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.present.write import FORMS
 
@@ -35,8 +34,6 @@ FROM_RATINGS = ("searchtweak", "quepid")
 @options_of(evaluate, "bounds")
 @options.scale
 @context
-@drop_seen
-@judged_users_only
 @options.form(*FORMS)
 @options.output
 def command(
@@ -46,8 +43,6 @@ def command(
     per_query: bool,
     scale: str | None,
     context: Context,
-    drop_seen: bool,
-    judged_users_only: bool,
     form: str,
     output: str | None,
     **chosen: Any,
@@ -63,7 +58,6 @@ def command(
     rankgate eval test.qrels.csv knn.run -m Coverage@10 -m Novelty@10 --items books.csv \
         --train train.csv
     """
-    context = replace(context, drop_seen=drop_seen, judged_users_only=judged_users_only)
     convention: Convention = chosen.pop("convention")
     if convention.name in FROM_RATINGS:
         with Progress(len(runs)) as progress:

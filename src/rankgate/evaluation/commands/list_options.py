@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankgate.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rankgate.evaluation.context import Context
-
 
 def context(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--train``, ``--items`` and what says how items are described, as one `Context`."""
+    """All options of metrics on lists, the same in every command, as one `Context`."""
 
     @functools.wraps(function)
     def result(
@@ -25,16 +26,44 @@ def context(function: Callable[..., Any]) -> Callable[..., Any]:
         category: str | None,
         group: str | None,
         obvious: str | None,
+        earlier: tuple[str, ...],
+        drop_seen: bool,
+        judged_users_only: bool,
         **rest: Any,
     ) -> Any:  # noqa: ANN401 - of the command
         from rankgate.evaluation.context import Context
 
-        given = Context(train, items, features, category, group, obvious)
+        given = Context(
+            train,
+            items,
+            features,
+            category,
+            group,
+            obvious,
+            _named(earlier),
+            drop_seen=drop_seen,
+            judged_users_only=judged_users_only,
+        )
         return function(*args, context=given, **rest)
 
     for option in reversed(_OPTIONS):
         result = option(result)
     return result
+
+
+def _named(earlier: tuple[str, ...]) -> dict[str, str] | None:
+    """Earlier runs by the name of their system; one without a name is of every system."""
+    from rankgate.console.pairs import pairs
+    from rankgate.evaluation.context import EVERY
+
+    alone = [each for each in earlier if "=" not in each or Path(each).exists()]
+    if len(alone) > 1:
+        raise UsageError(
+            f"--earlier {alone[1]}: say of which system, as in NAME={alone[1]}.",
+            code="invalid-syntax",
+        )
+    named = pairs([each for each in earlier if each not in alone], "--earlier", str)
+    return ({EVERY: alone[0]} if alone else {}) | named or None
 
 
 _OPTIONS = (
@@ -52,19 +81,17 @@ _OPTIONS = (
     click.option(
         "--obvious", type=click.Path(), metavar="RUN", help="What an obvious system shows."
     ),
+    click.option(
+        "--earlier",
+        multiple=True,
+        metavar="[NAME=]RUN",
+        help="What users were shown at an earlier time: by the system NAME, or by every system. "
+        "May be given several times.",
+    ),
+    click.option("--drop-seen", is_flag=True, help="Take items of training out of users' lists."),
+    click.option(
+        "--judged-users-only",
+        is_flag=True,
+        help="Metrics of lists over users with judgments only, not over every user that is served.",
+    ),
 )
-
-
-judged_users_only = click.option(
-    "--judged-users-only",
-    is_flag=True,
-    help="Metrics of lists over users with judgments only, not over every user that is served.",
-)
-drop_seen = click.option(
-    "--drop-seen", is_flag=True, help="Take items of training out of users' lists."
-)
-
-
-def paths(given: Context) -> tuple[str, ...]:
-    """The files that were named."""
-    return tuple(each for each in (given.train, given.items, given.baseline) if each)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +14,6 @@ from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
 from rankgate.errors import UsageError
 from rankgate.evaluation.commands.list_options import context
-from rankgate.evaluation.context import EVERY
 from rankgate.gating.documents.verdict import FORMS, render
 from rankgate.gating.gate import gate
 from rankgate.gating.verb import gate as verb
@@ -39,12 +37,6 @@ if TYPE_CHECKING:
 )
 @context
 @click.option(
-    "--earlier",
-    type=click.Path(),
-    metavar="RUN",
-    help="What users were shown at an earlier time.",
-)
-@click.option(
     "--record/--no-record",
     default=True,
     show_default=True,
@@ -67,7 +59,6 @@ def command(
     baseline: str,
     candidate: str,
     context: Context,
-    earlier: str | None,
     form: str,
     output: str | None,
     also: tuple[str, ...],
@@ -83,8 +74,6 @@ def command(
     rankgate gate qrels.txt main new.run --policy rankgate.toml --format markdown
     rankgate gate qrels.txt main new.run --also junit=gate.xml --also html=gate.html
     """
-    if earlier:
-        context = replace(context, earlier={EVERY: earlier})
     more = [_also(each) for each in also]
     for _, place in more:
         refuse_clashes(inputs(), place)

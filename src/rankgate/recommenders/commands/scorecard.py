@@ -9,11 +9,11 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
-from rankgate.console.pairs import pairs, several
+from rankgate.console.pairs import several
 from rankgate.console.places import deliver, inputs, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import width
-from rankgate.evaluation.commands.list_options import context, drop_seen, judged_users_only
+from rankgate.evaluation.commands.list_options import context
 from rankgate.recommenders.documents.scorecard import FORMS, render
 from rankgate.recommenders.scorecard import ACCURACY, LISTS, scorecard
 
@@ -31,12 +31,6 @@ if TYPE_CHECKING:
 @options.convention
 @context
 @click.option(
-    "--earlier",
-    multiple=True,
-    metavar="NAME=RUN",
-    help="Lists of a system at an earlier time; one for each system.",
-)
-@click.option(
     "--drawn",
     multiple=True,
     metavar="NAME=RUN",
@@ -44,8 +38,6 @@ if TYPE_CHECKING:
     "several times.",
 )
 @options_of(scorecard, "candidates", "users", "slices BY --slice")
-@drop_seen
-@judged_users_only
 @options_of(scorecard, "level", "resamples")
 @options.seed
 @options.form(*FORMS)
@@ -54,7 +46,6 @@ def command(
     qrels: str,
     runs: tuple[str, ...],
     context: Context,
-    earlier: tuple[str, ...],
     drawn: tuple[str, ...],
     form: str,
     output: str | None,
@@ -72,13 +63,15 @@ def command(
     """
     again = several(drawn, "--drawn")
     refuse_clashes((*inputs(), *chain.from_iterable(again.values())), output)
-    shared = ("train", "items", "features", "category", "group")
+    shared = (
+        *("train", "items", "features", "category", "group", "earlier", "drop_seen"),
+        "judged_users_only",
+    )
     with Progress(len(runs)) as progress:
         card = scorecard(
             qrels,
             list(runs),
             obvious=context.baseline,
-            earlier=pairs(earlier, "--earlier", str) or None,
             drawn=again or None,
             on_progress=progress,
             **{name: getattr(context, name) for name in shared},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +12,7 @@ from rankgate.console.labels import label, labelled
 from rankgate.console.places import deliver, inputs, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
-from rankgate.evaluation.commands.list_options import context, drop_seen, judged_users_only
+from rankgate.evaluation.commands.list_options import context
 from rankgate.present.charts.picture import FORMS
 from rankgate.present.charts.style import THEMES
 from rankgate.present.suffixes import form_of
@@ -72,8 +71,6 @@ _KINDS = "\b\n" + "\n".join(f"{each.name:<17} {each.title}" for each in KINDS)
 )
 @label
 @context
-@drop_seen
-@judged_users_only
 @click.option(
     "--unequal",
     type=click.Choice(UNEQUAL),
@@ -113,8 +110,6 @@ def command(
     depth: int | None,
     labels: tuple[str, ...],
     context: Context,
-    drop_seen: bool,
-    judged_users_only: bool,
     unequal: str,
     theme: str | None,
     scale: float,
@@ -129,7 +124,6 @@ def command(
     rankgate plot explain qrels.txt new.run --query q17 -m nDCG@10 -o q17.png
     """
     refuse_clashes(inputs(), output)
-    context = replace(context, drop_seen=drop_seen, judged_users_only=judged_users_only)
     if output is not None:
         form_of(output, FORMS)
     elif not kind(name).in_text:

@@ -1,0 +1,188 @@
+"""Metrics of lists are one number in every command: the same users, catalogue and warnings."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import rankgate
+from rankgate.cli import rankgate as program
+from rankgate.gating.policy import parsed
+from support.wording import raises
+
+USERS, JUDGED, ITEMS = 30, 18, 25
+METRICS = ["P@5", "Coverage@5", "Gini@5", "ILD@5", "Novelty@5"]
+RULE = '[[rules]]\nid = "r"\nkind = "noninferiority"\nmetric = "Coverage@5"\nmargin = 0.4'
+POLICY = f"[gate]\nmetrics = {json.dumps(METRICS)}\n{RULE}"
+
+
+def drawn(seed: int, skew: float) -> dict[str, dict[str, float]]:
+    rng = np.random.default_rng(seed)
+    weight = np.arange(1, ITEMS + 1) ** -skew
+    return {
+        f"u{user:02}": {
+            f"i{item:02}": 9.0 - rank
+            for rank, item in enumerate(
+                rng.choice(ITEMS, 7, replace=False, p=weight / weight.sum())
+            )
+        }
+        for user in range(USERS)
+    }
+
+
+OLD, NEW = drawn(1, 1.0), drawn(2, 0.3)
+QRELS = {user: {next(iter(OLD[user])): 1, "i24": 0} for user in list(OLD)[:JUDGED]}
+
+
+@pytest.fixture(scope="module")
+def extra():
+    import polars as pl
+
+    rng = np.random.default_rng(5)
+    met = [(f"u{user:02}", f"i{item:02}") for user in range(USERS) for item in rng.choice(ITEMS, 4)]
+    table = [(f"i{item:02}", float(item % 3)) for item in range(ITEMS)]
+    return {
+        "train": pl.DataFrame(met, schema=["user_id", "item_id"], orient="row").unique(),
+        "items": pl.DataFrame(table, schema=["item_id", "kind"], orient="row"),
+        "features": ["kind"],
+    }
+
+
+def numbers(extra, **given):
+    """The means of both systems from four verbs."""
+    runs = {"old": OLD, "new": NEW}
+    evaluated = rankgate.evaluate(QRELS, runs, METRICS, **extra, **given).means
+    compared = rankgate.compare(QRELS, OLD, {"new": NEW}, METRICS, **extra, **given).metrics
+    card = rankgate.scorecard(QRELS, runs, METRICS, resamples=5, **extra, **given).figures
+    verdict = rankgate.gate(QRELS, OLD, NEW, parsed(POLICY, "p.toml"), **extra, **given)
+    both = dict(card.select("metric", "value").rows())
+    assert len(both) == len(METRICS)
+    of_card = {(s, m): v for s, m, v in card.select("system", "metric", "value").rows()}
+    for name, table in (("compare", compared), ("gate", verdict.comparison.metrics)):
+        rows = {row["metric"]: row for row in table.iter_rows(named=True)}
+        yield name, [[rows[m]["baseline"], rows[m]["candidate"]] for m in METRICS]
+    yield "eval", [evaluated[m].to_list() for m in METRICS]
+    yield "scorecard", [[of_card["old", m], of_card["new", m]] for m in METRICS]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"judged_users_only": True},
+        {"drop_seen": True},
+        {"catalogue": [f"j{i}" for i in range(9)]},
+    ],
+)
+def test_four_verbs_give_one_number(extra, given):
+    found = dict(numbers(extra, **given))
+    wanted = np.array(found.pop("eval"))
+    assert np.isfinite(wanted).all()
+    for name, values in found.items():
+        np.testing.assert_allclose(np.array(values, float), wanted, rtol=1e-12, err_msg=name)
+
+
+def test_every_served_user_counts_and_is_reported(extra):
+    every, judged = (
+        rankgate.compare(QRELS, OLD, NEW, METRICS, judged_users_only=only, **extra).only
+        for only in (False, True)
+    )
+    counts = [dict(each.metrics.select("metric", "n").rows()) for each in (every, judged)]
+    assert [each["Novelty@5"] for each in counts] == [USERS, JUDGED]
+    assert [each["Coverage@5"] for each in counts] == [USERS, JUDGED]
+    assert [each["P@5"] for each in counts] == [JUDGED, JUDGED]
+    assert [any(str(USERS - JUDGED) in w for w in e.warnings) for e in (every, judged)] == [
+        True,
+        False,
+    ]
+
+
+def test_a_guessed_catalogue_is_reported_everywhere(extra):
+    train = {"train": extra["train"]}
+    some = ["P@5", "Gini@5"]
+    policy = parsed('[gate]\nmetrics = ["P@5", "Gini@5"]\n' + RULE, "p.toml")
+    policy_warnings = rankgate.gate(QRELS, OLD, NEW, policy, **train).comparison.warnings
+    results = [
+        [notice.text for notice in rankgate.evaluate(QRELS, OLD, some, **train).notices],
+        rankgate.compare(QRELS, OLD, NEW, some, **train).only.warnings,
+        rankgate.scorecard(QRELS, OLD, some, resamples=5, **train).warnings,
+        policy_warnings,
+    ]
+    for each in results:
+        assert any("guessed" in words for words in each)
+    stated = rankgate.compare(QRELS, OLD, NEW, some, catalogue=40, **train).only.warnings
+    assert not any("guessed" in words for words in stated)
+    assert any("not in the" in words for words in stated)
+
+
+def test_disliked_items_that_count_are_reported_everywhere():
+    given = {"convention": "recommenders"}
+    rule = '[[rules]]\nid = "r"\nkind = "noninferiority"\nmetric = "P@5"\nmargin = 0.4'
+    policy = parsed(f'[gate]\nconvention = "recommenders"\n{rule}', "p.toml")
+    results = [
+        [notice.text for notice in rankgate.evaluate(QRELS, OLD, ["P@5"], **given).notices],
+        rankgate.compare(QRELS, OLD, NEW, ["P@5"], **given).only.warnings,
+        rankgate.scorecard(QRELS, OLD, ["P@5"], resamples=5, **given).warnings,
+        rankgate.gate(QRELS, OLD, NEW, policy).comparison.warnings,
+    ]
+    for each in results:
+        assert any("judgments of grade 0 count as relevant" in words for words in each)
+
+
+def test_a_saved_baseline_holds_the_lists_of_all_served_users(tmp_path, monkeypatch, extra):
+    monkeypatch.chdir(tmp_path)
+    for name, run in (("old", OLD), ("new", NEW)):
+        lines = [f"{u} Q0 {i} 1 {s} {name}\n" for u, own in run.items() for i, s in own.items()]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    lines = [f"{u} 0 {i} {g}\n" for u, own in QRELS.items() for i, g in own.items()]
+    (tmp_path / "q.qrels").write_text("".join(lines))
+    extra["train"].write_csv("train.csv")
+    extra["items"].write_csv("items.csv")
+    (tmp_path / "rankgate.toml").write_text(
+        POLICY + '\n[lists]\ntrain = "train.csv"\nitems = "items.csv"\nfeatures = ["kind"]\n'
+    )
+    result = CliRunner().invoke(program, ["baseline", "save", "main", "q.qrels", "old.run"])
+    assert result.exit_code == 0, result.output
+    wanted = rankgate.gate("q.qrels", "old.run", "new.run").comparison.metrics
+    found = rankgate.gate("q.qrels", "main", "new.run").comparison.metrics
+    assert found.equals(wanted)
+    file = tmp_path / "rankgate/baselines/main.json"
+    old = json.loads(file.read_text())
+    assert len(old["served"]) == USERS - JUDGED
+    del old["served"]
+    file.write_text(json.dumps(old))
+    with raises("baseline-lacks"):
+        rankgate.gate("q.qrels", "main", "new.run")
+    assert rankgate.gate("q.qrels", "main", "new.run", judged_users_only=True).rules
+
+
+def test_metrics_of_whole_lists_are_refused_where_lists_are_cut():
+    with raises("missing-cutoff"):
+        rankgate.compare(QRELS, OLD, NEW, ["Coverage"])
+
+
+def test_earlier_lists_are_named_or_of_every_system(tmp_path):
+    for name, run in (("old", OLD), ("new", NEW)):
+        lines = [f"{u} Q0 {i} 1 {s} {name}\n" for u, own in run.items() for i, s in own.items()]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    (tmp_path / "q.qrels").write_text(
+        "".join(f"{u} 0 {i} {g}\n" for u, own in QRELS.items() for i, g in own.items())
+    )
+    files = [str(tmp_path / name) for name in ("q.qrels", "old.run", "new.run")]
+    metric = ["-m", "TemporalDiversity@5", "--format", "json"]
+
+    def means(*words: str) -> list[float]:
+        result = CliRunner().invoke(program, ["eval", *files, *metric, *words])
+        assert result.exit_code == 0, result.output
+        return [each["mean"]["TemporalDiversity@5"] for each in json.loads(result.stdout)["runs"]]
+
+    same = means("--earlier", f"old={files[1]}", "--earlier", f"new={files[2]}")
+    assert same == [0.0, 0.0]
+    assert means("--earlier", files[1])[0] == 0
+    assert means("--earlier", files[1])[1] > 0.3
+    wrong = ["--earlier", files[1], "--earlier", files[2]]
+    with raises("invalid-syntax"):
+        CliRunner().invoke(program, ["eval", *files, *metric, *wrong], catch_exceptions=False)
