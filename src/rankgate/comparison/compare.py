@@ -73,7 +73,7 @@ def compare(
     baseline: RunLike,
     candidates: RunsLike,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
-    how: str | Convention = "trec",
+    convention: str | Convention = "trec",
     *,
     rules: Rules | None = None,
     overrides: Overrides | Sequence[str] = (),
@@ -90,7 +90,7 @@ def compare(
         baseline: a run as ``evaluate`` takes it, or a `ScoredRun`.
         candidates: a run, a list of runs, or ``{name: run}``.
         metrics: names or metrics.
-        how: a convention, its name, or a TOML file that says one.
+        convention: a convention, its name, or a TOML file that says one.
         rules: test, interval, correction, and what unequal query sets are.
         overrides: axes that are chosen otherwise.
         extra: metrics that can be named beside those of the house.
@@ -108,7 +108,7 @@ def compare(
     scorer = Scorer.of(
         qrels,
         metrics,
-        how,
+        convention,
         overrides=overrides,
         extra=extra,
         depth=depth,

@@ -45,12 +45,14 @@ class ComparedLists:
         users: ``(T,)``, whose lists they are.
         lists: of each system.
         warnings: what to know before trusting a figure.
+        asked: as of the scorer.
     """
 
     metrics: Mapping[str, ListMetric]
     users: pl.Series
     lists: tuple[Listed, ...]
     warnings: tuple[str, ...]
+    asked: bool = True
 
     @classmethod
     def of(cls, scorer: Scorer, runs: Sequence[ScoredRun]) -> ComparedLists:
@@ -82,7 +84,7 @@ class ComparedLists:
             for run, own in zip(runs[:2], lists, strict=False)
             for words in odd_lists(world, own)
         ]
-        return cls(builder.metrics, world.queries, lists, tuple(items))
+        return cls(builder.metrics, world.queries, lists, tuple(items), scorer.asked)
 
     def scored(self, at: int, run: ScoredRun) -> ScoredRun:
         """A run with the values of its lists in addition to those of its rankings."""
@@ -94,6 +96,7 @@ class ComparedLists:
             pl.col("gone").is_not_null() | ~pl.col("query_id").is_in(judged.implode())
         )
         gone = pl.col("gone").fill_null(value=False)
+        own_metrics = run.metrics if self.asked or not single else ()
         parts = [run.scores]
         for label, metric in single.items():
             own = pl.Series(metric.values(self.lists[at])[users["row"].to_numpy()])
@@ -113,8 +116,8 @@ class ComparedLists:
         lower = [label for label, each in self.metrics.items() if not each.higher_is_better]
         return replace(
             run,
-            scores=pl.concat(parts),
-            metrics=(*run.metrics, *single),
+            scores=pl.concat(parts if own_metrics else parts[1:]),
+            metrics=(*own_metrics, *single),
             lower=(*run.lower, *lower),
         )
 

@@ -46,6 +46,8 @@ class Scorer:
         depth: the last rank of the lists that are kept.
         tags: ``query_id`` and columns of tags that are known of queries, or None.
         builder: how lists are read, where metrics of lists are asked for or items leave.
+        asked: whether metrics of rankings were asked for; else the usual ones are scored, and
+            are left out where metrics of lists have values of users.
     """
 
     qrels: Qrels
@@ -55,6 +57,7 @@ class Scorer:
     depth: int = DEPTH
     tags: pl.DataFrame | None = None
     builder: ListBuilder | None = None
+    asked: bool = True
 
     @classmethod
     def of(
@@ -78,13 +81,14 @@ class Scorer:
             UsageError: an unknown metric or convention.
         """
         rules = chosen_convention(how, overrides)
-        builder = None
+        builder, asked = None, True
         if context is None:
             chosen = tuple(chosen_metrics(metrics, rules, extra))
         else:
             every = known_metrics(metrics, rules, extra)
             lists = dict(pair for pair in every if is_of_lists(pair[1]))
             chosen = tuple(pair for pair in every if pair[0] not in lists)
+            asked = bool(chosen)
             chosen = chosen or tuple(chosen_metrics(DEFAULT_METRICS, rules, extra))
             builder = _builder(lists, rules, context)
         if builder is not None and builder.metrics:
@@ -92,7 +96,9 @@ class Scorer:
         _refuse_no_means(chosen)
         judgments = read_qrels(qrels)
         known = None if tags is None else polars_frame(tags, "tags")
-        return cls(judgments, JudgmentIndex.of(judgments), chosen, rules, depth, known, builder)
+        return cls(
+            judgments, JudgmentIndex.of(judgments), chosen, rules, depth, known, builder, asked
+        )
 
     def scored(self, run: RunLike, name: str | None = None) -> ScoredRun:
         """Score a run.
