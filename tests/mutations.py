@@ -54,7 +54,7 @@ import pytest
 
 ON = int(os.environ.get("CHANGE", "-1"))
 FOLDER = os.environ.get("REACHED")
-reached, found = set(), []
+reached, found, failed = set(), [], set()
 
 
 def on(number):
@@ -70,8 +70,11 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_logreport(report):
-    if FOLDER and report.when == "teardown" and reached:
-        found.append((report.nodeid, report.duration, sorted(reached)))
+    if report.failed:
+        failed.add(report.nodeid)
+    if FOLDER and report.when == "teardown":
+        if report.nodeid not in failed:
+            found.append((report.nodeid, report.duration, sorted(reached)))
         reached.clear()
 
 
@@ -188,7 +191,7 @@ def run(source: Path, words: Iterable[str], **environment: str) -> bool:
     except subprocess.TimeoutExpired:
         return False
     if "REACHED" in environment and done.returncode:
-        sys.exit(f"the tests fail without any change; mend them first\n{done.stdout}")
+        sys.stdout.write(f"these fail without any change, and do not count:\n{done.stdout[-2000:]}")
     return not done.returncode
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support.command import assert_refused
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "search-stages"
 
 
@@ -70,11 +72,16 @@ def test_without_judgments_a_few_answers_are_enough(run):
 
 
 @pytest.mark.usefixtures("data")
-@pytest.mark.parametrize("words", [(), ("qrels.txt", "--queries", "9"), ("--grades", "2")])
-def test_answers_and_judgments_do_not_compete(run, words):
-    result = run("advise", *words)
-    assert result.code == 2
-    assert "quer" in result.err
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ((), "missing-input"),
+        (("qrels.txt", "--queries", "9"), "conflicting-options"),
+        (("--grades", "2"), "missing-input"),
+    ],
+)
+def test_answers_and_judgments_do_not_compete(run, words, code):
+    assert_refused(run("advise", *words), code)
 
 
 def test_gains_are_not_taken_for_grades(run, tmp_path):

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from rankgate.cli import COMMANDS
+from support.command import assert_refused
 
 
 def test_the_real_command(start, small):
@@ -63,23 +64,24 @@ def test_our_own_fault_is_one_line(run, small, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("words", "code", "source"),
     [
-        (["eval"], "QRELS"),
-        (["eval", "q"], "RUN..."),
-        (["eval", "q", "r", "--format", "xml"], "'xml' is not one of"),
-        (["eval", "q", "r", "--metrik", "x"], "--metrik"),
-        (["evla"], "evla"),
-        (["explain", "q", "r", "-m", "AP"], "--query"),
-        (["explain", "q", "r", "--query", "1"], "--metric"),
-        (["explain", "q", "r", "--query", "1", "-m", "AP", "--depth", "0"], "--depth"),
+        (["eval"], "missing-parameter", "qrels"),
+        (["eval", "q"], "missing-parameter", "runs"),
+        (["eval", "q", "r", "--format", "xml"], "bad-parameter", "--format"),
+        (["eval", "q", "r", "--metrik", "x"], "no-such-option", "--metrik"),
+        (["evla"], "usage-error", None),
+        (["explain", "q", "r", "-m", "AP"], "missing-parameter", "--query"),
+        (["explain", "q", "r", "--query", "1"], "missing-parameter", "--metric"),
+        (
+            ["explain", "q", "r", "--query", "1", "-m", "AP", "--depth", "0"],
+            "bad-parameter",
+            "--depth",
+        ),
     ],
 )
-def test_usage_is_one_line_and_2(run, words, expected):
-    ended = run(*words)
-    assert (ended.code, ended.out) == (2, "")
-    assert expected in ended.err
-    assert ended.err.count("\n") == 1
+def test_usage_is_one_line_and_2(run, words, code, source):
+    assert_refused(run(*words), code, source)
 
 
 def test_nothing_to_do_shows_what_there_is(run):

@@ -12,6 +12,7 @@ from rankgate.cli import COMMANDS
 from rankgate.cli import rankgate as program
 from rankgate.comparison.inference import Test
 from rankgate.declare import fields_of
+from support.wording import raises
 
 FUNCTIONS = {"eval": "evaluate", "sheet": "sheets"}
 """The Python functions that have another name than the command."""
@@ -140,5 +141,5 @@ def test_a_test_can_be_given_as_one_value():
     one = rankgate.compare(qrels, old, new, ["RR"], test=Test("randomization", level=0.9))
     other = rankgate.compare(qrels, old, new, ["RR"], test="randomization", level=0.9)
     assert one.to_dict() == other.to_dict()
-    with pytest.raises(rankgate.UsageError, match=r"level: part of the test"):
+    with raises("conflicting-options", rankgate.UsageError):
         rankgate.compare(qrels, old, new, ["RR"], test=Test(), level=0.9)

@@ -80,9 +80,9 @@ def test_the_names_of_ir_datasets():
 
 def test_wrong_probabilities_are_reported_with_their_line(tmp_path):
     place = tmp_path / "q.csv"
-    for wrong, problem in (("x", "inclusion 'x'"), ("1.5", "probability 1.5"), ("0", "0.0 of")):
+    for wrong in ("x", "1.5", "0"):
         place.write_text(f"query_id,doc_id,grade,inclusion\nq,a,1,0.5\nq,b,1,{wrong}\n")
-        with pytest.raises(InputError, match=rf"q.csv:3: .*{problem}"):
+        with raises("not-a-number", InputError, line=3):
             read_qrels(place)
 
 

@@ -16,6 +16,7 @@ from rankgate.data.qrels import SCHEMA, Qrels, Scale
 from rankgate.data.ratings import Ratings
 from rankgate.data.run import Run
 from rankgate.data.source import InputFile
+from rankgate.errors import InputError
 
 ids = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)
 plain = st.text("abcXYZ019_.:/-é漢", min_size=1, max_size=8)
@@ -110,8 +111,9 @@ def test_trec_with_ids_that_it_cannot_hold(found):
         or fitted.select("query_id", "doc_id").is_duplicated().any()
     )
     if merged:
-        with pytest.raises(Exception, match="would be written as"):
+        with pytest.raises(InputError) as refused:
             written(FileContents(qrels=qrels), "trec")
+        assert refused.value.code == "invalid-id"
         return
     back, losses = again(FileContents(qrels=qrels), "trec", "qrels")
     assert back.qrels.table.equals(fitted)

@@ -16,6 +16,7 @@ import zstandard
 from rankgate.data import read_qrels
 from rankgate.data.target import Version, replacing
 from rankgate.errors import InputError, UsageError
+from support.wording import raises
 
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
 RUN = "1 Q0 a 1 2 {0}\n1 Q0 b 2 1 {0}\n2 Q0 a 1 1 {0}\n"
@@ -52,7 +53,7 @@ def test_a_version_that_another_process_wrote_stays(tmp_path):
     before = Version.of(file)
     file.write_text("theirs")
     with (
-        pytest.raises(UsageError, match="another process wrote it"),
+        raises("file-changed", UsageError),
         replacing(file, before) as out,
     ):
         out.write(b"ours")
@@ -115,12 +116,12 @@ def test_a_small_file_does_not_become_a_huge_one(tmp_path, monkeypatch, kind):
     head = b"".join(line % i for i in range(9))
     file = tmp_path / f"q.{kind}"
     file.write_bytes(packed(kind, head + b"\n" * (80 << 20)))
-    with pytest.raises(InputError, match=r"more than 64 MB, 50 times.*RANKGATE_MAX_EXPANSION"):
+    with raises("too-large", InputError):
         read_qrels(file)
     monkeypatch.setenv("RANKGATE_MAX_EXPANSION", "0")
     assert len(read_qrels(file).table) == 9
     monkeypatch.setenv("RANKGATE_MAX_EXPANSION", "much")
-    with pytest.raises(UsageError, match="RANKGATE_MAX_EXPANSION is 'much'"):
+    with raises("not-a-number", UsageError):
         read_qrels(file)
 
 

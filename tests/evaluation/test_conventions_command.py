@@ -11,6 +11,7 @@ import pytest
 from rankgate.console import terminal
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.axes import axes
+from support.command import assert_refused
 
 
 def test_every_convention_is_listed(run):
@@ -60,9 +61,7 @@ def test_every_axis_tells_who_chooses_what(run):
 
 
 def test_an_unknown_convention(run):
-    ended = run("conventions", "show", "trek")
-    assert (ended.code, ended.out) == (2, "")
-    assert "did you mean trec?" in ended.err
+    assert_refused(run("conventions", "show", "trek"), "unknown-convention")
 
 
 def test_set_changes_the_value_and_the_name(run, small):
@@ -99,9 +98,7 @@ def test_a_convention_from_a_file(run, small, tmp_path):
     assert result["runs"][0]["mean"]["RR"] == 2 / 3
     assert "Ours" in run("conventions", "show", path).out
     path.write_text("tise = 1\n")
-    ended = run("eval", *small, "--convention", path)
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith(f"rankgate: {path}:1: unknown key 'tise'; did you mean ties?")
+    assert_refused(run("eval", *small, "--convention", path), "invalid-convention", path, 1)
 
 
 def test_bounds_stand_beside_each_mean(run, small):

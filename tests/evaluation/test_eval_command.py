@@ -12,6 +12,7 @@ import pytest
 from rankgate.console import places
 from rankgate.errors import UsageError
 from rankgate.scoring import CONVENTIONS
+from support.command import assert_refused
 from support.wording import raises
 
 NDCG_1 = (3 + 1 / log2(5)) / (3 + 1 / log2(3))
@@ -168,9 +169,7 @@ def test_standard_input_for_either(run, small):
 
 
 def test_standard_input_twice_is_refused(run):
-    ended = run("eval", "-", "-")
-    assert (ended.code, ended.out) == (2, "")
-    assert "standard input is read once" in ended.err
+    assert_refused(run("eval", "-", "-"), "stdin-twice")
 
 
 def test_output_goes_to_the_file_and_nowhere_else(run, small, tmp_path):

@@ -12,6 +12,7 @@ from rankgate.metrics.lists import LIST_METRICS
 from rankgate.present.forms.as_text import wide
 from rankgate.present.write import rendered
 from rankgate.scoring import CONVENTIONS
+from support.command import assert_refused
 
 EVERY = (*CATALOGUE, *FACET_METRICS, *LIST_METRICS)
 
@@ -121,6 +122,4 @@ def test_json_lists_what_the_text_lists(run):
 
 
 def test_an_unknown_name(run):
-    ended = run("metrics", "nDGC")
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err == "rankgate: unknown metric 'nDGC'; did you mean nDCG?\n"
+    assert_refused(run("metrics", "nDGC"), "unknown-metric")

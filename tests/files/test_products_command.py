@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from support.command import assert_refused
+
 RUN = "notebook Q0 1 1 3.0 x\nnotebook Q0 3 2 2.0 x\nnotebook Q0 2 3 1.0 x\n"
 
 JUDGMENTS = {
@@ -94,10 +96,7 @@ def test_damage_is_one_line_and_2(run, tmp_path):
     place = tmp_path / "in.json"
     place.write_text(JUDGMENTS["rre.json"][:-20])
     for words in (("convert", place, tmp_path / "out.csv"), ("eval", place, place)):
-        done = run(*words)
-        assert done.code == 2
-        assert len(done.err.strip().splitlines()) == 1
-        assert f"{place}:1: not JSON" in done.err
+        assert_refused(run(*words), "invalid-json", place, 1)
 
 
 def test_quepids_party(run, shared):
@@ -117,5 +116,4 @@ def test_a_suffix_of_many_is_that_of_the_plain_table(run, tmp_path):
     for name, result in (("a.ndjson", "as jsonl"), ("a.csv", "as csv"), ("a.txt", "as trec")):
         assert result in " ".join(run("convert", place, tmp_path / name).err.split())
     done = run("convert", place, tmp_path / "a.json")
-    assert done.code == 2
-    assert "several formats end in .json: choose with --to: quepid-book" in done.err
+    assert_refused(done, "ambiguous-input")

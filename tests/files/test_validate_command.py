@@ -5,6 +5,7 @@ import json
 import pytest
 
 from rankgate.files.checks import CHECKS
+from support.command import assert_refused
 
 
 @pytest.fixture
@@ -125,9 +126,7 @@ def test_the_list_has_every_check(run):
 
 
 def test_something_is_needed(run):
-    done = run("validate")
-    assert done.code == 2
-    assert "give at least one, or --list" in done.err
+    assert_refused(run("validate"), "missing-input")
 
 
 def test_standard_input_and_format(run):
@@ -174,6 +173,4 @@ def test_describe_for_programs(run, small):
 
 
 def test_describe_stops_at_what_cannot_be_read(run, wrong):
-    done = run("describe", wrong)
-    assert done.code == 2
-    assert f"{wrong}:3: grade 'nan' is not a finite number" in done.err
+    assert_refused(run("describe", wrong), "not-a-number", wrong, 3)

@@ -13,6 +13,7 @@ import pytest
 from rankgate.errors import DuplicateError, InputError, RankgateError
 from rankgate.evaluation.commands.trec_eval import command
 from rankgate.evaluation.trec_eval import trec_eval
+from support.wording import raises
 
 QRELS = "1 0 a 2\n1 0 b 0\n"
 RUN = "1 Q0 b 1 9 t\n1 Q0 a 2 8 t\n"
@@ -60,10 +61,10 @@ def test_what_trec_eval_refuses_is_refused(qrels, run, error, write):
 
 def test_a_comment_is_refused_by_trec_eval_9(write):
     write(run="1 Q0 a 1 1 t\n# two\n")
-    with pytest.raises(InputError, match="run:2: a comment"):
+    with raises("comment-line", InputError, line=2):
         trec_eval("qrels", "run", te9=True)
     write(qrels="# one\n1 0 a 1\n", run="1 Q0 a 1 1 t\n")
-    with pytest.raises(InputError, match="qrels:1: a comment"):
+    with raises("comment-line", InputError, line=1):
         trec_eval("qrels", "run", te9=True)
 
 

@@ -18,6 +18,7 @@ from rankgate.judging.agreement.agreement import RaterAgreement
 from rankgate.judging.agreement.alarms import alarms
 from rankgate.judging.agreement.rated_pairs import rated_pairs
 from rankgate.present.write import FORMS, rendered
+from support.wording import raises
 
 
 def agreements(ratings, scale=None, **options):
@@ -273,7 +274,7 @@ def test_few_queries_give_values_without_intervals():
 
 
 def test_nobody_graded():
-    with pytest.raises(InputError, match="no rating has a grade"):
+    with raises("no-grades", InputError):
         agreements(
             Ratings(pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "rater": ["A"],
                                   "grade": [None]}))
@@ -281,7 +282,7 @@ def test_nobody_graded():
 
 
 def test_an_interval_takes_resamples():
-    with pytest.raises(UsageError, match="resamples=0: an interval takes 1 or more"):
+    with raises("out-of-range", UsageError):
         agreements(ratings_of(HAND), samples=0)
 
 

@@ -116,15 +116,15 @@ def test_a_grade_the_transformer_does_not_name():
 
 
 def test_a_grade_outside_the_scale_is_never_clipped():
-    with pytest.raises(InputError, match=r"ratings.csv:4: grade 5 by r0 .*2 such ratings: 5, 10"):
+    with raises("grade-outside-scale", InputError, line=4):
         resolve(rated([[3, 0], [5, 10]]), "mean", scale=scale_of("0..3"))
 
 
 def test_a_scale_with_grades_of_its_own():
     assert resolve(rated([[100, 10]]), scale=scale_of("0,1,10,100")).counts["ties"] == 1
-    with pytest.raises(InputError, match="grade 50"):
+    with raises("grade-outside-scale", InputError):
         resolve(rated([[50]]), scale=scale_of("0,1,10,100"))
-    with pytest.raises(UsageError, match="is no scale"):
+    with raises("unknown-scale", UsageError):
         scale_of("3..0")
 
 
@@ -177,7 +177,7 @@ def test_the_adjudicator_decides_where_raters_differ():
     assert grades_of(resolve(ratings, "adjudicated", words), 4) == [2, 1, None, None]
     words = {"adjudicator": "r2", "otherwise": "median"}
     assert grades_of(resolve(ratings, "adjudicated", words), 4) == [2, 1, 1, 0.5]
-    with pytest.raises(UsageError, match="otherwise"):
+    with raises("invalid-parameter", UsageError):
         resolve(ratings, "adjudicated", {"adjudicator": "r2", "otherwise": "latest"})
     with pytest.raises(UsageError):
         resolve(rated([[1]]), "adjudicated")
@@ -194,11 +194,11 @@ def test_dawid_and_skene_trusts_who_is_consistent():
 
 
 def test_parameters_are_checked():
-    with pytest.raises(UsageError, match="no parameter 'foo'"):
+    with raises("unknown-parameter", UsageError):
         resolve(rated([[1]]), "mean", {"foo": 1})
-    with pytest.raises(UsageError, match="did you mean majority"):
+    with raises("unknown-rule", UsageError):
         resolve(rated([[1]]), "majorty")
-    with pytest.raises(UsageError, match="True or False"):
+    with raises("invalid-parameter", UsageError):
         resolve(rated([[1]]), "top-three", {"rounded": "maybe"})
     assert grades_of(resolve(rated([[4, 1]]), "top-three", {"rounded": "yes"}), 1) == [3]
 
@@ -235,11 +235,11 @@ def test_latest_needs_times_where_grades_differ():
     assert grades_of(resolve(timed, "latest"), 1) == [0]
     turned = Ratings(timed.table.reverse())
     assert grades_of(resolve(turned, "latest"), 1) == [0]
-    with pytest.raises(UsageError, match=r"latest: 1 pairs have different grades and no times"):
+    with raises("missing-input", UsageError):
         resolve(rated([[0, 3, 1], [2, 2]]), "latest")
-    with pytest.raises(UsageError, match="'d0' of query 'q'"):
+    with raises("missing-input", UsageError):
         resolve(rated([[0, 3]], at=pl.Series([day[0], day[0]])), "latest")
-    with pytest.raises(UsageError, match="say order=file"):
+    with raises("missing-input", UsageError):
         resolve(rated([[0, 3]], at=pl.Series([day[0], None])), "latest")
     assert grades_of(resolve(rated([[0, 3, 1], [2, 2]]), "latest", {"order": "file"}), 2) == [1, 2]
     assert grades_of(resolve(rated([[1, 1]]), "latest"), 1) == [1]

@@ -156,17 +156,17 @@ def test_a_kernel_gives_one_number_for_each_query(value):
 
 
 @pytest.mark.parametrize(
-    ("function", "sentence"),
+    ("function", "code"),
     [
-        (lambda grades: 0, "'<lambda>' cannot name a metric"),
-        (lambda: 0, "one positional argument"),
-        (lambda grades, k: 0, r"such as m\(grades, \*, k\)"),
-        (lambda grades, *, judged_only: 0, "has judged_only already"),
+        (lambda grades: 0, "invalid-metric-name"),
+        (lambda: 0, "invalid-metric-function"),
+        (lambda grades, k: 0, "invalid-metric-function"),
+        (lambda grades, *, judged_only: 0, "invalid-metric-function"),
     ],
 )
-def test_a_declaration_that_cannot_be_is_refused(function, sentence):
-    with pytest.raises(UsageError, match=sentence):
-        metric(function, name=None if "lambda" in sentence else "m", per_query=True)
+def test_a_declaration_that_cannot_be_is_refused(function, code):
+    with raises(code, UsageError):
+        metric(function, name=None if code == "invalid-metric-name" else "m", per_query=True)
 
 
 def test_what_a_function_sees_must_be_said():
@@ -268,12 +268,9 @@ def leaves(judged: Judged) -> list[float]:
     raise SystemExit(3)
 
 
-@pytest.mark.parametrize(
-    ("function", "words"),
-    [(writes, "read-only"), (too_large, "beyond 64 bits"), (leaves, "SystemExit: 3")],
-)
-def test_a_function_that_misbehaves_is_one_clear_error(function, words):
-    with pytest.raises(UsageError, match=words) as refused:
+@pytest.mark.parametrize("function", [writes, too_large, leaves], ids=lambda each: each.name)
+def test_a_function_that_misbehaves_is_one_clear_error(function):
+    with raises("function-failed", UsageError) as refused:
         rankgate.evaluate(QRELS, RUN, [function, P @ 1])
     assert len(str(refused.value)) < 200
     assert (

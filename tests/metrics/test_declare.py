@@ -52,29 +52,29 @@ def test_binding_makes_a_new_value_and_leaves_the_old():
 
 
 REFUSED = [
-    (lambda: nDCG(gain="cube"), r"^nDCG: gain='cube' must be one of \('linear', 'exp'.* or a map"),
-    (lambda: nDCG(gain={}), r"gain=\{\} must map numbers to numbers, such as gain=\{1: 1, 2: 3\}"),
-    (lambda: nDCG(gain={1: float("inf")}), "must map numbers to numbers"),
-    (lambda: nDCG(gain={"a": 1}), "must map numbers to numbers"),
-    (lambda: nDCG(gain=((1, 2, 3),)), "must map numbers to numbers"),
-    (lambda: nDCG(ideal="all"), r"ideal='all' must be one of \('judged', 'retrieved'.*\)\.$"),
-    (lambda: nDCG(gian="exp"), "^nDCG: no parameter 'gian'; did you mean gain?"),
-    (lambda: AP(xyz=1), "no parameter 'xyz'; it takes cutoff, rel, denominator, judged_only[.]$"),
-    (lambda: nDCG @ 0, "^nDCG: cutoff=0 must be a whole number of at least 1[.]$"),
-    (lambda: nDCG @ 2.5, "whole number of at least 1"),
-    (lambda: nDCG @ True, "whole number"),
-    (lambda: IPrec @ 1.5, "^IPrec: recall=1.5 must be a number between 0 and 1[.]$"),
-    (lambda: IPrec @ float("nan"), "must be a number between 0 and 1"),
-    (lambda: RBP(p="0.8"), "^RBP: p='0.8' must be a number between 0 and 1[.]$"),
-    (lambda: AP(rel=float("inf")), "^AP: rel=inf must be a number[.]$"),
-    (lambda: AP(judged_only=1), "^AP: judged_only=1 must be True or False[.]$"),
-    (lambda: by_name["SetP"] @ 5, "^SetP takes nothing after @; say SetP alone[.]$"),
+    (lambda: nDCG(gain="cube"), "invalid-parameter"),
+    (lambda: nDCG(gain={}), "invalid-parameter"),
+    (lambda: nDCG(gain={1: float("inf")}), "invalid-parameter"),
+    (lambda: nDCG(gain={"a": 1}), "invalid-parameter"),
+    (lambda: nDCG(gain=((1, 2, 3),)), "invalid-parameter"),
+    (lambda: nDCG(ideal="all"), "invalid-parameter"),
+    (lambda: nDCG(gian="exp"), "unknown-parameter"),
+    (lambda: AP(xyz=1), "unknown-parameter"),
+    (lambda: nDCG @ 0, "invalid-parameter"),
+    (lambda: nDCG @ 2.5, "invalid-parameter"),
+    (lambda: nDCG @ True, "invalid-parameter"),
+    (lambda: IPrec @ 1.5, "invalid-parameter"),
+    (lambda: IPrec @ float("nan"), "invalid-parameter"),
+    (lambda: RBP(p="0.8"), "invalid-parameter"),
+    (lambda: AP(rel=float("inf")), "invalid-parameter"),
+    (lambda: AP(judged_only=1), "invalid-parameter"),
+    (lambda: by_name["SetP"] @ 5, "unexpected-cutoff"),
 ]
 
 
-@pytest.mark.parametrize(("build", "message"), REFUSED)
-def test_what_does_not_fit_is_refused_in_one_sentence(build, message):
-    with pytest.raises(UsageError, match=message):
+@pytest.mark.parametrize(("build", "code"), REFUSED)
+def test_what_does_not_fit_is_refused_in_one_sentence(build, code):
+    with raises(code, UsageError):
         build()
 
 

@@ -19,6 +19,7 @@ from rankgate.metrics.lists import LIST_METRICS, Listed
 from rankgate.metrics.names import parse
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.overrides import overridden
+from support.wording import raises
 
 MAP = ((0, 0.5), (1, 1.9), (2, 5), (3, 1.2))  # gains closer than 1, which trec_eval mixes up
 QRELS = {"1": {"a": 3.0, "b": 1.0, "c": 2.0, "d": 0.0}, "2": {"a": 1.0, "x": 2.0}}
@@ -120,14 +121,13 @@ def test_a_parameter_decides_the_one_it_depends_on_or_both_are_named(metric, nam
         elif only.decides is not None:
             expected = metric(**{name: value, only.other: only.decides})
         else:
-            with pytest.raises(UsageError, match=f"{name}=.*no effect with {only.other}="):
+            with raises("contradicting-parameters", UsageError):
                 written.bound(defaults)
             continue
         assert _values(written, defaults) == _values(expected, defaults)
     unfit = next(each for each in free.choices if each not in only)
-    with pytest.raises(UsageError, match="leave one out") as refused:
+    with raises("contradicting-parameters", UsageError):
         metric(**{name: value, only.other: unfit}).bound()
-    assert refused.value.code == "contradicting-parameters"
 
 
 def mean(metric, convention="trec", qrels=QRELS, run=RUN):
@@ -139,12 +139,12 @@ def test_a_level_of_rbp_makes_its_gain_binary():
     for name in ("trec", "ranx"):
         expected = mean("RBP(rel=2,gain='binary')", name)
         assert mean("RBP(rel=2)", name) == expected != mean("RBP", name)
-    with pytest.raises(UsageError, match="rel=2 has no effect with gain='exp'; leave one out"):
+    with raises("contradicting-parameters", UsageError):
         mean("RBP(rel=2,gain='exp')")
 
 
 def test_the_highest_grade_of_rbp_needs_graded_gains():
-    with pytest.raises(UsageError, match=r"max_grade=3\.0 has no effect with gain='scaled'; give"):
+    with raises("contradicting-parameters", UsageError):
         mean("RBP(max_grade=3)", "trec")
     assert mean("RBP(max_grade=4)", "ranx") == pytest.approx(mean("RBP", "ranx") / 4)
 
@@ -213,7 +213,7 @@ LISTED = Listed(
 def test_patience_makes_the_weights_geometric(metric):
     result = metric(patience=0.9).value(LISTED)
     assert result == metric(patience=0.9, weight="geometric").value(LISTED)
-    with pytest.raises(UsageError, match="leave one out"):
+    with raises("contradicting-parameters", UsageError):
         metric(patience=0.9, weight="log2").value(LISTED)
     assert metric(patience=0.9).under({"weight": "log2"}).value(LISTED) == result
 

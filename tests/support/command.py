@@ -1,15 +1,20 @@
 """The command as a fixture: called in this process, or started as a process."""
 
+import errno
 import io
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 import pytest
 
 from rankgate.cli import main
+from rankgate.errors import RankgateError
+from support.wording import assert_wording
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -24,11 +29,53 @@ RUN = (
 
 @dataclass
 class Ended:
-    """How a command ended, what it gave and what it said."""
+    """How a command ended, what it wrote to both streams, and the error that ended it."""
 
     code: int
     out: str
     err: str
+    error: BaseException | None
+
+
+def assert_refused(ended, code, source=None, line=None):
+    """A command ended with one error: exit code 2, one line, no output.
+
+    Args:
+        ended: how the command ended.
+        code: the code of an error of rankgate; for errors of click what is wrong, such as
+            ``no-such-option``; for errors of the system their name, such as ``ENOSPC``.
+        source: the file or option that the error names, where that is part of the test.
+        line: the line, where that is part of the test.
+    """
+    error = ended.error
+    assert (ended.code, ended.out) == (2, ""), ended.err
+    assert ended.err.startswith("rankgate: ")
+    assert ended.err.count("\n") == 1
+    assert code_of(error) == code, f"{code_of(error)}: {ended.err}"
+    if not isinstance(error, RankgateError):  # the words of click and of the system vary
+        assert source is None or source_of(error) == str(source), ended.err
+        return
+    where = f"{source or error.source}:{line}: " if line else f"{source}: " if source else ""
+    assert str(error).startswith(where), ended.err
+    assert_wording(ended.err)
+
+
+def code_of(error):
+    """What is wrong, for programs."""
+    if isinstance(error, RankgateError):
+        return error.code
+    if isinstance(error, click.ClickException):
+        return re.sub("(?<=[a-z])(?=[A-Z])", "-", type(error).__name__).lower()
+    return errno.errorcode.get(getattr(error, "errno", None), type(error).__name__)
+
+
+def source_of(error):
+    """The option, argument or file of an error that is not of rankgate."""
+    if isinstance(error, click.NoSuchOption):
+        return error.option_name
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        return error.param.opts[-1]
+    return str(getattr(error, "filename", None))
 
 
 @pytest.fixture
@@ -41,8 +88,8 @@ def run(monkeypatch, capsys):
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()
-        result = capsys.readouterr()
-        return Ended(ended.value.code, result.out, result.err)
+        printed = capsys.readouterr()
+        return Ended(ended.value.code, printed.out, printed.err, ended.value.__context__)
 
     return call
 
