@@ -85,7 +85,7 @@ def section(cells: Sequence[Any]) -> str:
 
     rows = []
     for pairs in sorted({c.pairs for c in cells}):
-        for bad in BAD[1:]:
+        for bad in dict.fromkeys(c.bad for c in cells if c.bad != "none"):
             own = [c for c in cells if (c.pairs, c.bad) == (pairs, bad)]
             ends = [percent(end([c.any_alarm for c in own])) for end in (min, max)]
             rows.append((str(pairs), bad, *ends))

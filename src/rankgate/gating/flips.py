@@ -10,15 +10,41 @@ import numpy as np
 from rankgate.gating.evidence import HypotheticalValues
 from rankgate.gating.rules import RULES
 from rankgate.gating.words import signed
+from rankgate.unjudged.drawn_values import drawn_values
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from rankgate.data.comparison import ScoredRun
+    from rankgate.evaluation.scored_system import Scorer
     from rankgate.gating.evidence import Evidence
+    from rankgate.gating.policy import Policy
     from rankgate.gating.rule import Outcome, Rule
+    from rankgate.unjudged.drawn_values import DrawnValues
+    from rankgate.unjudged.hole_model import Selection
 
     Floats = NDArray[np.float64]
+
+
+_SELECTIONS: dict[str, Selection] = {
+    "estimate": "unknown",
+    "random": "random",
+    "pooled": "pooled",
+}
+
+
+def values_under_drawn_grades(
+    scorer: Scorer, base: ScoredRun, other: ScoredRun, rules: Policy
+) -> dict[str, DrawnValues]:
+    """Values under drawn grades, of the metrics that a rule asks about."""
+    asked = {rule["metric"] for rule in rules.rules if RULES[rule.kind].statuses is not None}
+    if rules["holes"] == "ignore" or not asked:
+        return {}
+    some = replace(scorer, metrics=tuple(each for each in scorer.metrics if each[0] in asked))
+    return drawn_values(
+        some, base, other, seed=rules["seed"], selection=_SELECTIONS[rules["holes"]]
+    )
 
 
 def checked(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:

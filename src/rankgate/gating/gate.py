@@ -26,6 +26,7 @@ from rankgate.gating import baselines
 from rankgate.gating.admissions import admissions
 from rankgate.gating.decide import decide, stale
 from rankgate.gating.evidence import Counted, Drift, Inputs
+from rankgate.gating.flips import values_under_drawn_grades
 from rankgate.gating.impossible import refuse_impossible
 from rankgate.gating.looks import place
 from rankgate.gating.policy import default, found, read
@@ -35,7 +36,6 @@ from rankgate.recommenders.scorecard_slices import ACTIVITY, active
 from rankgate.scoring.alignment.ranked import ranked_of
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.run_names import sides_apart
-from rankgate.unjudged.drawn_values import drawn_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from rankgate.gating.policy import Policy
     from rankgate.gating.verdict import Verdict
     from rankgate.metrics.declare import Metric
-    from rankgate.unjudged.drawn_values import DrawnValues
 
 
 def gate(
@@ -142,7 +141,7 @@ def gate(
     looks = place(saved.looks, other) if saved else None
     inputs = Inputs(
         noise=_noise(saved, [base, *again], rankings) | lists.noise(len(again)),
-        holes=_holes(scorer, base, other, rules),
+        holes=values_under_drawn_grades(scorer, base, other, rules),
         ranges=_ranges(every),
         drift=_drift(base, other) if saved else None,
         admissions=admissions(rules),
@@ -298,14 +297,3 @@ def _ranges(metrics: Iterable[tuple[str, Metric]]) -> dict[str, tuple[float, flo
         for label, each in metrics
         if each.high is not None and isfinite(each.low)
     }
-
-
-def _holes(
-    scorer: Scorer, base: ScoredRun, other: ScoredRun, rules: Policy
-) -> dict[str, DrawnValues]:
-    """Values under drawn grades, of the metrics that a rule asks about."""
-    asked = {rule["metric"] for rule in rules.rules if RULES[rule.kind].statuses is not None}
-    if rules["holes"] == "ignore" or not asked:
-        return {}
-    some = replace(scorer, metrics=tuple(each for each in scorer.metrics if each[0] in asked))
-    return drawn_values(some, base, other, seed=rules["seed"])

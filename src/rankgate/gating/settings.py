@@ -27,8 +27,9 @@ SETTINGS = (
               "cost, and alpha is corrected for further candidates only", "warn",
               choices=("warn", "correct", "anytime")),
     Parameter("holes", "text", "whether unjudged documents may leave a rule open: estimate asks "
-              "how probably they turn it; ignore does not", "estimate",
-              choices=("estimate", "ignore")),
+              "how probably they turn it, whether judged documents were chosen at random or pooled "
+              "from other systems; random and pooled, where that is known; ignore does not",
+              "estimate", choices=("estimate", "random", "pooled", "ignore")),
     Parameter("flip", "number", "the probability of such a turn above which nothing is decided",
               0.1, range=Range(0.0, 1.0)),
 )  # fmt: skip

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.comparison import ScoredRun
     from rankgate.evaluation.scored_system import Scorer
+    from rankgate.unjudged.hole_model import Selection
 
     Floats = NDArray[np.float64]
 
@@ -48,7 +49,13 @@ class DrawnValues:
 
 
 def drawn_values(
-    scorer: Scorer, baseline: ScoredRun, candidate: ScoredRun, *, draws: int = DRAWS, seed: int = 0
+    scorer: Scorer,
+    baseline: ScoredRun,
+    candidate: ScoredRun,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    selection: Selection = "unknown",
 ) -> dict[str, DrawnValues]:
     """By metric; those that look deeper than the lists are left out, and empty without holes.
 
@@ -58,13 +65,14 @@ def drawn_values(
         candidate: a side.
         draws: sets of grades that are drawn.
         seed: of the drawing.
+        selection: how judged documents were chosen.
     """
     stage, found = Stage.of(scorer, baseline, candidate), modelled(baseline, candidate)
     table = found.table
     if not stage.metrics or table.is_empty():
         return {}
     fixed = corners(table, best_grade(scorer.qrels))
-    supposed, pooled = found.drawn(sets_of_grades(draws, len(table)), seed)
+    supposed, pooled = found.drawn(sets_of_grades(draws, len(table)), seed, selection)
     grades = np.concatenate([fixed, supposed], axis=1)
     queries = table["query_id"].unique(maintain_order=True).to_list()
     values = np.zeros((2, len(stage.metrics), len(queries), grades.shape[1]))
