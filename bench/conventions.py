@@ -1,4 +1,4 @@
-"""What many conventions cost beside one: the run is read once for all of them.
+"""What many conventions cost besides one: the run is read once for all of them.
 
     python bench/conventions.py [WORKLOAD]
 

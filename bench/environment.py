@@ -34,7 +34,7 @@ def prepared(
         home: of the environment.
         constraints: the versions.
         project: rankgate's sources.
-        packages: what to install beside it.
+        packages: what to install next to it.
         alone: what to install without what it asks for, as only a part of it is used.
     """
     wanted = hashlib.sha256(constraints.read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""A randomization test of 10,000 queries, 100,000 draws and 5 metrics, beside scipy and ranx.
+"""A randomization test of 10,000 queries, 100,000 draws and 5 metrics, besides scipy and ranx.
 
     python bench/randomization.py
 

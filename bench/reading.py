@@ -1,4 +1,4 @@
-"""Reading a run of 7 million rows from Parquet, JSONL, CSV and TREC, beside Polars alone.
+"""Reading a run of 7 million rows from Parquet, JSONL, CSV and TREC, besides Polars alone.
 
     python bench/reading.py             7 million rows, about two minutes
     python bench/reading.py --small     200,000 rows, a few seconds

@@ -1,4 +1,4 @@
-"""Metrics of recommendations, beside recommenders, RecBole and torchmetrics, on the processor.
+"""Metrics of recommendations, besides recommenders, RecBole and torchmetrics, on the processor.
 
     python bench/recommending.py            10,000, 100,000 and 1,000,000 users; ten minutes alone
     python bench/recommending.py --quick    10,000 users; a minute
@@ -52,7 +52,7 @@ class Contestant:
     Attributes:
         name: as the table shows it.
         words: the file in ``peers`` and what it gets before the data.
-        beside: our own way that starts from the same kind of data.
+        besides: our own way that starts from the same kind of data.
         most: how many users it can take.
         wanted: how many times our own time it is to take at least; None for ourselves.
     """

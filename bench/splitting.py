@@ -3,7 +3,7 @@
     python bench/splitting.py            100 million rows, eight minutes alone; 10 GB of disk
     python bench/splitting.py --quick    10 million rows, a minute and a half
 
-The log is Parquet in the order of time, so that the rows of a user stand all over it. It is split
+The log is Parquet in the order of time, so that the rows of a user are all over it. It is split
 at a moment (`rankgate split`), its parts and ground truth are written; then lists of a hundred
 items for every user are scored against that truth by eight metrics (`rankgate eval`). Anonymous
 memory is seen every 20 ms; resident memory is what the system says, pages of files among it.

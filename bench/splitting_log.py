@@ -3,7 +3,7 @@
     python bench/splitting_log.py ROWS FOLDER
 
 A hundred interactions a user, of 200,000 items, some far more popular than others; rows are in
-the order of time, so that a user's stand all over the file. The lists hold a hundred items each.
+the order of time, so that a user's are all over the file. The lists hold a hundred items each.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def made(rows: int, folder: Path) -> tuple[Path, Path]:
 
 
 def _written(path: Path, rows: int, make: Callable[[int, int], pl.DataFrame]) -> None:
-    """A file of some rows; its pieces lie beside it until they are put together."""
+    """A file of some rows; its pieces lie next to it until they are put together."""
     parts = path.with_suffix("")
     parts.mkdir(exist_ok=True)
     for number, begin in enumerate(range(0, rows, _PIECE)):

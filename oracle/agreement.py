@@ -1,4 +1,4 @@
-"""A peer's values beside rankgate's, one by one."""
+"""A peer's values besides rankgate's, one by one."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Found:
 
     @property
     def wrong(self) -> bool:
-        """Whether something is to be mended; a peer that cannot be installed is none of it."""
+        """Whether something is to be fixed; a peer that cannot be installed is none of it."""
         return bool(self.differ) or (bool(self.failed) and "installed" not in self.failed)
 
     @property

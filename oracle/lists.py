@@ -39,7 +39,7 @@ with features, and a list for every user. By turns:
 {kinds}.
 Every value is held against `rankgate scorecard` under the convention of the library's name, called
 as the library calls it. This page is what it wrote; {agree:,} values agree, {differ:,} do not.
-The values of the first worlds stand in `tests/golden/lists.json` and are held in the tests.
+The values of the first worlds are in `tests/golden/lists.json` and are held in the tests.
 
 | library | version | metrics | values | agreeing | worst difference |
 |---|---|---|---:|---:|---:|

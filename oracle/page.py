@@ -72,7 +72,7 @@ def _left_out(result: list[Found]) -> str:
     """What is not compared, and why."""
     text = (
         "\nA tolerance holds for the value itself, and relative to it where it is above 1. Looser\n"
-        "ones than 1e-09 stand where a tool computes in 32 bits or prints few digits.\n"
+        "ones than 1e-09 are where a tool computes in 32 bits or prints few digits.\n"
         "\n## What is not compared\n\n"
         "A tool that raises an error gives no value to compare; rankgate has one there, or an\n"
         "error of its own.\n\n"

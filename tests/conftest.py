@@ -46,7 +46,7 @@ def thorough():
 
 @pytest.fixture(scope="session")
 def shared():
-    """The real data that lies beside the project; its tests skip where it does not."""
+    """The real data that is not part of the project; its tests skip where it does not."""
     place = Path(__file__).resolve().parents[2] / "shared" / "data"
     if not place.is_dir():
         pytest.skip(f"the real data is not at {place}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FOLLOWED = ("comparison", "gating", "judging", "stats", "unjudged")
-"""Packages of this project whose definitions count; studies and what is beside them do too."""
+"""Packages of this project whose definitions count; studies and what is besides them do too."""
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)

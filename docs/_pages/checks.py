@@ -11,11 +11,11 @@ _PAGE = """# What `rankgate validate` looks for
     rankgate validate FILE... --against QRELS
 
 An error stops rankgate from reading or scoring, a warning moves numbers, a note is good to know.
-Every finding comes with file, line, count, an example and how to mend it; `--format json` has the
+Every finding comes with file, line, count, an example and how to fix it; `--format json` has the
 same for programs. The command exits with 2 if there are errors, with 0 otherwise.
 
 What a check looks at: `failure`, why a file cannot be read; `bytes`, how it is written; `contents`,
-what its reader saw; `qrels`, `ratings` and `run`, its rows as they stand; `runs`, all runs that
+what its reader saw; `qrels`, `ratings` and `run`, its rows as they are; `runs`, all runs that
 were given; `both`, a run with the judgments that it is held against; `queries`, a file of queries
 with these.
 """

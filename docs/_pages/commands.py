@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _CODES = {
     "0": "done, or passed",
     "1": "a gate failed, and nothing else",
-    "2": "bad input or usage: one sentence says what, where, and how to mend it",
+    "2": "bad input or usage: one sentence says what, where, and how to fix it",
     "3": "inconclusive",
     "70": "our own fault",
     "130": "interrupted",
@@ -76,7 +76,7 @@ def _section(command: click.Command, path: str, level: str) -> str:
 
 
 def _help(text: str) -> str:
-    """Help as Markdown: paragraphs, and what stands as it is (after a backspace) as a block."""
+    """Help as Markdown: paragraphs, and what is as it is (after a backspace) as a block."""
     parts = []
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         if paragraph.startswith("\b"):

@@ -99,8 +99,8 @@ def _side_by_side(known: Sequence[ConventionDetails]) -> str:
         MADE,
         "# Conventions side by side\n",
         (
-            f"`{_SAME}` is the choice of a convention that says nothing, which stands under the name "
-            "of the axis; only what differs is written out. [What each axis decides](#axes) stands "
+            f"`{_SAME}` is the choice of a convention that says nothing, which is under the name "
+            "of the axis; only what differs is written out. [What each axis decides](#axes) is "
             "below, and what [single metrics](#by-metric) get in between. The first column and the "
             "heads stay in sight.\n"
         ),

@@ -1,4 +1,4 @@
-"""Formulas as HTML: the passports' own lines, with what stands low and high set so."""
+"""Formulas as HTML: the descriptions' own lines, with what is low and high set so."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _HIGH = re.compile(r"\^(?:\{([^{}]*)\}|\(([^()]*)\)|(\w+))")
 
 
 def typeset(formula: str) -> str:
-    """A formula as a block of raw HTML for MyST; parts between wide gaps stand in lines of their own.
+    """A formula as a block of raw HTML for MyST; parts between wide gaps are in lines of their own.
 
     >>> typeset("S = Σ_{i≤k} 2^gradeᵢ,   k = 1").splitlines()[1:3]
     ['<div class="formula" role="math"><p>S = Σ<sub>i≤k</sub> 2<sup>gradeᵢ</sup>,</p>', '<p>k = 1</p></div>']

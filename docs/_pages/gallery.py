@@ -1,4 +1,4 @@
-"""Every kind of picture, drawn from the examples' data by the command that stands above it."""
+"""Every kind of picture, drawn from the examples' data by the command that is above it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WORDS = {
     "pareto": "qrels.txt bm25.run dense.run rrf.run rerank.run -m nDCG@10 -m R@10",
     "stages": "qrels.txt bm25.run dense.run rrf.run rerank.run -m nDCG@5 --depth 10",
 }
-"""What stands behind ``rankgate plot KIND``."""
+"""What is after ``rankgate plot KIND``."""
 
 _GRADES = {"ann": "012301230123012301230123", "bob": "012301330122012301230013",
            "cyd": "011301230123002301331123"}  # fmt: skip

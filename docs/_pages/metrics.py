@@ -1,4 +1,4 @@
-"""A page for each metric, from its passport; and the list of them all."""
+"""A page for each metric, from its description; and the list of them all."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _index() -> str:
     parts = [MADE, "# Metrics\n"]
     total = sum(len(family) for family, _ in _FAMILIES.values())
     parts.append(
-        f"All {total}, each from its passport in the code. "
+        f"All {total}, each from its description in the code. "
         "[Which one when?](../which-metric.md) · [Conventions side by side](../side-by-side.md) · "
         "[A metric of your own](../../custom-metrics.md)\n"
     )
@@ -64,53 +64,53 @@ def _index() -> str:
     return "\n".join(parts)
 
 
-def _page(metric: Metric, passport: MetricDetails) -> str:
+def _page(metric: Metric, description: MetricDetails) -> str:
     drawn = panels(metric)
-    kind = "lists" if passport.needs or metric in LIST_METRICS else "rankings"
+    kind = "lists" if description.needs or metric in LIST_METRICS else "rankings"
     caption = _CAPTION[kind].format(name=shown(metric))
     parts = [
         MADE,
-        f"# {passport.name}\n",
-        f"{prose(passport.title)}\n",
-        typeset(passport.formula),
-        _facts(passport),
+        f"# {description.name}\n",
+        f"{prose(description.title)}\n",
+        typeset(description.formula),
+        _facts(description),
         "## What it sees, and what it does not\n",
-        f"Sees\n: {prose(passport.sees)}\n" if passport.sees else "",
-        f"Blind to\n: {prose(passport.blind_to)}\n" if passport.blind_to else "",
+        f"Sees\n: {prose(description.sees)}\n" if description.sees else "",
+        f"Blind to\n: {prose(description.blind_to)}\n" if description.blind_to else "",
         "## How it behaves\n" if drawn else "",
         figure(drawn, caption) if drawn else "",
-        _parameters(passport),
-        _conventions(passport.conventions),
-        f"On the terminal: `rankgate metrics {passport.name}`.\n",
+        _parameters(description),
+        _conventions(description.conventions),
+        f"On the terminal: `rankgate metrics {description.name}`.\n",
     ]
     return "\n".join(part for part in parts if part)
 
 
-def _facts(passport: MetricDetails) -> str:
+def _facts(description: MetricDetails) -> str:
     result = {
-        "written": code(documents.spelled(passport)),
-        "values": prose(documents.values(passport)),
-        "needs beside judgments and runs": prose("; ".join(passport.needs)),
-        "also called": ", ".join(map(code, passport.aliases)),
-        "trec_eval's name": ", ".join(map(code, passport.trec)),
-        "source": prose(passport.source),
+        "written": code(documents.spelled(description)),
+        "values": prose(documents.values(description)),
+        "needs besides judgments and runs": prose("; ".join(description.needs)),
+        "also called": ", ".join(map(code, description.aliases)),
+        "trec_eval's name": ", ".join(map(code, description.trec)),
+        "source": prose(description.source),
     }
     return table(("", ""), [(label, words) for label, words in result.items() if words])
 
 
-def _parameters(passport: MetricDetails) -> str:
-    if not passport.parameters:
+def _parameters(description: MetricDetails) -> str:
+    if not description.parameters:
         return ""
     rows = [
         (
             code(each.name),
             "required" if each.required else code(each.default),
             prose(documents.takes(each))
-            + (f", written @{each.name}" if each.name == passport.at else ""),
+            + (f", written @{each.name}" if each.name == description.at else ""),
         )
-        for each in passport.parameters
+        for each in description.parameters
     ]
-    return "## Parameters\n\n" + table(("parameter", "unasked", "may be"), rows)
+    return "## Parameters\n\n" + table(("parameter", "by default", "may be"), rows)
 
 
 def _choice(bound: str) -> str:
@@ -139,5 +139,5 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
     return (
         "## What each convention makes of it\n\nParameters that it binds, and the value of a query "
         "without a relevant document or with an empty list. Ties, missing queries and all else "
-        "stand [side by side](../side-by-side.md).\n\n" + table(head, rows)
+        "are [side by side](../side-by-side.md).\n\n" + table(head, rows)
     )

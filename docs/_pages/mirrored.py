@@ -1,4 +1,4 @@
-"""Pages that stand elsewhere in the repository, with their links turned to where the site is."""
+"""Pages that are elsewhere in the repository, with their links turned to where the site is."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def turned(text: str, folder: Path, docs: str) -> str:
 
     Args:
         text: Markdown.
-        folder: where the page stands.
+        folder: where the page is.
         docs: the way from the page's place on the site to ``docs``.
     """
     known = {page.resolve(): f"{docs}/mirrored/{place}" for page, place in places().items()}

@@ -47,7 +47,7 @@ def _index(verbs: list[str], classes: list[str], home: dict[str, str]) -> str:
             (
                 "`import rankgate` has the verbs below, each with the name of its command. Inputs are "
                 "paths, frames (Polars, pandas, Arrow), dicts or arrays; results have Polars tables as "
-                "attributes, `to_dict()`, show themselves in notebooks, and never print. Metrics stand "
+                "attributes, `to_dict()`, show themselves in notebooks, and never print. Metrics are "
                 'by name in `rankgate.metrics`: `nDCG(gain="exp") @ 10`.\n'
             ),
             "## Verbs\n",

@@ -24,7 +24,7 @@ _SIZES = (
         "One person, a few days",
         "25 to 50 queries, 10 documents each, one rater",
         (
-            "nDCG@10 or RR@10, one of them in the gate with a margin of 0.05 or more; Judged@10 beside "
+            "nDCG@10 or RR@10, one of them in the gate with a margin of 0.05 or more; Judged@10 besides "
             "it. [Start here](../start/ci.md)."
         ),
     ),
@@ -89,7 +89,7 @@ def _page() -> str:
         table(("team", "judgments that it can make", "metrics and gate"), _SIZES),
         "## What the data adds\n",
         _holes(),
-        "## What no choice of metrics mends\n",
+        "## What no choice of metrics fixes\n",
         _cautions(),
         "## Sources\n",
         *(

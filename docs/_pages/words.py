@@ -26,7 +26,7 @@ def code(text: object) -> str:
 
 
 def prose(text: str) -> str:
-    """A sentence of a docstring or of help; what stands between backticks is code."""
+    """A sentence of a docstring or of help; what is between backticks is code."""
     parts = re.split(r"``?([^`]+)``?", text)
     return "".join(code(each) if at % 2 else escaped(each) for at, each in enumerate(parts))
 

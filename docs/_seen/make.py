@@ -38,7 +38,7 @@ WIDTHS = (80, 160)
 
 
 def pages() -> Iterator[tuple[Path, str]]:
-    """Every page with what stands in it."""
+    """Every page with what is in it."""
     data = EXAMPLE / "qrels.txt", EXAMPLE / "bm25.run"
     results = {
         "reconcile": reconcile(*data, "nDCG@10"),

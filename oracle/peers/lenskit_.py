@@ -1,4 +1,4 @@
-"""LensKit: lists as they stand, against the relevant items and their ratings."""
+"""LensKit: lists as they are, against the relevant items and their ratings."""
 
 from lenskit.data import ItemList
 from lenskit.metrics.ranking import (

@@ -1,4 +1,4 @@
-"""recmetrics: lists as they stand, and counts of items."""
+"""recmetrics: lists as they are, and counts of items."""
 
 from collections import Counter
 

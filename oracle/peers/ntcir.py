@@ -1,4 +1,4 @@
-"""pyNTCIREVAL with gains of 1, 3 and 7: lists as they stand."""
+"""pyNTCIREVAL with gains of 1, 3 and 7: lists as they are."""
 
 from pyNTCIREVAL import Labeler
 from pyNTCIREVAL.metrics import AP, ERR, RBP, MSnDCG, QMeasure, nDCG, nERR

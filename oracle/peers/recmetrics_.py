@@ -1,4 +1,4 @@
-"""recmetrics: lists as they stand, against the relevant items."""
+"""recmetrics: lists as they are, against the relevant items."""
 
 from recmetrics import metrics
 from wire import by_query

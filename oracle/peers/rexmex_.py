@@ -1,4 +1,4 @@
-"""rexmex: lists as they stand, against the relevant items."""
+"""rexmex: lists as they are, against the relevant items."""
 
 from rexmex.metrics import ranking as rexmex
 from wire import by_query

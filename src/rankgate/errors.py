@@ -2,12 +2,12 @@
 
     RankgateError
     ├── InputError        a file or table that cannot be read as what it should be
-    │   └── DuplicateError    one (query, document) pair stands twice
+    │   └── DuplicateError    one (query, document) pair appears twice
     ├── UsageError        the words of a call: an unknown metric, a parameter out of range
     │   └── FunctionError     a user's own function failed or gave no number
     └── MissingExtraError an optional dependency is not installed
 
-Each message is one sentence: what is wrong, where, and how to mend it. The
+Each message is one sentence: what is wrong, where, and how to fix it. The
 command line prints it after ``rankgate:`` and exits with status 2.
 
 Each error carries a `code`, such as ``"unknown-metric"``: programs and tests
@@ -37,7 +37,7 @@ class RankgateError(Exception):
         """Make the message from the problem and its place.
 
         Args:
-            problem: What is wrong and how to mend it.
+            problem: What is wrong and how to fix it.
             code: What is wrong, in kebab case; by default the code of the class.
             source: The file or table with the problem.
             line: The line of `source`, from 1.
@@ -83,7 +83,7 @@ class FunctionError(UsageError):
     default_code = "function-failed"
 
     def __init__(self, problem: str, row: int | None = None, *, code: str = "") -> None:
-        super().__init__(f"{problem}; mend the function.", code=code)
+        super().__init__(f"{problem}; fix the function.", code=code)
         self.problem = problem
         self.row = row  # the query's place in its block; None where the function saw all of it
 

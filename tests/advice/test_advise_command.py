@@ -66,7 +66,7 @@ def test_without_judgments_a_few_answers_are_enough(run):
     assert "only 60% of a page is judged" in " ".join(result.split())
     assert "to run next" not in result
     four = run("advise", "--queries", "50").out
-    assert "nDCG@10" in four.split("report beside")[0]
+    assert "nDCG@10" in four.split("report besides")[0]
     toml = run("advise", "--queries", "50", "--format", "policy").out
     assert tomllib.loads(toml)["rules"][0]["metric"] == "nDCG@10"
 

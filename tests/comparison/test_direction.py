@@ -14,7 +14,7 @@ QUERIES = [f"q{i:02d}" for i in range(20)]
 
 
 def run_of(places):
-    """A list of six documents for each query; the one relevant document stands at its place."""
+    """A list of six documents for each query; the one relevant document is at its place."""
     found = {}
     for query, place in zip(QUERIES, places, strict=True):
         others = [f"n{i}" for i in range(5)]

@@ -182,9 +182,9 @@ def test_wrong_lines_of_qrels_are_refused(line):
 
 
 def test_a_document_that_stands_twice_is_refused():
-    with pytest.raises(AssertionError, match="'a' stands twice under query '1'"):
+    with pytest.raises(AssertionError, match="'a' appears twice under query '1'"):
         pytrec_eval.parse_qrel(["1 0 a 1", "1 0 a 1"])
-    with pytest.raises(AssertionError, match="'a' stands twice under query '1'"):
+    with pytest.raises(AssertionError, match="'a' appears twice under query '1'"):
         pytrec_eval.parse_run(["1 Q0 a 1 1 t", "1 Q0 a 1 1 t"])
 
 

@@ -140,7 +140,7 @@ def test_a_table_of_many_columns(tmp_path):
 
 
 def test_quoted_fields_over_the_ends_of_pieces(tmp_path, monkeypatch):
-    """Pieces end where records end, wherever quotes and newlines stand."""
+    """Pieces end where records end, wherever quotes and newlines are."""
     rows = [(f"q\n{i}", f'd"{i}\n"', float(i % 3)) for i in range(2000)]
     table = pl.DataFrame(rows, schema=["qid", "doc", "grade"], orient="row")
     table.write_csv(tmp_path / "x.csv")

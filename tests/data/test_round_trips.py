@@ -48,7 +48,7 @@ def qrels_of(found):
 
 
 def run_of(found, tag=None):
-    """A run whose queries stand together."""
+    """A run whose queries are together."""
     rows = sorted((query, document, score) for (query, document), score in found.items())
     table = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
     return Run("run", lambda: iter([table]), tag=tag)
@@ -66,7 +66,7 @@ def again(contents, name, part=None):
 
 
 def rows(table):
-    """Rows in an order of their own; zero has no sign."""
+    """Rows in their own order; zero has no sign."""
     return sorted(tuple(x + 0 if isinstance(x, float) else x for x in row) for row in table.rows())
 
 

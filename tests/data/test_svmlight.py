@@ -72,7 +72,7 @@ def test_sizes_of_queries_beside_the_file(tmp_path):
     assert found.qrels.table.rows() == [("1", "1", 1.0), ("1", "2", 0.0), ("2", "3", 4.0)]
     result = {note.what: (note.count, note.examples) for note in found.notes}
     assert result == {
-        "queries from the file of sizes beside it, numbered from 1": (2, ()),
+        "queries from the file of sizes next to it, numbered from 1": (2, ()),
         "rows without a document's id, which have the numbers of their lines": (3, ("1", "2", "3")),
     }
     (tmp_path / "rank.train.query").write_text("2\n2\n")

@@ -1,4 +1,4 @@
-"""The judgments: what the demo stands on, read without the package's own evaluation."""
+"""The judgments: what the demo is on, read without the package's own evaluation."""
 
 from collections import defaultdict
 

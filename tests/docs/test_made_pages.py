@@ -52,12 +52,12 @@ def pages(rooms):
 
 
 def test_every_metric_has_its_page(pages):
-    for passport in metrics().metrics:
-        page = pages[f"reference/metrics/{passport.name}.md"]
+    for description in metrics().metrics:
+        page = pages[f"reference/metrics/{description.name}.md"]
         assert '<div class="formula"' in page
         assert "Blind to" in page
-        assert "<svg" in page, passport.name
-        for name in passport.conventions:
+        assert "<svg" in page, description.name
+        for name in description.conventions:
             assert f"[{name}](../conventions/{name}.md)" in page
 
 

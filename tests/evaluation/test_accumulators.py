@@ -75,7 +75,7 @@ def same(outcome, run):
 
 @st.composite
 def deals(draw):
-    """Users dealt out to batches, batches to accumulators, and the order in which these merge."""
+    """Users distributed to batches, batches to accumulators, and the order in which these merge."""
     users = draw(st.permutations(range(USERS)))
     cuts = sorted(draw(st.sets(st.integers(1, USERS - 1), max_size=6)))
     batches = [users[a:b] for a, b in zip([0, *cuts], [*cuts, USERS], strict=True)]

@@ -1,4 +1,4 @@
-"""``rankgate metrics``: the catalogue and one passport."""
+"""``rankgate metrics``: the catalogue and one description."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Passports say what the declarations say."""
+"""Descriptions say what the declarations say."""
 
 from rankgate.errors import UsageError
 from rankgate.evaluation.metric import metric_details

@@ -1,4 +1,4 @@
-"""The action's own shell steps, run as they stand in action.yml."""
+"""The action's own shell steps, run as they are in action.yml."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_what_stands_above_passes_and_what_does_not_fails():
     assert (result.status, result.next) == (
         "fail", "look at it side by side (rankgate compare --query q03)",
     )  # fmt: skip
-    assert result.reason == "for q03 bad is at rank 2 and good is at rank 1; bad must stand above"
+    assert result.reason == "for q03 bad is at rank 2 and good is at rank 1; bad must be above"
 
 
 def test_a_document_beyond_the_depth_stands_below_every_one_within():

@@ -28,7 +28,7 @@ tier = "warn"
 
 
 def ranked(places, name):
-    """A run in which the good document of query i stands at the i-th place."""
+    """A run in which the good document of query i is at the i-th place."""
     lines = []
     for i, place in enumerate(places):
         docs = [f"x{j}" for j in range(1, 10)]

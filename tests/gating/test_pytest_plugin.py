@@ -14,7 +14,7 @@ margin = 0.05
 
 
 def trec(ranked):
-    """A run whose relevant document stands at the given rank, query by query."""
+    """A run whose relevant document is at the given rank, query by query."""
     lines = []
     for i, rank in enumerate(ranked):
         docs = [f"x{j}" for j in range(1, 10)]

@@ -3,7 +3,7 @@
 Each choice is taken back, one at a time: an axis to its default, a parameter or what is chosen
 for a single metric to nothing. Then a row of the table (the collections with most metrics are
 tried) or a value written out in ``tests/scoring/test_ir_tools.py`` must be another. What nothing
-here notices stands in ``unnoticed.txt``; a choice that stands there and is noticed, or neither,
+here notices is in ``unnoticed.txt``; a choice that is there and is noticed, or neither,
 fails. ``python tests/golden/test_choices.py`` writes the list anew. The table has rankings alone:
 what a convention chooses for metrics of lists is noticed by ``make oracle`` (``oracle/lists.py``).
 """

@@ -29,7 +29,7 @@ def numbers(table, kind=float):
 
 
 def outcome(metric):
-    """A metric of the table as name, parameters, and what stands in brackets behind it."""
+    """A metric of the table as name, parameters, and what is in brackets behind it."""
     name, _, inside = metric.removesuffix("]").partition("[")
     match = re.fullmatch(r"(\w+)(?:\((.*)\))?(?:@(.*))?", name.strip())
     name, given, cut = match.groups() if match else (name.strip(), None, None)

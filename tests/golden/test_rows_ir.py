@@ -92,7 +92,7 @@ def tables_of(row, folder):
     found = FILE.search(row["note"])
     if found and "[file" in row["metric"]:
         texts = [ast.literal_eval(text) for text in found.groups()]
-    elif "abc" in row["run"]:  # only a file can hold a score that is no number
+    elif "abc" in row["run"]:  # only a file can hold a score that is not a number
         texts = ["1 0 a 1\n1 0 b 0\n", "1 Q0 a 1 abc t\n"]
     else:
         qrels, run = parsed(row["qrels"], "="), parsed(row["run"], "@")

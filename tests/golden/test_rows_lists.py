@@ -29,7 +29,7 @@ EACH = replace(CONVENTIONS["trec"], duplicates="each")  # RecBole's example show
 
 
 def run_of(row):
-    """The run of a row: a frame, as an item may stand in a list twice."""
+    """The run of a row: a frame, as an item may be in a list twice."""
     found = []
     for ranking in row["run"].split(";"):
         query, _, items = ranking.partition(":")

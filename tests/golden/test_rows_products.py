@@ -48,7 +48,7 @@ def judgments(row):
 
 
 def ranking(row):
-    """The run, as a frame where a document stands in it twice."""
+    """The run, as a frame where a document is in it twice."""
     tables = parsed(row["run"], "@")
     run = {query: {name: float(score) for name, score in tables[query]} for query in tables}
     if all(len(run[query]) == len(tables[query]) for query in tables):

@@ -38,7 +38,7 @@ def numbers(text, sign):
 
 
 def run_of(text):
-    """A run as a dictionary, or as a frame where a document stands in it twice."""
+    """A run as a dictionary, or as a frame where a document is in it twice."""
     rankings = numbers(text, "@")
     plain = {query: dict(pairs) for query, pairs in rankings.items()}
     if all(len(plain[query]) == len(pairs) for query, pairs in rankings.items()):

@@ -1,6 +1,6 @@
 """Output of trec_eval 10.0-rc3 and 9.0.4 on real collections, byte for byte and cell by cell.
 
-The files are not part of the repository: they are sought beside it, and the tests are skipped
+The files are not part of the repository: they are sought next to it, and the tests are skipped
 where they are missing.
 """
 
@@ -29,7 +29,7 @@ GRADED = "cranqrel.graded.trec.txt"
 ALL = ["-q", "-c", "-m", "all_trec"]
 BINARY = ["-c", "-l2", "-m", "map", "-m", "recip_rank", "-m", "recall.100", "-m"]
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the collections are not beside us")
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the collections are not available")
 
 
 def stem(path):

@@ -59,7 +59,7 @@ def test_the_guide_s_movies_with_its_loop_mended(tmp_path):
 
 
 def test_the_note_s_numbers_from_a_raw_log():
-    """Every formula of the note, and the usual one beside it, written out over the log itself."""
+    """Every formula of the note, and the usual one next to it, written out over the log itself."""
     example = Path(__file__).parents[2] / "examples" / "impressions"
     worth = {"impression": 0, "click": 1, "save": 3}
     truth = {}

@@ -45,7 +45,7 @@ def test_what_is_put_in_is_not_looked_through_for_places():
         ("{{document}}", None, "no place for the query"),
         ("[user]\n{{query}}\n[user]\n{{document}}", 3, "[user] is repeated"),
         ("{{query}}\n[system]\n{{document}}", 2, "[system] is repeated or too late"),
-        ("[system]\n{{query}} {{document}}\n[user]\n \n", None, "nothing stands under [user]"),
+        ("[system]\n{{query}} {{document}}\n[user]\n \n", None, "nothing is under [user]"),
         ("", None, "no place for the query"),
     ],
 )
@@ -97,4 +97,4 @@ def test_a_document_cannot_close_its_part(words):
 def test_a_key_that_stands_twice_is_no_grade(answer):
     result = answer_of(answer, {0: "0", 2: "2", 3: "3"})
     assert result.grade is None
-    assert "is no number" in result.reason
+    assert "is not a number" in result.reason

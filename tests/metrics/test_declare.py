@@ -1,4 +1,4 @@
-"""Passports: binding, printing, refusing, computing."""
+"""Descriptions: binding, printing, refusing, computing."""
 
 import pickle
 from collections.abc import Mapping

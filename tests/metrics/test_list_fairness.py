@@ -174,7 +174,7 @@ def test_prefixes_by_divergence_and_by_ratio_are_written_out():
     def kl(p):
         return sum(a * log2(a / b) for a, b in ((p, 2 / 5), (1 - p, 3 / 5)) if a)
 
-    first, last = (1.0, 0.5), (0.0, 0.25)  # the shares if all protected stand first, or last
+    first, last = (1.0, 0.5), (0.0, 0.25)  # the shares if all protected are first, or last
     worst = max(kl(a) / log2(2) + kl(b) / log2(4) for a, b in (first, last))
     assert RKL(step=2).value(TOY) == pytest.approx((kl(0.5) + kl(0.5) / 2) / worst)
     here = abs(1 / 1 - 2 / 3) + abs(2 / 2 - 2 / 3) / 2

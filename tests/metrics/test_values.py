@@ -245,7 +245,7 @@ VALUES = [
         "Compat(p=0.5)",
         (1 + 0.5 * 1 / 2 + 0.25 * 2 / 3 + 0.125 * 3 / 4) / (1 + 0.5 + 0.25 + 0.125),
     ),
-    # the ideal: what stands at 5, 1 and 4, and one that is missing
+    # the ideal: what is at 5, 1 and 4, and one that is missing
     (
         LIST,
         "Compat(p=0.5)",

@@ -13,7 +13,7 @@ QRELS = {"u": {"a": 1}, "v": {"b": 1}}
 
 @pytest.fixture
 def result(tmp_path):
-    """A card with some files beside it: its warnings, or the error."""
+    """A card with some files next to it: its warnings, or the error."""
 
     def card(qrels=QRELS, run=RUN, metrics=("nDCG@10", "Coverage@10"), **given):
         for name in ("train", "items", "users", "candidates"):
@@ -63,8 +63,8 @@ def test_items_without_a_row_are_counted(result):
 @pytest.mark.parametrize(
     ("table", "line", "problem"),
     [
-        ("item,size\na,1\nb,big\n", 3, "size 'big' of item 'b' is no finite number."),
-        ("item,size\na,1\n\nb,2\na,3\n", 5, "item 'a' stands twice; remove one of its rows."),
+        ("item,size\na,1\nb,big\n", 3, "size 'big' of item 'b' is not a finite number."),
+        ("item,size\na,1\n\nb,2\na,3\n", 5, "item 'a' appears twice; remove one of its rows."),
         ("item,size\na,1\nb\n", 3, "1 field, expected 2"),
         ("size\n1\n", 1, "no column of ids among size; call one item_id."),
     ],
@@ -81,7 +81,7 @@ def test_empty_features_count_0(result):
 
 def test_tables_of_users_are_read_alike(result):
     error = result(users="user,age\nu,old\nu,young\n", slices=["age"])
-    assert "users.csv:3: user 'u' stands twice" in error
+    assert "users.csv:3: user 'u' appears twice" in error
     found = result(users='{"user_id": "u", "age": ["old", "rich"]}\n', slices=["age"])
     assert "1 user is not in the table of users, and in the part (none)." in found
 

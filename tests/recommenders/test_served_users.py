@@ -1,4 +1,4 @@
-"""Metrics of lists look at every served user, and one catalogue stands behind all commands."""
+"""Metrics of lists look at every served user, and one catalogue is after all commands."""
 
 from __future__ import annotations
 

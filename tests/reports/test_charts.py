@@ -1,4 +1,4 @@
-"""Pictures: each kind draws, its figures are the result's, and what stands in data stays text."""
+"""Pictures: each kind draws, its figures are the result's, and what is in data stays text."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_whatever_stands_in_data_stays_text(name, collection):
     _parsed(result.svg())
     drawn = page(replace(result, title=f"{result.title} {EVIL}"))
     assert drawn.count("</script") == drawn.count("<script") == 1
-    begin = drawn.index("vegaEmbed('#picture',")  # behind it stands what data can reach
+    begin = drawn.index("vegaEmbed('#picture',")  # behind it is what data can reach
     reached = drawn[: drawn.index("<script")] + drawn[begin:]
     assert "alert(1)" in reached
     assert "<img" not in reached

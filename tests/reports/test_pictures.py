@@ -53,7 +53,7 @@ def test_each_result_has_a_picture_unasked():
 
 def test_the_first_documents_are_those_of_the_comparison():
     rows = [row for row in _compared().plot("judged").rows if row["series"] == "new"]
-    # x, which nobody judged, stands first for q1, q2, q4, q5, q7, ties broken by the greater id
+    # x, which nobody judged, is first for q1, q2, q4, q5, q7, ties broken by the greater id
     assert rows[0]["at"] == 1 - sum(2.0 + i % 3 >= 3 for i in range(8)) / 8
 
 

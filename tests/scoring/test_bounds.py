@@ -124,7 +124,7 @@ def collections(draw):
 
 
 def completed(qrels, run, how, cutoff, grade):
-    """The judgments with a grade for all that stands down to a cutoff and has none."""
+    """The judgments with a grade for all that is down to a cutoff and has none."""
     result = {query: dict(grades) for query, grades in qrels.items()}
     for query, scores in run.items():
         docs = [

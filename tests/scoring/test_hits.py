@@ -85,7 +85,7 @@ def test_recommenders_averages_r_precision_over_users_with_a_hit():
     hit, late, none = {"a": 1.0}, {"x": 2.0, "y": 1.5, "c": 1.0}, {"z": 1.0}
     word = "r_precision_at_k(k=3)"
     assert means({"1": hit, "2": none}, [word], how)[word] == 1 / 2
-    assert means({"1": hit, "2": late}, [word], how)[word] == 1 / 2  # c stands behind R = 1
+    assert means({"1": hit, "2": late}, [word], how)[word] == 1 / 2  # c is after R = 1
     assert isnan(means({"2": late}, [word], how)[word])
     assert means({"2": none}, [word], how)[word] == 0
 

@@ -54,7 +54,7 @@ def raises(
     line: int | None = None,
     source: str | None = None,
 ) -> Iterator[pytest.ExceptionInfo[Any]]:
-    """Expect an error of rankgate with this code; its message stands in the file of words.
+    """Expect an error of rankgate with this code; its message is in the file of words.
 
     Args:
         code: the error's code.

@@ -1,4 +1,4 @@
-"""Ends of a one-sided interval that were tried for the gate, beside the one that it has.
+"""Ends of a one-sided interval that were tried for the gate, besides the one that it has.
 
 Each end is mean − q · se; what differs is q. A false pass is an end above the true mean; power is
 how often the end lies above a bound that is `AWAY` standard errors below the true mean.
@@ -178,7 +178,7 @@ def section(cells: Sequence[Any]) -> str:
         "Robitaille, Water Resources Research 1975, fitted one of the same form); that end stops "
         "where the cube root of the solution would leap, at a root of 0.05 (0 and 0.1 were tried "
         "too). "
-        "Tried beside it, on the same samples: Chen (JASA 1995), Cornish and Fisher's expansion "
+        "Tried next to it, on the same samples: Chen (JASA 1995), Cornish and Fisher's expansion "
         "with skewness and kurtosis, and bootstrap-t of 1,000 samples (Efron 1981). Cells: those "
         f"above that hold; then false passes at n = {few}, and how often an end lies above a bound "
         f"2.5 standard errors below the true mean, real differences on average. In {RARE} "

@@ -1,4 +1,4 @@
-"""How often the gate passes a candidate that is worse by just the margin, beside a naive rule.
+"""How often the gate passes a candidate that is worse by just the margin, besides a naive rule.
 
 Each population is shifted so that the true mean difference is exactly −margin; queries are drawn
 from it, and the gate's own decision is taken. A pass is false. The naive rule fails a candidate

@@ -1,4 +1,4 @@
-"""What a set of queries can carry: by one metric, from the differences of the runs at hand."""
+"""What a set of queries can carry: by one metric, from the differences of the runs available."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _delta(metric: str, before: ScoredRun, after: ScoredRun) -> Floats:
 
 
 def _unmoved(metric: str, sides: Sequence[ScoredRun], page: int) -> float | None:
-    """Over all runs against the first: of the queries whose page changed, where it stands still."""
+    """Over all runs against the first: of the queries whose page changed, where it is still."""
     changed = still = 0
     first = _pages(sides[0], page)
     for side in sides[1:]:

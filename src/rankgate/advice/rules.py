@@ -15,7 +15,7 @@ Role = Literal["gate", "watch", "report", "avoid"]
 ROLES: dict[str, str] = {
     "gate": "decide by it: a loss beyond the margin blocks",
     "watch": "warn by it: a loss beyond the margin is reported and blocks nothing",
-    "report": "show it beside them",
+    "report": "show it with them",
     "avoid": "do not decide by it",
 }
 """What a metric is for, the strongest first."""
@@ -87,7 +87,7 @@ RULES = (
          "stops where a reader is satisfied, as RR does, and a better grade satisfies more",
          "chapelle2009"),
     Advised("at-once", "report", "Success@1", lambda f: _shown(f) and f.task == "navigational",
-         "how often the page that is meant comes first", "passport"),
+         "how often the page that is meant comes first", "definition"),
     Advised("order-graded", "gate", "nDCG@{page}", lambda f: _page_counts(f) and f.graded,
          "there are {levels} grades, and only a graded metric tells the best document from one "
          "that will just do", "esci"),
@@ -114,7 +114,7 @@ RULES = (
          "the reader goes deep, and {levels} grades are there to be used", "jarvelin2002"),
     Advised("deep-binary", "gate", "AP@{depth}",
          lambda f: _shown(f) and f.task == "recall" and not f.graded,
-         "it counts every relevant document and where it stands", "guide"),
+         "it counts every relevant document and where it is", "guide"),
     Advised("deep-recall", "watch", "R@{depth}", lambda f: _shown(f) and f.task == "recall",
          "a relevant document that is missing is what this task cannot bear", "guide"),
     Advised("reranker-keeps", "watch", "R@{depth}", lambda f: f.stage == "reranking",
@@ -144,12 +144,12 @@ RULES = (
          "throws the {levels} grades away, and the order within the page", "esci"),
     Advised("not-short", "avoid", "P@{page}", lambda f: f.relevant < f.page,
          "half of the queries have no more than {relevant} relevant, so that it cannot come near 1",
-         "passport"),
+         "definition"),
     Advised("not-binary-average", "avoid", "AP@{depth}", lambda f: f.graded,
          "binary; nDCG is its generalisation to grades", "esci"),
     Advised("not-average-of-one", "avoid", "AP@{depth}",
          lambda f: f.single > SPARSE and f.task in {"navigational", "find-one"},
-         "with one relevant document a query it is RR under another name", "passport"),
+         "with one relevant document a query it is RR under another name", "definition"),
     Advised("not-hit-rate", "avoid", "Success@{page}", lambda _: True,
          "too coarse: whether anything relevant is on the page; RR says more", "esci"),
     Advised("not-f", "avoid", "F@{page}", lambda _: True,
@@ -157,16 +157,16 @@ RULES = (
          "guide"),
     Advised("not-recall-of-page", "avoid", "R@{page}", lambda f: f.over_page > HALF,
          "most queries have more relevant documents than a page has places, so that it cannot "
-         "reach 1", "passport"),
+         "reach 1", "definition"),
     Advised("not-auc", "avoid", "AUC", lambda f: f.task == "recommend",
-         "an exchange at the end of the list costs what one at the top does", "passport"),
+         "an exchange at the end of the list costs what one at the top does", "definition"),
 )  # fmt: skip
 """Every rule. A metric takes the strongest role that any rule gives it."""
 
 
 @dataclass(frozen=True)
 class Caution:
-    """What no choice of metrics mends.
+    """What no choice of metrics fixes.
 
     Attributes:
         id: its name.
@@ -201,18 +201,18 @@ CAUTIONS = (
             "not judged counts as wrong, and a better system may look worse.", "arabzadeh2022"),
     Caution("average-of-one", lambda f: f.single > SPARSE and f.task in {"explore", "recall"},
             "With one relevant document a query AP is RR under another name: it says how far down "
-            "that one is.", "passport"),
+            "that one is.", "definition"),
     Caution("positives", lambda f: not f.irrelevant,
             "No document is judged irrelevant, so that irrelevant and unjudged cannot be "
             "distinguished: bpref and condensed lists say nothing.", "buckley2004"),
     Caution("without", lambda f: f.without > 0.1,  # more than a few
             "{without} of the queries have no relevant document; where the convention counts them "
-            "as 0 they shrink every difference.", "passport"),
+            "as 0 they shrink every difference.", "definition"),
     Caution("holes", _holes,
             "On average no more than {complete} of a page is judged: see rankgate holes for what "
             "the others could turn.", "sakai2007"),
     Caution("log", lambda f: f.task == "recommend",
-            "A log knows what was shown before: what a new system finds beside it counts as a miss "
+            "A log knows what was shown before: what a new system finds besides counts as a miss "
             "whether people would like it or not.", "castells2022"),
     Caution("uneven",
             lambda f: f.task != "recommend" and f.uneven > 0.05,  # as a comparison
@@ -223,14 +223,14 @@ CAUTIONS = (
             "the best satisfies.", "esci"),
     Caution("gains", lambda f: f.graded and f.top > STEPS,
             "Grade {top} is a gain already: nDCG takes it as it is; gain='exp' and ERR would make "
-            "2^{top} of it.", "passport"),
+            "2^{top} of it.", "definition"),
     Caution("gain", lambda f: f.graded and f.top <= STEPS,
             "How much better grade {top} is than the next is a choice: nDCG takes grades as they "
             "are, nDCG(gain='exp') takes 2^grade - 1 as much of industry does. Choose before the "
             "gate; rankgate reconcile shows what it changes.", "esci"),
     Caution("uneven-steps", lambda f: f.task in {"navigational", "find-one"},
             "RR falls as much from rank 1 to 2 as from 2 to never; read its mean with care, and "
-            "the ranks beside it.", "fuhr2017"),
+            "the ranks around it.", "fuhr2017"),
     Caution("diversity", lambda f: f.task in {"explore", "recommend"},
             "None of these sees whether a page repeats itself or serves several meanings: that "
             "takes judgments by subtopic, or the coverage of the catalogue (rankgate scorecard).",

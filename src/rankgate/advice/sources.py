@@ -8,7 +8,7 @@ SOURCES = {
     "gate",
     "searchtweak": "SearchTweak, documentation, Evaluation Metrics",
     "recommender": "Evaluating Recommender Model, 2 August 2025",
-    "passport": "rankgate metrics NAME: by the metric's definition",
+    "definition": "rankgate metrics NAME: by the metric's definition",
     "validity": "docs/validity.md: simulations of this gate",
     "broder2002": "Broder, A taxonomy of web search, SIGIR Forum 36(2), 2002",
     "voorhees1999": "Voorhees, The TREC-8 question answering track report, TREC 1999",

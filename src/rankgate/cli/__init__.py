@@ -221,7 +221,7 @@ def _withheld(error: Exception) -> str | None:
 
 def _forget_output() -> None:
     """Let nothing be left to be flushed to a reader who went away, or to a full disk."""
-    with suppress(io.UnsupportedOperation):  # it is no file
+    with suppress(io.UnsupportedOperation):  # it is not a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

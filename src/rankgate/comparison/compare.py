@@ -93,7 +93,7 @@ def compare(
         convention: a convention, its name, or a TOML file that says one.
         rules: test, interval, correction, and what unequal query sets are.
         overrides: axes that are chosen otherwise.
-        extra: metrics that can be named beside those of the house.
+        extra: additional metrics that can be named.
         depth: how far lists are kept.
         tags: ``query_id`` and columns of tags.
         context: what metrics of lists need: training, items, an obvious system, earlier lists;
@@ -125,7 +125,7 @@ def compare(
         places.append(run)
     if len(sides) == 1:
         raise UsageError(
-            "no candidate; give one run or more beside the baseline.", code="missing-input"
+            "no candidate; give one run or more besides the baseline.", code="missing-input"
         )
     say("comparing")
     sides = sides_apart(sides, places)

@@ -72,7 +72,7 @@ class Test:
         """Return a test as it is, or make one of a method and options.
 
         Raises:
-            UsageError: Options beside a test that has its own.
+            UsageError: Options besides a test that has its own.
         """
         if not isinstance(test, Test):
             return cls(test, **options)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankgate.comparison.comparison import Comparison
 
 QUERIES = (10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000)
-"""Numbers of queries of the curve, beside the comparison's own."""
+"""Numbers of queries of the curve, besides the comparison's own."""
 
 _CURVES: dict[str, Any] = {"metric": pl.String, "n": pl.Int64, "detectable": pl.Float64}
 _MEASURED = ("metric", "n", "delta", "sd", "mde", "needed")

@@ -1,4 +1,4 @@
-"""The values of two sides, query beside query, and what is left out."""
+"""The values of two sides, query by query, and what is left out."""
 
 from __future__ import annotations
 

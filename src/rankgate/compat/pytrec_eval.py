@@ -47,7 +47,7 @@ def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
     """Read the lines of a TREC run into ``{query_id: {doc_id: score}}``.
 
     Raises:
-        ValueError: a line without six fields, or a score that is no number.
+        ValueError: a line without six fields, or a score that is not a number.
         AssertionError: a document twice for one query.
     """
     run: dict[str, dict[str, float]] = defaultdict(dict)
@@ -75,7 +75,7 @@ def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
 
 def _refuse_twice(documents: Mapping[str, Any], query_id: str, doc_id: str) -> None:
     if doc_id in documents:
-        message = f"document '{doc_id}' stands twice under query '{query_id}'; remove one."
+        message = f"document '{doc_id}' appears twice under query '{query_id}'; remove one."
         raise AssertionError(message)
 
 

@@ -1,7 +1,7 @@
 """What the program adds to commands from packages above theirs.
 
 A package never imports one above it. Where a command can do more with such a package, it asks for a
-hook by name; ``cli`` says in the context of click what stands behind the name.
+hook by name; ``cli`` says in the context of click what is after the name.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def pairs(given: Sequence[str], option: str, read: Callable[[str], T]) -> dict[s
             found[name] = read(value)
         except ValueError:
             raise UsageError(
-                f"{option} {each}: '{value}' is no number.", code="not-a-number"
+                f"{option} {each}: '{value}' is not a number.", code="not-a-number"
             ) from None
     return found
 

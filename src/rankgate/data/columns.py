@@ -60,7 +60,7 @@ def renamed(table: Any, columns: Mapping[str, str] | None) -> Any:  # noqa: ANN4
         columns: ours -> theirs; a column that a frame lacks is none of its own.
 
     Raises:
-        UsageError: a column that is none of ours.
+        UsageError: a column that is not one of ours.
     """
     if not columns:
         return table

@@ -39,7 +39,7 @@ class FileContents:
         qrels: judgments.
         runs: rankings, lazy where the file is read row by row.
         ratings: the grades of single raters.
-        queries: ``query_id`` and ``text``, then whatever else is known of a query, as strings:
+        queries: ``query_id`` and ``text``, then anything else that is known of a query, as strings:
             ``information_need``, ``notes``, tags.
         documents: ``doc_id`` and the document's fields as strings; with a ``query_id`` before
             them where fields differ by query.

@@ -1,4 +1,4 @@
-"""Finding a pair that stands twice, over all rows and without a Python object per row."""
+"""Finding a pair that appears twice, over all rows and without a Python object per row."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def pairs_of(frame: pl.DataFrame, starts: NDArray[np.int64] | None = None) -> ND
 
 
 def hashed_twice(pairs: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The hashes that stand twice or more; almost surely none where no pair does."""
+    """The hashes that appear twice or more; almost surely none where no pair does."""
     ordered = np.sort(pairs)
     twice: NDArray[np.uint64] = ordered[1:][ordered[1:] == ordered[:-1]]
     return twice

@@ -39,7 +39,7 @@ class Journal(Closing):
         """Open a journal, or begin one.
 
         Raises:
-            InputError: a line that is no JSON object, with its number.
+            InputError: a line that is not a JSON object, with its number.
             UsageError: a file that cannot be written.
         """
         place = Path(path)
@@ -119,7 +119,7 @@ def _rows(data: bytes, label: str) -> tuple[list[dict[str, Any]], int]:
     for number, line in enumerate(data[:end].split(b"\n")[:-1], 1):
         row = _object(line)
         if row is None:
-            problem = "it is no JSON object; is this a file of ratings that rankgate wrote?"
+            problem = "it is not a JSON object; is this a file of ratings that rankgate wrote?"
             raise InputError(problem, source=label, line=number, code="invalid-json")
         rows.append(row)
     return rows, end

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 STATES = "states of queries"
-"""The loss of what stands beside a run; a writer of files can put it beside the new one."""
+"""The loss of the data next to a run; a writer of files can put it next to the new one."""
 
 _EXAMPLES = 3
 

@@ -1,4 +1,4 @@
-"""Where a row of a table stands, for errors."""
+"""Where a row of a table is, for errors."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rankings:
-    """``{query_id: {doc_id: score}}``, where a document cannot stand twice.
+    """``{query_id: {doc_id: score}}``, where a document cannot be twice.
 
     Attributes:
         query_ids: the queries.

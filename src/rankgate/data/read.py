@@ -97,7 +97,7 @@ def _of_documents(qrels: Qrels) -> Qrels:
     if qrels.by_subtopic:
         problem = (
             "judgments by subtopic, where one grade a document is needed; write each document's "
-            "highest grade into a file of its own with rankgate convert --to trec."
+            "highest grade into its own file with rankgate convert --to trec."
         )
         raise InputError(problem, source=qrels.place.label, code="wrong-type")
     return qrels
@@ -117,7 +117,7 @@ def _run(place: InputFile, found: Format) -> Run:
 
 
 def _beside(run: Run, place: InputFile) -> Run:
-    """The run with what ``RUN.meta.jsonl`` beside it says of its queries."""
+    """The run with what ``RUN.meta.jsonl`` next to it says of its queries."""
     if place.path is None or not place.path.with_name(f"{place.path.name}.meta.jsonl").is_file():
         return run
     from rankgate.data.formats.run_meta import with_meta

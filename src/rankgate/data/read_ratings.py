@@ -35,7 +35,7 @@ def read_ratings(table: RatingsLike, name: str | None = None, from_: str | None 
         held = contents_of(table, from_)
         if held.ratings is None:
             problem = (
-                "it does not say who rated what; ratings need a column rater beside query_id, "
+                "it does not say who rated what; ratings need a column rater besides query_id, "
                 "doc_id and grade."
             )
             raise InputError(problem, source=str(table), code="missing-column")

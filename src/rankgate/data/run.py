@@ -38,7 +38,7 @@ _PIECE = 1 << 18  # rows at once of a run in memory
 
 
 class ScatteredError(Exception):
-    """A query's rows stand apart in the file; no message for a user: the whole is read instead."""
+    """A query's rows are apart in the file; no message for a user: the whole is read instead."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Batch:
     Attributes:
         frame: ``query_id``, ``doc_id``, ``score`` in file order.
         pairs: ``(n,)``, a hash of the query and document of each row.
-        starts: ``(T,)``, where each query's rows begin, or None where they stand apart.
+        starts: ``(T,)``, where each query's rows begin, or None where they are apart.
         ordered: as of the run.
     """
 
@@ -71,7 +71,7 @@ class Run:
         queries: what is known of each query: ``query_id``, ``state`` and more.
         place: where the rows come from.
         ordered: whether the order of rows is a ranking, as in a file that a system wrote; rows
-            of a matrix, a frame or a dictionary of scores stand in any order.
+            of a matrix, a frame or a dictionary of scores are in any order.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Run:
         return digest(self.table.sort(order, descending=[False, True, True]))
 
     def batches(self, duplicates: Duplicates = "error") -> Iterator[Batch]:
-        """Rows in batches of whole queries, checked, for files whose queries stand together.
+        """Rows in batches of whole queries, checked, for files whose queries are together.
 
         Args:
             duplicates: what a document ranked twice is.
@@ -134,7 +134,7 @@ class Run:
         self._refuse_nothing(row)
 
     def whole(self, duplicates: Duplicates = "error") -> Batch:
-        """All rows as one batch, wherever the rows of a query stand."""
+        """All rows as one batch, wherever the rows of a query are."""
         if duplicates == "error":
             return Batch(self.table, pairs_of(self.table), ordered=self.ordered)
         frame = pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(self.pieces())])
@@ -143,7 +143,7 @@ class Run:
         return self._checked(whole, duplicates, 0)
 
     def over_queries(self, use: Callable[[Batches], _Found]) -> _Found:
-        """What a function makes of batches; of all rows at once where a query's rows stand apart.
+        """What a function makes of batches; of all rows at once where a query's rows are apart.
 
         Args:
             use: takes the function that reads batches, such as ``batches``.

@@ -26,7 +26,7 @@ _IF_ANY = frozenset({"against_scores", "zeros_relevant", "served_unjudged", "cat
 
 @dataclass(frozen=True)
 class Counts:
-    """What stands behind the means of a run.
+    """The counts behind the means of a run.
 
     Attributes:
         queries: queries that the means are over.
@@ -88,7 +88,7 @@ class Scores:
             about all lists together has none, and only a mean.
         why: by metric, why values are undefined or stand in: ``(T,)`` places in ``REASONS``.
         means: by metric; NaN where there is nothing to take a mean of.
-        counts: what stands behind the means.
+        counts: the counts behind the means.
         convention: name, axes and hash.
         low: no grades of the unjudged documents give lower values, for the metrics that admit
             bounds; None where bounds were not asked for.

@@ -133,7 +133,7 @@ class InputFile:
         Raises:
             InputError: more than the limit, damaged compression.
         """
-        held = io.BytesIO()  # joined pieces would stand in memory twice
+        held = io.BytesIO()  # joined pieces would be in memory twice
         with self.open() as stream:
             while held.tell() <= limit and (piece := self.read(stream, CHUNK)):
                 held.write(piece)
@@ -201,7 +201,7 @@ def _unpacked(raw: io.BufferedReader, place: InputFile) -> Iterator[IO[bytes]]:
 
 
 def _state(raw: io.BufferedReader) -> tuple[int, int] | None:
-    """How large a file is, and when it was written; None of what is no file on a disk."""
+    """How large a file is, and when it was written; None of what is not a file on a disk."""
     if not isinstance(raw.raw, io.FileIO):
         return None
     result = os.fstat(raw.fileno())

@@ -38,7 +38,7 @@ _TYPES: Mapping[str, tuple[Any, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The numbers that a parameter may be, both ends included; stands in an ``Annotated``.
+    """The numbers that a parameter may be, both ends included; belongs in an ``Annotated``.
 
     Attributes:
         low: the least number.
@@ -71,7 +71,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True, init=False)
 class OnlyWith:
-    """What another parameter must be for this one to have an effect; stands in an ``Annotated``.
+    """What another parameter must be for this one to have an effect; belongs in an ``Annotated``.
 
     Attributes:
         other: the name of the other parameter.

@@ -73,7 +73,7 @@ def harvest() -> list[Docstring]:
 
     Modules, classes, functions, methods and properties, each once: an object
     that can be reached by several names, or a docstring that the methods of
-    one name share within a module, stands under the name closest to its origin.
+    one name share within a module, is under the name closest to its origin.
 
     Raises:
         InputError: This interpreter keeps no docstrings (it was started with ``-OO``).

@@ -120,7 +120,7 @@ class Accumulator:
 
     @property
     def counts(self) -> Counts:
-        """What stands behind the numbers so far."""
+        """The counts behind the numbers so far."""
         judged = {k: part.value for k, part in sorted(self._seen.judged_at.items())}
         return Counts(judged_at=judged, **self._seen.counts)  # type: ignore[arg-type]
 

@@ -41,7 +41,7 @@ def target_of(
         if not known:
             raise UsageError(
                 f"none of the metrics has a ceiling within {scorer.depth} documents; name one "
-                "beside them with --target, such as nDCG@10.",
+                "besides them with --target, such as nDCG@10.",
                 code="no-ceiling",
             )
         return known[0]

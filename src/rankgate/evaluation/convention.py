@@ -48,7 +48,7 @@ class ConventionDetails(Result):
         name: the tool, or the user's own name.
         title: what it reproduces.
         source: where the choices can be read or were measured.
-        defects: what the tool does beside that is not reproduced.
+        defects: what the tool does besides that is not reproduced.
         hash: of the choices.
         choices: every axis.
         parameters: the parameters of metrics that it binds.

@@ -63,7 +63,7 @@ def evaluate(
             or as words, ``["nDCG.gain=exp"]``.
         bounds: also the least and greatest value that any grades of the unjudged documents give
             (``low``, ``high``), and the values if they were all irrelevant, and all best.
-        extra: metrics that can be named beside those of the house.
+        extra: additional metrics that can be named.
         context: what metrics of lists need: training, items, an obvious system, earlier lists;
             and whether items of training leave the lists.
         catalogue: how many items there are, numbered from 0, or their ids; those that are known
@@ -189,7 +189,7 @@ def chosen_metrics(
     """Each metric with its label, as written; the same one twice counts once.
 
     A name that the convention's tool has for a metric is that metric; `extra` metrics are known
-    by name beside those of the house.
+    by name in addition to the built-in ones.
 
     Raises:
         UsageError: a name that nothing has, a parameter that does not fit, no metric.
@@ -216,7 +216,7 @@ def chosen_metrics(
 
 
 def named_runs(runs: RunsLike) -> list[Run]:
-    """One run, several, or ``{name: run}``, each under a name of its own."""
+    """One run, several, or ``{name: run}``, each under its own name."""
     return [read_run(run) for run in named_rankings(runs)]
 
 

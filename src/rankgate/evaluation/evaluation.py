@@ -240,7 +240,7 @@ def _side(
 
 
 _ENDS = ("low", "high", "all_irrelevant", "all_best")
-"""What scores have beside values where bounds were asked for."""
+"""What scores have besides values where bounds were asked for."""
 
 
 def _floats(values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: ANN401 - a view

@@ -40,7 +40,7 @@ GIVEN: Mapping[Need, str] = {
 
 @dataclass(frozen=True)
 class Tables:
-    """What was given beside judgments and runs, read.
+    """What was given besides judgments and runs, read.
 
     Attributes:
         items: the table of items, or None.

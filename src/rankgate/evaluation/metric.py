@@ -68,7 +68,7 @@ class MetricDetails(Result):
         title: what it measures, in one sentence.
         formula: its definition.
         parameters: in the order of writing.
-        at: the parameter that ``@`` binds, None where nothing stands after it.
+        at: the parameter that ``@`` binds, None where nothing is after it.
         low: the least value, None where there is no bound.
         high: the greatest value.
         higher_is_better: the direction of improvement.
@@ -81,7 +81,7 @@ class MetricDetails(Result):
         blind_to: what cannot.
         conventions: by named convention the parameters it binds and its kinds of empty; for
             metrics on lists, those that have them, what they bind and what they call it.
-        needs: what it needs beside judgments and runs, in words.
+        needs: what it needs besides judgments and runs, in words.
     """
 
     kind: ClassVar[str] = "metric"
@@ -139,7 +139,7 @@ def metric_details(name: str, extra: Sequence[Metric] = ()) -> MetricDetails:
 
     Args:
         name: the name.
-        extra: metrics that are known beside those of the house.
+        extra: additional metrics that are known.
 
     Raises:
         UsageError: an unknown name; the nearest ones are in the message.

@@ -92,7 +92,7 @@ def columns(
 ) -> tuple[Column, ...]:
     """The columns that the words after ``-m`` ask for, in trec_eval's order.
 
-    Parameters stand after a dot, as in ``P.5,10``; where one name is given parameters twice,
+    Parameters are after a dot, as in ``P.5,10``; where one name is given parameters twice,
     the first count, as in trec_eval.
 
     Args:
@@ -174,7 +174,7 @@ def _columns(name: str, written: str, bind: Callable[[Metric], Metric]) -> list[
 
 
 def _special(name: str, written: str, metric: Metric) -> tuple[Metric, ...] | None:
-    """What a name with parameters of its own computes; None for one without."""
+    """What a name with its own parameters computes; None for one without."""
     if name in _GAINS:
         pairs = _pairs(name, written)
         gain = {atol(level): atof(value) for level, value in pairs}
@@ -216,9 +216,7 @@ def _cuts(name: str, written: str) -> list[float]:
             f"-m {name}.{written}: a cutoff is a whole number of 1 or more.", code="invalid-cutoff"
         )
     if len(set(cuts)) < len(cuts):
-        raise UsageError(
-            f"-m {name}.{written}: a cutoff stands there twice.", code="invalid-cutoff"
-        )
+        raise UsageError(f"-m {name}.{written}: a cutoff is there twice.", code="invalid-cutoff")
     return cuts
 
 

@@ -115,7 +115,7 @@ def trec_eval(
 
 
 def _keyed(asked: Sequence[Column]) -> list[tuple[str, Metric]]:
-    """Every metric to compute, with a key of its own."""
+    """Every metric to compute, with its own key."""
     return [
         (f"{i}.{j}", metric)
         for i, column in enumerate(asked)

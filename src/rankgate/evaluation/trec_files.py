@@ -43,7 +43,7 @@ def judgments(qrels: QrelsLike, *, te9: bool = False) -> Qrels:
 
 
 def ranking(run: RunLike, *, te9: bool = False, tagged: bool = True) -> Run:
-    """A run: fields after the tag are passed over, a score that is no number is 0.
+    """A run: fields after the tag are passed over, a score that is not a number is 0.
 
     Args:
         run: a path, ``-`` for standard input, a frame or a dict of dicts.

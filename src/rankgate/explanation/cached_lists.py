@@ -28,7 +28,7 @@ class CachedLists:
     Attributes:
         run: the rankings; they are read for every way to form them.
         judgments: what they are measured against.
-        listing: what is given beside them.
+        listing: what is given besides them.
     """
 
     run: Run

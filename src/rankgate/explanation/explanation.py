@@ -22,7 +22,7 @@ class ExplainedRow:
         rank: 1-based.
         doc_id: the document.
         grade: its judgment, None where it is unjudged.
-        gain: what it is worth to the metric; None where the metric is no sum over documents.
+        gain: what it is worth to the metric; None where the metric is not a sum over documents.
         weight: how much that counts at this rank.
         contribution: gain times weight, or by how much the value moves from the rank above
             to this one; None where there is no value.
@@ -118,7 +118,7 @@ class Explanation(Result):
         ideal_left_out: relevant documents that are not shown.
         relevant: relevant documents there are.
         best: the value of the ideal ranking.
-        start: the value of an empty list, for a metric that is no sum over documents.
+        start: the value of an empty list, for a metric that is not a sum over documents.
         weighed: the name of the weight; empty where there is none.
         summed: the sum whose quotient by ``norm`` is the value; None where there is none.
         norm: what it is divided by.

@@ -62,7 +62,7 @@ def ideal_rows(
 def _gains(metric: Metric, ranked: QueryRanking, defaults: Mapping[str, Any]) -> dict[str, float]:
     """What each document is worth to the metric, for those that are worth something.
 
-    Where the metric is no sum of gains, the grade of each relevant document.
+    Where the metric is not a sum of gains, the grade of each relevant document.
     """
     judged = {doc: grade for doc, grade in ranked.grades.items() if grade >= 0}
     steps = metric.decompose(block([list(judged.values())]), defaults)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
 
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100, 1000)
-"""The cutoffs that are tried beside the one asked for; the whole list too."""
+"""The cutoffs that are tried besides the one asked for; the whole list too."""
 
 _NEAREST = 3
 _NUMBER = re.compile(r"[+-]?(\d+)(?:\.(\d*))?|[+-]?\.(\d+)")
@@ -49,7 +49,7 @@ def reported(
 
     Raises:
         InputError: data that cannot be read, with file and line.
-        UsageError: several metrics, an unknown name, a value that is no number.
+        UsageError: several metrics, an unknown name, a value that is not a number.
     """
     _, one = one_metric(metric)
     wanted, tolerance = exactness(str(value))
@@ -92,7 +92,7 @@ def exactness(word: str) -> tuple[float, float]:
     match = _NUMBER.fullmatch(word.strip())
     if match is None:
         raise UsageError(
-            f"'{word}' is no number; write it as it was reported, such as 0.4326.",
+            f"'{word}' is not a number; write it as it was reported, such as 0.4326.",
             code="not-a-number",
         )
     return float(word), float(f"5e-{len(match[2] or match[3] or '') + 1}")

@@ -35,10 +35,10 @@ class Trail:
 
     Attributes:
         marks: by rank asked for.
-        summed: the sum over all ranks; None where the metric is no sum.
+        summed: the sum over all ranks; None where the metric is not a sum.
         norm: what it is divided by.
         weighed: what the weight is called.
-        start: the value before the first rank, where the metric is no sum.
+        start: the value before the first rank, where the metric is not a sum.
         ideal: the ranks of the ideal ranking, where the norm is the sum over them.
     """
 

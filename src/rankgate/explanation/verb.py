@@ -83,7 +83,7 @@ def reconcile(
         to: the convention to arrive at.
         value: a number as it was reported; as a word, ``"0.430"``, its last digit counts too.
         conventions: those to look through; none is all that have a name, of a metric on lists
-            those of the tools that have it, beside our own.
+            those of the tools that have it, besides our own.
         context: what metrics on lists need: train, items, features, category, group, obvious, as
             of ``evaluate``.
 

@@ -175,7 +175,7 @@ def _flattened(contents: FileContents, writer: Format) -> tuple[FileContents, tu
 def _written(
     contents: FileContents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
 ) -> tuple[Loss, ...]:
-    """Write; a run whose queries stand apart is brought together in memory and written anew."""
+    """Write; a run whose queries are apart is brought together in memory and written anew."""
     try:
         return _once(contents, target, writer, counts)
     except ScatteredError:
@@ -211,11 +211,11 @@ def _beside(
     queries = contents.runs[0].queries
     if queries is not None and STATES in {loss.what for loss in lost}:
         run_meta.write(queries, place)
-        result = Note(f"{STATES}, written into {place.name} beside it", len(queries))
+        result = Note(f"{STATES}, written into {place.name} next to it", len(queries))
         return tuple(loss for loss in lost if loss.what != STATES), (result,)
     if not place.is_file():
         return lost, ()
-    what = "file that stood beside it before and is read with it; remove it if it is of another run"
+    what = "older companion file that is read with it; remove it if it belongs to another run"
     return lost, (Note(what, 1, (place.name,)),)
 
 

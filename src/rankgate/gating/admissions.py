@@ -19,7 +19,7 @@ def admissions(policy: Policy) -> dict[str, Admission]:
     """Every admission that a rule of the policy names, by its file.
 
     Raises:
-        InputError: the file cannot be read, or is no admission.
+        InputError: the file cannot be read, or is not an admission.
     """
     files = [rule["file"] for rule in policy.rules if "admission" in RULES[rule.kind].needs]
     return {file: _read(policy.folder / file) for file in files}

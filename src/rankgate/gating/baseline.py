@@ -59,7 +59,7 @@ def loaded(path: Path) -> Baseline:
     """A saved baseline.
 
     Raises:
-        InputError: the file is none, or was damaged.
+        InputError: the file is not a baseline, or is damaged.
     """
     label = str(path)
     try:

@@ -155,7 +155,7 @@ def save(
 
     Raises:
         InputError: data that cannot be read.
-        UsageError: a name that is no file's name; a baseline of that name, unless forced.
+        UsageError: a name that is not a file's name; a baseline of that name, unless forced.
     """
     path = path_of(name, folder)
     before = Version.of(path)
@@ -208,7 +208,7 @@ def show(name: str, folder: Path = FOLDER) -> Saved:
     """A baseline by name, or by the path of its file.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such name.
         InputError: its file is damaged.
     """
     place = Path(name)
@@ -289,12 +289,12 @@ def path_of(name: str, folder: Path = FOLDER) -> Path:
     """The file of a baseline.
 
     Raises:
-        UsageError: the name is none of a file.
+        UsageError: the name is not a valid file name.
     """
     plain = name.replace("-", "").replace("_", "").replace(".", "")
     if not plain.isalnum() or name.startswith("."):
         raise UsageError(
-            f"{name!r} is no name of a baseline; take letters, digits, '-' and '_'.",
+            f"{name!r} is not a name of a baseline; take letters, digits, '-' and '_'.",
             code="invalid-name",
         )
     return folder / f"{name}.json"

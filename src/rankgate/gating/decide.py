@@ -160,7 +160,7 @@ def _notes(policy: Policy, evidence: Evidence, looks: LookNumber | None) -> list
 
 
 def _control(policy: Policy, evidence: Evidence) -> list[str]:
-    """The error rates, and what stands in brackets; nothing where no rule infers."""
+    """The error rates, and what is in brackets; nothing where no rule infers."""
     if not any(RULES[rule.kind].statistical for rule in policy.rules):
         return []
     terms = evidence.terms

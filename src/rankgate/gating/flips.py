@@ -90,7 +90,7 @@ def _values(
 
     Args:
         table: the queries of the rule.
-        rows: (n,) where each query stands among those that were drawn; −1 where nowhere.
+        rows: (n,) where each query is among those that were drawn; −1 where nowhere.
         drawn: (H, S) values of the baseline and of the candidate.
         sign: −1 for a metric that is better when lower.
     """

@@ -77,9 +77,9 @@ def gate(
         noise: further runs of the baseline's system, from which the noise floor is measured.
         context: what metrics of lists need: training, items, an obvious system, earlier lists;
             what is not given is the policy's.
-        record: log this look beside the saved baseline; where that cannot be written, the verdict
+        record: log this look next to the saved baseline; where that cannot be written, the verdict
             says so.
-        extra: metrics that can be named beside those of the house.
+        extra: additional metrics that can be named.
         folder: where the project is; saved baselines are below it.
         today: the day, for exceptions that expire; as 2026-01-31.
         on_progress: called with the current step.

@@ -95,7 +95,7 @@ def ranged(table: Floats, limits: Range | None) -> Range:
     if table.min() < low - SLACK or table.max() > high + SLACK:
         raise UsageError(
             f"a value lies outside of the range from {low:g} to {high:g} that its metric declares, "
-            'so that interval = "guaranteed" would guarantee nothing; mend the metric.',
+            'so that interval = "guaranteed" would guarantee nothing; fix the metric.',
             code="out-of-range",
         )
     return limits

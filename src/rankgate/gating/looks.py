@@ -31,7 +31,7 @@ _BYTES = 4  # of a fingerprint
 
 @dataclass(frozen=True)
 class LookNumber:
-    """Where a look stands among those at the same queries, from 1.
+    """Where a look is among those at the same queries, from 1.
 
     Attributes:
         look: among all looks at other lists or other queries.

@@ -27,7 +27,7 @@ _SAMPLES = 500  # of each size: the standard error of a share of 80 % is then 1.
 
 
 def more_queries(values: Floats, bound: float, terms: Terms, limits: Range | None) -> int | None:
-    """Queries in addition to those at hand that settle this rule, if the mean stays as it is."""
+    """Queries in addition to those available that settle this rule, if the mean stays as it is."""
     distance, n = float(values.mean()) - bound, len(values)
     if not distance or flat(values[:, None])[0]:
         return None

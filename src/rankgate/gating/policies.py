@@ -25,7 +25,7 @@ _TYPES = {
 }
 _ABOUT = {
     "[gate]": "What holds for the gate as a whole; every line may be left out.",
-    "[lists]": "What metrics of lists need beside judgments and runs.",
+    "[lists]": "What metrics of lists need besides judgments and runs.",
 }
 
 

@@ -28,7 +28,7 @@ class Policy(Result):
         source: the file; a sentence where the default policy is used.
         sha256: of what it says.
         folder: where the file lies, for files that it names.
-        lists: what metrics of lists need beside judgments and runs, defaults filled in.
+        lists: what metrics of lists need besides judgments and runs, defaults filled in.
     """
 
     kind: ClassVar[str] = "policy"
@@ -92,7 +92,7 @@ class Policy(Result):
 
 
 _OWN = ("id", "kind", "tier", "slice")
-"""What every rule has, beside the values of its kind."""
+"""What every rule has, besides the values of its kind."""
 
 DEFAULT = """\
 [gate]

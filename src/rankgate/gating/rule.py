@@ -115,7 +115,7 @@ class Outcome:
     Attributes:
         status: pass, fail or inconclusive.
         reason: why, in a sentence with the figures.
-        next: what would settle it, or mend it; empty after a pass.
+        next: what would settle it, or fix it; empty after a pass.
         n, delta, low, high, margin, mde: the figures, None where a rule has none.
         caution: what a pass cannot exclude; empty where there is nothing to add.
         queries: those that the rule is about, worst first.

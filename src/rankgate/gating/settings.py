@@ -7,7 +7,7 @@ from rankgate.gating.rule import TIERS
 
 SETTINGS = (
     Parameter("convention", "text", "whose rules the numbers follow", "trec"),
-    Parameter("metrics", "list", "metrics to report beside those that rules name", ()),
+    Parameter("metrics", "list", "metrics to report besides those that rules name", ()),
     Parameter("alpha", "number", "the chance of a false pass that is allowed", 0.05,
               range=Range(0.0001, 0.5)),
     Parameter("power", "number", "that detectable differences are for", 0.8,
@@ -19,7 +19,7 @@ SETTINGS = (
     Parameter("seed", "int", "of everything that is drawn", 0, range=Range(0)),
     Parameter("unequal", "text", "what queries are that only one system ran", "refuse",
               choices=("refuse", "zero", "drop")),
-    Parameter("tags", "text", "a file of tags, beside the policy: CSV or JSONL with query_id"),
+    Parameter("tags", "text", "a file of tags, next to the policy: CSV or JSONL with query_id"),
     Parameter("inconclusive", "text", "what an inconclusive gate exits as", "inconclusive",
               choices=("inconclusive", "pass", "fail")),
     Parameter("looks", "text", "what repeated looks at the same queries do: warn; correct alpha "
@@ -36,20 +36,20 @@ SETTINGS = (
 """What ``[gate]`` may say."""
 
 LISTS = (
-    Parameter("train", "text", "the log that systems learned from, beside the policy"),
-    Parameter("items", "text", "a table of items, beside the policy: item_id and columns"),
+    Parameter("train", "text", "the log that systems learned from, next to the policy"),
+    Parameter("items", "text", "a table of items, next to the policy: item_id and columns"),
     Parameter("features", "list", "columns of items with numbers", ()),
     Parameter("category", "text", "a column of items with categories, several between bars"),
     Parameter("group", "text", "a column of items with the group whose exposure counts"),
-    Parameter("obvious", "text", "the run of an obvious system, beside the policy"),
+    Parameter("obvious", "text", "the run of an obvious system, next to the policy"),
     Parameter(
-        "earlier", "text", "what users were shown at an earlier time, a run beside the policy"
+        "earlier", "text", "what users were shown at an earlier time, a run next to the policy"
     ),
     Parameter(
         "resamples", "int", "of users, for numbers about all lists together", 1000, range=Range(100)
     ),
 )
-"""What ``[lists]`` may say: what metrics of lists need beside judgments and runs."""
+"""What ``[lists]`` may say: what metrics of lists need besides judgments and runs."""
 
 COMMON = (
     Parameter("id", "text", "the rule's name, unique"),

@@ -33,7 +33,7 @@ class Standing:
 
 
 def standing(ratings: Ratings, slots: int | None = None) -> Standing:
-    """The ratings that stand.
+    """The ratings that count.
 
     Ratings are facts that are only added to: the last rating that a rater gave a pair, by time
     and then by place, replaces what they said before. A rating without a time is in its place

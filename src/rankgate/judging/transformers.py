@@ -45,7 +45,7 @@ class Transformer:
             others = f" (and {len(strange) - 1} more ratings)" if len(strange) > 1 else ""
             problem = (
                 f"grade {table['grade'][row]:g} by {table['rater'][row]}{others} is not among "
-                f"those that {self.name} maps: {self._known()}; add a line for it, or mend it."
+                f"those that {self.name} maps: {self._known()}; add a line for it, or fix it."
             )
             raise InputError(
                 problem,

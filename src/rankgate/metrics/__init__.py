@@ -1,4 +1,4 @@
-"""Metrics: pure NumPy kernels and their passports, one small file per family.
+"""Metrics: pure NumPy kernels and their declarations, one small file per family.
 
 >>> from rankgate.metrics import nDCG
 >>> str(nDCG(gain="exp") @ 10)

@@ -1,4 +1,4 @@
-"""Every metric of the house, in the order in which they are listed."""
+"""Every built-in metric, in the order in which they are listed."""
 
 from __future__ import annotations
 

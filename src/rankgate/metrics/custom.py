@@ -1,4 +1,4 @@
-"""A user's function becomes a metric, by the declaration that the house's own metrics have."""
+"""Make a metric of a user's function, declared like the built-in metrics."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def _number(name: str, row: int, grades: list[float | None], call: Callable[[], 
         words = f"{name} failed on a list of {documents}: {type(error).__name__}: {error}"
         raise FunctionError(words, row) from error
     if not isinstance(value, Real | np.bool_) or not _fits(value):
-        words = f"{name} gave {_shown(value)}, which is no number, for a list of {documents}"
+        words = f"{name} gave {_shown(value)}, which is not a number, for a list of {documents}"
         raise FunctionError(words, row, code="function-value")
     return float(value)
 

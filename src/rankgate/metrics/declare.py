@@ -1,4 +1,4 @@
-"""The passport of a metric: its kernel, what it means, and the parameters bound to it."""
+"""Declare a metric: its kernel, its meaning, and the parameters bound to it."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ class Metric(Declared):
 
 
 def _written(value: object) -> str:
-    """A bound value as it stands in a name; a gain map as ``{1:1,2:3}``."""
+    """A bound value as it is in a name; a gain map as ``{1:1,2:3}``."""
     if isinstance(value, tuple):
         return "{" + ",".join(f"{grade!r}:{gain!r}" for grade, gain in value) + "}"
     return repr(value)

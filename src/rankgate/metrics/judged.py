@@ -1,6 +1,6 @@
 """What a kernel sees: the judged documents of a block of queries, by rank.
 
-Only judged documents stand in a block; unjudged ones matter through the ranks
+Only judged documents are in a block; unjudged ones matter through the ranks
 they occupy. So the cost of a kernel follows the judgments, not the length of
 the lists.
 """
@@ -79,7 +79,7 @@ class Judged:
     def hits(self, rel: float, cutoff: int | None = None) -> Flags:
         """Which rows are relevant and, with a cutoff, among the first ranks.
 
-        Ranks ascend, so ranks up to k stand in the first k columns: with a
+        Ranks ascend, so ranks up to k are in the first k columns: with a
         cutoff the answer is ``(T, min(J, k))``, without one ``(T, J)``.
         """
         least = max(rel, 0)

@@ -23,7 +23,7 @@ def parse_list(text: str) -> ListMetric | None:
         return None
     found = parse(text, LIST_METRICS)
     if not isinstance(found, ListMetric):
-        raise UsageError(f"{text} is no metric on lists.", code="unknown-metric")
+        raise UsageError(f"{text} is not a metric on lists.", code="unknown-metric")
     return found
 
 

@@ -2,7 +2,7 @@
 
 The canonical grammar is ``NAME[(k=v,…)][@n]``, as in ``nDCG(gain='exp')@10``.
 Also read: trec_eval's spellings, those of ir_measures where they differ, and the
-common names that stand as aliases in the passports, in any case. Installed packages are
+common names that are declared as aliases, in any case. Installed packages are
 asked for a name that nothing here has.
 """
 
@@ -43,7 +43,7 @@ def _fold(name: str) -> str:
 _EXACT: dict[str, Metric] = {
     name: metric for metric in CATALOGUE for name in (metric.name, *metric.aliases)
 }
-# trec_eval's names stand first, so that a canonical name spelled alike goes before them.
+# trec_eval's names are first, so that a canonical name spelled alike goes before them.
 _LOOSE: dict[str, Metric] = {
     _fold(name): metric for name, metric in (*trec.NAMED.items(), *_EXACT.items())
 }
@@ -54,7 +54,7 @@ def parse(text: str, extra: Sequence[Metric] = ()) -> Metric:
 
     Args:
         text: the name.
-        extra: metrics that are known beside those of the house.
+        extra: additional metrics that are known.
 
     Raises:
         UsageError: an unknown name, a parameter that does not fit, or several metrics.
@@ -78,7 +78,7 @@ def parse_all(text: str, extra: Sequence[Metric] = ()) -> list[tuple[str, Metric
 
     Args:
         text: the name.
-        extra: metrics that are known beside those of the house.
+        extra: additional metrics that are known.
 
     Raises:
         UsageError: an unknown name, a parameter that does not fit, or a cutoff that is missing.
@@ -93,7 +93,7 @@ def parse_all(text: str, extra: Sequence[Metric] = ()) -> list[tuple[str, Metric
 
 
 def known(extra: Sequence[Metric]) -> None:
-    """Check that metrics from elsewhere take no name of the house.
+    """Check that metrics from elsewhere take no built-in name.
 
     Raises:
         UsageError: the metric that does.
@@ -158,7 +158,7 @@ def _arguments(inside: str, text: str) -> dict[str, object]:
         return {str(word.arg or 1 / 0): ast.literal_eval(word.value) for word in call.keywords}
     except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
         raise UsageError(
-            f"{text}: what stands in parentheses must be parameters, such as (gain='exp',rel=2).",
+            f"{text}: what is in parentheses must be parameters, such as (gain='exp',rel=2).",
             code="invalid-parameter",
         ) from None
 

@@ -25,7 +25,7 @@ def from_file(path: str | Path | None) -> tuple[Metric, ...]:
     """The metrics that a Python file declares; the file is run.
 
     Args:
-        path: the file; None is no file and no metric.
+        path: the file; without one there is no metric.
 
     Raises:
         UsageError: a file that cannot be read or fails, or that declares no metric.
@@ -41,7 +41,7 @@ def from_file(path: str | Path | None) -> tuple[Metric, ...]:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         result = error.msg if isinstance(error, SyntaxError) else error
         raise UsageError(
-            f"{path}{line}: this is no Python: {result}.", code="invalid-plugin"
+            f"{path}{line}: this is not Python: {result}.", code="invalid-plugin"
         ) from None
     module = ModuleType(f"rankgate_metrics_of_{place.stem}")
     module.__file__ = str(place)
@@ -75,7 +75,7 @@ def installed() -> tuple[Metric, ...]:
 
 
 def _declared(values: Iterable[object], owner: str) -> tuple[Metric, ...]:
-    """The metrics among some values that are not the house's own, each once, nothing bound."""
+    """The metrics among some values that are not built in, each once, nothing bound."""
     found: dict[str, Metric] = {}
     for value in values:
         if not isinstance(value, Metric):

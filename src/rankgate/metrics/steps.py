@@ -17,7 +17,7 @@ class Steps:
 
     Attributes:
         gain: ``(T, J)``, what each judged document retrieved is worth.
-        weight: ``(T, J)``, how much that counts where it stands; 0 behind a cutoff.
+        weight: ``(T, J)``, how much that counts where it is; 0 behind a cutoff.
         norm: ``(T,)``, what the sum is divided by; 0 where the metric has no value.
         weighed: what the weight is called.
         summed: what the sum is called.

@@ -34,7 +34,7 @@ _BOUND: Mapping[str, Mapping[str, object]] = {
     "rbp": {"gain": "scaled", "p": 0.9},
     "rbp_resid": {"p": 0.9, "tail": "holes"},
 }
-"""What a name says beside the metric."""
+"""What a name says besides the metric."""
 
 _UTILITY = ("found", "noise", "missed", "avoided")
 
@@ -46,7 +46,7 @@ NAMED: Mapping[str, Metric] = {
 
 
 def read(text: str) -> list[tuple[str, Metric]] | None:
-    """The metrics that a trec_eval spelling names, each with its label; None if it is none.
+    """The metrics that a trec_eval spelling names, each with its label; None if it is not one.
 
     The label keeps the separator that was written: ``P.5,10`` gives ``P.5`` and
     ``P.10``. A bare family name gives its usual cutoffs: ``P`` gives ``P_5`` to ``P_1000``.
@@ -70,13 +70,13 @@ def read(text: str) -> list[tuple[str, Metric]] | None:
 
 
 def _family(head: str, metric: Metric, cuts: Sequence[str], text: str) -> list[tuple[str, Metric]]:
-    """One metric a cutoff, labelled with what stands before the cutoffs and its own."""
+    """One metric a cutoff, labelled with what is before the cutoffs and its own."""
     whole = metric.at == "cutoff"
     return [(head + cut, metric @ _number(cut, text, whole=whole)) for cut in cuts]
 
 
 def _bound(name: str, metric: Metric, rest: str, text: str) -> Metric | None:
-    """The metric with what stands after its name; None where that name takes nothing."""
+    """The metric with what is after its name; None where that name takes nothing."""
     if name == "set_F":  # trec_eval's parameter is the square of beta
         square = _number(rest, text)
         if square < 0:

@@ -1,4 +1,4 @@
-"""What stands at each rank: the share that is judged, and the mix of grades."""
+"""What is at each rank: the share that is judged, and the mix of grades."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def ranks(
         runs: runs, as ``compare`` takes candidates.
         how: the convention; it orders ties.
         depth: the last rank.
-        labels: the names of grades, beside those that the judgments bring.
+        labels: the names of grades, besides those that the judgments bring.
         on_progress: called with the name of each step.
 
     Raises:

@@ -21,7 +21,7 @@ def sentence(result: Pipeline) -> str:
     why = {
         "retrieval": f"retrieval: the first {result.depth} documents of {name} lack relevant ones",
         "cut": f"{name}: it takes relevant documents out of its candidates",
-        "order": f"the order of {name}: the documents are there, and others stand above them",
+        "order": f"the order of {name}: the documents are there, and others are above them",
     }[found.why]
     first = (
         f"The bottleneck now is {why}. That costs {found.lost:.4f} of the {missing:.4f} "

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 RETRIEVAL, CUT, ORDER = "retrieval", "cut", "order"
 """Why something is lost: it is not among the candidates that retrieval leaves; a reranker takes it
-out of them; it is there and does not stand where it should."""
+out of them; it is there and is not where it should."""
 
 LOSSES: dict[str, Any] = {
     "stage": pl.String,

@@ -1,7 +1,7 @@
 """Frozen results as plain values, and back, by the types of their fields.
 
 Known types: text, numbers, booleans, None, tuples, mappings, frozen dataclasses and Polars frames
-(a list of rows). A frame's columns and their types stand in the class as ``SCHEMAS[field]``; a
+(a list of rows). A frame's columns and their types are in the class as ``SCHEMAS[field]``; a
 frame without one keeps the types that its values have.
 """
 

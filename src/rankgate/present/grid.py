@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 SOFT = "\N{SOFT HYPHEN}"
-"""Stands before a newline in a head where a word is broken that has no hyphen."""
+"""Placed before a newline in a head where a word is broken that has no hyphen."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Grid:
     Attributes:
         head: the name of each column; a newline is where a narrow medium may break it.
         rows: one word a column.
-        left: the columns that hold words, which stand flush left; numbers stand right.
+        left: the columns that hold words, which are flush left; numbers are right.
         keys: how many first columns say what a row is of; they stay with every piece.
     """
 

@@ -1,4 +1,4 @@
-"""Accuracy beside everything else that lists are: several systems on one card."""
+"""Accuracy besides everything else that lists are: several systems on one card."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def scorecard(
     seed: int = 0,
     on_progress: Callable[[str], None] | None = None,
 ) -> Scorecard:
-    """Put systems on one card: accuracy beside coverage, novelty, diversity, fairness.
+    """Put systems on one card: accuracy, coverage, novelty, diversity, fairness.
 
     Args:
         qrels: judgments: a path, a frame, ``{user: {item: grade}}``.
@@ -184,7 +184,7 @@ def scorecard(
         judged_users_only: whether metrics of lists look at users with judgments only, and not at
             every user that a system serves.
         catalogue: how many items there are, numbered from 0, or their ids.
-        slices: tell apart new, light and heavy users (activity), items of head and tail
+        slices: distinguish new, light and heavy users (activity), items of head and tail
             (popularity), or the values of a column of users or items.
         level: of the intervals.
         resamples: of users, for numbers about all lists together.
@@ -247,7 +247,7 @@ def scorecard(
 
 
 def _chosen(metrics: Sequence[str | Metric], how: Convention) -> dict[str, Metric]:
-    """Each metric by its label; lists' metrics beside those of accuracy."""
+    """Each metric by its label; lists' metrics besides those of accuracy."""
     found: dict[str, Metric] = {}
     for each in metrics or (*ACCURACY, *LISTS):
         found |= dict(chosen_metrics([each], how, (*FACET_METRICS, *LIST_METRICS)))

@@ -1,4 +1,4 @@
-"""Parts of the users and of the items that a scorecard tells apart."""
+"""Parts of the users and of the items that a scorecard distinguishes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def parts_of(name: str, world: Catalogue, tables: Tables) -> list[Segment]:
     ``activity``: users without an item in training are new, those with at most the median number
     of the others are light, the rest heavy. ``popularity``: items of the head, the most popular
     fifth of the catalogue, and of the tail. Else a column of the table of users or of items, which
-    may be said as ``users.COLUMN`` or ``items.COLUMN``; several values stand between bars.
+    may be said as ``users.COLUMN`` or ``items.COLUMN``; several values are between bars.
 
     Raises:
         UsageError: what is not there, or has too many values.
@@ -75,7 +75,7 @@ def parts_of(name: str, world: Catalogue, tables: Tables) -> list[Segment]:
 
 
 def active(users: pl.Series, train: Meetings) -> pl.Series:
-    """Whether each user is new to training, light, or heavy, as `parts_of` tells them apart.
+    """Whether each user is new to training, light, or heavy, as `parts_of` distinguishes them.
 
     Args:
         users: ids, each once.

@@ -37,7 +37,7 @@ class Fold:
 
     Attributes:
         parts: of each part.
-        leaks: what the parts have in common, and whatever else may spoil figures.
+        leaks: what the parts have in common, and anything else that may spoil figures.
         judged: judgments of the test.
         relevant: those of them above 0.
         short: users with fewer items to draw from than were to be drawn.
@@ -90,7 +90,7 @@ class Split(Result):
     Attributes:
         log: its name.
         unit: what its times are written in.
-        repeated: rows that stood there twice, and were left out.
+        repeated: rows that appeared twice, and were left out.
         plan: how it was split.
         rule: how interactions became judgments.
         candidates: ``all``, ``unseen`` or ``sampled(m)``.

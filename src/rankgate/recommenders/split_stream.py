@@ -47,7 +47,7 @@ def split_into(
 ) -> tuple[Split, tuple[str, ...]]:
     """Split a log as `split` does and write the parts as `written` does, in bounded memory.
 
-    Beside some stretches of the log, memory holds its users and times as numbers, twelve bytes a
+    Besides some stretches of the log, memory holds its users and times as numbers, twelve bytes a
     row; the disk of the folder holds the log twice while it is split.
 
     Args:

@@ -118,7 +118,7 @@ def _lead(documents: Sequence[Document]) -> tuple[str, ...]:
 
 
 def _sections(result: Result, document: Document, place: int | None) -> Iterator[Section]:
-    """The sections of a result; one that has no headings is a section of its own."""
+    """The sections of a result; one that has no headings is its own section."""
     if _parted(document):
         yield from document.sections
         return

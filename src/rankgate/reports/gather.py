@@ -76,7 +76,7 @@ def gather(
     if demanded is not None:
         say("deciding")
         verdict = gate(qrels, baseline, runs[0], demanded, record=False, extra=extra)
-    # the comparison is a part of its own: a verdict's page without it
+    # the comparison is its own part: a verdict's page without it
     parts: list[Result] = [replace(verdict, comparison=None)] if verdict is not None else []
     parts.append(compared)
     for run in runs if len(runs) <= FEW else ():

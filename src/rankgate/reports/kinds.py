@@ -92,7 +92,7 @@ def kind(name: str) -> PictureKind:
     """The kind of that name.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such name.
     """
     for each in KINDS:
         if each.name == name:

@@ -55,14 +55,14 @@ class ChartRequest:
     Attributes:
         qrels: judgments; for agreement, ratings.
         runs: runs, in the order that the kind has for them; of admission, the judge's grades.
-        metrics: names; empty is what the kind takes unasked.
+        metrics: names; empty is what the kind takes by default.
         how: the convention.
         cutoffs: where metrics without a cutoff are taken.
         query_id: the query of an explanation.
-        depth: how far lists are looked at; None is what the kind takes unasked.
+        depth: how far lists are looked at; None is what the kind takes by default.
         unequal: what queries are that only one system ran: refuse, zero or drop.
-        extra: metrics that can be named beside those of the house.
-        labels: the names of grades, beside those that the judgments bring.
+        extra: additional metrics that can be named.
+        labels: the names of grades, besides those that the judgments bring.
         on_progress: called with the current step.
         context: what metrics of lists need: training, items, an obvious system.
     """

@@ -45,7 +45,7 @@ def plot(
         depth: how far lists are looked at, where the kind does.
         labels: the names of grades.
         unequal: what queries are that only one system ran: refuse, zero or drop.
-        extra: metrics that can be named beside those of the house.
+        extra: additional metrics that can be named.
 
     Raises:
         InputError: data that cannot be read, with file and line.

@@ -30,7 +30,7 @@ _SECONDS = 120
 def printed(page: str, browser: str | None = None) -> bytes:
     """Print a page.
 
-    The browser gets a folder of its own, which is removed, and no way to a network: the page
+    The browser gets its own folder, which is removed, and no way to a network: the page
     asks for nothing, and no name is resolved.
 
     Args:

@@ -59,7 +59,7 @@ class _BoundsGroup:
         plan: the metrics, and what documents behind the ends of lists could add.
         own: how the rankings are formed in which unjudged documents are looked for.
         cutoff: how deep; None is through the whole list.
-        grade: what the unjudged get where they stand in the ranking.
+        grade: what the unjudged get where they are in the ranking.
         pool: what they get among all judgments, of which ideals and recall bases are made.
     """
 

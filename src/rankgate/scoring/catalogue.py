@@ -1,4 +1,4 @@
-"""What is known of items and users beside the lists, as codes and arrays for metrics on lists."""
+"""What is known of items and users besides the lists, as codes and arrays for metrics on lists."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def one_hot(items: pl.Series, doc_ids: pl.Series, words: pl.Series) -> tuple[Flo
     Args:
         items: the catalogue.
         doc_ids: items, each once.
-        words: for each of them its words between bars, as MovieLens writes genres; null is none.
+        words: for each of them its words between bars, as MovieLens writes genres, or null.
     """
     rows = pl.DataFrame({"row": places(doc_ids, items), "word": words.cast(pl.String)})
     apart = rows.with_columns(pl.col("word").str.split("|")).explode("word")

@@ -32,8 +32,8 @@ class Alignment:
     """How a ranking is formed from rows: the part of a convention that acts before any metric.
 
     Attributes:
-        order: documents stand by falling score, or as they stand in the file. Matrices, frames
-            and dictionaries of scores have no such order: their documents stand by falling score
+        order: documents are by falling score, or as they are in the file. Matrices, frames
+            and dictionaries of scores have no such order: their documents are by falling score
             in either case, and by their rows where scores are equal.
         ties: the order of documents with equal scores; ids compare by their bytes.
         precision: scores are compared in this type, so that near scores may be equal.
@@ -66,7 +66,7 @@ class Convention:
         name: the tool, or the user's own name.
         title: what it reproduces.
         source: where the choices can be read or were measured.
-        defects: what the tool does beside that is not reproduced: crashes, lost state,
+        defects: what the tool does besides that is not reproduced: crashes, lost state,
             orders that change from call to call.
         order, ties, precision, above, absent, depth, judged_only: as in ``Alignment``.
         duplicates: a document ranked twice for one query is an error, or the first or the last
@@ -182,7 +182,7 @@ class Convention:
         )
 
     def spelled(self, text: str) -> str | None:
-        """What one of the tool's own names is here; None if it is none of them.
+        """What one of the tool's own names is here; None if it is not one of them.
 
         >>> Convention("mine", spellings={"hits@{k}": "Success@{k}"}).spelled("hits@5")
         'Success@5'

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rankgate.metrics.declare import Metric
 
-_LEAST = sys.float_info.min  # below it stands the bound of what asks for anything above 0
+_LEAST = sys.float_info.min  # below it is the bound of what asks for anything above 0
 
 
 @dataclass(frozen=True)

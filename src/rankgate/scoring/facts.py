@@ -1,4 +1,4 @@
-"""What was measured on blocks, and what stands behind means, whatever the metric."""
+"""What was measured on blocks, and the counts behind means, whatever the metric."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Facts:
         return {k: share[~np.isnan(share)] for k, share in shares.items()}
 
     def counts(self, counted: Flags, zeros: int) -> Counts:
-        """What stands behind the means."""
+        """The counts behind the means."""
         shares = self.known_shares(counted)
         return Counts(
             queries=int(counted.sum()),

@@ -32,7 +32,7 @@ class JobValues:
         value: ``(T,)``, NaN where undefined.
         lacking: ``(T,)``, whether the query has no relevant document at the job's level;
             False where the convention takes the value away for another reason.
-        hit: ``(T,)``, whether one stands within the cutoff; None unless the convention asks.
+        hit: ``(T,)``, whether one is within the cutoff; None unless the convention asks.
         weight: ``(T,)``, what the query weighs in the mean; None where all weigh the same.
     """
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class MatrixSource:
     """Rankings that are a matrix or lists.
 
-    A matrix is looked at as deep as the plan looks; ties that stand deeper are not counted.
+    A matrix is looked at as deep as the plan looks; ties that are deeper are not counted.
 
     Attributes:
         matrix: the rankings.
@@ -63,7 +63,7 @@ class MatrixSource:
 
         Raises:
             InputError: a score is infinite.
-            DuplicateError: an item stands twice in a list.
+            DuplicateError: an item appears twice in a list.
         """
         for way in plan.ways:
             how = way.alignment

@@ -78,14 +78,14 @@ class Plan:
 
     @cached_property
     def ways(self) -> Mapping[Way, tuple[Job, ...]]:
-        """The jobs of every way; ways that no metric needs say what stands behind the means."""
+        """The jobs of every way; ways that no metric needs say the counts behind the means."""
         grouped: dict[Way, list[Job]] = {self.way(how): [] for how in self.conventions}
         for job in (job for some in self.jobs for job in some):
             grouped.setdefault(self.way(job.how), []).append(job)
         return {way: tuple(jobs) for way, jobs in grouped.items()}
 
     def by_rule(self) -> Iterator[tuple[Duplicates, list[Way]]]:
-        """The ways, by how they treat duplicates: each needs a reading of its own."""
+        """The ways, by how they treat duplicates: each needs its own reading."""
         for rule in dict.fromkeys(way.duplicates for way in self.ways):
             yield rule, [way for way in self.ways if way.duplicates == rule]
 

@@ -50,7 +50,7 @@ def sides_apart(sides: Sequence[ScoredRun], places: Sequence[Any]) -> list[Score
 def _longer(mine: int, paths: dict[int, Path], name: str) -> str | None:
     """A name that no twin has: with folders before it, or that of the file; None if there is none.
 
-    The same file twice, and a file beside another of the same name, have none.
+    The same file twice, and a file next to another of the same name, have none.
     """
     parts = {j: path.absolute().parts for j, path in paths.items()}
     for up in range(1, max(map(len, parts.values()))):

@@ -52,7 +52,7 @@ def correct(p_value: Floats, method: Correction = "holm") -> Floats:
 
 
 def corrected_rows(p_value: Floats, method: Correction) -> Floats:
-    """Adjusted p-values, each row of the last axis a family of its own; none is NaN.
+    """Adjusted p-values, each row of the last axis its own family; none is NaN.
 
     Args:
         p_value: (…, m).

@@ -71,7 +71,7 @@ def _tau_ap_a(estimate: Floats, reference: Floats) -> float:
     before, group = above.sum(axis=0), equal.sum(axis=0)
     right, other = (above * agree).sum(axis=0), (equal * agree).sum(axis=0)
     for i in range(n):
-        places = before[i] + np.arange(group[i] + 1)  # how many stand before it
+        places = before[i] + np.arange(group[i] + 1)  # how many are before it
         peers = np.arange(group[i] + 1)
         share = other[i] / group[i] if group[i] else 0.0
         used = places > 0

@@ -1,6 +1,6 @@
 """Tests of paired differences: one column a metric, one row a query.
 
-Shapes: n queries, M columns. Differences are finite; whoever calls leaves out the others.
+Shapes: n queries, M columns. Differences are finite; the caller leaves out the others.
 """
 
 from __future__ import annotations

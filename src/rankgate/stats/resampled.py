@@ -1,4 +1,4 @@
-"""A number under units that are drawn again, or left out: its interval, where it is no mean."""
+"""A number under units that are drawn again, or left out: its interval, where it is not a mean."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Redrawn:
         """An interval around a value; NaN where a resample has no number.
 
         The resamples' distances from their own mean, widened, are turned around the value (the
-        basic bootstrap): resamples lie beside it, so that they are not around it as they are.
+        basic bootstrap): resamples lie next to it, so that they are not around it as they are.
 
         >>> result = Redrawn(np.array([3.0, 5.0, 4.0]), np.array([4.0, 4.1]))
         >>> result.ends(6, 0.9)

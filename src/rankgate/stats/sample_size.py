@@ -53,7 +53,7 @@ def samples(
 ) -> Samples:
     """Samples of n queries from populations that the measured differences may come from.
 
-    Each sample has a population of its own: the measured differences with weights of a flat
+    Each sample has its own population: the measured differences with weights of a flat
     Dirichlet law (the Bayesian bootstrap: Rubin, Annals of Statistics 1981), moved to the mean
     asked for. So the spread and the shape are as uncertain as so many measured queries leave them,
     while the mean is given. Rows are drawn whole, so that metrics stay correlated.

@@ -45,7 +45,7 @@ def log_evidence(t: float, n: int, tau: float = EFFECT) -> float:
 
 @lru_cache(maxsize=4096)
 def critical(n: int, alpha: float, tau: float = EFFECT) -> float:
-    """The t beyond which n values reject a mean of at most 0, at whatever look; inf where none do.
+    """The t beyond which n values reject a mean of at most 0, at any look; inf where none do.
 
     Args:
         n: values.

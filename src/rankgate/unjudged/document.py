@@ -186,5 +186,5 @@ def _rank(rank: int | None) -> str:
 
 
 def _cell(word: str) -> str:
-    """A cell that a spreadsheet does not run: a blank stands before signs of formulas."""
+    """A cell that a spreadsheet does not run: a blank is before signs of formulas."""
     return f" {word}" if word.startswith(_FORMULA) else word

@@ -1,4 +1,4 @@
-"""What an unjudged document's grade may be, from the judged ones that stand where it stands."""
+"""What an unjudged document's grade may be, from the judged ones that are where it is."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Holes:
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Grades of every hole, so many times, with all that is not known about them.
 
-        Each draw has parameters of its own: coefficients and query effects from their posterior,
+        Each draw has its own parameters: coefficients and query effects from their posterior,
         shares of grades from theirs, and a departure from what judged documents say, because
         judgments need not be missing at random (Rubin, Biometrika 1976): the data cannot tell
         which of `DEPARTURES` is true. The log-odds of relevance of all holes of one kind (in the
@@ -163,7 +163,7 @@ def _kind(table: pl.DataFrame) -> Places:
 
 
 def _placed(shares: Floats, draws: int, rng: np.random.Generator) -> Places:
-    """(N, S) places of grades; each draw has shares of its own, alike for holes of one band."""
+    """(N, S) places of grades; each draw has its own shares, alike for holes of one band."""
     kinds, back = np.unique(shares, axis=0, return_inverse=True)
     weight = rng.standard_gamma(np.maximum(kinds, 1e-9), (draws, *kinds.shape))
     upto = np.cumsum(weight / weight.sum(axis=2, keepdims=True), axis=2)

@@ -121,7 +121,7 @@ def holes(
         metrics: names or metrics; those that look deeper than the lists are skipped and named.
         convention: whose rules the numbers follow.
         overrides: axes that are chosen otherwise.
-        extra: metrics that can be named beside those of the house.
+        extra: additional metrics that can be named.
         depth: how far lists are looked at.
         margin: the loss that the decision allows; what flips is whether it is exceeded.
         draws: sets of grades that are drawn.

@@ -1,6 +1,6 @@
 """Values as they would be if the unjudged documents had grades: many suppositions at once.
 
-Each supposition about a query is a query of its own: its judgments, the supposed grades, and
+Each supposition about a query is its own query: its judgments, the supposed grades, and
 both short lists; all of them are scored in one go.
 """
 
@@ -133,7 +133,7 @@ def _cutoff(scorer: Scorer, metric: Metric) -> int | None:
 
 
 def _repeated(table: pl.DataFrame, count: int) -> pl.DataFrame:
-    """The table so many times, each time with queries of its own."""
+    """The table so many times, each time with its own queries."""
     parts: Sequence[pl.DataFrame] = [
         table.with_columns(pl.format("{}{}", "query_id", pl.lit(f"{_MARK}{i}")).alias("query_id"))
         for i in range(count)

@@ -174,7 +174,7 @@ def test_rank_eval_responses_of_two_generations(held, kind, grades, result, old)
 
 
 def test_rank_eval_scores_that_rise_are_not_the_order(held):
-    """Hits stand in the order of the search, whatever it sorted by."""
+    """Hits are in the order of the search, whatever it sorted by."""
     hits = [{"hit": {"_id": d, "_score": s}, "rating": None} for d, s in (("x", 1.0), ("y", 2.0))]
     run = held({"details": {"a": {"metric_score": 0, "hits": hits}}}).runs[0]
     assert run.table.rows() == [("a", "x", -1.0), ("a", "y", -2.0)]

@@ -96,7 +96,7 @@ def test_query_sets_in_all_their_forms(held, text):
 def test_plain_lines_need_their_name(held, result):
     contents = held(b"phone\n\nsteel\nphone\n", "opensearch-query-set")
     assert contents.queries["text"].to_list() == ["phone", "steel"]
-    assert result(contents)["queries that stand twice, read once"] == (1, ("phone",))
+    assert result(contents)["queries that appear twice, read once"] == (1, ("phone",))
 
 
 def test_a_search_configuration_holds_json(held, kind, rewritten):

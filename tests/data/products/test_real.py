@@ -148,7 +148,7 @@ def test_unrated_documents_come_back_without_a_grade(shared):
 
 
 def test_quaerites_judgments(shared):
-    """48 queries behind a byte order mark; four judgments stand twice and one was corrected."""
+    """48 queries behind a byte order mark; four judgments appear twice and one was corrected."""
     file = shared / "products" / "quaerite" / "movie_judgments_train.csv"
     with file.open(encoding="utf-8-sig", newline="") as lines:
         rows = list(csv.DictReader(lines))
@@ -157,7 +157,7 @@ def test_quaerites_judgments(shared):
     assert {(q, d): g for q, d, g in contents.qrels.table.rows()} == last
     assert contents.qrels.table["query_id"].n_unique() == 48
     result = {note.what: note for note in contents.notes}
-    assert result["judgments that stand twice with one grade, read once"].count == 4
+    assert result["judgments that appear twice with one grade, read once"].count == 4
     (corrected,) = result["judgments that a later line corrects, passed over"].examples
     assert corrected.startswith("reindeer movie 33719 (line ")
     assert last["reindeer movie", "33719"] == 4

@@ -127,7 +127,7 @@ def _named(
 
 
 def _places(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Queries that stand at one place as one, with their ``count``."""
+    """Queries that are at one place as one, with their ``count``."""
     found: dict[tuple[float, float], dict[str, Any]] = {}
     for digits in (_FINE, _COARSE):
         found = {}

@@ -175,7 +175,7 @@ def _refuse_twins(ids: pl.Series, place: Place) -> None:
     twice = ~ids.is_first_distinct()
     if twice.any():
         row = int(twice.arg_max() or 0)
-        problem = f"_id '{ids[row]}' stands twice; remove one of the two lines."
+        problem = f"_id '{ids[row]}' appears twice; remove one of the two lines."
         raise InputError(problem, source=place.label, line=place.line(row), code="duplicate-id")
 
 

@@ -36,7 +36,7 @@ _PAIR = ["query_id", "doc_id"]
 
 @dataclass
 class GrowingQrels:
-    """Columns that grow: queries, documents, grades and where each stands.
+    """Columns that grow: queries, documents, grades and where each is.
 
     Attributes:
         label: the file.
@@ -65,7 +65,7 @@ class GrowingQrels:
             key: what the grade is called there; empty where the place is the grade's own.
 
         Raises:
-            InputError: an id that is none, a grade that is no finite number.
+            InputError: an invalid id, a grade that is not a finite number.
         """
         at = f"{where}.{key}" if key else where
         self._documents.append(identifier(document, f"the document of {where}", self.label))
@@ -93,7 +93,7 @@ class GrowingQrels:
         notes = (
             *_note("documents without a grade, which are unrated", every, every["grade"].is_null()),
             *_note(
-                "judgments that stand twice with one grade, read once",
+                "judgments that appear twice with one grade, read once",
                 table,
                 ~table.select(pl.struct(pl.all()).is_first_distinct()).to_series(),
             ),
@@ -152,7 +152,7 @@ class GrowingRatings:
         """Note a rating; a grade of None is none, for the reason.
 
         Raises:
-            InputError: a grade that is no finite number.
+            InputError: a grade that is not a finite number.
         """
         value = None if grade is None else number(grade, where, self.label)
         self._rows.append((query, document, rater, value, reason, comment))
@@ -206,7 +206,7 @@ def ranked(
     label: str,
     queries: pl.DataFrame | None = None,
 ) -> Run:
-    """A run from columns; without scores, documents stand best first and -rank is the score."""
+    """A run from columns; without scores, documents are best first and -rank is the score."""
     ids = zip(_PAIR, (query_ids, doc_ids), strict=True)
     table = pl.DataFrame([pl.Series(column, values, pl.String) for column, values in ids])
     score = -pl.int_range(1, pl.len() + 1).over("query_id")

@@ -29,7 +29,7 @@ def read(source: InputFile) -> FileContents:
     """Judgments; the document is its address.
 
     Raises:
-        InputError: a score that is no number, an empty query; with the line.
+        InputError: a score that is not a number, an empty query; with the line.
         DuplicateError: a document with two scores for one query.
     """
     return judged(source, _COLUMNS, guard=False)
@@ -52,7 +52,7 @@ FORMAT = Format(
     sniff=sniff,
     read=read,
     write=write,
-    loses="raters, scales, texts beside ids, fields of documents",
+    loses="raters, scales, texts besides ids, fields of documents",
     detail=(
         "CSV with the columns queryEntry.query, queryEntry.targets.score and "
         "queryEntry.targets.uri, one judgment a row; the address is the document's id."

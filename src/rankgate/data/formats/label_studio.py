@@ -56,7 +56,7 @@ def read(source: InputFile) -> FileContents:
     is the one ``rating``, ``number`` or ``choices`` of an annotation; a choice must be a number.
 
     Raises:
-        InputError: no such list, a task without query or document, a grade that is no number,
+        InputError: no such list, a task without query or document, a grade that is not a number,
             several grades in one annotation; with the place.
     """
     rows: list[dict[str, Any]] = []
@@ -146,7 +146,7 @@ def _rater(said: dict[str, Any], kind: str, where: str, label: str) -> str:
 def _grade(
     said: dict[str, Any], where: str, label: str, seen: _SeenInTask
 ) -> tuple[float | None, dict[str, str]]:
-    """The one grade of an annotation, and what was written beside it."""
+    """The one grade of an annotation, and what was written next to it."""
     grades: list[float] = []
     words: dict[str, str] = {}
     for place, result in each(said.get("result") or [], f"{where}.result", label):
@@ -178,7 +178,7 @@ def _number(value: Any, where: str, label: str) -> float:
         return number(float(value[0]), where, label)
     except (TypeError, ValueError):
         problem = (
-            f"choice '{str(value[0])[:40]}' of {where} is no number, and no grade is guessed of "
+            f"choice '{str(value[0])[:40]}' of {where} is not a number, and no grade is guessed of "
             "it; name the choices by their grades."
         )
         raise InputError(problem, source=label, code="not-a-number") from None
@@ -301,7 +301,7 @@ FORMAT = Format(
         "names the query and the document (query_id, doc_id or their other names); query is the "
         "query's text, other strings are fields of the document. Each annotation is a rating by "
         "completed_by: its one rating, number or choices is the grade, a text area the comment, "
-        "lead_time the seconds. A skipped task has no grade. A choice that is no number is an "
+        "lead_time the seconds. A skipped task has no grade. A choice that is not a number is an "
         "error: no grade is guessed of a label. Predictions are ratings by their model_version "
         "and are written as predictions again."
     ),

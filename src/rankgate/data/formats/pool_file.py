@@ -39,7 +39,7 @@ def read_pool(pool: Any) -> pl.DataFrame:
 
     Raises:
         InputError: no such columns, an empty id; with the line.
-        DuplicateError: a document that stands twice for one query.
+        DuplicateError: a document that appears twice for one query.
     """
     if is_frame(pool):
         frame = polars_frame(pool, "pool")
@@ -61,7 +61,7 @@ def read_pool(pool: Any) -> pl.DataFrame:
         pair = tuple(_text(row, str(theirs), sheet.label) for theirs in found.values())
         query, document = pair
         if (line := seen.setdefault((query, document), row.line)) != row.line:
-            problem = f"{document} stands twice for query {query} (line {line}); keep one row."
+            problem = f"{document} appears twice for query {query} (line {line}); keep one row."
             raise DuplicateError(problem, source=sheet.label, line=row.line)
         stratum = str(row.cells.get("stratum") or "") or None
         result.append(

@@ -29,7 +29,7 @@ def read(source: InputFile) -> FileContents:
     """Judgments; where a document is rated twice the last rating counts, as in Quaerite.
 
     Raises:
-        InputError: a rating that is no number, an empty query; with the line.
+        InputError: a rating that is not a number, an empty query; with the line.
     """
     return judged(source, _COLUMNS, guard=False, last=True)
 
@@ -54,7 +54,7 @@ FORMAT = Format(
     sniff=sniff,
     read=read,
     write=write,
-    loses="raters, scales, texts beside ids, fields of documents",
+    loses="raters, scales, texts besides ids, fields of documents",
     detail=(
         "CSV with the columns rating, docid and query in this order, written with a byte order "
         "mark, as Quaerite's own judgments are. An empty rating is unrated. Where a document has "

@@ -45,7 +45,7 @@ def read(source: InputFile) -> FileContents:
     """Judgments by the ids of test cases, and their search contexts as queries.
 
     Raises:
-        InputError: something of another shape, a rating that is no number; with the place.
+        InputError: something of another shape, a rating that is not a number; with the place.
         DuplicateError: a document with two ratings in one test case.
     """
     label = source.label

@@ -28,12 +28,12 @@ def judged(
 ) -> FileContents:
     """Judgments from the columns of a product's CSV; other columns become those of documents.
 
-    A judgment that stands twice is read once.
+    A judgment that appears twice is read once.
 
     Args:
         source: the file.
         columns: what it calls ours.
-        guard: whether a blank stands before what a spreadsheet could take for a formula.
+        guard: whether a blank is before what a spreadsheet could take for a formula.
         last: where a document has two grades for one query the last one counts, as in the
             product; otherwise that is an error.
 

@@ -1,4 +1,4 @@
-"""Judgments that stand twice in a file of a product, with the same grade or another."""
+"""Judgments that appear twice in a file of a product, with the same grade or another."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _PAIR = ["query_id", "doc_id"]
 def once(
     rows: pl.DataFrame, place: Place, *, last: bool = False
 ) -> tuple[pl.DataFrame, Place, tuple[Note, ...]]:
-    """Rows without those that say again what another says, where the rest stand, and what went.
+    """Rows without those that say again what another says, where the rest are, and what went.
 
     Args:
         rows: ``query_id``, ``doc_id``, ``grade``; a document or a grade may be null.
-        place: where the rows stand.
+        place: where the rows are.
         last: where a pair has two grades the last one counts; otherwise that is an error.
 
     Raises:
@@ -46,7 +46,7 @@ def once(
         return rows, place, ()
     kept = numbered.join(gone.to_frame(), on="row", how="anti", maintain_order="left")
     notes = (
-        *_note("judgments that stand twice with one grade, read once", again, place),
+        *_note("judgments that appear twice with one grade, read once", again, place),
         *_note("judgments that a later line corrects, passed over", past, place),
     )
     return kept.drop("row"), place.among(kept["row"].to_list()), notes

@@ -1,6 +1,6 @@
 """What is known of the queries of a run: their state, latency and tags.
 
-It stands in a companion of the run's file, ``RUN.meta.jsonl``, one object a query.
+It is in a companion of the run's file, ``RUN.meta.jsonl``, one object a query.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def read(path: str | Path) -> pl.DataFrame:
     """``query_id``, ``state``, ``latency_ms``, ``error``, then tags as strings.
 
     Raises:
-        InputError: a line that is no object, an unknown state, a latency that is no number of 0
+        InputError: a line that is not an object, an unknown state, a latency that is not 0
             or more, a query twice; with its line.
     """
     place = source(path)
@@ -70,7 +70,7 @@ def read(path: str | Path) -> pl.DataFrame:
         row = _row(value, place.label, line)
         before = seen.setdefault(row["query_id"], line)
         if before != line:
-            problem = f"query {row['query_id']!r} stands in line {before} already; keep one."
+            problem = f"query {row['query_id']!r} is in line {before} already; keep one."
             raise InputError(problem, source=place.label, line=line, code="duplicate-query")
         rows.append(row)
     if not rows:
@@ -90,7 +90,7 @@ def _row(value: Any, label: str, line: int) -> dict[str, Any]:
     row = {name: None if each is None else str(each) for name, each in value.items()}
     row["state"] = row.get("state") or "ok"
     if row["state"] not in STATES:
-        problem = f"state {row['state']!r} is none of {', '.join(STATES)}."
+        problem = f"state {row['state']!r} is not one of {', '.join(STATES)}."
         raise InputError(problem, source=label, line=line, code="wrong-type")
     taken = value.get("latency_ms")
     number = isinstance(taken, int | float) and not isinstance(taken, bool)

@@ -41,6 +41,6 @@ def tags_from(path: str | Path) -> pl.DataFrame:
     table = table.rename({theirs: "query_id"}).with_columns(pl.col("query_id").str.strip_chars())
     twice = table.filter(pl.col("query_id").is_duplicated())
     if len(twice):
-        problem = f"query {twice['query_id'][0]!r} stands twice; keep one row."
+        problem = f"query {twice['query_id'][0]!r} appears twice; keep one row."
         raise InputError(problem, source=place.label, code="duplicate-query")
     return table.select("query_id", *(name for name in table.columns if name != "query_id"))

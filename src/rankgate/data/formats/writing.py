@@ -28,7 +28,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 def by_query(qrels: Qrels) -> dict[str, dict[str, float]]:
     """The grades of each query's documents; queries without judgments come last, empty.
 
-    Raises nothing: a pair stands once in judgments.
+    Raises nothing: a pair appears once in judgments.
     """
     table = qrels.table
     found: dict[str, dict[str, float]] = {}
@@ -68,7 +68,7 @@ def unrated(contents: FileContents) -> pl.DataFrame:
 
 
 def appearance(table: pl.DataFrame) -> pl.Series:
-    """The row in which the query of each row stands first: to sort by, queries in file order."""
+    """The row in which the query of each row is first: to sort by, queries in file order."""
     rows = table.select("query_id").with_row_index("place")
     return rows.select(pl.col("place").min().over("query_id")).to_series()
 

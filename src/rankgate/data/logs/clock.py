@@ -45,7 +45,7 @@ def instants(raw: pl.Series, place: Place, unit: Unit | None = None) -> tuple[pl
 
     Args:
         raw: numbers, strings or times, none missing.
-        place: where the rows stand, for errors.
+        place: where the rows are, for errors.
         unit: the unit of numbers, if it is known.
 
     Returns:
@@ -134,7 +134,7 @@ def _dates(raw: pl.Series, place: Place) -> pl.Series:
     forms = [pl.col("text").str.to_datetime(form, time_unit="us", strict=False) for form in _FORMS]
     found = frame.select(pl.coalesce(forms).to_physical().cast(pl.Int64).alias("at"))["at"]
     rest = found.is_null().arg_true().to_list()
-    if rest:  # other zones, one by one, or what is no time
+    if rest:  # other zones, one by one, or what is not a time
         values = found.to_list()
         for row in rest:
             at = moment(str(raw[row]), "time", place.label, place.line(row))

@@ -44,7 +44,7 @@ def mapped(
         line: where its columns are named.
 
     Raises:
-        UsageError: a chosen column that is none of ours.
+        UsageError: a chosen column that is not one of ours.
         InputError: a column that is not there, or none for the user or the item.
     """
     for ours, theirs in chosen.items():

@@ -71,7 +71,7 @@ def interactions_of(
     Args:
         raw: ``query_id``, ``doc_id`` and, where there are any, ``at``, ``kind``, ``value``.
         name: what to call the log.
-        place: where the rows stand, for errors.
+        place: where the rows are, for errors.
         unit: the unit of times that are numbers, if it is known.
         same: what rows are that are equal in every column: counted ``once``, or ``each``.
 

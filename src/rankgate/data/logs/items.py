@@ -57,11 +57,11 @@ class Described:
         return self.columns[column]
 
     def numbers(self, column: str) -> pl.Series:
-        """One column of numbers; null where nothing stands.
+        """One column of numbers; null where nothing is.
 
         Raises:
             UsageError: it is not there.
-            InputError: a value in it is no finite number, with its line.
+            InputError: a value in it is not a finite number, with its line.
         """
         words = self.words(column)
         if words.dtype == pl.String:
@@ -71,7 +71,7 @@ class Described:
         if wrong.any():
             row = int(wrong.arg_max() or 0)
             who = f"{_ONE[self.of]} '{self.ids[row]}'"
-            problem = f"{column} '{words[row]}' of {who} is no finite number."
+            problem = f"{column} '{words[row]}' of {who} is not a finite number."
             raise InputError(
                 problem, source=self.place.label, line=self.place.line(row), code="not-a-number"
             )
@@ -82,7 +82,7 @@ def read_described(table: TableLike, of: Whose = "items") -> Described:
     """A table of items or users from CSV, TSV, RecBole's atomic files, JSONL, Parquet, a frame.
 
     Raises:
-        InputError: no column of ids, an id that is missing or stands twice, a record with the
+        InputError: no column of ids, an id that is missing or appears twice, a record with the
             wrong number of fields; with the line.
     """
     frame, place = _frame(table, of)
@@ -95,7 +95,7 @@ def read_described(table: TableLike, of: Whose = "items") -> Described:
     twice = ids.is_duplicated() & ~ids.is_first_distinct()
     if twice.any():
         row = int(twice.arg_max() or 0)
-        problem = f"{_ONE[of]} '{ids[row]}' stands twice; remove one of its rows."
+        problem = f"{_ONE[of]} '{ids[row]}' appears twice; remove one of its rows."
         raise InputError(problem, source=place.label, line=place.line(row), code="duplicate-id")
     return Described(of, ids, frame.drop(theirs), place)
 
@@ -125,7 +125,7 @@ def read_candidates(table: TableLike) -> tuple[pl.DataFrame, str]:
 
 
 def _frame(table: TableLike, label: str) -> tuple[pl.DataFrame, Place]:
-    """All columns, and where the rows stand."""
+    """All columns, and where the rows are."""
     if not isinstance(table, str | Path):
         return polars_frame(table, label), Place(label)
     origin = source(table)
@@ -145,7 +145,7 @@ def _objects(origin: InputFile) -> tuple[pl.DataFrame, Place]:
 
 
 def _word(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
-    """A value as a field of CSV would have it; several stand between bars."""
+    """A value as a field of CSV would have it; several are between bars."""
     if isinstance(value, list):
         return "|".join(map(str, value))
     return None if value is None else str(value)

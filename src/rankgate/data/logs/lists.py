@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def read(source: InputFile, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
     """One row for each item, in one piece; ``at`` is its place in the line, from 1 on.
 
-    A user may stand on several lines; later lines are later in time.
+    A user may be on several lines; later lines are later in time.
 
     Raises:
         InputError: a line without a colon, or not UTF-8 text; with its line.

@@ -42,7 +42,7 @@ class LogFormat:
         name: what ``--from`` calls it.
         title: what it is.
         fits: whether a file begins like one: its first bytes and its first line.
-        read: its rows under our column names, in pieces, and where they stand.
+        read: its rows under our column names, in pieces, and where they are.
         unit: the unit of its times, where the format says it.
     """
 
@@ -111,7 +111,7 @@ class Raw:
 
     Attributes:
         name: what to call the log.
-        place: where its rows stand.
+        place: where its rows are.
         pieces: the rows under our column names, once.
         unit: the unit of times that are numbers, if it is known.
     """
@@ -189,7 +189,7 @@ def _in_memory(table: Any, columns: Mapping[str, str]) -> tuple[pl.DataFrame, st
     if not is_frame(table):
         kind = type(table).__name__
         raise InputError(
-            f"a {kind} is no log; give a path or a frame.", source="log", code="wrong-type"
+            f"a {kind} is not a log; give a path or a frame.", source="log", code="wrong-type"
         )
     table = polars_frame(table, "log")
     found = mapped(table.columns, columns, "log")

@@ -137,7 +137,7 @@ class _Runs:
         place = Place(raw.place.label, lambda row: raw.place.line(first + row))
         table, unit = checked(piece, place, raw.unit)
         if self.files and unit != self.unit:
-            problem = f"times are in '{unit}' from here on and in '{self.unit}' before; mend them."
+            problem = f"times are in '{unit}' from here on and in '{self.unit}' before; fix them."
             raise InputError(problem, source=place.label, line=place.line(0), code="mixed-times")
         self.unit = unit
         self.rows += len(table)
@@ -147,7 +147,7 @@ class _Runs:
         table.sort("query_id", maintain_order=True).write_ipc(self.files[-1], compression="lz4")
 
     def stretches(self, rows: int) -> Iterator[pl.DataFrame]:
-        """The rows of some users after the others, as they stood in the log."""
+        """The rows of some users after the others, as they were in the log."""
         users = self._users.sort("query_id")
         last = users["len"].cast(pl.Int64).cum_sum().to_numpy() - 1
         heads = np.flatnonzero(np.diff(last // rows, prepend=-1))

@@ -28,7 +28,7 @@ def delimited(source: InputFile, columns: Mapping[str, str]) -> Rows:
     """CSV or TSV whose first line names the columns.
 
     Raises:
-        InputError: a missing column, a value that is no number; with its line.
+        InputError: a missing column, a value that is not a number; with its line.
     """
     first = next(source.chunks(), b"")
     counts = {sep: len(records.first_fields(first, sep)) for sep in records.SEPARATORS}
@@ -64,7 +64,7 @@ def ratings_dat(source: InputFile, columns: Mapping[str, str]) -> Rows:  # noqa:
         InputError: as `delimited`.
     """
     user, item, value, at = _MOVIELENS
-    names = (user, "gap 1", item, "gap 2", value, "gap 3", at)  # between colons stands nothing
+    names = (user, "gap 1", item, "gap 2", value, "gap 3", at)  # between colons is nothing
     return _rows(
         source, records.Header(":", names, 0, doubled=True), {name: name for name in _MOVIELENS}
     )
@@ -86,7 +86,7 @@ def jsonl(source: InputFile, columns: Mapping[str, str]) -> Rows:
     """One object a line.
 
     Raises:
-        InputError: a line that is no object, a missing column, a value that is no number.
+        InputError: a line that is not an object, a missing column, a value that is not a number.
     """
     rows, lines = [], []
     found: dict[str, str] = {}

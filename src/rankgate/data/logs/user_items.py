@@ -37,7 +37,7 @@ class Meetings:
         users: ``(U,)`` ids, each once.
         items: ``(I,)`` ids, each once.
         owner: ``(n,)``, the place of each pair's user, rising.
-        item: ``(n,)``, of its item; no pair stands twice.
+        item: ``(n,)``, of its item; no pair appears twice.
     """
 
     users: pl.Series
@@ -77,7 +77,7 @@ def read_meetings(log: LogLike) -> Meetings:
     users, items = Growing(), Growing()
     parts = []
     for rows in _rows(log):
-        starts = starts_of(rows["query_id"])  # rows of a user mostly stand together
+        starts = starts_of(rows["query_id"])  # rows of a user mostly are together
         heads = users.codes(rows["query_id"].gather(starts))
         owner = np.repeat(heads, np.diff(starts, append=len(rows)))
         parts.append(rising(packed(owner, items.codes(rows["doc_id"]))))

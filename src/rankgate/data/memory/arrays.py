@@ -90,7 +90,7 @@ def qrels_of(labels: Any, name: str = "qrels") -> Qrels:
 
     Raises:
         InputError: as `source_of`; or a negative label, which could be padding.
-        DuplicateError: an item stands twice for a user.
+        DuplicateError: an item appears twice for a user.
     """
     source = source_of(labels, name)
     table = _table(source.users, source.items, graded(source), "grade")
@@ -102,7 +102,7 @@ def graded(source: MatrixInput) -> Flat:
 
     Raises:
         InputError: a negative grade, one that is not finite.
-        DuplicateError: an item stands twice for a user.
+        DuplicateError: an item appears twice for a user.
     """
     rows, columns, grades = source.flat(slice(0, source.users.size))
     if isinstance(source, Padded) and source.values is None:

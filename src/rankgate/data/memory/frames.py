@@ -54,7 +54,7 @@ def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels
 def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:
     """A run from ``{query_id: {doc_id: score}}``, a frame, or an array (see `arrays`).
 
-    ``{query_id: [doc_id, …]}`` ranks as it stands. A query with nothing in it is one that
+    ``{query_id: [doc_id, …]}`` ranks as it is. A query with nothing in it is one that
     returned nothing. Arguments as of `qrels_of`.
 
     Raises:
@@ -147,7 +147,7 @@ def _is_listed(table: object) -> bool:
 
 
 def _from_lists(table: Mapping[Any, Any], number: str, label: str) -> pl.DataFrame:
-    """Lists of documents: each of grade 1, or ranked as they stand."""
+    """Lists of documents: each of grade 1, or ranked as they are."""
     rows = list(table.values())
     kinds = {type(row) for row in rows}
     if not kinds <= {list, tuple, set, frozenset}:

@@ -52,7 +52,7 @@ class Ids:
         if given.n_unique() < size:
             twice = given.filter(given.is_duplicated())[0]
             raise InputError(
-                f"'{twice}' stands twice; ids tell apart.", source=what, code="duplicate-id"
+                f"'{twice}' appears twice; ids must be unique.", source=what, code="duplicate-id"
             )
         return cls(size, given)
 

@@ -126,7 +126,7 @@ class Padded:
         """The items of some rows in their order, padded behind, ``(B, K)``.
 
         Raises:
-            DuplicateError: an item stands twice in a list, and that is to be refused.
+            DuplicateError: an item appears twice in a list, and that is to be refused.
         """
         block = self.codes[rows]
         there = block != self.padding
@@ -168,7 +168,7 @@ class Padded:
         if twice.any():
             row, place = (int(each[0]) for each in np.nonzero(twice))
             item, user = self.items.names[int(ordered[row, place])], self.users.names[first + row]
-            problem = f"item '{item}' stands twice in the list of '{user}'; remove one of the two."
+            problem = f"item '{item}' appears twice in the list of '{user}'; remove one of the two."
             raise DuplicateError(problem, source=self.name)
 
 

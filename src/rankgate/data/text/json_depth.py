@@ -1,4 +1,4 @@
-"""How deep the brackets of JSON stand inside each other, before it is parsed."""
+"""How deep the brackets of JSON are inside each other, before it is parsed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STEP[[*b"}]"]] = -1
 
 
 def deeper(data: bytes, limit: int) -> bool:
-    r"""Whether more than ``limit`` brackets stand inside each other, outside of strings.
+    r"""Whether more than ``limit`` brackets are inside each other, outside of strings.
 
     It is exact up to the first fault, where a parser ends.
 

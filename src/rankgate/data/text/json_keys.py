@@ -16,7 +16,7 @@ _MOST = 20_000  # words looked at
 def keys(head: bytes) -> frozenset[str]:
     """The paths of all keys in JSON or JSON lines that may be cut off, or be no JSON at all.
 
-    Keys are joined by dots; ``[]`` stands behind what holds a list.
+    Keys are joined by dots; ``[]`` is after what holds a list.
 
     >>> sorted(keys(b'{"queries": [{"text": "a", "n": {"x": 1}}, {"te'))
     ['queries', 'queries[]', 'queries[].n', 'queries[].n.x', 'queries[].text']

@@ -96,7 +96,7 @@ def parsed(data: bytes, label: str, line: int = 1) -> Any:
     except json.JSONDecodeError as error:
         raise _not_json(text, error, label, line) from None
     except _DoubleKeyError as error:
-        problem = f"key '{_short(str(error))}' stands twice in one object; remove one of them."
+        problem = f"key '{_short(str(error))}' appears twice in one object; remove one of them."
         raise InputError(
             problem, source=label, line=line + _second(text) - 1, code="duplicate-key"
         ) from None
@@ -107,7 +107,7 @@ def parsed(data: bytes, label: str, line: int = 1) -> Any:
 
 
 def _not_json(text: str, error: json.JSONDecodeError, label: str, line: int) -> InputError:
-    """The error of text that is no JSON, the same in every version of Python.
+    """The error of text that is not JSON, the same in every version of Python.
 
     Since 3.13 Python reports a comma before a closing bracket where the comma is; before, it
     reported the bracket.
@@ -124,7 +124,7 @@ def _not_json(text: str, error: json.JSONDecodeError, label: str, line: int) -> 
 
 
 def lines(source: InputFile) -> Iterator[tuple[int, Any]]:
-    """The values of a file of one JSON value a line, each with its line; blank lines are none.
+    """The values of a file of one JSON value a line, each with its line; blank lines are skipped.
 
     Raises:
         InputError: as `document`; a line of more than 16 MB.
@@ -142,7 +142,7 @@ def objects(source: InputFile) -> Iterator[tuple[int, dict[str, Any]]]:
     """As `lines`, where every value is an object.
 
     Raises:
-        InputError: as `lines`; a value that is no object.
+        InputError: as `lines`; a value that is not an object.
     """
     for line, value in lines(source):
         if not isinstance(value, dict):
@@ -185,7 +185,7 @@ def number(value: Any, where: str, label: str, line: int | None = None) -> float
         line: its line, where it is known.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not valid.
     """
     found = math.nan
     if isinstance(value, int | float | str) and not isinstance(value, bool):
@@ -204,14 +204,14 @@ def identifier(value: Any, where: str, label: str, line: int | None = None) -> s
     Arguments as of `number`.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not valid.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, str) and value:
         return value
     shown = _short(json.dumps(value, ensure_ascii=False, default=str))
-    problem = f"{where} {shown} is no id; write a string that is not empty, or a whole number."
+    problem = f"{where} {shown} is not an id; write a string that is not empty, or a whole number."
     raise InputError(problem, source=label, line=line, code="invalid-id")
 
 
@@ -265,7 +265,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refused(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON number")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _short(text: str) -> str:
@@ -285,7 +285,7 @@ def _too_deep(text: str) -> int:
 
 
 def _second(text: str) -> int:
-    """The line of the first key that stands in its object for the second time."""
+    """The line of the first key that is in its object for the second time."""
     line, stack, last = 1, [], ""
     keys: list[set[str]] = []
     for match in _WORD.finditer(text):

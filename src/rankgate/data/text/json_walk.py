@@ -38,7 +38,7 @@ def each(values: Any, where: str, label: str) -> Iterator[tuple[str, dict[str, A
         label: the file.
 
     Raises:
-        InputError: no list, or something in it that is no object.
+        InputError: no list, or something in it that is not an object.
     """
     if not isinstance(values, list):
         shown = f"'{where}'" if where else TOP

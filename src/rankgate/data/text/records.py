@@ -43,7 +43,7 @@ class Header:
         separator: between the fields.
         names: the name of each column, without blanks around it.
         size: its bytes, with the line's end and a byte order mark.
-        doubled: whether two separators in a row stand between fields, so that every other field
+        doubled: whether two separators in a row are between fields, so that every other field
             holds nothing.
     """
 
@@ -74,7 +74,7 @@ class ColumnChoice:
 
     @property
     def places(self) -> dict[str, int]:
-        """Where each kept column stands; the first of that name."""
+        """Where each kept column is; the first of that name."""
         return {ours: self.header.names.index(theirs) for ours, theirs in self.kept.items()}
 
 
@@ -203,7 +203,7 @@ def _regular(data: bytes, separator: str) -> bool:
 
 def _frame(piece: _RecordPiece, layout: ColumnChoice, source: InputFile) -> pl.DataFrame:
     at = joined(piece.data)
-    if at is not None and piece.data.count(b'"', 0, at) % 2 == 0:  # else it stands in a field
+    if at is not None and piece.data.count(b'"', 0, at) % 2 == 0:  # else it is in a field
         line = piece.line + piece.data.count(b"\n", 0, at)
         raise InputError(JOINED, source=source.label, line=line, code="joined-lines")
     frame = _quick(piece.data, layout) if piece.regular else None

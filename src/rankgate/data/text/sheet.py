@@ -32,7 +32,7 @@ class CsvSheet:
         rows: the wanted columns under our names, then all others under theirs.
         others: the names of the columns that nobody wanted.
         absent: those of our names that no column was found of; they are null.
-        place: where the rows stand.
+        place: where the rows are.
     """
 
     rows: pl.DataFrame
@@ -66,11 +66,11 @@ def sheet(
             name is found of is null.
         numbers: those that hold numbers, of ours or of others.
         filled: those of ours that may not be empty; another column's empty field is null.
-        guard: take away the blank that stands before ``-``, ``=``, ``+`` or ``@``.
+        guard: take away the blank that is before ``-``, ``=``, ``+`` or ``@``.
 
     Raises:
         InputError: more than 1,000 columns, two of one name, a record of too many or too few
-            fields, a number that is none, an empty field that may not be empty, text that
+            fields, an invalid number, an empty field that may not be empty, text that
             is not UTF-8; with the line.
     """
     header = records.header_of(source, ",")

@@ -17,7 +17,7 @@ def moment(text: str, where: str, label: str, line: int | None = None) -> dateti
         line: its line, where it is known.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not valid.
 
     >>> moment("2026-01-31 12:00:00 UTC", "time", "file").isoformat()
     '2026-01-31T12:00:00+00:00'
@@ -27,7 +27,7 @@ def moment(text: str, where: str, label: str, line: int | None = None) -> dateti
         found = datetime.fromisoformat(plain)
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
-        problem = f"{where} '{text[:40]}' is no point in time such as 2026-01-31T12:00:00Z."
+        problem = f"{where} '{text[:40]}' is not a point in time such as 2026-01-31T12:00:00Z."
         raise InputError(problem, source=label, line=line, code="not-a-time") from None
 
 

@@ -49,7 +49,7 @@ def best_first(rows: list[dict[str, Any]], result: Evaluation) -> list[dict[str,
 
 
 def number(label: str) -> float | None:
-    """What stands behind @ or, in trec_eval's names, behind the dot.
+    """What is after @ or, in trec_eval's names, behind the dot.
 
     >>> number("nDCG@10"), number("P.5"), number("IPrec@0.1"), number("AP")
     (10.0, 5.0, 0.1, None)

@@ -47,5 +47,5 @@ def axes(before: str, form: str) -> None:
 
 
 def _chosen(before: str, form: str) -> str:
-    """``--format`` may stand before the word or behind it."""
+    """``--format`` may be before the word or behind it."""
     return form if form != FORMS[0] else before

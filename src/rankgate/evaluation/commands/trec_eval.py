@@ -110,7 +110,7 @@ def command(words: Sequence[str]) -> None:
 
 
 def _end_as_trec_eval(error: DuplicateError, said: _Words) -> NoReturn:
-    """End with trec_eval's lines and exit code where a document stands twice for a query."""
+    """End with trec_eval's lines and exit code where a document appears twice for a query."""
     asked = columns(said.metrics or ["official"], te9="te9" in said.options)
     first = next((each.name for each in asked if each.name not in _WITHOUT_RANKING), "")
     if found := _DOCUMENT.search(error.problem):

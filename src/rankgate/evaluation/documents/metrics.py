@@ -60,7 +60,7 @@ def _facts(metric: MetricDetails) -> dict[str, str]:
 
 
 def spelled(metric: MetricDetails) -> str:
-    """How the name is written, with what stands after @."""
+    """How the name is written, with what is after @."""
     needed = {each.name: each.required for each in metric.parameters}
     if metric.at is None:
         return metric.name
@@ -136,7 +136,7 @@ def alike(conventions: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, ...],
 
 
 def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> Table:
-    """What each convention does with this metric; those that do the same stand together."""
+    """What each convention does with this metric; those that do the same are together."""
     if any("called" in how for how in conventions.values()):
         grid = Grid(
             ("convention", "parameters", "its tool's name"), tuple(tools(conventions)), _WORDS

@@ -57,7 +57,7 @@ def evaluate(
             or as words, ``["nDCG.gain=exp"]``.
         bounds: also the least and greatest value that any grades of the unjudged documents give
             (``low``, ``high``), and the values if they were all irrelevant, and all best.
-        extra: metrics that can be named beside those of the house.
+        extra: additional metrics that can be named.
         columns: our column (``query_id``, ``doc_id``, ``grade``, ``score``) -> that of a frame,
             where it has no usual name.
         catalogue: how many items there are, numbered from 0, or their ids; those of training,

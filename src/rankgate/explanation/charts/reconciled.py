@@ -85,7 +85,7 @@ def _chart(rows: list[dict[str, Any]], metric: str) -> Any:
 
 
 def _numbers(rows: list[dict[str, Any]]) -> list[str]:
-    """Four decimals; or, for numbers that these make one of, as many as tell them apart."""
+    """Four decimals; or, for numbers that these make one of, as many as distinguish them."""
     result = [decimal(row["value"]) for row in rows]
     digits = digits_for([row["value"] for row in rows])
     return [

@@ -32,7 +32,7 @@ class Found:
         count: how many rows, queries or ids it is about.
         mend: what to do about it.
         example: one of them.
-        row: the row of the table where the first one stands; None where there is no such row.
+        row: the row of the table where the first one is; None where there is no such row.
         line: its line, where that is known and no row is.
         severity: other than the check's.
     """

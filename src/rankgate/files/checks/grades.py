@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankgate.files.checks.subject import RawQrels
 
 _HUGE = 10  # above the highest grade of any scale in use; 2^10 is a thousand times the gain of 1
-_OVERFLOW = 1023  # 2^1024 is no number any more
+_OVERFLOW = 1023  # 2^1024 is not a number any more
 _ESCI = frozenset({0.0, 1.0, 10.0, 100.0})
 _APART = 3  # times the smallest step
 _RARE = 0.001
@@ -91,7 +91,7 @@ def _outside(found: RawQrels) -> Iterator[Found]:
             f"{counted(count, 'grade')} ({_list(grades['grade'])}) not on the scale from "
             f"{scale.lowest:g} to {scale.highest:g}",
             count,
-            "mend the grades, or the scale that is said of them",
+            "fix the grades, or the scale that is said of them",
             row=_first(found, wrong),
         )
 
@@ -106,7 +106,7 @@ def _uneven(found: RawQrels) -> Iterator[Found]:
         return
     words = " (ESCI's: exact, substitute, complement, irrelevant)" if {*grades} <= _ESCI else ""
     yield Found(
-        f"the grades {_list(grades)} stand unevenly apart{words}: they look like gains, not like "
+        f"the grades {_list(grades)} are unevenly spaced{words}: they look like gains, not like "
         "steps of a scale",
         int(found.grades["len"].sum()),
         "score with nDCG.gain=linear, which takes them as gains, or map them to 0, 1, 2, 3",
@@ -151,7 +151,7 @@ def _stray(found: RawQrels) -> Iterator[Found]:
     if count > max(1, _RARE * total) or total < 1 / _RARE / 10 or steps[-1] <= steps[:-1].max():
         return
     yield Found(
-        f"grade {top:g} stands at {count:,} of {total:,} judgments, and the next below it is "
+        f"grade {top:g} is at {count:,} of {total:,} judgments, and the next below it is "
         f"{table['grade'][-2]:g}: perhaps a slip",
         count,
         "look at the line; one stray grade moves the ideal ranking of its query",
@@ -181,7 +181,7 @@ CHECKS = (
     Check("fraction", "note", "qrels", "Grades are not whole.", _fractions),
     Check("outside-scale", "error", "qrels", "Grades are not on the scale.", _outside),
     Check(
-        "uneven-scale", "warning", "qrels", "Grades stand unevenly apart, as gains do.", _uneven,
+        "uneven-scale", "warning", "qrels", "Grades are unevenly spaced, as gains are.", _uneven,
     ),
     Check(
         "reversed-scale", "note", "qrels",

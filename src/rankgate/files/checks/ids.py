@@ -133,7 +133,7 @@ def _twins(found: RawQrels) -> Iterator[Found]:
             f"{counted(len(twins), 'query id')} differ from another one only in blanks, case of "
             "letters or form of Unicode",
             len(twins),
-            "make one query of them if they are one; each counts as a query of its own",
+            "make one query of them if they are one; each counts as its own query",
             " and ".join(repr(each) for each in first.head(2)),
         )
 

@@ -116,7 +116,7 @@ CHECKS = (
         _twice,
     ),
     Check("no-grade", "error", "qrels", "A grade is not a finite number.", _no_number),
-    Check("unrated", "note", "qrels", "Pairs stand without a grade.", _unrated),
-    Check("query-unjudged", "note", "qrels", "Queries stand without any judgment.", _asked),
+    Check("unrated", "note", "qrels", "Pairs have no grade.", _unrated),
+    Check("query-unjudged", "note", "qrels", "Queries have no judgment.", _asked),
 )
 """Checks of the rows of judgments."""

@@ -117,7 +117,7 @@ def _through(ids: pl.Series) -> bool:
 
 
 def _against(found: Both) -> Iterator[Found]:
-    """Higher grades stand lower in the lists, query after query.
+    """Higher grades are lower in the lists, query after query.
 
     The correlation of grade and position is taken within each query; their mean must exceed 0.1
     and three standard errors.
@@ -133,7 +133,7 @@ def _against(found: Both) -> Iterator[Found]:
     error = float(values.std(ddof=1) / np.sqrt(len(values)))
     if mean < _AGAINST and mean < -_SIGMAS * error:
         yield Found(
-            f"higher grades stand lower in the lists (mean correlation {mean:.2f} over "
+            f"higher grades are lower in the lists (mean correlation {mean:.2f} over "
             f"{len(values):,} queries): the scale or the scores look reversed",
             len(values),
             "see whether 1 is the best grade, or the scores are distances; turn one round",
@@ -151,7 +151,7 @@ CHECKS = (
     ),
     Check(
         "grades-against-ranks", "warning", "both",
-        "Higher grades stand lower in the lists.", _against,
+        "Higher grades are lower in the lists.", _against,
     ),
 )  # fmt: skip
 """Checks of numbering."""

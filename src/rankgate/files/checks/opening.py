@@ -97,7 +97,7 @@ def _separator(head: bytes) -> str | None:
 def _read(
     result: Subject, place: InputFile, found: Format, as_: Part | None, scale: Scale | None
 ) -> tuple[Subject, InputError | None]:
-    """With the rows as they stand where the format has such, else as its reader reads it."""
+    """With the rows as they are where the format has such, else as its reader reads it."""
     plain = found.rows(place) if found.rows and as_ is None else None
     if plain:
         return _of_rows(result, place, plain, scale), None
@@ -133,7 +133,7 @@ def _judged(qrels: Qrels, scale: Scale | None) -> RawQrels:
 
 
 def _ranked(run: Run) -> RawRun:
-    """All rows of a run, whatever stands twice among them."""
+    """All rows of a run, whatever appears twice among them."""
     table = pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(run.pieces())], rechunk=False)
     return RawRun(run.name or run.place.label, table, run.place)
 
@@ -160,7 +160,7 @@ def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  #
     try:
         table = shaped(frame.lazy(), number, part).collect()
     except pl.exceptions.InvalidOperationError as error:
-        problem = f"a {number} is no number: {str(error).splitlines()[0]}."
+        problem = f"a {number} is not a number: {str(error).splitlines()[0]}."
         raise InputError(problem, source=part, code="not-a-number") from None
     if part == "qrels":
         return Subject(

@@ -19,7 +19,7 @@ _MOST = 0.9
 
 
 def _by_rank(found: RawRun) -> Iterator[Found]:
-    """Scores that rise where ranks fall, and ranks that stand twice."""
+    """Scores that rise where ranks fall, and ranks that appear twice."""
     rank = found.rank
     if rank is None or not len(rank):
         return
@@ -55,7 +55,7 @@ def _by_rank(found: RawRun) -> Iterator[Found]:
 
 
 def _by_file(found: RawRun) -> Iterator[Found]:
-    """Rows that do not stand best first."""
+    """Rows that are not best first."""
     rises, falls = found.steps(up=True), found.steps(up=False)
     count = int(rises.sum())
     if not count or _distances(found, rises, falls):
@@ -99,7 +99,7 @@ def _distances(found: RawRun, rises: NDArray[np.bool_], falls: NDArray[np.bool_]
 
 
 def _all_tied(found: RawRun) -> Iterator[Found]:
-    """Queries all of whose documents have one score; what is no number is no score."""
+    """Queries all of whose documents have one score; what is not a number is not a score."""
     apart = found.steps(up=True) | found.steps(up=False) | ~np.isfinite(found.score)
     tied = (found.by_query(apart) == 0) & (found.lengths > 1)
     count, lists = int(tied.sum()), int(np.count_nonzero(found.lengths > 1))
@@ -173,7 +173,7 @@ CHECKS = (
     Check(
         "rank-order", "warning", "run", "Scores disagree with the rank column.", _by_rank,
     ),
-    Check("file-order", "note", "run", "Rows do not stand in the order of scores.", _by_file),
+    Check("file-order", "note", "run", "Rows are not in the order of scores.", _by_file),
     Check(
         "rising-scores", "warning", "run", "Scores rise down the lists, as distances do.",
         _upside_down,

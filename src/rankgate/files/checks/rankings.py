@@ -1,4 +1,4 @@
-"""Checks of the rows of a run: what stands twice, is missing, is no number, is cut short."""
+"""Checks of the rows of a run: what appears twice, is missing, is not a number, is cut short."""
 
 from __future__ import annotations
 

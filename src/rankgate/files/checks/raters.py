@@ -59,14 +59,14 @@ def _outside(found: Ratings) -> Iterator[Found]:
             f"{counted(len(table), 'rating')} ({some(f'{value:g}' for value in values)}) not "
             f"on the scale from {scale.lowest:g} to {scale.highest:g}",
             len(table),
-            "mend them, or say with rankgate resolve --transform what they become",
+            "fix them, or say with rankgate resolve --transform what they become",
             row=int(table["row"][0]),
         )
 
 
 CHECKS = (
     Check("rated-again", "note", "ratings", "Somebody rated a pair more than once.", _corrected),
-    Check("rating-untold", "note", "ratings", "Ratings stand without a grade.", _without_grade),
+    Check("rating-untold", "note", "ratings", "Ratings have no grade.", _without_grade),
     Check("rating-outside", "error", "ratings", "Ratings are not on the scale.", _outside),
 )
 """Checks of ratings."""

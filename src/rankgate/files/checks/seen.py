@@ -49,7 +49,7 @@ CHECKS = (
         "rated-only",
         "note",
         "contents",
-        "Documents stand in a snapshot only as they were rated; they were not retrieved.",
+        "Documents are in a snapshot only as they were rated; they were not retrieved.",
         _only_rated,
     ),
     Check("seen", "note", "contents", "The reader saw or did something worth a note.", _seen),

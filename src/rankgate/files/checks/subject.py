@@ -1,4 +1,4 @@
-"""What checks look at: the rows of a file, as they stand, with what many checks need of them."""
+"""What checks look at: the rows of a file, as they are, with what many checks need of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Bytes:
 
     Attributes:
         head: its first bytes, a byte order mark kept.
-        separator: what stands between fields, where the file is a table with a header.
+        separator: what is between fields, where the file is a table with a header.
         guarded: whether the format takes away the blank that guards against formulas.
     """
 
@@ -37,13 +37,13 @@ class Bytes:
 
 @dataclass(frozen=True)
 class RawQrels:
-    """Judgments as they stand.
+    """Judgments as they are.
 
     Attributes:
         table: ``query_id``, ``doc_id``, ``grade``; perhaps ``iteration`` and ``written``.
         scale: the grades that were possible, where that is known.
         unjudged: queries that are named without any judgment.
-        place: where rows stand.
+        place: where rows are.
     """
 
     table: pl.DataFrame
@@ -71,12 +71,12 @@ class RawQrels:
 
 @dataclass(frozen=True)
 class RawRun:
-    """A run as it stands.
+    """A run as it is.
 
     Attributes:
         name: of the run.
         table: ``query_id``, ``doc_id``, ``score``; perhaps ``rank`` and ``written``.
-        place: where rows stand.
+        place: where rows are.
     """
 
     name: str
@@ -120,7 +120,7 @@ class RawRun:
 
     @cached_property
     def score(self) -> NDArray[np.float64]:
-        """``(n,)``: the scores of `rows`; what is no number is NaN."""
+        """``(n,)``: the scores of `rows`; what is not a number is NaN."""
         return self._column("score")
 
     @cached_property

@@ -40,7 +40,7 @@ def command(
     """Look for everything that is wrong, or strange, with each FILE.
 
     An error stops rankgate from reading or scoring, a warning moves numbers, a note is good to
-    know. Each comes with its line, an example and how to mend it. Exits with 2 if there are
+    know. Each comes with its line, an example and how to fix it. Exits with 2 if there are
     errors, with 0 otherwise.
 
     \b

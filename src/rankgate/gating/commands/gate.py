@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     "--record/--no-record",
     default=True,
     show_default=True,
-    help="Log this look beside the saved baseline.",
+    help="Log this look next to the saved baseline.",
 )
 @options.metrics_from
 @options.form(*FORMS)

@@ -30,7 +30,7 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         return Outcome(
             "fail",
             f"{result.judge} was compared with people and refused",
-            "gate on judgments by people, or mend the judge",
+            "gate on judgments by people, or fix the judge",
         )
     return Outcome(
         "inconclusive",
@@ -45,7 +45,7 @@ KIND = RuleKind(
         Parameter(
             "file",
             "text",
-            "what rankgate admit --format json wrote, beside the policy",
+            "what rankgate admit --format json wrote, next to the policy",
             required=True,
         ),
     ),

@@ -38,14 +38,14 @@ def must_not_have(rule: Rule, evidence: Evidence) -> Outcome:
 
 
 def order(rule: Rule, evidence: Evidence) -> Outcome:
-    """One document stands above another; beyond the depth of the lists nobody can tell."""
+    """One document is above another; beyond the depth of the lists nobody can tell."""
     first, then = (_rank(rule["query"], rule[name], evidence) for name in ("above", "below"))
     deep = f"not among the first {evidence.comparison.depth}"
     items = [
         f"{rule[name]} is {f'at rank {rank}' if rank else deep}"
         for name, rank in (("above", first), ("below", then))
     ]
-    reason = f"for {rule['query']} {' and '.join(items)}; {rule['above']} must stand above"
+    reason = f"for {rule['query']} {' and '.join(items)}; {rule['above']} must be above"
     ended = _ended(rule, evidence, reason, good=first is not None and (not then or first < then))
     if first is None and then is None and ended.n:
         return replace(ended, status="inconclusive", next=_DEEPER)
@@ -80,14 +80,14 @@ def _within(about: str) -> Parameter:
 
 MUST_HAVE = RuleKind(
     "must_have",
-    (_QUERY, _DOC, _within("the last rank at which it may stand")),
+    (_QUERY, _DOC, _within("the last rank at which it may be")),
     must_have,
     title="a document is among the first of a query",
     depth=("within",),
 )
 MUST_NOT_HAVE = RuleKind(
     "must_not_have",
-    (_QUERY, _DOC, _within("the last rank at which it must not stand")),
+    (_QUERY, _DOC, _within("the last rank at which it must not be")),
     must_not_have,
     title="a document is not among the first of a query",
     depth=("within",),
@@ -96,11 +96,9 @@ ORDER = RuleKind(
     "order",
     (
         _QUERY,
-        Parameter("above", "text", "the document that must stand above", required=True),
-        Parameter(
-            "below", "text", "the document that must stand below, or not at all", required=True
-        ),
+        Parameter("above", "text", "the document that must be above", required=True),
+        Parameter("below", "text", "the document that must be below, or not at all", required=True),
     ),
     order,
-    title="one document stands above another",
+    title="one document is above another",
 )

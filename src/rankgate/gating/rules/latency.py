@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from rankgate.gating.evidence import Evidence
     from rankgate.gating.rule import Rule
 
-_MISSING = "say latency_ms in RUN.meta.jsonl beside the run, or in a column of a CSV or Parquet run"
+_MISSING = (
+    "say latency_ms in RUN.meta.jsonl next to the run, or in a column of a CSV or Parquet run"
+)
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:

@@ -1,4 +1,4 @@
-"""How much of the change the metrics at hand see."""
+"""How much of the change the metrics available see."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def admit(
         demands: what the judge must show.
         asked: the pool that the judge was asked about; without it, every pair that people graded.
         scale: the grades that were possible, such as ``"graded"`` or ``"0..4"``; a grade of the
-            judge outside of it is no answer.
+            judge outside of it is not an answer.
         resamples: replicates of the intervals of agreement.
         seed: of the replicates.
         on_progress: called with what is being done.

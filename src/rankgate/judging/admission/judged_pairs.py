@@ -62,7 +62,7 @@ def judged_pairs(
     Args:
         people: judgments by people.
         judge: judgments by the judge.
-        scale: the grades that were possible; another grade of the judge is no answer.
+        scale: the grades that were possible; another grade of the judge is not an answer.
         pool: ``query_id`` and ``doc_id`` that the judge was asked about; without it, every pair
             that people graded.
 

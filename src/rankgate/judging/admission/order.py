@@ -45,8 +45,8 @@ class SystemOrder:
         metric: its label.
         tau, tau_ap: rank correlation of the systems' means; None where all means are equal.
         flips: pairs of systems that the judge puts the other way round.
-        lost: pairs that people tell apart (paired t, 5 %) and the judge does not.
-        reversed: pairs that both tell apart, the other way round.
+        lost: pairs that people distinguish (paired t, 5 %) and the judge does not.
+        reversed: pairs that both distinguish, the other way round.
         pairs: of systems.
     """
 

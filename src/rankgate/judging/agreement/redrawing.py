@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RedrawnGrades:
-    """Grades that stand, ready to be drawn again.
+    """Grades that count, ready to be drawn again.
 
     A pair that several raters graded gets as many of its own grades, drawn with replacement. A
     pair that one rater graded gets the grade that another rater would have given: drawn from what
     others said where somebody gave that grade, over the pairs that several graded.
 
     Attributes:
-        ratings: that stand and have a grade.
+        ratings: that count and have a grade.
         grades: (n,) theirs.
         begins, sizes: (n,) of each rating's pair: where its grades begin, and how many there are.
         others: by grade, what other raters gave to the same pairs.

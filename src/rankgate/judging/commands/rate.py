@@ -60,7 +60,7 @@ def command(
     Every rating is on disk before the next document is shown. c: can't tell, s: skip, u: undo,
     space: more of a long document, q: quit; the same command continues later. Pasted text rates
     nothing. With --llm a language model rates: no pair that was
-    answered is ever asked again, a failure is no grade, and 3 is the exit code if pairs are left.
+    answered is asked again, a failure is not a grade, and the exit code is 3 if pairs are left.
 
     \b
     rankgate rate pool.csv --queries queries.csv --documents docs.csv -o ann.jsonl --rater ann

@@ -17,9 +17,9 @@ _LONGEST = 1000  # characters of a reason that are kept
 
 
 def all_values(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object in which a key that stands twice has the list of its values.
+    """A JSON object in which a key that appears twice has the list of its values.
 
-    JSON decoders keep the last value in silence. A list is no grade, so that an answer that gives
+    JSON decoders silently keep the last value. A list is not a grade, so that an answer with
     two grades in one object has none.
 
     >>> all_values([("grade", 3), ("grade", 0), ("reason", "a")])
@@ -51,14 +51,14 @@ class Answer:
 
 
 def answer_of(text: str, scale: Mapping[float, str]) -> Answer:
-    """Read an answer; what cannot be read is no grade, and never 0.
+    """Read an answer; what cannot be read is not a grade, and never 0.
 
-    The rules: what stands before a ``</think>`` is not looked at. Every JSON object in the rest
-    that has the key ``grade`` counts, wherever it stands (in prose, between fences). All of them
+    The rules: what is before a ``</think>`` is not looked at. Every JSON object in the rest
+    that has the key ``grade`` counts, wherever it is (in prose, between fences). All of them
     must say the same grade. A grade is a number, a string that is nothing but a number, or the
     label of a grade, in upper or lower case. ``null`` is a model that cannot tell. A number in
-    the prose is no grade; neither is true or false, nor one that is not on the scale: nothing is
-    rounded or moved to its end. A key ``grade`` that stands twice in one object is no grade.
+    the prose is not a grade; neither is true or false, nor one that is not on the scale: nothing is
+    rounded or moved to its end. A key ``grade`` that appears twice in one object is not a grade.
 
     Args:
         text: the model's answer.
@@ -93,7 +93,7 @@ def _graded(found: Mapping[str, Any], scale: Mapping[float, str]) -> Answer:
         )
     grade = _number(said, scale)
     if grade is None:
-        return Answer(None, f"the grade {_shown(said)} is no number", comment)
+        return Answer(None, f"the grade {_shown(said)} is not a number", comment)
     if grade not in scale:
         on = ", ".join(f"{each:g}" for each in scale)
         return Answer(None, f"the grade {_shown(said)} is not on the scale ({on})", comment)

@@ -73,7 +73,7 @@ class Client:
 
     Raises:
         MissingExtraError: urllib3 is not installed.
-        UsageError: a URL that is none, or holds a secret; a key that no header can hold.
+        UsageError: an invalid URL, or one that holds a secret; a key that no header can hold.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Client:
             value = json.loads(data, object_pairs_hook=all_values)
             said = self._wire.said(value)
         except (*_SHAPES, RecursionError):
-            return Reply("again", problem="the answer is no JSON of this protocol", billed=True)
+            return Reply("again", problem="the answer is not JSON of this protocol", billed=True)
         return Reply("answer", replace(said, text=self.scrubbed(said.text)))
 
     def _failed(self, status: int, headers: Mapping[str, str], data: bytes) -> Reply:
@@ -202,7 +202,7 @@ def _pool(url: str, threads: int) -> urllib3.PoolManager:
 
 
 def _refuse_strange(url: str) -> None:
-    """A URL that is none is not shown: what was meant for another place may be a secret."""
+    """An invalid URL is not shown: what was meant for another place may be a secret."""
     try:
         base = urlsplit(url)
         good = base.scheme in {"http", "https"} and bool(base.hostname) and base.port != 0

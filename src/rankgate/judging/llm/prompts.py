@@ -113,7 +113,7 @@ class Template:
                 raise InputError(problem, source=name, code="invalid-template")
         if not user:
             raise InputError(
-                "nothing stands under [user]; put the question there.",
+                "nothing is under [user]; put the question there.",
                 source=name,
                 code="invalid-template",
             )

@@ -96,7 +96,7 @@ class OpenAI:
         refusal = message.get("refusal")
         why = f"refused: {refusal}" if refusal else ended.get(str(finish), "")
         if content is not None and not isinstance(content, str):
-            raise ValueError("content is no text")
+            raise ValueError("content is not text")
         return Said(
             content or "", _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"), why
         )

@@ -229,7 +229,7 @@ def _key(variable: str | None) -> str | None:
         return None
     key = os.environ.get(variable)
     if not key:
-        # what is no name of a variable may be the key itself
+        # what is not a name of a variable may be the key itself
         shown = variable if re.fullmatch(r"[A-Z][A-Z0-9_]{0,60}", variable) else "named for the key"
         raise UsageError(
             f"the environment variable {shown} is empty or not set; set it to the key.",

@@ -49,7 +49,7 @@ class Pool(Result):
         rest: ``query_id``, ``doc_id`` of the pool that were not drawn into the sample.
         systems: the names of the runs.
         counts: pool (documents of all lists), judged (of them, left out), sampled, queries.
-        made_by: depth, order, strata, seed and whatever else made it.
+        made_by: depth, order, strata, seed and anything else that made it.
     """
 
     kind: ClassVar[str] = "pool"

@@ -206,7 +206,7 @@ def _stratified(
 
 
 def _shared(count: int, rooms: list[int]) -> list[int]:
-    """The count dealt out one by one to the strata that have room left."""
+    """The count distributed one by one to the strata that have room left."""
     items = [0] * len(rooms)
     while count:
         for i, room in enumerate(rooms):

@@ -24,7 +24,7 @@ def pool_of(pool: PoolLike) -> pl.DataFrame:
     """``query_id``, ``doc_id`` and ``batch`` of a pool.
 
     Raises:
-        InputError: a file that is no pool, with its line; an empty one.
+        InputError: a file that is not a pool, with its line; an empty one.
     """
     table = read_pool(pool.table if isinstance(pool, Pool) else pool)
     if table.is_empty():

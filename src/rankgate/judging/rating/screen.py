@@ -1,4 +1,4 @@
-"""One pair to be rated, as it stands on a terminal."""
+"""One pair to be rated, as it is on a terminal."""
 
 from __future__ import annotations
 

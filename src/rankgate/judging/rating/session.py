@@ -33,7 +33,7 @@ class Session:
         grades: the grades that are possible, lowest first.
         guideline: the version that the rater follows.
         left: the pairs to rate, the next one first.
-        given: the pairs whose rating stands, in the order in which they were rated.
+        given: the pairs whose rating counts, in the order in which they were rated.
         total: pairs in all.
         now, clock: the time, for tests.
     """

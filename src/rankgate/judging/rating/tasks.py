@@ -52,7 +52,7 @@ def tasks_of(
         label: what errors call the documents.
 
     Raises:
-        InputError: texts are given, and one of a document of the pool is missing; or stands
+        InputError: texts are given, and one of a document of the pool is missing; or appears
             twice.
     """
     asked = _by_key(queries, ["query_id"], "queries")
@@ -84,7 +84,7 @@ def _by_key(
     if len(twice):
         shown = " ".join(str(twice[name][0]) for name in by)
         raise InputError(
-            f"{shown} stands twice; keep one row.", source=label, code="duplicate-document"
+            f"{shown} appears twice; keep one row.", source=label, code="duplicate-document"
         )
     fields = [name for name in table.columns if name not in {"query_id", "doc_id"}]
     return {

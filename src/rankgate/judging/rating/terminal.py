@@ -110,7 +110,7 @@ class Rating(Closing):
 
     @property
     def done(self) -> int:
-        """Pairs whose rating stands."""
+        """Pairs whose rating counts."""
         return len(self._session.given)
 
     @property

@@ -1,4 +1,4 @@
-"""Who rates what: several raters, a stated overlap, each in an order of their own."""
+"""Who rates what: several raters, a stated overlap, each in their own order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def assigned(
 ) -> dict[str, pl.DataFrame]:
     """The part of the pool that each rater gets.
 
-    Documents are dealt in random order to whoever has fewest, so that loads differ by one at
+    Documents go in random order to the rater with the fewest, so that loads differ by one at
     most and every two raters meet.
 
     Args:

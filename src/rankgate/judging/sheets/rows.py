@@ -1,4 +1,4 @@
-"""Sheets that people fill: what stands in them, and every way in which they come back wrong."""
+"""Sheets that people fill: what is in them, and every way in which they come back wrong."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def filled(
 
     Raises:
         InputError: a missing column, ids that a program changed, a document that is not in the
-            pool, a grade that is no number or not on the scale, both a grade and a reason, no
+            pool, a grade that is not a number or not on the scale, both a grade and a reason, no
             rater, several scales; with file and line.
         DuplicateError: one rater rates a document twice.
     """
@@ -202,7 +202,7 @@ def _scale(sheets: Sequence[Cells]) -> Scale | None:
             elif words and first and words != first[0]:
                 problem = (
                     f"scale {words}, and {first[0]} in {first[1]}; grades of two scales do not "
-                    "go together: mend the line, or read the sheets one by one."
+                    "go together: fix the line, or read the sheets one by one."
                 )
                 raise InputError(problem, source=each.label, line=row.line, code="mixed-scales")
     return scale_of(first[0]) if first else None
@@ -263,14 +263,14 @@ class _Reader:
         grade = _number(cell)
         if grade is None:
             raise self.error(
-                f"grade {str(cell)[:40]!r} is no number; write one, with a point, or leave the "
+                f"grade {str(cell)[:40]!r} is not a number; write one, with a point, or leave the "
                 "cell empty and say why under 'cannot tell'."
             )
         on = [each for each, _ in scale.labels] if scale else []
         if scale and (not scale.lowest <= grade <= scale.highest or (on and grade not in on)):
             listed = ", ".join(f"{each:g}" for each in on)
             most = listed or f"{scale.lowest:g} to {scale.highest:g}"
-            raise self.error(f"grade {grade:g} is not on the scale ({most}); mend it.")
+            raise self.error(f"grade {grade:g} is not on the scale ({most}); fix it.")
         return grade
 
     def refuse_both(self, grade: float | None, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""The passport of a metric of subtopics."""
+"""Declare a metric of subtopics."""
 
 from dataclasses import dataclass
 

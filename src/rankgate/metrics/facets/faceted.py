@@ -57,7 +57,7 @@ def gains(covers: Flags, alpha: float) -> Floats:
 def ideal_gains(pool: Flags, alpha: float, depth: int) -> Floats:
     """The gains of the greedy ideal ranking, ``(T, min(D, depth))``.
 
-    At each rank stands the document that adds most, of equals the first: the best ranking of all
+    At each rank is the document that adds most, of equals the first: the best ranking of all
     is too dear to find (Clarke et al. 2008).
     """
     rows = np.arange(len(pool))

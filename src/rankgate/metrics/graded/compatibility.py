@@ -63,7 +63,7 @@ def compatibility_steps(judged: Judged, *, p: Patience = 0.95, best: Best = "ide
 
 
 def _ideal_rank(ideal: Floats, grade: Floats) -> Counts:
-    """Where each retrieved document stands in the ideal that is most like the ranking."""
+    """Where each retrieved document is in the ideal that is most like the ranking."""
     by = np.argsort(-grade, axis=-1, kind="stable")  # equal grades in order of rank
     ordered = np.take_along_axis(grade, by, axis=-1)
     column = np.broadcast_to(np.arange(grade.shape[-1]), grade.shape)

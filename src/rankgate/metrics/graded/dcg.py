@@ -60,7 +60,7 @@ def dcg(
         discount: by log_b(i + 1) (`shifted`, nearly every current tool), by max(1, log_b i)
             (`original`, as first published: no discount before rank b), or by
             log_b(i · grade + 1) (`graded`, recpack, which expects grades of 0 and 1).
-        ties: documents with equal scores stand at ranks of their own (`broken`), or each at
+        ties: documents with equal scores are at their own ranks (`broken`), or each at
             all ranks of its group, so that the value is the mean over all orders (`averaged`,
             scikit-learn).
         least: grades below it are worth nothing (ranx's level of relevance).
@@ -124,9 +124,9 @@ def ndcg(
             from grade to gain.
         discount: `shifted`, `original` or `graded`, as in DCG; the last for the ranking only.
         ideal: the best order of all judged documents (`judged`), or only of those that
-            were retrieved (`retrieved`) or stand in the first k (`shown`), both of which
+            were retrieved (`retrieved`) or are in the first k (`shown`), both of which
             hide whatever the ranking missed; or of all that are judged or retrieved
-            (`known`), so that negative gains stand behind the unjudged; or as many gains
+            (`known`), so that negative gains are after the unjudged; or as many gains
             of 1 as the grades add up to (`counted`, recpack), which fits grades of 0 and 1.
         depth: how far the ideal goes: to k, through `all` of its documents, or to
             the length of the list if that is less than k (`returned`).

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 from rankgate.metrics.graded.gains import Gain, Levels
 
 Ideal = Literal["judged", "retrieved", "shown", "known", "counted"]
-"""Of all judged documents; of those that were retrieved, or stand in the first k; of all
+"""Of all judged documents; of those that were retrieved, or are in the first k; of all
 documents judged or retrieved, which differs from the first where a gain is below 0; or of as
 many gains of 1 as the grades add up to, as if each grade were 0 or 1."""
 
@@ -37,7 +37,7 @@ def ideal_ranking(
 ) -> tuple[Floats, NDArray[np.int64]]:
     """The gains of the ideal ranking and their ranks, ``(T, I)`` both.
 
-    Documents without worth need no row. Gains below 0 stand at the last ranks, behind
+    Documents without worth need no row. Gains below 0 are at the last ranks, behind
     the unjudged documents where those are part of the ideal.
     """
     end = None if depth == "all" else cutoff

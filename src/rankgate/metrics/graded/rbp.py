@@ -41,7 +41,7 @@ def rank_biased_precision(
             2 to the grade less 1 (`exp`); or a map from grade to gain.
         cutoff: k; without it the whole list counts.
         max_grade: the grade whose gain counts as 1; without it gains are taken as they are.
-        ties: documents with equal scores stand at ranks of their own (`broken`), or share the
+        ties: documents with equal scores are at their own ranks (`broken`), or share the
             mean of their weights (`averaged`, trectools).
         horizon: the rank at which even a patient reader stops, so that the weights of the
             ranks above add up to 1; without it there is none.

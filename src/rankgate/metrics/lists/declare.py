@@ -1,4 +1,4 @@
-"""The passport of a metric on lists: what it needs, and how partial results become one."""
+"""Declare a metric on lists: what it needs, and how partial results are merged."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from rankgate.metrics.views import LISTS, View
 
 Need = Literal["seen", "relevant", "history", "baseline", "earlier", "features", "alike",
                "categories", "groups"]  # fmt: skip
-"""What a metric needs beside the lists; the fields of `Listed`."""
+"""What a metric needs besides the lists; the fields of `Listed`."""
 
 NEEDS: Mapping[Need, str] = {
     "seen": "how often items were seen before: training",
@@ -73,7 +73,7 @@ class ListMetric(Metric):
 
     Attributes:
         merge: how lists become one number.
-        needs: what it needs beside the lists.
+        needs: what it needs besides the lists.
         finish: ``(M,)`` sums to the number, for ``ratio``.
         look: what each of so many places is looked at, given the parameters of its name, for
             ``items`` that are distinguished by their exposure.
@@ -113,7 +113,7 @@ class ListMetric(Metric):
 
     @property
     def wanted(self) -> tuple[Need, ...]:
-        """What it needs beside the lists with the parameters that are bound to it."""
+        """What it needs besides the lists with the parameters that are bound to it."""
         asked = [_ASKS[pair] for pair in self.given if pair in _ASKS]
         spared = {needless for _, needless in asked}
         every = dict.fromkeys((*self.needs, *(need for need, _ in asked)))

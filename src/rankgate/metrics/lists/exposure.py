@@ -124,7 +124,7 @@ def least_over_most(sums: Floats) -> float:
     """
     part, whole = np.split(sums, 2)
     ratio = part[whole > 0] / whole[whole > 0]
-    if len(ratio) < 2 or not ratio.max():  # one group has nobody beside it
+    if len(ratio) < 2 or not ratio.max():  # one group has nobody next to it
         return float("nan")
     return float(ratio.min() / ratio.max())
 
@@ -159,7 +159,7 @@ AWRF = ListMetric(
     aliases=("attention_weighted_rank_fairness",),
     needs=("groups",),
     source="Sapiezynski et al., FATES 2019, arXiv:1901.10437; Raj & Ekstrand, SIGIR 2022",
-    sees="at which ranks the items of each group stand",
+    sees="at which ranks the items of each group are",
 )
 ExposureParity = ListMetric(
     "ExposureParity",
@@ -171,7 +171,7 @@ ExposureParity = ListMetric(
     merge="ratio",
     finish=least_over_most,
     source=f"{_SINGH} (demographic parity)",
-    sees="at which ranks the items of each group stand",
+    sees="at which ranks the items of each group are",
 )
 ExposureMerit = ListMetric(
     "ExposureMerit",

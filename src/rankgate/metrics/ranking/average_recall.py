@@ -53,7 +53,7 @@ AR = Metric(
     source="elliot, Anelli et al., SIGIR 2021, doi:10.1145/3404835.3463245; what recmetrics and "
     "rexmex call so is AP@k",
     sees="how early the first k ranks gather the relevant documents",
-    blind_to="grades above rel and all that stands behind k; a perfect ranking stays below 1 "
+    blind_to="grades above rel and all that is after k; a perfect ranking stays below 1 "
     "where more than one document is relevant",
     prefix_only=True,
     whole_list_when=(("over", "relevant"),),

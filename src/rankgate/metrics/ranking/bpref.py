@@ -81,14 +81,14 @@ _SEES = "the order of judged relevant and judged non-relevant documents"
 Bpref = Metric(
     "Bpref",
     bpref,
-    title="How rarely judged non-relevant documents stand above relevant ones.",
+    title="How rarely judged non-relevant documents are above relevant ones.",
     formula="Bpref = 1/R · Σ_{relevant retrieved} (1 − min(n, R) / min(N, R))",
     trec=("bpref",),
     steps=bpref_steps,
     at=None,
     source="Buckley & Voorhees, SIGIR 2004, doi:10.1145/1008992.1009000, as trec_eval since 8.0",
     sees=_SEES,
-    blind_to="unjudged documents, wherever they stand: a list that opens with a hundred of them "
+    blind_to="unjudged documents, wherever they are: a list that opens with a hundred of them "
     "scores as if they were not there; and grades above rel",
 )
 GMBpref = Metric(

@@ -117,7 +117,7 @@ BinG = Metric(
     steps=binary_gain_steps,
     at=None,
     source="trec_eval (experimental)",
-    sees="how many non-relevant documents stand above each relevant one",
+    sees="how many non-relevant documents are above each relevant one",
     blind_to="grades above rel",
 )
 Yaap = Metric(

@@ -8,7 +8,7 @@ from rankgate.metrics.judged import Floats, Judged, count, ratio
 
 
 def fall_out(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:
-    """Share of the documents without relevance that stand in the first k places.
+    """Share of the documents without relevance that are in the first k places.
 
         FallOut@k = |not relevant at ranks ≤ k| / |not relevant|
 
@@ -35,7 +35,7 @@ def fall_out(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) ->
 FallOut = Metric(
     "FallOut",
     fall_out,
-    title="The share of the documents without relevance that stand in the first k places.",
+    title="The share of the documents without relevance that are in the first k places.",
     formula="FallOut@k = |not relevant at ranks ≤ k| / |not relevant|",
     aliases=("fall_out",),
     higher_is_better=False,

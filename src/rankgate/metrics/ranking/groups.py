@@ -1,4 +1,4 @@
-"""Groups of equal scores: what stands above a document, first or last among its equals."""
+"""Groups of equal scores: what is above a document, first or last among its equals."""
 
 import numpy as np
 

@@ -82,7 +82,7 @@ JudgedAt = Metric(
     title="The share of the first k documents that have a judgment.",
     formula="Judged@k = |judged at ranks ≤ k| / min(k, |retrieved|)",
     source="ir_measures",
-    sees="how far the other metrics of this run stand on judgments, not on assumptions",
+    sees="how far the other metrics of this run are based on judgments, not on assumptions",
     blind_to=_BLIND,
     prefix_only=True,
     scenarios=False,

@@ -49,7 +49,7 @@ def inferred_ap_steps(judged: Judged, *, rel: float = 1) -> Steps:
 
 
 def _above(rows: Flags) -> Counts:
-    """How many of these stand above each row, ``(T, J)``."""
+    """How many of these are above each row, ``(T, J)``."""
     through: Counts = np.cumsum(rows, axis=-1)
     return through - rows
 

@@ -1,4 +1,4 @@
-"""Accuracy: the share of pairs that stand in the right order."""
+"""Accuracy: the share of pairs that are in the right order."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from rankgate.metrics.steps import Steps, inside, worth
 
 
 def pairwise_accuracy(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:
-    """Share of the pairs retrieved whose relevant document stands above the other.
+    """Share of the pairs retrieved whose relevant document is above the other.
 
         Accuracy@k = 1/H · Σ_{relevant at rank i ≤ k} (others below it, up to k) / (n − H)
 
@@ -28,7 +28,7 @@ def pairwise_accuracy(judged: Judged, *, cutoff: Cutoff | None = None, rel: floa
 def pairwise_accuracy_steps(
     judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1
 ) -> Steps:
-    """Relevant documents, each weighed by the share of the others that stand below it."""
+    """Relevant documents, each weighed by the share of the others that are below it."""
     hits = judged.hits(rel) & (inside(judged, cutoff) > 0)
     found = np.cumsum(hits, axis=-1)
     shown = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
@@ -45,13 +45,13 @@ def pairwise_accuracy_steps(
 Accuracy = Metric(
     "Accuracy",
     pairwise_accuracy,
-    title="The share of pairs retrieved whose relevant document stands above the other.",
+    title="The share of pairs retrieved whose relevant document is above the other.",
     formula="Accuracy@k = |pairs (relevant above other)| / |pairs (relevant, other)|",
     aliases=("pairwise_accuracy",),
     steps=pairwise_accuracy_steps,
     source="ir_measures",
     sees="the order of relevant documents and others, each pair as much as any",
     blind_to="relevant documents that were not retrieved, grades above rel, and whether the "
-    "pairs stand at the top or far below",
+    "pairs are at the top or far below",
     prefix_only=True,
 )

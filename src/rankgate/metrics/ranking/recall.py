@@ -59,7 +59,7 @@ def _wanted(judged: Judged, cutoff: int, denominator: Wanted) -> Counts:
 
 
 def success(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Floats:
-    """Whether a relevant document stands in the first k places.
+    """Whether a relevant document is in the first k places.
 
         Success@k = 1 if |relevant at ranks ≤ k| > 0, else 0
 
@@ -102,7 +102,7 @@ R = Metric(
 Success = Metric(
     "Success",
     success,
-    title="Whether at least one relevant document stands in the first k places.",
+    title="Whether at least one relevant document is in the first k places.",
     formula="Success@k = [ |relevant at ranks ≤ k| > 0 ]",
     aliases=("hit_rate", "hit"),
     trec=("success",),

@@ -157,7 +157,7 @@ _TSOUMAKAS = (
 )
 _SEES = "the order of every relevant document and every other, each pair as much as any"
 _BLIND = (
-    "where in the list a pair stands: an exchange at the end costs what one at the top does; "
+    "where in the list a pair is: an exchange at the end costs what one at the top does; "
     "grades above rel; unjudged documents, which count as not relevant"
 )
 

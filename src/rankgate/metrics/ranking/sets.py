@@ -68,7 +68,7 @@ def set_f(
         judged: the block.
         beta: how many times as much recall weighs.
         rel: the smallest grade that counts as relevant.
-        weighing: β is squared as above, or stands there as it is (`plain`): what trec_eval's
+        weighing: β is squared as above, or is there as it is (`plain`): what trec_eval's
             ``set_F.x`` and ir_measures call beta is the square.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What stands at each rank: how far it is judged, and which grades it has."""
+"""What is at each rank: how far it is judged, and which grades it has."""
 
 from __future__ import annotations
 

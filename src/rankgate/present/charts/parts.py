@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LINE = 13  # points that a label takes
 _TOLD_APART = len(SYSTEMS) - 1  # series with a colour of their own; the others are thin
-_DOTTED = 20  # points a line that still stand apart
+_DOTTED = 20  # points a line that still are apart
 _AWAY = 12  # of the labels from the lines' ends
 
 
@@ -110,7 +110,7 @@ def labelled_lines(
 
 
 def _ends(rows: Rows, field: str, domain: tuple[float, float], height: int) -> list[dict[str, Any]]:
-    """Where each line ends and where its name stands; of equal ends the higher line's above."""
+    """Where each line ends and where its name is; of equal ends the higher line's above."""
     values: dict[str, list[float]] = {}
     for row in rows:
         values.setdefault(str(row["series"]), []).append(float(row[field]))
@@ -181,7 +181,7 @@ def signed_axis() -> Any:
 
 
 def in_columns(panels: Sequence[Any], columns: int = 2, spacing: int = 28) -> Any:
-    """Panels beside and below each other, each with scales of its own.
+    """Panels next to and below each other, each with its own scales.
 
     One panel is put in a frame too: the picture's words take the place of its own heading.
     """

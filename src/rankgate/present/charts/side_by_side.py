@@ -1,4 +1,4 @@
-"""Names beside points, where nothing else stands."""
+"""Names next to points, where nothing else is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _LETTER, _LINE, _DOT, _GAP = 6.3, 12.0, 5.0, 8.0  # in points: of words, of points, and between
 SPOTS = (("left", _GAP, 0.0), ("right", -_GAP, 0.0), ("center", 0.0, -11.0), ("center", 0.0, 11.0))
-"""Where a name can stand: how it is aligned, and how far from its point, right and down."""
+"""Where a name can be: how it is aligned, and how far from its point, right and down."""
 
 
 def spots(
@@ -27,7 +27,7 @@ def spots(
 
     Args:
         points: from the left and from the top, in points.
-        names: of the first points; others have none, and are not to be stood on.
+        names: of the first points; others have none, and are not to be covered.
         size: of the panel.
         most: how many names there shall be.
         outside: how far names may reach over the right edge.
@@ -59,7 +59,7 @@ def written(
     axes: Mapping[str, Any],
     **marks: Any,
 ) -> list[Any]:
-    """A layer for each spot that is taken: the rows' ``shown`` beside their points."""
+    """A layer for each spot that is taken: the rows' ``shown`` next to their points."""
     alt = altair()
     layers = []
     for place, (align, right, down) in enumerate(SPOTS):

@@ -1,4 +1,4 @@
-"""Words in pictures: names that fit, and labels that do not stand on each other."""
+"""Words in pictures: names that fit, and labels that are not on each other."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def spread(places: Sequence[float], gap: float, low: float, high: float) -> list
     """Places moved apart until neighbours keep the gap, as near to their own as that allows.
 
     Args:
-        places: where labels would stand.
+        places: where labels would be.
         gap: the least distance of two.
         low: the least place.
         high: the greatest place.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def table(grid: Grid) -> str:
-    """The grid as a table without a style of its own, so that the notebook's applies.
+    """The grid as a table without its own style, so that the notebook's applies.
 
     >>> from rankgate.present.grid import Grid
     >>> print(table(Grid(("run",), (("<b>",),))))

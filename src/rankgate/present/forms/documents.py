@@ -160,7 +160,7 @@ def _markdown_query(query: ListPair) -> Iterator[str]:
 
 
 def latex(document: Document) -> str:
-    """Every table that is not for searching; words stand before it as remarks.
+    """Every table that is not for searching; words are before it as remarks.
 
     Marks of significance are superscript letters. The tables need the package booktabs.
     """

@@ -26,7 +26,7 @@ _STYLE = (
 def page(picture: Picture) -> str:
     """The whole page: the drawing, what draws it anew so that it answers, and its figures.
 
-    Without scripts the drawing and the figures are there all the same. Everything that stands in
+    Without scripts the drawing and the figures are there all the same. Everything that is in
     the data stays text.
     """
     spec = json.dumps(picture.spec(), sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")

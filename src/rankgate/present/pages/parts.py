@@ -33,7 +33,7 @@ def whole_page(title: str, body: str, script: str, style: str, *, loose: bool = 
         body: HTML.
         script: allowed by its hash, so that nothing else runs.
         style: allowed by its hash too.
-        loose: any style may stand in the page, as drawings need that make themselves anew.
+        loose: any style may be in the page, as drawings need that make themselves anew.
     """
     styles = "'unsafe-inline'" if loose else f"'sha256-{_digest(style)}'"
     policy = (
@@ -55,7 +55,7 @@ def _digest(text: str) -> str:
 
 
 def safe(words: str) -> str:
-    """Words that stay words, whatever stands in them."""
+    """Words that stay words, whatever is in them."""
     return escape(printable(words))
 
 

@@ -1,4 +1,4 @@
-"""``rankgate scorecard``: accuracy beside everything else that lists are."""
+"""``rankgate scorecard``: accuracy besides everything else that lists are."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def command(
     output: str | None,
     **chosen: Any,
 ) -> None:
-    """Put each RUN on one card: accuracy beside coverage, novelty, diversity, fairness.
+    """Put each RUN on one card: accuracy, coverage, novelty, diversity, fairness.
 
     The first RUN is what the others are compared with.
 

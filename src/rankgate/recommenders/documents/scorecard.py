@@ -83,7 +83,7 @@ def fragment(result: Scorecard) -> str:
 
 
 def outline(result: Scorecard, *, flat: bool = True) -> Document:
-    """The card, its slices, and what to know; flat if each row is to stand by itself."""
+    """The card, its slices, and what to know; flat if each row must be complete on its own."""
     grid_of = sheet if flat else card
     sections = [Section("card", "Systems", (Table("", grid_of(result)),))]
     for i, name in enumerate(slices(result)):
@@ -102,7 +102,7 @@ def slices(result: Scorecard) -> list[str]:
 
 
 def notes(result: Scorecard) -> list[str]:
-    """What stands below the card, a line each."""
+    """What is below the card, a line each."""
     first = (
         f"{result.users:,} users of {printable(result.qrels)}, {result.catalogue:,} items, "
         f"convention {result.convention['name']}; {result.level:.0%} intervals over users"

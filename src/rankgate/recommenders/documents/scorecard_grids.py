@@ -67,7 +67,7 @@ def card(
 
 
 def sheet(result: Scorecard, *, by: str | None = None) -> Grid:
-    """The same with every interval beside its value, so that each row stands by itself."""
+    """The same with every interval next to its value, so that each row is complete on its own."""
     rows = []
     for metric, part, found in _rows(result, by):
         labels = [_head(metric, higher=found[0]["higher_is_better"])]
@@ -113,7 +113,7 @@ def gaps(result: Scorecard, by: str, *, flat: bool = False) -> Grid:
     Args:
         result: the card.
         by: the slice.
-        flat: whether each row stands by itself.
+        flat: whether each row is complete on its own.
     """
     figures = result.gaps.filter(pl.col("slice") == by)
     higher = dict(result.figures.select("metric", "higher_is_better").iter_rows())

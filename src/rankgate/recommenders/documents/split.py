@@ -99,7 +99,7 @@ def _shared(result: Split) -> str:
 
 
 def _so_many(count: int, what: str) -> str:
-    """A number of what stands in the plural, its first word being the noun."""
+    """A number of what is in the plural, its first word being the noun."""
     return f"1 {what.replace('s ', ' ', 1)}" if count == 1 else f"{count:,} {what}"
 
 

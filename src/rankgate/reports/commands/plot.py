@@ -40,7 +40,7 @@ class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since clic
         except ValueError:
             found = ()
         if not found or found[0] < 1:
-            self.fail(f"{value!r} is no list of cutoffs, such as 1,5,10.", param, ctx)
+            self.fail(f"{value!r} is not a list of cutoffs, such as 1,5,10.", param, ctx)
         return found
 
 

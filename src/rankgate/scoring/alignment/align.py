@@ -1,4 +1,4 @@
-"""Rankings against judgments: at which ranks the judged documents stand."""
+"""Rankings against judgments: at which ranks the judged documents are."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ class Met:
         codes: ``(T,)``, each query's place in the index.
         row: ``(m,)``, the rows that are judged.
         grade: ``(m,)``, their grades.
-        rows: ``(n,)``, where the rows stood in the batch; None is all of them.
+        rows: ``(n,)``, where the rows were in the batch; None is all of them.
         unknown: queries without judgments, left out.
-        judgment: ``(m,)``, where each judgment stands in the index, as ``meet`` found them.
+        judgment: ``(m,)``, where each judgment is in the index, as ``meet`` found them.
         retrieved: ``(T,)``, how many documents each query has; None where these are all of them.
         ordered: whether the order of rows is a ranking; if not, only scores rank them.
     """
@@ -222,7 +222,7 @@ class _Owned:
         owner: ``(n,)``, the query of each row, 0 to T - 1.
         codes: ``(T,)``, each query's place in the index.
         pairs: ``(n,)``, a hash of the query and document of each.
-        rows: ``(n,)``, where the rows stood in the batch; None is all of them.
+        rows: ``(n,)``, where the rows were in the batch; None is all of them.
         unknown: queries without judgments, whose rows are left out.
     """
 

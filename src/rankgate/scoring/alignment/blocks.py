@@ -91,7 +91,7 @@ def _pools(
     T = len(codes)
     whose, which = index.rows(codes)
     grades = index.grades[which]
-    real = grades >= 0  # the best grade stands first, so real ones come before negative ones
+    real = grades >= 0  # the best grade is first, so real ones come before negative ones
     judged, pooled = np.bincount(whose[real], minlength=T), np.bincount(whose, minlength=T)
     order = np.arange(len(whose)) - np.repeat(np.cumsum(pooled) - pooled, pooled)
     ideal = np.zeros((T, max(1, int(judged.max(initial=0)))))

@@ -60,7 +60,7 @@ def first(met: Met, how: Alignment, depth: int | None) -> First:
 
 
 def _near(placed: SortedRows, owner: Codes, cutoff: int | None) -> Codes:
-    """Rows among which are all that stand down to a cutoff, and few others."""
+    """Rows among which are all that are down to a cutoff, and few others."""
     if cutoff is None:
         return np.arange(placed.size)
     counts = np.bincount(owner, minlength=len(placed.starts))
@@ -72,7 +72,7 @@ def _near(placed: SortedRows, owner: Codes, cutoff: int | None) -> Codes:
         limit = np.zeros(len(counts), np.uint64)
         limit[some] = ordered[last[some]]
         return np.flatnonzero(own <= limit[owner])
-    if placed.heads is not None:  # equal scores stand together: to the end of the last group
+    if placed.heads is not None:  # equal scores are together: to the end of the last group
         ends = np.append(placed.heads[1:], placed.size)
         group = np.searchsorted(placed.heads, last[some], side="right") - 1
         lengths[some] = ends[group] - placed.starts[some]

@@ -31,9 +31,9 @@ class SortedRows:
         starts: ``(T,)``, the position where each query begins.
         size: number of rows.
         heads: positions where a group of equal scores begins; None where no two are equal.
-        rows: ``(n,)``, the row at each position; None where rows stand in order, or by keys.
+        rows: ``(n,)``, the row at each position; None where rows are in order, or by keys.
         keys: ``(n,)``, a different number for each row that rises with its position, and
-            the same sorted; None where rows stand in order, or are given by ``rows``.
+            the same sorted; None where rows are in order, or are given by ``rows``.
     """
 
     starts: NDArray[np.int64]
@@ -131,7 +131,7 @@ def _sorted(keys: NDArray[np.uint64], scores: NDArray[np.floating]) -> NDArray[n
 
 @dataclass(frozen=True)
 class TieRanks:
-    """Where some rows stand: ``rank``, and the ``first`` and ``last`` rank of their tie group."""
+    """Where some rows are: ``rank``, and the ``first`` and ``last`` rank of their tie group."""
 
     rank: NDArray[np.int64]
     first: NDArray[np.int64]

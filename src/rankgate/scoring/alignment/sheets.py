@@ -34,7 +34,7 @@ _SHORT = 1 << 31
 
 @dataclass(frozen=True)
 class _Names:
-    """The ids of items by the row that they stand in; looked up for the few that need them."""
+    """The ids of items by the row that they are in; looked up for the few that need them."""
 
     ids: Ids
     codes: Codes
@@ -109,7 +109,7 @@ def aligned_blocks(
 
     Raises:
         InputError: a score is infinite.
-        DuplicateError: an item stands twice in a list.
+        DuplicateError: an item appears twice in a list.
     """
     numbers = index.numbers
     queries, to_item = index.places_of(source.users), numbers.ids.into(source.items)
@@ -129,7 +129,7 @@ def aligned_blocks(
 
 
 def _stands(source: Padded, how: Alignment, seen: SeenItems | None) -> bool:
-    """Whether lists are rankings as they stand."""
+    """Whether lists are rankings as they are."""
     return source.values is None and seen is None and how.above is None and how.absent is None
 
 
@@ -240,7 +240,7 @@ def _of_lists(lists: Codes, wanted: _Wanted, how: Alignment) -> Aligned:
         part = slice(begin, begin + step)
         item = wanted.item[part]
         same = short[wanted.owner[part]] == item.astype(short.dtype)[:, None]
-        first = same.argmax(axis=1)  # the only one: no item stands twice
+        first = same.argmax(axis=1)  # the only one: no item appears twice
         held = same[np.arange(len(item)), first] & (item != NOWHERE)
         place[part] = np.where(held, first, NOWHERE)
     judgment = np.flatnonzero(place != NOWHERE)

@@ -56,7 +56,7 @@ def convention(name: str | Convention) -> Convention:
     """A convention by its name, or from the TOML file of that name.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: no such name.
         InputError: a file that cannot be read, or does not say a convention.
     """
     if isinstance(name, Convention):

@@ -1,4 +1,4 @@
-"""Tools of information retrieval beside trec_eval."""
+"""Tools of information retrieval besides trec_eval."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IR_MEASURES = Convention(
         "Accuracy fails where all that was retrieved is relevant; here the query is left out",
         "gdeval refuses grades above 4 for nDCG as for ERR, and topics that are no numbers",
         "alpha_nDCG with two values of alpha at once gives 0 for the second",
-        "C/W/L gives two values for a query whose lines do not stand together",
+        "C/W/L gives two values for a query whose lines are not together",
         "Compat puts documents of equal grade and score into the order of the judgments",
         "an empty run scores 0 on everything; here it is an error",
         "of two judgments of one document the later counts; here they are an error",
@@ -88,7 +88,7 @@ CWL = Convention(
             "called by itself it reads the run in file order (order='file'), leaves out missing "
             "queries (missing='leave_out') and scores unknown ones 0 (unknown='zero')"
         ),
-        "a query whose lines do not stand together is scored once for each stretch",
+        "a query whose lines are not together is scored once for each stretch",
     ),
     ties="file_order",
     duplicates="each",

@@ -16,7 +16,7 @@ SKLEARN = Convention(
     "sklearn",
     "scikit-learn: nDCG and DCG averaged over the orders of tied scores",
     source="scikit-learn 1.9.1, sklearn/metrics/_ranking.py, executed",
-    defects=("with ignore_ties=True, equal scores stand in an order that no rule fixes",),
+    defects=("with ignore_ties=True, equal scores are in an order that no rule fixes",),
     ties="file_order",
     missing="leave_out",
     parameters={
@@ -43,7 +43,7 @@ TORCHMETRICS = Convention(
     "torchmetrics' retrieval metrics; a score of 0 or less is not retrieved, for some of them",
     source="torchmetrics 1.9.0, torchmetrics/functional/retrieval, executed",
     defects=(
-        "equal scores stand in an order that depends on the length of the list and the device",
+        "equal scores are in an order that depends on the length of the list and the device",
         (
             "precision without top_k, or with adaptive_k, divides by the whole list, scores of 0 "
             "or less included; here those are not part of it"
@@ -133,7 +133,7 @@ ALLRANK = Convention(
 )
 LENSKIT = Convention(
     "lenskit",
-    "LensKit: lists as they stand, shared denominators, queries without relevant items left out",
+    "LensKit: lists as they are, shared denominators, queries without relevant items left out",
     source="lenskit 2025.8.1, lenskit/metrics/ranking, executed",
     defects=(
         "AveragePrecision stops with a division by 0 where nothing is relevant",
@@ -218,7 +218,7 @@ RANKEVAL = Convention(
     "rankeval: its metrics query by query, every document of the data set being ranked",
     source="rankeval 0.8.2, rankeval/metrics",
     defects=(
-        "equal scores stand in the order of an unstable sort, turned round",
+        "equal scores are in the order of an unstable sort, turned round",
         "over a whole data set the ideal of nDCG is kept as a 32-bit float",
         "average precision is 1 also where relevant documents exist and none is in the first k",
     ),

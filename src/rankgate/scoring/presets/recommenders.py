@@ -69,7 +69,7 @@ RECBOLE = Convention(
     "RecBole: its top-k metrics, before their mean is rounded to four decimals",
     source="RecBole 1.2.1, recbole/evaluator/metrics.py",
     defects=(
-        "equal scores stand in the order that torch.topk leaves, which differs by device",
+        "equal scores are in the order that torch.topk leaves, which differs by device",
         "the last rounding, metric_decimal_place, is of the mean and not of the values",
         "of items equally rare, which are of the tail goes by its own numbers of items",
     ),
@@ -196,7 +196,7 @@ RECPACK = Convention(
     "RecPack: its top-k metrics, on matrices in which 0 is nothing",
     source="RecPack 0.3.6, recpack/metrics",
     defects=(
-        "equal scores stand in an order that is not defined",
+        "equal scores are in an order that is not defined",
         "it expects grades of 0 and 1: R is the sum of grades, in recall too, where it is not here",
     ),
     ties="file_order",

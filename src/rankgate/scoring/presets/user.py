@@ -1,4 +1,4 @@
-"""A convention of one's own, written in TOML.
+"""A user-defined convention, written in TOML.
 
 The keys are the axes of ``Convention``; ``base`` names the convention that holds for everything
 else (``trec`` unless it is said)::
@@ -52,7 +52,7 @@ def read(path: str | Path) -> Convention:
     return replace(
         how,
         name=_word(file, "name", Path(path).stem),
-        title=_word(file, "title", f"{base} with choices of its own" if file.values else base),
+        title=_word(file, "title", f"{base} with its own choices" if file.values else base),
         source=_word(file, "source", ""),
         defects=tuple(map(str, file.values.get("defects", ()))),
         spellings={

@@ -43,7 +43,7 @@ def read(source: InputFile) -> FileContents:
     """Judgments of each request, called by its id; its parameters as columns of the query.
 
     Raises:
-        InputError: something of another shape, a rating that is no number; with the place.
+        InputError: something of another shape, a rating that is not a number; with the place.
         DuplicateError: a document with two ratings for one request.
     """
     label = source.label

@@ -29,7 +29,7 @@ class GradedLines:
 
     Attributes:
         rows: the groups of the pattern as columns of strings, ``grade`` as numbers.
-        at: ``(n,)``, the line that each row stands on.
+        at: ``(n,)``, the line that each row is on.
         comments: the lines that begin with ``#``.
     """
 
@@ -50,7 +50,7 @@ def graded_lines(
         without: groups that are not kept.
 
     Raises:
-        InputError: a line of another shape, a grade that is no finite number, text that is not
+        InputError: a line of another shape, a grade that is not a finite number, text that is not
             UTF-8; with the line.
     """
     pieces = list(_pieces(source, pattern, example, without))

@@ -54,13 +54,13 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Judgments; features and comments are kept beside them for this format.
+    """Judgments; features and comments are kept next to them for this format.
 
-    Without qid, ``NAME.query`` beside the file says how many lines each query has, as LightGBM
+    Without qid, ``NAME.query`` next to the file says how many lines each query has, as LightGBM
     has it. A document without an id in its comment has the number of its line.
 
     Raises:
-        InputError: a line of another shape, a grade that is no number, no queries; with the line.
+        InputError: a malformed line, a grade that is not a number, no queries; with the line.
         DuplicateError: a document judged twice for one query.
     """
     rows, at, notes = _rows(source)
@@ -156,26 +156,26 @@ def _document(at: NDArray[np.int64]) -> list[pl.Expr]:
 def _with_queries(
     rows: pl.DataFrame, at: NDArray[np.int64], source: InputFile
 ) -> tuple[pl.DataFrame, tuple[Note, ...]]:
-    """The rows with the ids of their queries, from qid or from the file beside."""
+    """The rows with the ids of their queries, from qid or from the companion file."""
     missing = rows["query_id"].is_null()
     if not missing.any():
         return rows, ()
     sizes = _sizes(source) if missing.all() else None
     if sizes is None:
-        problem = "no qid:, and no file of the queries' sizes beside it; add qid:1 and so on."
+        problem = "no qid:, and no file of the queries' sizes next to it; add qid:1 and so on."
         where = int(at[int(missing.arg_max() or 0)])
         raise InputError(problem, source=source.label, line=where, code="wrong-shape")
     if int(sizes.sum()) != len(rows):
-        problem = f"{len(rows)} rows, and the file of sizes beside it adds up to {sizes.sum()}."
+        problem = f"{len(rows)} rows, and the file of sizes next to it adds up to {sizes.sum()}."
         raise InputError(problem, source=source.label, code="wrong-shape")
     names = np.repeat(np.arange(1, len(sizes) + 1), sizes)
-    words = "queries from the file of sizes beside it, numbered from 1"
+    words = "queries from the file of sizes next to it, numbered from 1"
     ids = pl.Series("query_id", names).cast(pl.String)
     return rows.with_columns(ids), (Note(words, len(sizes)),)
 
 
 def _sizes(source: InputFile) -> NDArray[np.int64] | None:
-    """How many rows each query has, from ``NAME.query`` (or ``.group``) beside the file."""
+    """How many rows each query has, from ``NAME.query`` (or ``.group``) next to the file."""
     if source.path is None:
         return None
     plain = source.path.with_suffix("") if source.path.suffix in {".gz", ".zst"} else source.path
@@ -203,7 +203,7 @@ def _queries(rows: pl.DataFrame) -> pl.DataFrame | None:
 
 
 def _shown(ids: pl.Series, known: dict[str, str], *, whole: bool) -> pl.Series:
-    """The text of each query as it stands in the comment; an id that is numbered, if no text."""
+    """The text of each query as it is in the comment; an id that is numbered, if no text."""
     found = [known.get(each, "" if whole else each) for each in ids.to_list()]
     return pl.Series("text", [f" {' '.join(text.split())}" if text else "" for text in found])
 
@@ -230,7 +230,7 @@ FORMAT = Format(
         "Lines such as 3 qid:1 1:0.5 2:12.0 # 1370 star trek: grade, query, numbered features, "
         "and in the comment the document and perhaps the text of the query; LETOR's docid = X is "
         "known. Features are carried to the same format and are a loss in any other. Without "
-        "qid, the sizes of queries are taken from FILE.query or FILE.group beside it, as LightGBM "
+        "qid, the sizes of queries are taken from FILE.query or FILE.group next to it, as LightGBM "
         "has them; without a document's id, the number of the line is one."
     ),
 )

@@ -39,7 +39,7 @@ def read(source: InputFile) -> FileContents:
     """Judgments; entries of one query are one.
 
     Raises:
-        InputError: something of another shape, a rating that is no number; with the place.
+        InputError: something of another shape, a rating that is not a number; with the place.
         DuplicateError: a document with two ratings for one query.
     """
     label = source.label
@@ -120,7 +120,7 @@ FORMAT = Format(
     sniff=sniff,
     read=read,
     write=write,
-    loses="raters, scales, ids beside texts",
+    loses="raters, scales, ids besides texts",
     detail=(
         "The body that imports judgments, or the answer of a search for a list: judgmentRatings "
         "with a query and its ratings, which are strings; or an object of ratings by query. One "

@@ -39,7 +39,7 @@ def read(source: InputFile) -> FileContents:
     """Values; the search configuration is the run. Lines of a bulk request's actions are kept.
 
     Raises:
-        InputError: something of another shape, a value that is no number; with the line.
+        InputError: something of another shape, a value that is not a number; with the line.
     """
     label = source.label
     rows: list[tuple[Any, ...]] = []

@@ -74,7 +74,7 @@ def read(source: InputFile) -> FileContents:
     return FileContents(
         queries=table if once else None,
         extra={_NAME: {"set": rest}} if rest else {},
-        notes=Note.of("queries that stand twice, read once", again),
+        notes=Note.of("queries that appear twice, read once", again),
     )
 
 
@@ -181,7 +181,7 @@ FORMAT = Format(
     read=read,
     write=write,
     holds=("queries",),
-    loses="judgments, runs, ids beside texts",
+    loses="judgments, runs, ids besides texts",
     detail=(
         "The body that makes a query set (queries as objects, strings, or with their frequency), "
         'or a file for upload: lines of {"queryText": ...}, lines of query: "...", answer: '

@@ -39,7 +39,7 @@ def read(source: InputFile) -> FileContents:
     """Ratings with their raters, judgments where each pair has one, queries and documents.
 
     Raises:
-        InputError: something of another shape, a rating that is no number; with the place.
+        InputError: something of another shape, a rating that is not a number; with the place.
     """
     label = source.label
     found = whole_object(document(source), source)

@@ -52,7 +52,7 @@ def read(source: InputFile) -> FileContents:
     """Ratings of each judge; judgments where no pair has two grades. Empty is unrated.
 
     Raises:
-        InputError: a rating that is no number, a pair that stands twice; with the line.
+        InputError: a rating that is not a number, a pair that appears twice; with the line.
     """
     header = first_fields(source.head(), ",")
     judges = [name for name in header if name and name.lower() not in _IDS]
@@ -64,7 +64,7 @@ def read(source: InputFile) -> FileContents:
     if rows.select(pl.struct(_PAIR).is_duplicated().any()).item():
         row = int((~rows.select(pl.struct(_PAIR).is_first_distinct()).to_series()).arg_max() or 0)
         query, doc = rows["query_id"][row], rows["doc_id"][row]
-        problem = f"document '{doc}' of query '{query}' stands twice; merge the two lines."
+        problem = f"document '{doc}' of query '{query}' appears twice; merge the two lines."
         raise InputError(
             problem, source=source.label, line=found.place.line(row), code="duplicate-document"
         )

@@ -32,7 +32,7 @@ NAMELESS = "Anonymous"
 """The rater of a rating whose rater Quepid does not know."""
 
 NOTED = ("information_need", "notes", "options")
-"""What Quepid notes of a query beside its text."""
+"""What Quepid notes of a query besides its text."""
 
 _NAME = "quepid-case"
 
@@ -48,7 +48,7 @@ def read(source: InputFile) -> FileContents:
     """Ratings with their raters, judgments where each pair has one rating, and the queries.
 
     Raises:
-        InputError: something of another shape, a rating that is no number; with the place.
+        InputError: something of another shape, a rating that is not a number; with the place.
     """
     label = source.label
     found = whole_object(document(source), source)

@@ -47,7 +47,7 @@ def read(source: InputFile) -> FileContents:
     """A run from the positions, judgments from the ratings, documents from title and fields.
 
     Raises:
-        InputError: a position or rating that is no number, an empty query; with the line.
+        InputError: a position or rating that is not a number, an empty query; with the line.
         DuplicateError: a document rated twice for one query.
     """
     found = sheet.sheet(source, _COLUMNS, numbers=("position", "grade"), filled=("query_id",))
@@ -82,7 +82,7 @@ def retrieved(
     twice = held.filter(pl.struct("query_id", "position").is_duplicated())
     if len(twice):
         query, position = twice["query_id"][0], twice["position"][0]
-        problem = f"two documents stand in position {position:g} of query '{query}'."
+        problem = f"two documents are in position {position:g} of query '{query}'."
         raise InputError(problem, source=label, code="duplicate-position")
     empty = asked.unique(maintain_order=True)
     empty = empty.filter(~empty.is_in(held["query_id"].unique().implode()))

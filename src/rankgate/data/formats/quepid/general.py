@@ -47,14 +47,14 @@ def read(source: InputFile) -> FileContents:
     """Queries with their notes, and the value of the case's metric for each.
 
     Raises:
-        InputError: a score that is no number, a date that is none, an empty or repeated query.
+        InputError: a score that is not a number, an invalid date, an empty or repeated query.
     """
     found = sheet.sheet(source, _COLUMNS, numbers=("value",), filled=("query_id",))
     rows = found.rows
     twice = rows["query_id"].is_duplicated()
     if twice.any():
         row = int((~rows["query_id"].is_first_distinct()).arg_max() or 0)
-        problem = f"query '{rows['query_id'][row]}' stands twice; remove one of the two lines."
+        problem = f"query '{rows['query_id'][row]}' appears twice; remove one of the two lines."
         raise InputError(
             problem, source=source.label, line=found.place.line(row), code="duplicate-query"
         )
@@ -118,7 +118,7 @@ def _scored(values: pl.DataFrame | None) -> tuple[dict[str, tuple[float, Any]], 
     columns = (once[name].to_list() for name in ("query_id", "value", "at"))
     found = {query: (value, at) for query, value, at in zip(*columns, strict=True)}
     rest = len(values) - len(once)
-    return found, ((Loss("metric values beside the first of a query", rest),) if rest else ())
+    return found, ((Loss("metric values besides the first of a query", rest),) if rest else ())
 
 
 FORMAT = Format(

@@ -44,7 +44,7 @@ def read(source: InputFile) -> FileContents:
     again = ~rows["query_id"].is_first_distinct()
     if again.any():
         row = int(again.arg_max() or 0)
-        problem = f"query '{rows['query_id'][row]}' stands twice; remove one of the two lines."
+        problem = f"query '{rows['query_id'][row]}' appears twice; remove one of the two lines."
         raise InputError(
             problem, source=source.label, line=found.place.line(row), code="duplicate-query"
         )
@@ -83,6 +83,6 @@ FORMAT = Format(
     read=read,
     write=write,
     holds=("queries",),
-    loses="judgments, runs, ids beside texts",
+    loses="judgments, runs, ids besides texts",
     detail="CSV with the columns query and information_need: what people want when they ask.",
 )

@@ -39,7 +39,7 @@ def read(source: InputFile) -> FileContents:
     """Judgments, and the texts of queries from the comments or from a header of ``# qid:1: text``.
 
     Raises:
-        InputError: a line of another shape, a grade that is no number; with the line.
+        InputError: a line of another shape, a grade that is not a number; with the line.
         DuplicateError: a document judged twice for one query.
     """
     found = graded_lines(source, _LINE, "3 qid:1 # 1370 star trek")

@@ -33,7 +33,7 @@ def read(source: InputFile) -> FileContents:
     """Judgments.
 
     Raises:
-        InputError: something of another shape, a rating that is no number; with the place.
+        InputError: something of another shape, a rating that is not a number; with the place.
     """
     found = whole_object(document(source), source)
     judged = GrowingQrels(source.label)
@@ -65,6 +65,6 @@ FORMAT = Format(
     sniff=sniff,
     read=read,
     write=write,
-    loses="raters, scales, texts beside ids",
+    loses="raters, scales, texts besides ids",
     detail='One object: {"queries": [{"query": "star wars", "ratings": {"11": 3}}]}.',
 )

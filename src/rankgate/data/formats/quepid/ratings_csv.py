@@ -33,7 +33,7 @@ def read(source: InputFile) -> FileContents:
     """Judgments; a row without a rating is an unrated document, one without a document a query.
 
     Raises:
-        InputError: a rating that is no number, a rating without a document; with the line.
+        InputError: a rating that is not a number, a rating without a document; with the line.
         DuplicateError: a document rated twice for one query.
     """
     return judged(source, _COLUMNS, guard=True)
@@ -66,7 +66,7 @@ FORMAT = Format(
     read=read,
     write=write,
     holds=("qrels",),
-    loses="raters, scales, texts beside ids, fields of documents",
+    loses="raters, scales, texts besides ids, fields of documents",
     detail=(
         "Columns query, docid (or doc_id) and rating in any order; others are kept as fields of "
         "the document. An empty rating is an unrated document, never grade 0; a query with two "

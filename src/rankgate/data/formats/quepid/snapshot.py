@@ -45,7 +45,7 @@ def read(source: InputFile) -> FileContents:
     text; then by their numbers. Documents that are ``rated_only`` were not retrieved.
 
     Raises:
-        InputError: something of another shape, a rating that is no number; with the place.
+        InputError: something of another shape, a rating that is not a number; with the place.
     """
     label = source.label
     found = whole_object(document(source), source)
@@ -200,7 +200,7 @@ FORMAT = Format(
     loses="scores of documents (ranks are kept), raters, scales",
     detail=(
         "What a case retrieved at one time: a run, the ratings of that time, and its scores. "
-        "Documents that are rated_only stand in the file because they were rated; they were not "
+        "Documents that are rated_only are in the file because they were rated; they were not "
         "retrieved and are not in the run. Queries are called by their texts, so that the run "
         "meets the judgments of Quepid's other files."
     ),

@@ -42,7 +42,7 @@ def read(source: InputFile) -> FileContents:
     """A run of every snapshot in the file, and the fields of documents.
 
     Raises:
-        InputError: a position that is no number, an empty query; with the line.
+        InputError: a position that is not a number, an empty query; with the line.
     """
     found = sheet.sheet(source, _COLUMNS, numbers=("position",), filled=("query_id",))
     rows = found.rows

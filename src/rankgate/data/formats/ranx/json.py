@@ -54,7 +54,7 @@ def read(source: InputFile) -> FileContents:
     """Judgments if all numbers are whole, otherwise a run.
 
     Raises:
-        InputError: another shape of JSON, a number that is none or not finite.
+        InputError: another shape of JSON, a number that is invalid or not finite.
     """
     return contents_of(json_text.document(source), source)
 

@@ -45,7 +45,7 @@ FORMAT = Format(
     sniff=sniff,
     read=document.read,
     write=write,
-    loses="raters, scales, ids beside texts",
+    loses="raters, scales, ids besides texts",
     detail=(
         'As rre, with {"3": ["doc", ...]}: the key is the gain. It is the mode that Quepid can '
         "import. The two modes are distinguished by the type of their values."

@@ -32,7 +32,7 @@ _HEAD = {"id_field": "id", "index": "index", "template": "template.json"}
 
 @dataclass(frozen=True)
 class _QueryGroup:
-    """Queries that share their relevant documents, and where they stand."""
+    """Queries that share their relevant documents, and where they are."""
 
     where: str
     queries: list[tuple[str, dict[str, Any]]]
@@ -49,7 +49,7 @@ def mode(head: bytes) -> str | None:
 
 
 def is_rre(head: bytes) -> bool:
-    """Whether relevant documents stand where RRE has them."""
+    """Whether relevant documents are where RRE has them."""
     return matching(head, _GROUPED)
 
 
@@ -60,7 +60,7 @@ def read(source: InputFile) -> FileContents:
     other judgments (another template, a filter), a number is added.
 
     Raises:
-        InputError: something of another shape, a gain that is no number; with the place.
+        InputError: something of another shape, a gain that is not a number; with the place.
         DuplicateError: a document with two gains for one query.
     """
     label = source.label

@@ -43,7 +43,7 @@ FORMAT = Format(
     sniff=sniff,
     read=document.read,
     write=write,
-    loses="raters, scales, ids beside texts",
+    loses="raters, scales, ids besides texts",
     detail=(
         "Topics with groups of queries that share their relevant documents, or a flat list of "
         'queries; {"doc": {"gain": 3}}. Index, templates and placeholders come back as they were. '

@@ -28,7 +28,7 @@ def read(source: InputFile) -> FileContents:
     """Judgments, which SearchTweak has aggregated: grades may be fractions.
 
     Raises:
-        InputError: a grade that is no number, an empty keyword; with the line.
+        InputError: a grade that is not a number, an empty keyword; with the line.
         DuplicateError: a document graded twice for one keyword.
     """
     return judged(source, _COLUMNS, guard=False)
@@ -51,7 +51,7 @@ FORMAT = Format(
     sniff=sniff,
     read=read,
     write=write,
-    loses="raters, scales, texts beside ids, fields of documents",
+    loses="raters, scales, texts besides ids, fields of documents",
     detail=(
         "CSV with the columns grade, keyword and doc, in any order. Grades are SearchTweak's "
         "aggregate of its raters and may be fractions; an empty one is unrated. Further columns "

@@ -68,7 +68,7 @@ def read_qrels(source: InputFile) -> Qrels:
     """Judgments from columns for query, document and grade; pairs without a grade are unrated.
 
     Raises:
-        InputError: a missing column, a grade that is no number, with its line.
+        InputError: a missing column, a grade that is not a number, with its line.
         DuplicateError: a document judged twice for one query.
     """
     header = _header(source)
@@ -165,7 +165,7 @@ def _asked(source: InputFile, header: records.Header, part: str) -> TableSchema:
 
 
 def refuse_twins(header: records.Header, table: TableSchema, source: InputFile) -> None:
-    """Check that each column that is read stands once; nobody knows which of two is meant.
+    """Check that each column that is read appears once; nobody knows which of two is meant.
 
     Raises:
         InputError: two columns of one name.
@@ -207,7 +207,7 @@ FORMAT = Format(
     columns=schemas.COLUMNS,
     streams=True,
     detail=(
-        "The columns may stand in any order and have any of the names that tools use "
+        "The columns may be in any order and have any of the names that tools use "
         "(query_id, qid, query, topic; doc_id, docid, docno, corpus-id; grade, rating, relevance; "
         "score, sim; rank); other columns are passed over. Commas, tabs, semicolons or bars "
         "separate them; a byte order mark and Windows line ends are fine. An empty grade means "

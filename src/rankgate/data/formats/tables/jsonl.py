@@ -147,7 +147,7 @@ def names_of(source: InputFile) -> list[str]:
     """The keys of the first object.
 
     Raises:
-        InputError: the first line is no object.
+        InputError: the first line is not an object.
     """
     _, first = next(json_text.objects(source), (1, None))
     if first is None:

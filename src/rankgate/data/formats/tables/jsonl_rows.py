@@ -160,7 +160,7 @@ def _value(
 
 
 def line_of(source: InputFile, row: int) -> int | None:
-    """The line of a row: blank lines are none."""
+    """The line of a row: blank lines are skipped."""
     line = 0
     for piece in source.chunks():
         for text in piece.split(b"\n"):

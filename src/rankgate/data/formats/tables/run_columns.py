@@ -1,4 +1,4 @@
-"""What columns beside the rows of a run say of its queries: how long each took, how it ended."""
+"""What columns besides the rows of a run say of its queries: how long each took, how it ended."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def queries_of(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | Non
     A column ``state`` with other words than ok, zero, failed and not_run is about something else.
 
     Raises:
-        InputError: a latency that is no number of 0 or more; a query with two of them.
+        InputError: a latency that is not a number of 0 or more; a query with two of them.
     """
     from rankgate.data.formats.run_meta import STATES
 
@@ -47,7 +47,9 @@ def queries_of(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | Non
     wrong = rows.filter(~pl.col("latency_ms").is_finite() | (pl.col("latency_ms") < 0))
     if len(wrong):
         query, taken = wrong["query_id"][0], wrong["latency_ms"][0]
-        problem = f"query {query!r}: latency_ms {taken!r} is no number of milliseconds, 0 or more."
+        problem = (
+            f"query {query!r}: latency_ms {taken!r} is not a number of milliseconds, 0 or more."
+        )
         raise InputError(problem, source=label, code="not-a-number")
     result = rows.drop_nulls("query_id").unique(maintain_order=True)
     known = result.group_by("query_id", maintain_order=True).agg(

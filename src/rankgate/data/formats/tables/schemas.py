@@ -154,7 +154,7 @@ def ratings_named(names: Sequence[str]) -> Iterator[None]:
 def judgments(rows: pl.DataFrame, name: str, place: Place) -> tuple[Qrels, tuple[Note, ...]]:
     """Judgments from rows in which a document or a grade may be missing, and what was missing.
 
-    A pair without a grade is unrated, which is no grade of 0; a query with neither document nor
+    A pair without a grade is unrated, which is not a grade of 0; a query with neither document nor
     grade has no judgments.
 
     Raises:
@@ -249,7 +249,7 @@ def _first_filled(contents: FileContents, parts: Sequence[str]) -> str:
 
 
 def qrels_losses(qrels: Qrels, kept: Sequence[str] = ()) -> Iterator[Loss]:
-    """What judgments have beside query, document and grade.
+    """What judgments have besides query, document and grade.
 
     Args:
         qrels: the judgments.
@@ -265,7 +265,7 @@ def qrels_losses(qrels: Qrels, kept: Sequence[str] = ()) -> Iterator[Loss]:
 
 
 def run_losses(run: Run, *, tag: bool = False) -> Iterator[Loss]:
-    """What a run has beside query, document and score.
+    """What a run has besides query, document and score.
 
     Args:
         run: the run.

@@ -38,7 +38,7 @@ def read(source: InputFile) -> FileContents:
     """Judgments; S, A, B, C are 3, 2, 1, 0, and L2 is 2.
 
     Raises:
-        InputError: another number of fields, a label that is none; with the line.
+        InputError: another number of fields, an invalid label; with the line.
         DuplicateError: a document judged twice for one query.
     """
     return FileContents(qrels=read_qrels(source))
@@ -102,7 +102,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
 
 def _place(lines: list[list[bytes]]) -> int | None:
-    """Where the label stands in every one of the first lines."""
+    """Where the label is in every one of the first lines."""
     found = [fields for fields in lines[:_LOOKED_AT] if fields and not fields[0].startswith(b"#")]
     for at, width in ((2, 3), (1, 4)):
         whole = [fields for fields in found if len(fields) == width]

@@ -43,7 +43,7 @@ def read(source: InputFile) -> FileContents:
     A probability of 0, or one that is missing, means the document was chosen, not drawn.
 
     Raises:
-        InputError: another number of fields, a grade or a probability that is none, with the line.
+        InputError: another number of fields, an invalid grade or probability, with the line.
         DuplicateError: a document judged twice for one query.
     """
     qrels = read_qrels(source)
@@ -74,7 +74,7 @@ def read_qrels(source: InputFile) -> Qrels:
     wrong = number.is_null()
     if wrong.any():
         row = int(wrong.arg_max() or 0)
-        problem = number_fault(column[row][:40], "probability") or "a probability is no number."
+        problem = number_fault(column[row][:40], "probability") or "a probability is not a number."
         raise InputError(
             problem, source=source.label, line=line_of(source, row), code="not-a-number"
         )

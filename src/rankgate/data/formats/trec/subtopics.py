@@ -46,7 +46,7 @@ def read(source: InputFile) -> FileContents:
     """Judgments, each for a subtopic of a query.
 
     Raises:
-        InputError: another number of fields, a grade that is no number; with the line.
+        InputError: another number of fields, a grade that is not a number; with the line.
         DuplicateError: a document judged twice for one subtopic.
     """
     first = first_fields(source)

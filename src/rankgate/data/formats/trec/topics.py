@@ -49,7 +49,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """The queries with their texts, and whatever else topics tell of them.
+    """The queries with their texts, and anything else that topics tell of them.
 
     Raises:
         InputError: no topics, one without a number, two of one number; text that is not UTF-8.
@@ -66,7 +66,7 @@ def read(source: InputFile) -> FileContents:
     seen: set[str] = set()
     for row in rows:
         if row["query_id"] in seen:
-            problem = f"topic '{row['query_id']}' stands twice; remove one of them."
+            problem = f"topic '{row['query_id']}' appears twice; remove one of them."
             raise InputError(problem, source=source.label, code="duplicate-query")
         seen.add(row["query_id"])
     names = dict.fromkeys(["query_id", "text", *(name for row in rows for name in row)])
@@ -113,7 +113,7 @@ def _elements(text: str, source: InputFile) -> Iterator[dict[str, str]]:
 
 
 def _fields(block: str) -> dict[str, str]:
-    """What stands behind each tag, those of one name together; text outside under no name."""
+    """What is after each tag, those of one name together; text outside under no name."""
     fields: dict[str, list[str]] = {}
     name, begin = "", 0
     for tag in [*_TAG.finditer(block), None]:
@@ -153,7 +153,7 @@ FORMAT = Format(
     detail=(
         "Topics in <top> or <topic> elements with a <num> or a number, with end tags or without; "
         "SMART's .I and .W; or a number, a tab and a text a line. The title, or else the query or "
-        "the question, is the text of a query; description, narrative and others stay beside it, "
+        "the question, is the text of a query; description, narrative and others are kept too, "
         "those of one name in lines. rankgate validate TOPICS --against QRELS tells whether the "
         "judgments number the queries likewise."
     ),

@@ -80,7 +80,7 @@ def _judged(qrels: Qrels) -> Iterator[pl.DataFrame]:
 
 
 def _pieces(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """The rows, some whole queries at a time; all at once where the rows of a query stand apart."""
+    """The rows, some whole queries at a time; all at once where the rows of a query are apart."""
     starts = starts_of(table["query_id"])
     if table["query_id"].gather(starts).n_unique() < len(starts):
         yield table

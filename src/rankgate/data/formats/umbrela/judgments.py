@@ -42,7 +42,7 @@ def read(source: InputFile) -> FileContents:
     """Ratings of the model, and judgments where no pair has several grades.
 
     ``result_status`` 0 says that the answer could not be parsed and that the 0 in ``judgment``
-    was put in its place: it is no grade. Texts are ids where ``qid`` and ``docid`` are missing.
+    was put in its place: it is not a grade. Texts are ids where ``qid`` and ``docid`` are missing.
 
     Raises:
         InputError: a line that is no such object, with its number.
@@ -180,7 +180,7 @@ FORMAT = Format(
     loses="runs; times, guidelines, grades other than 0 to 3",
     detail=(
         "An object a line with model, query, passage, judgment and result_status. A result_status "
-        "of 0 says that the model's answer could not be parsed and that the judgment 0 stands in "
+        "of 0 says that the model's answer could not be parsed and that the judgment 0 is in "
         "for it: it is read as no grade, with that reason. The texts are the ids, unless qid and "
         "docid are there too. The model is the rater; prompt and prediction come back."
     ),

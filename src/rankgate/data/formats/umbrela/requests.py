@@ -55,7 +55,7 @@ def read(source: InputFile) -> FileContents:
     for line, value in objects(source):
         query, text = _query(value.get("query"), source, line)
         if query in queries:
-            problem = f"query '{query}' stands in a line before already; keep one."
+            problem = f"query '{query}' is in a line before already; keep one."
             raise InputError(problem, source=source.label, line=line, code="duplicate-query")
         queries[query] = text
         candidates = value.get("candidates")
@@ -66,7 +66,7 @@ def read(source: InputFile) -> FileContents:
         for each in candidates:
             document, score, inside = _candidate(each, source, line)
             if document in seen:
-                problem = f"candidate '{document}' stands twice for query '{query}'; keep one."
+                problem = f"candidate '{document}' appears twice for query '{query}'; keep one."
                 raise DuplicateError(problem, source=source.label, line=line)
             seen.add(document)
             pairs.append((query, document, score))
