@@ -94,8 +94,8 @@ def section(cells: Sequence[Any]) -> str:
         f"## Alarms about raters\n\n{len(cells)} kinds of data (2 to 10 raters, 10 or 30 queries), "
         f"{cells[0].replications} sets of ratings each. An honest rater has an alarm in at most "
         f"{percent(worst)} of the sets; 5 % are allowed. How often every bad rater has one, from "
-        "the hardest kind of data to the easiest; a rater who follows the document in one rating of "
-        "four is often missed:\n\n"
+        "the hardest kind of data to the easiest; a rater who follows the document in one of four "
+        "ratings is often missed:\n\n"
         + table(("pairs", "what the bad rater does", "found, least", "found, most"), rows)
     )
 

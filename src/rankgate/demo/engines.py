@@ -52,7 +52,7 @@ class Engine:
 
         The score is Okapi BM25 (k1 = 1.2, b = 0.75) as FTS5 computes it, its
         sign turned so that more is better, rounded to six digits as the run
-        file has it. Documents of equal score are by doc_id, last letter
+        file has it. Documents of equal score are sorted by doc_id, last letter
         first: the order in which an evaluation reads them.
 
         Source: https://www.sqlite.org/fts5.html#the_bm25_function

@@ -32,8 +32,8 @@ class Alignment:
     """How a ranking is formed from rows: the part of a convention that acts before any metric.
 
     Attributes:
-        order: documents are by falling score, or as they are in the file. Matrices, frames
-            and dictionaries of scores have no such order: their documents are by falling score
+        order: documents are sorted by falling score, or as they are in the file. Matrices, frames
+            and dictionaries of scores have no such order: their documents are sorted by falling score
             in either case, and by their rows where scores are equal.
         ties: the order of documents with equal scores; ids compare by their bytes.
         precision: scores are compared in this type, so that near scores may be equal.

@@ -72,7 +72,7 @@ class Completed:
         whose, grades = self.met.codes[owner[old]], index.grades[kept[old]]
         own, new = np.bincount(whose, minlength=T), np.bincount(self.added, minlength=T)
         offsets = np.append(0, np.cumsum(own + new))
-        # judgments of a query are by falling grade: the new ones are between the others
+        # judgments of a query are sorted by falling grade: the new ones are between the others
         inside = np.arange(len(whose)) - _begins(whose, self.met.codes, own)
         places = offsets[whose] + inside + np.where(grades >= grade, 0, new[whose])
         every = np.full(offsets[-1], grade)
