@@ -43,6 +43,7 @@ class Evaluation(Result):
     kind: ClassVar[str] = "evaluation"
     document_from: ClassVar[str] = "rankgate.evaluation.documents.evaluation:document"
     order: ClassVar[int] = 10
+    report_from: ClassVar[str] = "rankgate.evaluation.documents.report:document"
     charts: ClassVar[Mapping[str, str]] = {
         "distributions": "rankgate.evaluation.charts.distributions:draw",
         "cutoffs": f"{_CHARTS}.cutoffs:draw",

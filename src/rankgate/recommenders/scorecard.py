@@ -72,6 +72,7 @@ class Scorecard(Result):
 
     kind: ClassVar[str] = "scorecard"
     document_from: ClassVar[str] = f"{_DOCUMENTS}:outline"
+    report_from: ClassVar[str] = f"{_DOCUMENTS}_report:document"
     charts: ClassVar[Mapping[str, str]] = {
         "scorecard": "rankgate.recommenders.charts:scorecard",
         "pareto": "rankgate.recommenders.charts:pareto",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from rankgate.errors import UsageError
 from rankgate.evaluation.charts.scored import counted
 from rankgate.present.charts.door import altair
 from rankgate.present.charts.parts import in_columns, panel, table
@@ -23,8 +24,14 @@ _CLEAR, _FAINT, _FEW = 0.8, 0.15, 50  # how dense strokes are, of so many or of 
 
 
 def draw(result: Evaluation) -> Picture:
-    """A panel for each metric: a line a run, a stroke a query, quartiles, and the mean."""
+    """A panel for each metric: a line a run, a stroke a query, quartiles, and the mean.
+
+    Raises:
+        UsageError: no query has a value.
+    """
     rows = _rows(result)
+    if not rows:
+        raise UsageError("no query has a value to draw.", code="nothing-to-draw")
     many = max(len(run.query_ids) for run in result.runs) > _STROKES
     stroke = f"Strokes are {_STROKES} of the queries" if many else "Each stroke is a query"
     panels = [

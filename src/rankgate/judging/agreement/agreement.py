@@ -50,7 +50,11 @@ class RaterAgreement(Result):
     kind: ClassVar[str] = "agreement"
     label: ClassVar[str] = "Agreement of raters"
     document_from: ClassVar[str] = "rankgate.judging.agreement.document:document"
-    charts: ClassVar[Mapping[str, str]] = {"agreement": "rankgate.judging.agreement.chart:draw"}
+    report_from: ClassVar[str] = "rankgate.judging.agreement.report:document"
+    charts: ClassVar[Mapping[str, str]] = {
+        "agreement": "rankgate.judging.agreement.chart:draw",
+        "coefficients": "rankgate.judging.agreement.chart:coefficients",
+    }
 
     found: Agreements
     alarms: tuple[Alarm, ...]

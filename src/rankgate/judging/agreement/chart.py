@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
+from rankgate.present.charts.door import altair
 from rankgate.present.charts.heat import heat
+from rankgate.present.charts.parts import table
 from rankgate.present.charts.picture import Picture
-from rankgate.present.charts.style import SIGNED
-from rankgate.present.charts.words import short, shorts
+from rankgate.present.charts.style import BLUE, SIGNED
+from rankgate.present.charts.words import queries, short, shorts
+from rankgate.present.numbers import UNDEFINED
 
 if TYPE_CHECKING:
     from rankgate.judging.agreement.agreement import RaterAgreement
@@ -53,3 +57,61 @@ def draw(result: RaterAgreement) -> Picture:
         tuple(rows),
         heat(rows, (-1, 1), SIGNED),
     )
+
+
+_ROW, _WIDTH = 22, 360
+
+
+def coefficients(result: RaterAgreement) -> Picture:
+    """Every coefficient with its interval.
+
+    Raises:
+        UsageError: no coefficient has a value.
+    """
+    rows = [
+        {"name": name, "value": each.value, "low": _known(each.low), "high": _known(each.high)}
+        for name, each in result.found.coefficients.items()
+        if math.isfinite(each.value)
+    ]
+    if not rows:
+        raise UsageError("no coefficient has a value.", code="nothing-to-draw")
+    level = next(iter(result.found.coefficients.values())).level
+    return Picture(
+        "coefficients",
+        f"Coefficients of agreement in {short(result.found.name)}",
+        f"Each with its {level:.0%} interval: 1 is perfect agreement; 0 is what chance gives, but "
+        "for the raw agreement, which has no correction for chance.",
+        queries(result.found.counts["queries"]),
+        {},
+        tuple(rows),
+        _intervals(rows),
+    )
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _intervals(rows: list[dict[str, Any]]) -> Any:
+    alt = altair()
+    shown = [row | {"words": _words(row)} for row in rows]
+    names = [row["name"] for row in rows]
+    y = alt.Y(
+        "name:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False)
+    )
+    base = alt.Chart(table(shown)).encode(y=y)
+    least = min(0.0, *(row["low"] or row["value"] for row in rows))
+    x = alt.X("value:Q", title="coefficient", scale=alt.Scale(domain=[least, 1], nice=True))
+    layers = [
+        base.mark_rule(strokeWidth=2, color=BLUE).encode(x=alt.X("low:Q"), x2="high:Q"),
+        base.mark_point(filled=True, size=60, opacity=1, color=BLUE).encode(
+            x=x, tooltip=["name:N", "value:Q", "low:Q", "high:Q"]
+        ),
+        base.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="words:N"),
+    ]
+    return alt.layer(*layers).properties(width=_WIDTH, height=_ROW * len(rows))
+
+
+def _words(row: dict[str, Any]) -> str:
+    ends = UNDEFINED if row["low"] is None else f"[{row['low']:z.3f}, {row['high']:z.3f}]"
+    return f"{row['value']:z.3f}  {ends}"
