@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankgate.evaluation.documents import evaluation
-from rankgate.metrics.names import higher_is_better
 from rankgate.present.document import Chart, Document, Folded, Section, Table, Warnings, solid
 from rankgate.present.grid import Grid, printable
 from rankgate.present.numbers import column, decimal
@@ -21,7 +20,7 @@ _ROWS = 500  # of a table of queries
 _RUNS = 5  # whose queries are shown
 _LONG = 15  # rows from which on a table is searched
 _DISTRIBUTIONS = "rankgate.evaluation.charts.distributions:draw"
-_SCORECARD = "rankgate.recommenders.charts:scorecard_of_evaluation"
+_SCORECARD = "rankgate.recommenders.charts:scorecard"
 
 
 def document(result: Evaluation, options: ReportOptions) -> Document:
@@ -44,7 +43,7 @@ def document(result: Evaluation, options: ReportOptions) -> Document:
 def best_first(result: Evaluation) -> Evaluation:
     """The runs in the order of their means of the first metric, those without one last."""
     metric = result.metrics[0]
-    sign = -1 if higher_is_better(metric) else 1
+    sign = 1 if metric in result.lower else -1
     known = [run for run in result.runs if run.means[metric] == run.means[metric]]
     others = tuple(run for run in result.runs if run not in known)
     known.sort(key=lambda run: sign * run.means[metric])
@@ -96,7 +95,7 @@ def _table(result: Evaluation, run: Scores, options: ReportOptions) -> Table:
     """The queries of a run, the worst by the first metric first."""
     values = {metric: run.per_query(metric) for metric in result.metrics}
     first = result.metrics[0]
-    sign = 1 if higher_is_better(first) else -1
+    sign = -1 if first in result.lower else 1
     known = [(value, query) for query, value in values[first].items() if value is not None]
     queries = [query for _, query in sorted(known, key=lambda each: (sign * each[0], each[1]))]
     shown = queries[:_ROWS]

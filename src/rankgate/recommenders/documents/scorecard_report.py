@@ -24,8 +24,8 @@ def document(result: Scorecard, _: ReportOptions) -> Document:
     made = outline(result)
     card, *others = made.sections
     charts = (
-        Chart(f"{_CHARTS}:scorecard_of_card", result),
-        Chart(f"{_CHARTS}:pareto_of_card", result),
+        Chart(f"{_CHARTS}:scorecard", result),
+        Chart(f"{_CHARTS}:pareto", result),
     )
     first = replace(card, blocks=(*card.blocks, *charts))
     lead = (sentence(result), *made.lead)
