@@ -62,7 +62,9 @@ def _of_many(result: Comparisons, options: ReportOptions) -> list[Section]:
     if len(first.names) > 1:
         others = Chart(_FOREST, _by(result, 1))
         blocks.append(
-            Folded("other-metrics", f"Differences from {base} by other metrics", (others,))
+            Folded(
+                f"metrics-{options.place}", f"Differences from {base} by other metrics", (others,)
+            )
         )
     parts = []
     for i, each in ordered:
@@ -75,7 +77,11 @@ def _of_many(result: Comparisons, options: ReportOptions) -> list[Section]:
         )
         parts.append(Folded(f"change-{place}", each.candidate.name, inside, figures))
     each_one = Section("each", f"Each system against {base}", tuple(parts), "Each system")
-    return [Section("systems", "All systems", tuple(blocks)), *_statistics(result), each_one]
+    return [
+        Section("systems", "All systems", tuple(blocks)),
+        *_statistics(result, options),
+        each_one,
+    ]
 
 
 def _by(result: Comparisons, begin: int, end: int | None = None) -> Comparisons:
@@ -114,12 +120,16 @@ def _differences(result: Comparisons, ordered: list[tuple[str, Comparison]]) -> 
     )
 
 
-def _statistics(result: Comparisons) -> list[Section]:
+def _statistics(result: Comparisons, options: ReportOptions) -> list[Section]:
     """What can be said of three systems or more; the means are in the table of all systems."""
     if result.many is None:
         return []
     parts = tuple(
-        Folded(f"statistics-{i}", heading, (Table("", grid, find=len(grid.rows) > _LONG),))
+        Folded(
+            f"statistics-{options.place}-{i}",
+            heading,
+            (Table("", grid, find=len(grid.rows) > _LONG),),
+        )
         for i, (heading, grid) in enumerate(of_many(result.many)[1:])
     )
     return [Section("statistics", "Statistics of all systems", parts, "Statistics")]

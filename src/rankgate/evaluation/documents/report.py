@@ -86,7 +86,7 @@ def _queries(result: Evaluation, options: ReportOptions) -> tuple[Block, ...]:
     if len(result.runs) == 1:
         return tuple(table for _, table in known)
     return tuple(
-        Folded(f"queries-{i}", run.run, (table,), decimal(run.means[result.metrics[0]]))
+        Folded(f"run-{options.place}-{i}", run.run, (table,), decimal(run.means[result.metrics[0]]))
         for i, (run, table) in enumerate(known)
     )
 

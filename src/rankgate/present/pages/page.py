@@ -105,7 +105,7 @@ def _items(parts: list[Folded]) -> str:
 def _section(section: Section) -> str:
     heading = f"<h2>{safe(section.title)}</h2>" if section.title else ""
     parts = [f'<section id="{section.anchor}">{heading}']
-    parts += [_block(each, f"{section.anchor}-{i}") for i, each in enumerate(section.blocks)]
+    parts += [_block(each, f"{section.anchor}_{i}") for i, each in enumerate(section.blocks)]
     return "\n".join([*(part for part in parts if part), "</section>"])
 
 
@@ -189,7 +189,7 @@ def _chart(chart: Chart) -> str:
 def _folded(part: Folded) -> str:
     """A part that stays closed on paper, unless its reader opened it."""
     words = f'<span class="n">{safe(part.words)}</span>' if part.words else ""
-    inside = "\n".join(_block(each, f"{part.anchor}-{i}") for i, each in enumerate(part.blocks))
+    inside = "\n".join(_block(each, f"{part.anchor}_{i}") for i, each in enumerate(part.blocks))
     return (
         f'<details class="part" id="{part.anchor}"><summary><h3>{safe(part.title)}</h3>{words}'
         f"</summary>\n{inside}</details>"
