@@ -33,8 +33,8 @@ class Alignment:
 
     Attributes:
         order: documents are sorted by falling score, or as they are in the file. Matrices, frames
-            and dictionaries of scores have no such order: their documents are sorted by falling score
-            in either case, and by their rows where scores are equal.
+            and dictionaries of scores have no such order: their documents are always sorted by
+            falling score, and by their rows where scores are equal.
         ties: the order of documents with equal scores; ids compare by their bytes.
         precision: scores are compared in this type, so that near scores may be equal.
         above: a document counts as retrieved only with a score above this; None is any score.

@@ -103,7 +103,6 @@ def command(
             qrels,
             baseline,
             list(candidates),
-            how=chosen.pop("convention"),
             rules=Rules(test, unequal, slices),
             tags=tags_from(tags) if tags else None,
             context=context,
