@@ -20,7 +20,7 @@ so does an inconclusive verdict, unless ``rankgate_inconclusive`` in pytest's co
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -32,7 +32,27 @@ if TYPE_CHECKING:
 _MARK = "rankgate_gate"
 _ENDS = ("fail", "skip", "pass")
 _PLACES = ("qrels", "baseline", "candidate", "policy", "tags")
-_TOLD = pytest.StashKey[list[str]]()
+_PROPERTY = "rankgate_verdict"
+
+
+class _Verdicts:
+    """The verdicts of all tests; they come with the reports, so those of xdist's workers too."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collect the verdicts of a test that has ended."""
+        if report.when == "call":
+            found = (value for name, value in report.user_properties if name == _PROPERTY)
+            self.lines += [f"{value} ({report.nodeid})" for value in found]
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """One line for each verdict."""
+        if self.lines:
+            terminalreporter.section("ranking gates")
+            for line in self.lines:
+                terminalreporter.write_line(line)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,20 +69,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{_MARK}(qrels, baseline, candidate, policy, tags, noise, record, extra, inconclusive, "
-        "and what else rankgate.gating takes): what the fixture of this name decides about, where "
-        "its call does not say so",
+        "and the other arguments of rankgate.gate): the defaults of the fixture of this name",
     )
-    config.stash[_TOLD] = []
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """One line for each verdict."""
-    if config.stash[_TOLD]:
-        terminalreporter.section("ranking gates")
-        for line in config.stash[_TOLD]:
-            terminalreporter.write_line(line)
+    config.pluginmanager.register(_Verdicts(), "rankgate-verdicts")
 
 
 @pytest.fixture
@@ -74,44 +83,54 @@ def rankgate_gate(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
     """
     mark = request.node.get_closest_marker(_MARK)
     known = dict(mark.kwargs) if mark else {}
-    if mark and mark.args:
-        raise pytest.UsageError(f"@pytest.mark.{_MARK} takes names: qrels=, baseline=, candidate=.")
 
     def decide(*args: Any, **said: Any) -> Verdict:
+        if mark and mark.args:
+            _refuse(f"@pytest.mark.{_MARK} takes names: qrels=, baseline=, candidate=.")
         result = known | dict(zip(_PLACES[:4], args, strict=False)) | said
         ends = result.pop("inconclusive", request.config.getini("rankgate_inconclusive"))
         if ends not in _ENDS:
-            raise pytest.UsageError(f"rankgate_inconclusive is {', '.join(_ENDS)}, not {ends!r}.")
+            _refuse(f"rankgate_inconclusive is {', '.join(_ENDS)}, not {ends!r}.")
         verdict = _decided(request.config.rootpath, result)
-        request.config.stash[_TOLD].append(f"{verdict.headline} ({request.node.nodeid})")
-        request.node.add_report_section("call", "rankgate", str(verdict))
+        if isinstance(verdict, str):
+            _refuse(verdict)
+        request.node.user_properties.append((_PROPERTY, verdict.headline))
         _end(verdict, ends)
+        request.node.add_report_section("call", "rankgate", str(verdict))
         return verdict
 
     return decide
 
 
-def _decided(root: Path, result: dict[str, Any]) -> Verdict:
-    """The verdict; a wrong input is a failure in a sentence, without a traceback."""
+def _refuse(problem: str) -> NoReturn:
+    """End the test with a sentence, without a traceback."""
+    pytest.fail(f"rankgate: {problem}", pytrace=False)
+
+
+def _decided(root: Path, result: dict[str, Any]) -> Verdict | str:
+    """The verdict, or what is wrong with the input."""
     from rankgate.errors import RankgateError
     from rankgate.gating.verb import gate
 
     lacking = [name for name in _PLACES[:3] if name not in result]
     if lacking:
-        raise pytest.UsageError(f"{_MARK}: say {', '.join(lacking)}, in the call or in the marker.")
-    placed = {name: _placed(root, value) for name, value in result.items()}
+        return f"{_MARK}: say {', '.join(lacking)}, in the call or in the marker."
+    placed = {name: _placed(root, name, value) for name, value in result.items()}
     try:
         return gate(**placed, folder=root)
     except RankgateError as error:
-        pytest.fail(f"rankgate: {error}", pytrace=False)
+        return str(error)
 
 
-def _placed(root: Path, value: Any) -> Any:  # noqa: ANN401 - whatever gate takes
+def _placed(root: Path, name: str, value: Any) -> Any:  # noqa: ANN401 - whatever gate takes
     """Paths below the root folder; names and data as they are."""
     if isinstance(value, list | tuple):
-        return [_placed(root, each) for each in value]
-    if isinstance(value, str | Path) and (root / value).exists():
-        return root / value
+        return [_placed(root, name, each) for each in value]
+    if isinstance(value, str | Path):
+        place = root / value
+        # a folder may have the name of a saved baseline
+        if place.is_file() or (place.exists() and name != "baseline"):
+            return place
     return value
 
 

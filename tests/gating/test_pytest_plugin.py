@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from rankgate.gating import baselines
+
 POLICY = """
 [[rules]]
 id = "no-worse"
@@ -128,3 +130,64 @@ def test_a_call_that_says_too_little_names_what_is_missing(project):
     """,
     )
     assert "say baseline, candidate" in out.stdout.str() + out.stderr.str()
+
+
+def test_verdicts_of_workers_are_summarised(project):
+    pytest.importorskip("xdist")
+    done = result(
+        project,
+        """
+        import pytest
+
+        @pytest.mark.parametrize("name", ["same", "worse"])
+        def test_ranking(rankgate_gate, name):
+            rankgate_gate("qrels.txt", "old.run", f"{name}.run")
+    """,
+        "-p", "xdist", "-n", "2",
+    )  # fmt: skip
+    done.assert_outcomes(passed=1, failed=1)
+    text = done.stdout.str()
+    summary = text[text.index("ranking gates") : text.index("short test summary")]
+    assert "PASS: same against old (" in summary
+    assert "FAIL: worse against old (" in summary
+
+
+def test_an_error_is_printed_once(project):
+    (project.path / "broken.run").write_text("q0 Q0 good\n")
+    done = result(
+        project,
+        """
+        def test_ranking(rankgate_gate):
+            rankgate_gate("qrels.txt", "old.run", "broken.run")
+    """,
+    )
+    text = done.stdout.str().split("short test summary")[0]
+    assert text.count("broken.run:1") == 1
+    assert "another exception" not in text
+    done = result(
+        project,
+        """
+        def test_ranking(rankgate_gate):
+            rankgate_gate("qrels.txt", "old.run", "worse.run")
+    """,
+    )
+    assert done.stdout.str().count("worst queries") == 1
+
+
+def test_a_folder_with_the_name_of_the_baseline_and_one_run_twice(project):
+    root = project.path
+    (root / "main").mkdir()
+    baselines.save("main", str(root / "qrels.txt"), str(root / "old.run"), ["RR"],
+                   folder=root / baselines.FOLDER)  # fmt: skip
+    done = result(
+        project,
+        """
+        import pytest
+
+        @pytest.mark.parametrize("turn", [1, 2])
+        def test_ranking(rankgate_gate, turn):
+            verdict = rankgate_gate("qrels.txt", "main", "same.run")
+            assert verdict.looks == 1
+    """,
+    )
+    done.assert_outcomes(passed=2)
