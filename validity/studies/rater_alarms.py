@@ -90,14 +90,14 @@ def section(cells: Sequence[Any]) -> str:
             ends = [percent(end([c.any_alarm for c in own])) for end in (min, max)]
             rows.append((str(pairs), bad, *ends))
     worst = max(c.accused for c in cells)
-    return (
-        f"## Alarms about raters\n\n{len(cells)} kinds of data (2 to 10 raters, 10 or 30 queries), "
-        f"{cells[0].replications} sets of ratings each. An honest rater has an alarm in at most "
-        f"{percent(worst)} of the sets; 5 % are allowed. How often every bad rater has one, from "
-        "the hardest kind of data to the easiest; a rater who follows the document in one of four "
-        "ratings is often missed:\n\n"
-        + table(("pairs", "what the bad rater does", "found, least", "found, most"), rows)
+    words = (
+        f"{len(cells)} kinds of data (2 to 10 raters, 10 or 30 queries), {cells[0].replications} "
+        f"sets of ratings each. An honest rater has an alarm in at most {percent(worst)} of the "
+        "sets; 5 % are allowed. How often every bad rater has one, from the hardest kind of data to "
+        "the easiest; a rater who follows the document in one rating of four is often missed:"
     )
+    heads = ("pairs", "what the bad rater does", "found, least", "found, most")
+    return f"## Alarms about raters\n\n{words}\n\n{table(heads, rows)}"
 
 
 def _one(
