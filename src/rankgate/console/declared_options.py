@@ -113,7 +113,7 @@ def collected(name: str, kind: type[Any], *fields: str) -> Callable[[Command], C
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
-        def collect(*args: Any, **given: Any) -> Any:  # noqa: ANN401 - as click gives them
+        def collect(*args: Any, **given: Any) -> Any:
             values = {field: given.pop(each.name) for field, each in chosen.items()}
             return function(*args, **{name: kind(**values)}, **given)
 
@@ -125,7 +125,7 @@ def collected(name: str, kind: type[Any], *fields: str) -> Callable[[Command], C
     return decorate
 
 
-def _type(declared: Parameter) -> Any:  # noqa: ANN401 - one of click
+def _type(declared: Parameter) -> Any:
     if declared.kind == "choice":
         return click.Choice(declared.choices)
     ends = declared.range.low, declared.range.high

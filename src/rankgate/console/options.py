@@ -108,7 +108,7 @@ def output(function: Callable[..., Any]) -> Callable[..., Any]:
     """``-o``, which may be none of the files that the command reads."""
 
     @functools.wraps(function)
-    def checked(*args: Any, output: str | None, **rest: Any) -> Any:  # noqa: ANN401 - the command's
+    def checked(*args: Any, output: str | None, **rest: Any) -> Any:
         refuse_clashes(inputs(), output)
         return function(*args, output=output, **rest)
 
@@ -126,7 +126,7 @@ def metrics_from(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--metrics-from``; the command gets the metrics as ``extra``."""
 
     @functools.wraps(function)
-    def known(*args: Any, metrics_from: str | None, **rest: Any) -> Any:  # noqa: ANN401 - as above
+    def known(*args: Any, metrics_from: str | None, **rest: Any) -> Any:
         from rankgate.metrics.plugins import from_file
 
         return function(*args, extra=from_file(metrics_from), **rest)
@@ -157,7 +157,7 @@ def form(*forms: str) -> Decorator:
 
     def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def chosen(*args: Any, form: str, **rest: Any) -> Any:  # noqa: ANN401
+        def chosen(*args: Any, form: str, **rest: Any) -> Any:
             place = rest.get("output") or "-"
             source = click.get_current_context().get_parameter_source("form")
             if suffix_of(place) and source is not ParameterSource.COMMANDLINE:
@@ -173,7 +173,7 @@ def convention(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--convention`` and ``--set``; the command gets the convention that both make."""
 
     @functools.wraps(function)
-    def chosen(*args: Any, convention: str, settings: tuple[str, ...], **rest: Any) -> Any:  # noqa: ANN401
+    def chosen(*args: Any, convention: str, settings: tuple[str, ...], **rest: Any) -> Any:
         how = chosen_convention(convention, settings)
         return function(*args, convention=how, **rest)
 

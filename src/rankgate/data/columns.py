@@ -52,7 +52,7 @@ def named(found: Iterable[str], wanted: Iterable[str]) -> dict[str, str]:
     return {ours: theirs[alias] for ours, alias in places.items() if alias}
 
 
-def renamed(table: Any, columns: Mapping[str, str] | None) -> Any:  # noqa: ANN401
+def renamed(table: Any, columns: Mapping[str, str] | None) -> Any:
     """A frame, or a list or mapping of frames, under our names; anything else as it is.
 
     Args:

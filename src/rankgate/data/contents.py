@@ -135,7 +135,7 @@ class FileContents:
         return f"no {wanted} in it, but {' and '.join(held) or 'nothing'}{hint}."
 
 
-def _full(part: Any) -> bool:  # noqa: ANN401 - any of the parts
+def _full(part: Any) -> bool:
     if part is None:
         return False
     if isinstance(part, tuple | Mapping):

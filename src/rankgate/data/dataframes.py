@@ -16,12 +16,12 @@ def is_frame(table: object) -> bool:
     return isinstance(table, pl.LazyFrame) or hasattr(table, "__arrow_c_stream__")
 
 
-def lazy_frame(table: Any, label: str = "a frame") -> pl.LazyFrame:  # noqa: ANN401 - any frame
+def lazy_frame(table: Any, label: str = "a frame") -> pl.LazyFrame:
     """A frame as a lazy Polars frame; arguments and errors as of `polars_frame`."""
     return table if isinstance(table, pl.LazyFrame) else polars_frame(table, label).lazy()
 
 
-def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:  # noqa: ANN401 - any frame
+def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
     """A frame as a Polars frame; pandas frames need no pyarrow.
 
     Args:
@@ -46,16 +46,16 @@ def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:  # noqa: A
         raise InputError(problem, source=label, code="wrong-type") from None
 
 
-def _by_arrow(table: Any) -> pl.DataFrame:  # noqa: ANN401 - a pandas frame
+def _by_arrow(table: Any) -> pl.DataFrame:
     return pl.DataFrame(table)
 
 
-def _by_column(table: Any) -> pl.DataFrame:  # noqa: ANN401 - as above
+def _by_column(table: Any) -> pl.DataFrame:
     """Numbers and times as arrays; strings, categories and nullable columns value by value."""
     return pl.DataFrame([_series(str(name), column) for name, column in table.items()])
 
 
-def _series(name: str, column: Any) -> pl.Series:  # noqa: ANN401 - a pandas series
+def _series(name: str, column: Any) -> pl.Series:
     if getattr(column.dtype, "kind", "O") in "biufmM" and hasattr(column.dtype, "byteorder"):
         return pl.Series(name, column.to_numpy(), nan_to_null=True)
     values = column.astype(object)

@@ -43,7 +43,7 @@ def read_ratings(table: RatingsLike, name: str | None = None, from_: str | None 
     return _of_frame(table, name or "ratings")
 
 
-def _of_frame(table: Any, name: str) -> Ratings:  # noqa: ANN401 - Polars, pandas or Arrow
+def _of_frame(table: Any, name: str) -> Ratings:
     if not is_frame(table):
         problem = f"a {type(table).__name__} is no table of ratings; give a path or a frame."
         raise InputError(problem, source=name, code="wrong-type")

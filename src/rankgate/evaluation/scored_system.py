@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -69,7 +69,7 @@ class Scorer:
         overrides: Overrides | Sequence[str] = (),
         extra: Sequence[Metric] = (),
         depth: int = DEPTH,
-        tags: Any = None,  # noqa: ANN401 - a frame
+        tags: pl.DataFrame | None = None,
         context: Context | None = None,
     ) -> Scorer:
         """From what ``evaluate`` takes; metrics of lists only where there is a context.

@@ -144,7 +144,7 @@ def save(
     how: str | Convention = "trec",
     *,
     depth: int | None = None,
-    tags: Any = None,  # noqa: ANN401 - a frame
+    tags: pl.DataFrame | None = None,
     folder: Path = FOLDER,
     force: bool = False,
 ) -> Saved:

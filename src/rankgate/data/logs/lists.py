@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rankgate.data.source import InputFile
 
 
-def read(source: InputFile, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
+def read(source: InputFile, columns: Mapping[str, str]) -> Rows:
     """One row for each item, in one piece; ``at`` is its place in the line, from 1 on.
 
     A user may be on several lines; later lines are later in time.

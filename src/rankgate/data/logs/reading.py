@@ -177,7 +177,7 @@ def _named(name: str) -> LogFormat:
     )
 
 
-def _in_memory(table: Any, columns: Mapping[str, str]) -> tuple[pl.DataFrame, str, Place]:  # noqa: ANN401
+def _in_memory(table: Any, columns: Mapping[str, str]) -> tuple[pl.DataFrame, str, Place]:
     """A frame under our column names; of a matrix what is not 0."""
     if is_source(table):
         met = source_of(table, "log")

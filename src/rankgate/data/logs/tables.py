@@ -48,7 +48,7 @@ def recbole(source: InputFile, columns: Mapping[str, str]) -> Rows:
     return _rows(source, header, {ours: plain[theirs] for ours, theirs in found.items()})
 
 
-def u_data(source: InputFile, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
+def u_data(source: InputFile, columns: Mapping[str, str]) -> Rows:
     """MovieLens 100K: user, item, rating and time between tabs, without a header.
 
     Raises:
@@ -57,7 +57,7 @@ def u_data(source: InputFile, columns: Mapping[str, str]) -> Rows:  # noqa: ARG0
     return _rows(source, records.Header("\t", _MOVIELENS, 0), dict(zip(_MOVIELENS, _MOVIELENS)))  # noqa: B905
 
 
-def ratings_dat(source: InputFile, columns: Mapping[str, str]) -> Rows:  # noqa: ARG001
+def ratings_dat(source: InputFile, columns: Mapping[str, str]) -> Rows:
     """MovieLens 1M and 10M: user, item, rating and time between double colons.
 
     Raises:

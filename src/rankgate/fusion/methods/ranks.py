@@ -20,7 +20,7 @@ def _rrf(
     candidates: Candidates,
     *,
     k: Annotated[float, Range(0)] = 60,
-    weights: Any = None,  # noqa: ANN401 - (R,) or None
+    weights: Any = None,
 ) -> Fused:
     """Reciprocal rank fusion.
 
@@ -54,7 +54,7 @@ def _rbc(
     candidates: Candidates,
     *,
     phi: Annotated[float, Range(0, 1, exclusive=True)] = 0.8,
-    weights: Any = None,  # noqa: ANN401 - as above
+    weights: Any = None,
 ) -> Fused:
     """Rank-biased centroids.
 
@@ -67,7 +67,7 @@ def _rbc(
     return _weighted(np.where(candidates.present, worth, 0.0), weights)
 
 
-def _borda(candidates: Candidates, *, weights: Any = None) -> Fused:  # noqa: ANN401 - as above
+def _borda(candidates: Candidates, *, weights: Any = None) -> Fused:
     sizes = candidates.sizes[candidates.owner]
     lengths = candidates.lengths[:, candidates.owner]
     points = np.where(candidates.present, sizes - candidates.ranks + 1.0, (sizes - lengths + 1) / 2)

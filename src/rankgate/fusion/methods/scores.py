@@ -53,15 +53,15 @@ def _gmnz(candidates: Candidates, *, gamma: Annotated[float, Range(0)] = 1.0) ->
     return candidates.scores.sum(axis=0) * candidates.votes.astype(np.float64) ** gamma
 
 
-def _linear(candidates: Candidates, *, weights: Any = None) -> Fused:  # noqa: ANN401 - (R,) or None
+def _linear(candidates: Candidates, *, weights: Any = None) -> Fused:
     return _of(weights, candidates) @ candidates.scores
 
 
-def _wmnz(candidates: Candidates, *, weights: Any = None) -> Fused:  # noqa: ANN401 - as above
+def _wmnz(candidates: Candidates, *, weights: Any = None) -> Fused:
     return candidates.scores.sum(axis=0) * (_of(weights, candidates) @ candidates.present)
 
 
-def _mixed(candidates: Candidates, *, weights: Any = None) -> Fused:  # noqa: ANN401 - as above
+def _mixed(candidates: Candidates, *, weights: Any = None) -> Fused:
     return _linear(candidates, weights=weights) * np.sqrt(candidates.votes)
 
 

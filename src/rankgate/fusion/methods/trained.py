@@ -35,7 +35,7 @@ def _average_precision(hits: Hits, training: TrainingData) -> float:
     return float(shares.sum() / training.queries)
 
 
-def _map_fuse(candidates: Candidates, *, trained: Any) -> Fused:  # noqa: ANN401 - (R, 1)
+def _map_fuse(candidates: Candidates, *, trained: Any) -> Fused:
     ranks = np.where(candidates.present, candidates.ranks, np.inf)
     return (trained / ranks).sum(axis=0)
 
@@ -57,7 +57,7 @@ def _bayes_train(training: TrainingData) -> Trained:
     return np.log(share / np.where(share == 1, _UNLIKELY, 1 - share))
 
 
-def _bayes_fuse(candidates: Candidates, *, trained: Any) -> Fused:  # noqa: ANN401 - (R, 9)
+def _bayes_fuse(candidates: Candidates, *, trained: Any) -> Fused:
     return _of_segment(candidates, trained, _BAYES_ENDS, _ABSENT).sum(axis=0)
 
 
@@ -66,7 +66,7 @@ def _segment_train(training: TrainingData) -> Trained:
     return _by_segment(training, _SEGMENT_ENDS)
 
 
-def _segment_fuse(candidates: Candidates, *, trained: Any) -> Fused:  # noqa: ANN401 - (R, 10)
+def _segment_fuse(candidates: Candidates, *, trained: Any) -> Fused:
     share = _of_segment(candidates, trained, _SEGMENT_ENDS, 0.0)
     return (share * (candidates.scores + 1)).sum(axis=0)
 
@@ -90,7 +90,7 @@ def _position_train(training: TrainingData) -> Trained:
     return np.divide(found, reached, out=np.zeros(found.shape), where=reached > 0)
 
 
-def _position_fuse(candidates: Candidates, *, trained: Any) -> Fused:  # noqa: ANN401 - (R, K)
+def _position_fuse(candidates: Candidates, *, trained: Any) -> Fused:
     table = np.column_stack([np.zeros(len(trained)), trained])  # rank 0 is an absent document
     ranks = np.where(candidates.ranks < table.shape[1], candidates.ranks, 0)
     return np.take_along_axis(table, ranks, axis=1).sum(axis=0)
@@ -99,7 +99,7 @@ def _position_fuse(candidates: Candidates, *, trained: Any) -> Fused:  # noqa: A
 def _slide_fuse(
     candidates: Candidates,
     *,
-    trained: Any,  # noqa: ANN401 - (R, K)
+    trained: Any,
     width: Annotated[int, Range(1)] = 5,
 ) -> Fused:
     """SlideFuse.
@@ -138,7 +138,7 @@ def _prob_train(training: TrainingData, *, segments: Annotated[int, Range(1)] = 
     return learned / training.queries
 
 
-def _prob_fuse(candidates: Candidates, *, trained: Any) -> Fused:  # noqa: ANN401 - (R, segments)
+def _prob_fuse(candidates: Candidates, *, trained: Any) -> Fused:
     count = trained.shape[1]
     size = np.maximum(-(-candidates.lengths // count), 1)[:, candidates.owner]
     segment = np.maximum(candidates.ranks - 1, 0) // size

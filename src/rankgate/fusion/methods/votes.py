@@ -16,7 +16,7 @@ _BORDA = next(each for each in RANKED if each.name == "borda")
 _LAST = np.iinfo(np.int64).max
 
 
-def _condorcet(candidates: Candidates, *, weights: Any = None) -> NDArray[np.float64]:  # noqa: ANN401 - (R,) or None
+def _condorcet(candidates: Candidates, *, weights: Any = None) -> NDArray[np.float64]:
     """Points from the number of candidates down to 1, in the order of a merge sort by majority.
 
     Majorities can go round in circles, so the order depends on the sort: it begins with the Borda
