@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankgate.console.pairs import pairs
 from rankgate.declare import fields_of
 from rankgate.declare.signature import documented, parameter
 
@@ -78,11 +79,26 @@ def options_of(
                 declared = replace(declared, kind="path")
             elif choices and name in choices:
                 declared = replace(declared, kind="choice", choices=tuple(choices[name]))
-            several = str(signature[name].annotation).startswith("Sequence[")
+            kind = str(signature[name].annotation)
+            several = kind.startswith(("Sequence[", "Mapping["))
+            if kind.startswith("Mapping["):
+                function = _with_pairs(function, name, float if "float" in kind else str)
             function = option(declared, *flags, metavar=metavar, multiple=several)(function)
         return function
 
     return decorate
+
+
+def _with_pairs(function: Command, name: str, read: Callable[[str], Any]) -> Command:
+    """The command with the words ``NAME=VALUE`` of an option as a mapping."""
+
+    @functools.wraps(function)
+    def mapped(*args: Any, **given: Any) -> Any:
+        command = click.get_current_context().command
+        flag = next(each.opts[-1] for each in command.params if each.name == name)
+        return function(*args, **{**given, name: pairs(given[name], flag, read) or None})
+
+    return mapped
 
 
 def _flag(name: str, known: Container[str] | None = None) -> str:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.logs.candidates import CANDIDATES, sample
-from rankgate.data.logs.clock import instant
+from rankgate.data.logs.clock import Unit, instant
 from rankgate.data.logs.reading import read_interactions
-from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.relevance import Grades, Repeats, Truth
 from rankgate.data.logs.splits import WAYS, SplitPlan
 from rankgate.errors import UsageError
 from rankgate.recommenders.split import Fold, FoldCount, Split, warnings_of
@@ -40,10 +40,10 @@ def split(
     weights: Mapping[str, float] | None = None,
     threshold: float = 0.0,
     least: Mapping[str, float] | None = None,
-    repeats: Any = "max",  # noqa: ANN401 - a word, checked where it is used
-    grades: Any = "binary",  # noqa: ANN401 - as above
+    repeats: Repeats = "max",
+    grades: Grades = "binary",
     columns: Mapping[str, str] | None = None,
-    unit: str | None = None,
+    unit: Unit | None = None,
     seed: int = 0,
 ) -> Split:
     """Split a log into what is learned from and what is predicted.
@@ -54,19 +54,22 @@ def split(
         way: ``global`` (by one moment), ``user`` (the last share of each user), ``leave-last``,
             ``leave-one-out``, ``random``, ``windows``, ``cold-users`` or ``cold-items``.
         share: how much is predicted.
-        last: how many interactions of each user ``leave-last`` predicts.
-        cut: the moment from which on ``global`` predicts.
-        windows: the number of folds of ``windows``.
-        validation: whether another part, as large as the test, lies before it.
-        candidates: ``unseen``, ``all`` or ``sampled``.
-        negatives: how many items are drawn for each user with ``sampled``.
-        weights: what one interaction of a kind weighs.
+        last: how many interactions of each user `leave-last` predicts.
+        cut: the moment from which on `global` predicts.
+        windows: the number of folds of `windows`.
+        validation: another part, as large as the test, before it.
+        candidates: what lists may hold: all but what the user had (unseen); all; or a sample of
+            it (sampled).
+        negatives: how many items are drawn for each user with `sampled`.
+        weights: what one interaction of a kind weighs; kinds that are not named do not count then.
         threshold: the least worth that is relevant.
-        least: the least value of one interaction of a kind; one below it is worth nothing.
+        least: the least value that one interaction of a kind must have, such as rating=4 or
+            dwell=30; one below it is worth nothing.
         repeats: what several interactions with one item are worth.
-        grades: ``binary`` or ``value``.
-        columns: our column -> the log's.
-        unit: the unit of times that are numbers.
+        grades: grade 1 or 0 (binary), or the worth itself (value).
+        columns: the log's column for query_id, doc_id, at, kind or value; found by its name
+            otherwise.
+        unit: the unit of numeric times; inferred from their size if not given.
         seed: of everything that is drawn.
 
     Raises:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
-from rankgate.console.pairs import pairs
 from rankgate.data.logs.candidates import CANDIDATES
+from rankgate.data.logs.clock import UNITS
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import WAYS, SplitPlan
 from rankgate.present.write import FORMS
 from rankgate.recommenders.split_files import SUFFIXES
 from rankgate.recommenders.split_stream import split_into
+from rankgate.recommenders.splitting import split
+
+_PLAN = ("way", "share", "last", "windows", "validation", "seed")
+_TRUTH = ("weights", "threshold", "least", "repeats", "grades")
 
 
 @click.command("split")
@@ -24,68 +31,15 @@ from rankgate.recommenders.split_stream import split_into
     show_default=True,
     help="; ".join(f"{name}: {way.title}" for name, way in WAYS.items()) + ".",
 )
-@click.option("--share", type=float, default=0.2, show_default=True, help="How much is predicted.")
-@click.option(
-    "--last", type=int, default=1, show_default=True, help="Of each user, for leave-last."
-)
-@click.option("--cut", metavar="TIME", help="The moment from which on global predicts.")
-@click.option("--windows", type=int, default=5, show_default=True, help="Folds of windows.")
-@click.option("--validation", is_flag=True, help="Another part, as large as the test, before it.")
-@click.option(
-    "--candidates",
-    type=click.Choice(CANDIDATES),
-    default="unseen",
-    show_default=True,
-    help="What lists may hold: all but what the user had; all; or a sample of it.",
-)
-@click.option(
-    "--negatives", type=int, default=99, show_default=True, help="Drawn for each user, if sampled."
-)
-@click.option(
-    "--weight",
-    "weights",
-    multiple=True,
-    metavar="KIND=X",
-    help="What one interaction of a kind weighs; kinds that are not named do not count then.",
-)
-@click.option(
-    "--threshold", type=float, default=0.0, show_default=True, help="The least relevant worth."
-)
-@click.option(
-    "--least",
-    multiple=True,
-    metavar="KIND=X",
-    help="The least value that one interaction of a kind must have, such as rating=4 or dwell=30; "
-    "one below it is worth nothing.",
-)
-@click.option(
-    "--repeats",
-    type=click.Choice(["max", "last", "first", "sum", "mean"]),
-    default="max",
-    show_default=True,
-    help="What several interactions with one item are worth.",
-)
-@click.option(
-    "--grades",
-    type=click.Choice(["binary", "value"]),
-    default="binary",
-    show_default=True,
-    help="Grade 1 or 0, or the worth itself.",
-)
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="OURS=THEIRS",
-    help="The log's column for query_id, doc_id, at, kind or value; found by its name otherwise.",
+@options_of(
+    split,
+    *("share", "last", "cut TIME", "windows", "validation", "candidates", "negatives"),
+    *("weights KIND=X --weight", "threshold", "least KIND=X", "repeats", "grades"),
+    "columns OURS=THEIRS --column",
+    choices={"candidates": CANDIDATES},
 )
 @options.from_
-@click.option(
-    "--time-unit",
-    "unit",
-    type=click.Choice(["s", "ms", "us", "ns", "order"]),
-    help="The unit of numeric times. Default: inferred from their size.",
-)
+@options_of(split, "unit --time-unit", choices={"unit": UNITS})
 @click.option(
     "--equal-rows",
     "same",
@@ -109,28 +63,13 @@ from rankgate.recommenders.split_stream import split_into
 @options.output
 def command(
     log: str,
-    way: str,
-    share: float,
-    last: int,
-    cut: str | None,
-    windows: int,
-    validation: bool,
-    candidates: str,
-    negatives: int,
-    weights: tuple[str, ...],
-    threshold: float,
-    least: tuple[str, ...],
-    repeats: str,
-    grades: str,
-    columns: tuple[str, ...],
-    from_: str | None,
-    unit: str | None,
+    *,
     same: str,
     into: str | None,
     to: str,
-    seed: int,
     form: str,
     output: str | None,
+    **chosen: Any,
 ) -> None:
     """Split LOG into what is learned from and what is predicted; check that nothing leaks.
 
@@ -141,18 +80,16 @@ def command(
     rankgate split events.parquet --weight buy=1 --weight view=0.1 --cut 2026-03-01
     rankgate split ml-100k.inter --way leave-last --candidates sampled --into parts
     """
-    plan = SplitPlan(way, share, last, None, windows, validation, seed)
-    rule = Truth(
-        pairs(weights, "--weight", float),
-        threshold,
-        repeats,  # type: ignore[arg-type]
-        grades,  # type: ignore[arg-type]
-        pairs(least, "--least", float),
-    )
+    plan, rule = ({name: chosen.pop(name) for name in names} for names in (_PLAN, _TRUTH))
     result, names = split_into(
-        log, plan, rule, folder=into, to=to, candidates=candidates, negatives=negatives, cut=cut,
-        columns=pairs(columns, "--column", str), from_=from_, unit=unit, same=same,
-    )  # fmt: skip
+        log,
+        SplitPlan(**plan),
+        Truth(**{name: value for name, value in rule.items() if value is not None}),
+        folder=into,
+        to=to,
+        same=same,
+        **chosen,
+    )
     if into is not None:
         click.echo(f"written to {into}: {', '.join(names)}", err=True)
     print_result(result, form, output)
