@@ -144,7 +144,7 @@ def _objects(origin: InputFile) -> tuple[pl.DataFrame, Place]:
     return frame, Place(origin.label, lambda row: lines[row])
 
 
-def _word(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
+def _word(value: Any) -> str | None:
     """A value as a field of CSV would have it; several are between bars."""
     if isinstance(value, list):
         return "|".join(map(str, value))
