@@ -171,7 +171,7 @@ def test_an_error_is_printed_once(project):
             rankgate_gate("qrels.txt", "old.run", "worse.run")
     """,
     )
-    assert done.stdout.str().count("worst queries") == 1
+    assert done.stdout.str().count("worst queries (") == 1
 
 
 def test_a_folder_with_the_name_of_the_baseline_and_one_run_twice(project):
