@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from rankgate.advice.advise import advise
     from rankgate.blind_spots.blindspots import BlindSpots
     from rankgate.blind_spots.verb import blindspots
+    from rankgate.comparison.compare import compare
     from rankgate.comparison.comparison import Comparisons
-    from rankgate.comparison.verb import compare
     from rankgate.data import read_qrels, read_run
     from rankgate.data.memory.arrays import from_arrays
     from rankgate.data.memory.matrices import Lists, Matrix
     from rankgate.errors import InputError, RankgateError, UsageError
+    from rankgate.evaluation.accumulate import Accumulator
     from rankgate.evaluation.conventions import Conventions, conventions
+    from rankgate.evaluation.evaluate import evaluate
     from rankgate.evaluation.evaluation import Evaluation
-    from rankgate.evaluation.notebook.accumulation import Accumulator
-    from rankgate.evaluation.notebook.evaluation import evaluate
     from rankgate.explanation.bridge import Bridge
     from rankgate.explanation.explain import explain
     from rankgate.explanation.explanation import Explanation
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rankgate.files.validation import Validation
     from rankgate.fusion.fuse import fuse
     from rankgate.fusion.fusion import Fusion
-    from rankgate.gating.verb import gate
+    from rankgate.gating.gate import gate
     from rankgate.gating.verdict import Verdict
     from rankgate.judging.admission.admission import JudgeAdmission
     from rankgate.judging.admission.admit import admit
@@ -145,7 +145,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Accumulator": "rankgate.evaluation.notebook.accumulation",
+    "Accumulator": "rankgate.evaluation.accumulate",
     "Advice": "rankgate.advice.advice",
     "RaterAgreement": "rankgate.judging.agreement.agreement",
     "BlindSpots": "rankgate.blind_spots.blindspots",
@@ -185,16 +185,16 @@ _HOMES = {
     "agree": "rankgate.judging.agreement.agree",
     "blindspots": "rankgate.blind_spots.verb",
     "collect": "rankgate.judging.sheets.collected",
-    "compare": "rankgate.comparison.verb",
+    "compare": "rankgate.comparison.compare",
     "convention": "rankgate.scoring.chosen:chosen_convention",
     "conventions": "rankgate.evaluation.conventions",
     "convert": "rankgate.files.convert",
     "describe": "rankgate.files.describe",
-    "evaluate": "rankgate.evaluation.notebook.evaluation",
+    "evaluate": "rankgate.evaluation.evaluate",
     "explain": "rankgate.explanation.explain",
     "from_arrays": "rankgate.data.memory.arrays",
     "fuse": "rankgate.fusion.fuse",
-    "gate": "rankgate.gating.verb",
+    "gate": "rankgate.gating.gate",
     "holes": "rankgate.unjudged.holes",
     "metric": "rankgate.metrics.custom",
     "plot": "rankgate.reports.plot",

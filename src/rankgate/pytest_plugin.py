@@ -110,7 +110,7 @@ def _refuse(problem: str) -> NoReturn:
 def _decided(root: Path, result: dict[str, Any]) -> Verdict | str:
     """The verdict, or what is wrong with the input."""
     from rankgate.errors import RankgateError
-    from rankgate.gating.verb import gate
+    from rankgate.gating.gate import gate
 
     lacking = [name for name in _PLACES[:3] if name not in result]
     if lacking:

@@ -13,9 +13,10 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 import rankgate
-from rankgate.comparison.compare import Rules, compare, compared
+from rankgate.comparison.compare import compare
 from rankgate.comparison.comparison import Comparisons
 from rankgate.comparison.inference import Test
+from rankgate.comparison.pairs import Rules, compared
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.present.write import rendered
@@ -128,9 +129,9 @@ def test_several_candidates_are_corrected_together(systems):
 
 def test_max_t_over_candidates(systems):
     qrels, old, new = systems
-    rules = Rules(Test("randomization", correction="maxt", resamples=2000))
-    result = compare(qrels, old, {"new": new, "same": old}, ["P@1", "RR"], rules=rules)
-    one = compare(qrels, old, {"new": new}, ["P@1", "RR"], rules=rules)
+    test = Test("randomization", correction="maxt", resamples=2000)
+    result = compare(qrels, old, {"new": new, "same": old}, ["P@1", "RR"], test=test)
+    one = compare(qrels, old, {"new": new}, ["P@1", "RR"], test=test)
     for each in (result, one):
         table = each.comparisons[0].metrics
         assert (table["p_value"] >= table["p_raw"] - 1e-12).all()
@@ -143,10 +144,10 @@ def test_queries_that_only_one_system_ran(systems):
     short = {query: docs for query, docs in new.items() if query not in {"q03", "q17"}}
     with raises("values-differ", UsageError):
         compare(qrels, old, {"short": short}, ["P@1"])
-    dropped = compare(qrels, old, {"short": short}, ["P@1"], rules=Rules(unequal="drop"))
+    dropped = compare(qrels, old, {"short": short}, ["P@1"], unequal="drop")
     assert dropped.comparisons[0].metrics["n"].to_list() == [38]
     assert dropped.comparisons[0].excluded["query_id"].to_list() == ["q03", "q17"]
-    zero = compare(qrels, old, {"short": short}, ["P@1"], rules=Rules(unequal="zero"))
+    zero = compare(qrels, old, {"short": short}, ["P@1"], unequal="zero")
     assert zero.comparisons[0].metrics["n"].to_list() == [40]
 
 
@@ -229,10 +230,8 @@ def test_states_and_latency_from_the_companion(tmp_path, systems):
 
 
 def test_the_same_bytes_twice(systems):
-    ways = Rules(Test("randomization", "bca", resamples=500))
-    one, two = (
-        json.dumps(compare(*systems, ["P@1", "RR"], rules=ways).to_dict()) for _ in range(2)
-    )
+    ways = Test("randomization", "bca", resamples=500)
+    one, two = (json.dumps(compare(*systems, ["P@1", "RR"], test=ways).to_dict()) for _ in range(2))
     assert one == two
     plain = json.loads(one)["comparisons"][0]
     assert set(plain) >= {"schema_version", "baseline", "candidate", "convention", "metrics",

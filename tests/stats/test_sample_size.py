@@ -7,8 +7,8 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 import rankgate
-from rankgate.comparison.compare import Rules, compared
 from rankgate.comparison.inference import Test
+from rankgate.comparison.pairs import Rules, compared
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.stats.corrections import correct, corrected_rows
 from rankgate.stats.power import needed, power

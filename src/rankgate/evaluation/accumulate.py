@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rankgate.data import Scores
-    from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.data.inputs import QrelsLike, RunLike, TableLike
+    from rankgate.data.logs.interactions import LogLike
     from rankgate.evaluation.rankings import Rankings
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
@@ -81,12 +82,22 @@ class BatchTotals:
 
 
 class Accumulator:
-    """Metrics over batches of users; what several of these have seen adds up, in any order.
+    """Metrics over batches of users, of which nothing is kept but what adds up.
 
-    A batch is judgments and rankings of some whole users, in any form that `evaluate` takes.
-    Nothing of a batch is kept but sums: a user who comes in two batches counts as two, and rows
-    of matrices that go by their places are users of this batch alone. Counts are exact, sums so
-    to rounding.
+    A batch is judgments and rankings of some whole users, in any form that `evaluate` takes. In
+    whatever order batches come and accumulators are merged, the numbers are those of one pass:
+    counts exactly, others to rounding. A user who comes in two batches counts as two; rows of
+    matrices without names are users of their own batch.
+
+    >>> pooled = Accumulator(["RR", "Coverage@1"], catalogue=4)
+    >>> pooled.update({"u": ["0"]}, {"u": ["1", "0"]})
+    >>> other = Accumulator(["RR", "Coverage@1"], catalogue=4)
+    >>> other.update({"v": ["3"]}, {"v": ["3", "2"]})
+    >>> pooled.merge(other)
+    >>> pooled.result()
+    {'RR': 0.75, 'Coverage@1': 0.5}
+    >>> pooled.counts.queries
+    2
     """
 
     def __init__(
@@ -96,15 +107,40 @@ class Accumulator:
         *,
         overrides: Overrides | Sequence[str] = (),
         extra: Sequence[Metric] = (),
-        context: Context | None = None,
         catalogue: int | Iterable[object] | None = None,
+        train: LogLike | None = None,
+        items: TableLike | None = None,
+        features: Sequence[str] = (),
+        category: str | None = None,
+        group: str | None = None,
+        obvious: RunLike | None = None,
+        drop_seen: bool = False,
         columns: Mapping[str, str] | None = None,
+        context: Context | None = None,
     ) -> None:
+        """Say what is computed; arguments as of `evaluate`.
+
+        Metrics of lists need all items beforehand: from the catalogue, training or the table of
+        items.
+
+        Raises:
+            InputError: a table that cannot be read.
+            UsageError: an unknown metric or convention; metrics of lists without their items.
+        """
+        inputs = context or Context(
+            train=train,
+            items=items,
+            features=tuple(features),
+            category=category,
+            group=group,
+            baseline=obvious,
+            drop_seen=drop_seen,
+        )
         self._how = chosen_convention(convention, overrides)
         self._metrics = known_metrics(metrics, self._how, (*extra, *FACET_METRICS))
         self._columns = columns
         whole = {label: each for label, each in self._metrics if is_of_lists(each)}
-        self._listing = ListBuilder.of(whole, self._how, context or Context(), catalogue, columns)
+        self._listing = ListBuilder.of(whole, self._how, inputs, catalogue, columns)
         self._world = self._listing.base() if whole else None
         if self._world is not None and not len(self._world.items):
             words = "metrics of lists need all items beforehand; give catalogue, train or items."

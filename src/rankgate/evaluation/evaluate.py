@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from numbers import Number
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data import read_run
 from rankgate.data.columns import renamed
-from rankgate.data.memory.libraries import is_pair
 from rankgate.errors import UsageError
+from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluation import Evaluation
-from rankgate.evaluation.rankings import by_ids, rankings_of, score_run
+from rankgate.evaluation.rankings import by_ids, named_rankings, score_run
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.names import DEFAULT_METRICS, parse, parse_all
@@ -20,17 +16,15 @@ from rankgate.metrics.views import LISTS, RANKING, SUBTOPICS
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.bounds import bounded
 from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.run_names import apart
 from rankgate.scoring.sources import RunSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from rankgate.data import Qrels, Run
-    from rankgate.data.inputs import QrelsLike, RunsLike, TableLike
-    from rankgate.evaluation.context import Context
+    from rankgate.data import Qrels
+    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, TableLike
+    from rankgate.data.logs.interactions import LogLike
     from rankgate.evaluation.list_builder import ListBuilder
-    from rankgate.evaluation.rankings import Rankings
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
 
@@ -39,44 +33,87 @@ def evaluate(
     qrels: QrelsLike,
     runs: RunsLike,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
-    how: str | Convention = "trec",
+    convention: str | Convention = "trec",
     *,
     overrides: Overrides | Sequence[str] = (),
     bounds: bool = False,
     extra: Sequence[Metric] = (),
-    context: Context | None = None,
-    catalogue: int | Iterable[object] | None = None,
     columns: Mapping[str, str] | None = None,
+    catalogue: int | Iterable[object] | None = None,
+    train: LogLike | None = None,
+    items: TableLike | None = None,
+    features: Sequence[str] = (),
+    category: str | None = None,
+    group: str | None = None,
+    obvious: RunLike | None = None,
+    earlier: Mapping[str, Any] | None = None,
+    drop_seen: bool = False,
+    drawn: Mapping[str, Sequence[Any]] | None = None,
+    judged_users_only: bool = False,
+    context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Evaluation:
-    """Score one run or several.
+    """Score one run or several against judgments, by rankings and by what lists are like.
 
     Args:
-        qrels: judgments: a path (``-`` is standard input), a frame, an array, a ``Matrix``,
-            ``Lists``, ``{query: {doc: grade}}``, ``{query: {doc, …}}``.
-        runs: a run: a path, a frame, an array, a ``Matrix``, ``Lists``,
-            ``{query: {doc: score}}``, ``{query: [doc, …]}``; or a list of runs, or
+        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``,
+            ``{query: {doc, …}}``; a matrix of grades (NumPy, SciPy, torch, jax, DLPack) with a
+            row a query, or ``rankgate.Lists`` of items by number.
+        runs: a run, as one of these, ``{query: [doc, …]}`` the best first; a list of runs;
             ``{name: run}``.
-        metrics: names or metrics, those of lists too.
-        how: a convention, its name, or a TOML file that says one.
+        metrics: names such as ``"nDCG@10"`` or ``"Coverage@10"``, or metrics such as
+            ``nDCG(gain="exp") @ 10``.
+        convention: whose rules the numbers follow: a name, a TOML file, or what
+            ``rankgate.convention`` gives.
         overrides: axes that are chosen otherwise: ``{"ties": "doc_id_asc", "nDCG.gain": "exp"}``,
             or as words, ``["nDCG.gain=exp"]``.
         bounds: also the least and greatest value that any grades of the unjudged documents give
             (``low``, ``high``), and the values if they were all irrelevant, and all best.
         extra: additional metrics that can be named.
-        context: what metrics of lists need: training, items, an obvious system, earlier lists;
-            and whether items of training leave the lists.
-        catalogue: how many items there are, numbered from 0, or their ids; those that are known
-            otherwise are of the catalogue too.
-        columns: our column -> that of frames, where it has no usual name.
+        columns: our column (``query_id``, ``doc_id``, ``grade``, ``score``) -> that of a frame,
+            where it has no usual name.
+        catalogue: how many items there are, numbered from 0, or their ids; those of training,
+            items, judgments, matrices and lists are of the catalogue anyway.
+        train: what systems learned from: a log, or a matrix in which 0 is nothing.
+        items: a table of items.
+        features: its columns of numbers.
+        category: its column of categories, several between bars.
+        group: its column of groups.
+        obvious: the run of an obvious system, such as the most popular items.
+        earlier: for each run that of an earlier time, by name.
+        drop_seen: whether items of training leave users' rankings.
+        drawn: for a system that draws its rankings other runs of it, by name, for expected
+            exposure (EEL, EED, EER).
+        judged_users_only: whether metrics of lists look at users with judgments only, and not at
+            every user that a system serves.
+        context: the inputs from `train` to `judged_users_only` in one value, instead of them.
         on_progress: called with the name of each run before it is scored.
 
     Raises:
         InputError: data that cannot be read, with file and line.
-        UsageError: an unknown metric or convention, or no run at all; a metric of lists that
-            needs what was not given.
+        UsageError: an unknown metric, convention, axis or choice; a metric of lists that needs
+            what was not given.
+
+    >>> result = evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, ["RR", "P@1"])
+    >>> result.means.row(0)
+    ('run1', 0.5, 0.0)
+    >>> result = evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, ["RR"], bounds=True)
+    >>> result.bounds.row(0)
+    ('run1', 'RR', 0.5, 0.5, 1.0)
     """
-    rules = chosen_convention(how, overrides)
+    inputs = context or Context(
+        train=train,
+        items=items,
+        features=tuple(features),
+        category=category,
+        group=group,
+        baseline=obvious,
+        earlier=earlier,
+        drop_seen=drop_seen,
+        drawn=drawn,
+        judged_users_only=judged_users_only,
+    )
+    rules = chosen_convention(convention, overrides)
     every = known_metrics(metrics, rules, (*extra, *FACET_METRICS))
     together = [(label, each) for label, each in every if is_of_lists(each)]
     chosen = [(label, each) for label, each in every if not is_of_lists(each)]
@@ -86,17 +123,17 @@ def evaluate(
         raise UsageError("no run to score; give at least one.", code="missing-input")
     judgments = JudgmentIndex.read(renamed(qrels, columns), subtopics=subtopics)
     if subtopics:
-        judgments = with_subtopics(judgments, context)
-    lists = _lists(together, rules, context, catalogue, columns)
-    train = lists.leaving if lists else None
+        judgments = with_subtopics(judgments, inputs)
+    lists = _lists(together, rules, inputs, catalogue, columns)
+    leaving = lists.leaving if lists else None
     scored = []
     for run in readable:
         if on_progress:
             on_progress(run.name)
-        scores = score_run(judgments, run, chosen, rules, train)
+        scores = score_run(judgments, run, chosen, rules, leaving)
         if bounds:
             plain = [(label, each) for label, each in chosen if each.view == RANKING]
-            source = RunSource(by_ids(run, train), judgments)
+            source = RunSource(by_ids(run, leaving), judgments)
             scores = bounded(source, plain, rules, scores)
         scored.append(scores)
     if lists and together:
@@ -109,17 +146,16 @@ def evaluate(
 def _lists(
     together: Sequence[tuple[str, Metric]],
     how: Convention,
-    context: Context | None,
+    context: Context,
     catalogue: int | Iterable[object] | None,
     columns: Mapping[str, str] | None,
 ) -> ListBuilder | None:
     """What metrics of lists are computed with; None where nothing asks for it."""
-    if not together and not (context and context.drop_seen):
+    if not together and not context.drop_seen:
         return None
-    from rankgate.evaluation.context import Context
     from rankgate.evaluation.list_builder import ListBuilder
 
-    return ListBuilder.of(dict(together), how, context or Context(), catalogue, columns)
+    return ListBuilder.of(dict(together), how, context, catalogue, columns)
 
 
 def with_subtopics(judgments: JudgmentIndex, context: Context | None = None) -> JudgmentIndex:
@@ -213,35 +249,3 @@ def chosen_metrics(
             how.defaults(metric)  # so that parameters that contradict are refused before reading
         found = {each: m.under(how.parameters.get(m.name, {})) for each, m in found.items()}
     return list(found.items())
-
-
-def named_runs(runs: RunsLike) -> list[Run]:
-    """One run, several, or ``{name: run}``, each under its own name."""
-    return [read_run(run) for run in named_rankings(runs)]
-
-
-def named_rankings(runs: RunsLike) -> list[Rankings]:
-    """As `named_runs`, but what is a matrix stays so."""
-    if isinstance(runs, Mapping) and not _is_ranking(runs):
-        by_name: Mapping[str, Any] = runs
-        return [replace(rankings_of(run, name), name=name) for name, run in by_name.items()]
-    several: list[Any] = (
-        list(runs) if isinstance(runs, list | tuple) and not is_pair(runs) else [runs]
-    )
-    named = [rankings_of(run, f"run{i}") for i, run in enumerate(several, 1)]
-    names = apart([run.name for run in named], several)
-    return [replace(run, name=name) for run, name in zip(named, names, strict=True)]
-
-
-def _is_ranking(table: Mapping[Any, Any]) -> bool:
-    """Whether a mapping is ``{query: {doc: score}}`` and not ``{name: run}``."""
-    first = next(iter(table.values()), None)
-    if not isinstance(first, Mapping):
-        return first is None or _is_plain(first)
-    return not isinstance(next(iter(first.values()), 0.0), Mapping | list | tuple | set)
-
-
-def _is_plain(items: object) -> bool:
-    """Whether something is a list of ids, and no list of runs or rows of an array."""
-    first = next(iter(items), None) if isinstance(items, list | tuple | set | frozenset) else ()
-    return first is None or isinstance(first, str | Number)

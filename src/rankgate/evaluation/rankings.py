@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Mapping
+from dataclasses import replace
+from numbers import Number
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.data import Run, read_run
-from rankgate.data.memory.libraries import from_library
+from rankgate.data.memory.libraries import from_library, is_pair
 from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, source_of
 from rankgate.errors import DuplicateError, InputError
+from rankgate.scoring.run_names import apart
 from rankgate.scoring.score import score_source
 from rankgate.scoring.sources import RunSource
 
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.data import Scores
-    from rankgate.data.inputs import RunLike
+    from rankgate.data.inputs import RunLike, RunsLike
     from rankgate.evaluation.training import Train
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
@@ -105,3 +109,35 @@ def rankings_of(run: RunLike, name: str) -> Rankings:
         )
         raise InputError(problem, source=name, code="ambiguous-input")
     return source_of(run, name)
+
+
+def named_runs(runs: RunsLike) -> list[Run]:
+    """One run, several, or ``{name: run}``, each under its own name."""
+    return [read_run(run) for run in named_rankings(runs)]
+
+
+def named_rankings(runs: RunsLike) -> list[Rankings]:
+    """As `named_runs`, but what is a matrix stays so."""
+    if isinstance(runs, Mapping) and not _is_ranking(runs):
+        by_name: Mapping[str, Any] = runs
+        return [replace(rankings_of(run, name), name=name) for name, run in by_name.items()]
+    several: list[Any] = (
+        list(runs) if isinstance(runs, list | tuple) and not is_pair(runs) else [runs]
+    )
+    named = [rankings_of(run, f"run{i}") for i, run in enumerate(several, 1)]
+    names = apart([run.name for run in named], several)
+    return [replace(run, name=name) for run, name in zip(named, names, strict=True)]
+
+
+def _is_ranking(table: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is ``{query: {doc: score}}`` and not ``{name: run}``."""
+    first = next(iter(table.values()), None)
+    if not isinstance(first, Mapping):
+        return first is None or _is_plain(first)
+    return not isinstance(next(iter(first.values()), 0.0), Mapping | list | tuple | set)
+
+
+def _is_plain(items: object) -> bool:
+    """Whether something is a list of ids, and no list of runs or rows of an array."""
+    first = next(iter(items), None) if isinstance(items, list | tuple | set | frozenset) else ()
+    return first is None or isinstance(first, str | Number)

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from rankgate.comparison.compare import UNEQUAL
 from rankgate.comparison.inference import Test
+from rankgate.comparison.pairs import UNEQUAL
 from rankgate.console import options
 from rankgate.console.declared_options import collected, options_of
 from rankgate.console.labels import label, labelled

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from rankgate.comparison import compared as parts
-from rankgate.comparison.compare import Rules, compared
 from rankgate.comparison.inference import Interval, Method, Test
+from rankgate.comparison.pairs import Rules, compared
 from rankgate.declare import Cutoff
 from rankgate.errors import UsageError
 from rankgate.evaluation.ceilings import (

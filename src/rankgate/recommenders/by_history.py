@@ -10,8 +10,9 @@ import polars as pl
 from rankgate.data import read_qrels
 from rankgate.data.logs.user_items import read_meetings
 from rankgate.errors import InputError
-from rankgate.evaluation.evaluate import evaluate, named_runs
+from rankgate.evaluation.evaluate import evaluate
 from rankgate.evaluation.list_inputs import kept
+from rankgate.evaluation.rankings import named_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

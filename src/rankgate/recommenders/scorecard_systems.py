@@ -11,8 +11,8 @@ import polars as pl
 from rankgate.data import read_qrels
 from rankgate.data.logs.candidates import mark_in
 from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import named_runs
 from rankgate.evaluation.list_builder import ListBuilder
+from rankgate.evaluation.rankings import named_runs
 from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.lists.together import together
 from rankgate.metrics.views import SUBTOPICS

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from rankgate.blind_spots.verb import blindspots
 from rankgate.comparison import compared as candidates_of
-from rankgate.comparison.compare import Rules, compare
+from rankgate.comparison.compare import compare
+from rankgate.comparison.inference import Test
 from rankgate.data import read_qrels, read_run
 from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import DEPTH
@@ -40,7 +41,8 @@ def gather(
     *,
     gated: bool = False,
     policy: str | None = None,
-    rules: Rules | None = None,
+    test: Test | None = None,
+    unequal: str = "refuse",
     depth: int = DEPTH,
     extra: Sequence[Metric] = (),
     on_progress: Callable[[str], None] | None = None,
@@ -55,7 +57,8 @@ def gather(
         how: the convention; a policy's own holds for its verdict.
         gated: with a verdict on the first candidate.
         policy: the file with what is demanded; it asks for a verdict too.
-        rules: of the comparison.
+        test: of the comparison.
+        unequal: what queries are that only one system ran: refuse, zero or drop.
         depth: how far lists are looked at.
         extra: metrics that can be named in addition to the built-in ones.
         on_progress: called with the name of each step.
@@ -71,7 +74,17 @@ def gather(
     qrels, baseline = read_qrels(qrels), read_run(baseline)
     runs = [read_run(run, name) for name, run in candidates_of.named(candidates)]
     say("comparing")
-    compared = compare(qrels, baseline, runs, asked, how, rules=rules, extra=extra, depth=depth)
+    compared = compare(
+        qrels,
+        baseline,
+        runs,
+        asked,
+        how,
+        test=test or Test(),
+        unequal=unequal,
+        extra=extra,
+        depth=depth,
+    )
     verdict = None
     if demanded is not None:
         say("deciding")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rankgate.blind_spots.verb import blindspots
-from rankgate.comparison.compare import Rules, compare
+from rankgate.comparison.compare import compare
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.evaluation.scored_system import DEPTH as HOLES
@@ -145,7 +145,7 @@ def _comparisons(asked: ChartRequest) -> Comparisons:
         list(asked.runs[1:]),
         asked.metrics or _ONE,
         asked.how,
-        rules=Rules(unequal=asked.unequal),
+        unequal=asked.unequal,
         extra=asked.extra,
         context=asked.context,
         on_progress=asked.on_progress,

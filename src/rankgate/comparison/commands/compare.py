@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.comparison.commands import options as comparing
-from rankgate.comparison.compare import Rules, compare
+from rankgate.comparison.compare import compare
 from rankgate.comparison.documents.comparison import WORST, query_document
-from rankgate.comparison.verb import compare as verb
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="CSV or JSONL with query_id and columns of tags (head or tail, intent).",
 )
-@options_of(verb, "slices TAG --slice")
+@options_of(compare, "slices TAG --slice")
 @comparing.depth
 @click.option("--query", "query_id", metavar="ID", help="One query: both lists side by side.")
 @click.option(
@@ -103,7 +102,9 @@ def command(
             qrels,
             baseline,
             list(candidates),
-            rules=Rules(test, unequal, slices),
+            test=test,
+            unequal=unequal,
+            slices=slices,
             tags=tags_from(tags) if tags else None,
             context=context,
             on_progress=progress,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from rankgate.comparison.compare import UNEQUAL
 from rankgate.comparison.inference import Test
+from rankgate.comparison.pairs import UNEQUAL
 from rankgate.console.declared_options import collected, option
 from rankgate.declare import fields_of
 from rankgate.evaluation.scored_system import DEPTH

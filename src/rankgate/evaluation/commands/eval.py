@@ -82,6 +82,6 @@ def command(
         )
     with Progress(len(runs)) as progress:
         result = evaluate(
-            qrels, runs, how=convention, context=context, on_progress=progress, **chosen
+            qrels, runs, convention=convention, context=context, on_progress=progress, **chosen
         )
     print_result(result, form, output, per_query=per_query)

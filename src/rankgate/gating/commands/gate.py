@@ -16,7 +16,6 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.commands.list_options import context
 from rankgate.gating.documents.verdict import FORMS, render
 from rankgate.gating.gate import gate
-from rankgate.gating.verb import gate as verb
 
 if TYPE_CHECKING:
     from rankgate.evaluation.context import Context
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 @options.qrels
 @click.argument("baseline", type=click.Path())
 @click.argument("candidate", type=click.Path())
-@options_of(verb, "policy FILE", "tags FILE")
+@options_of(gate, "policy FILE", "tags FILE")
 @click.option(
     "--noise",
     multiple=True,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankgate.comparison.compare import UNEQUAL
+from rankgate.comparison.pairs import UNEQUAL
 from rankgate.console import options
 from rankgate.console.labels import label, labelled
 from rankgate.console.places import deliver, inputs, refuse_clashes

@@ -10,7 +10,6 @@ import click
 from click.core import ParameterSource
 
 from rankgate.comparison.commands import options as comparing
-from rankgate.comparison.compare import Rules
 from rankgate.comparison.comparison import Comparisons
 from rankgate.comparison.documents.changes import WORST
 from rankgate.comparison.inference import Test
@@ -141,7 +140,8 @@ def command(
                 gated=gated,
                 policy=policy,
                 depth=depth,
-                rules=Rules(Test(resamples=resamples, seed=seed), unequal=unequal),
+                test=Test(resamples=resamples, seed=seed),
+                unequal=unequal,
                 extra=extra,
                 on_progress=progress,
             )

@@ -1,0 +1,241 @@
+"""A baseline and candidates that were scored: tests, corrections and figures of each pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.comparison import compared as parts
+from rankgate.comparison.cautions import cautions
+from rankgate.comparison.comparison import METRICS, PLANS, Comparison, Identity
+from rankgate.comparison.inference import Test
+from rankgate.comparison.paired import figures
+from rankgate.comparison.sample_sizes import detectables, queries_needed
+from rankgate.comparison.slices import max_t, sliced
+from rankgate.comparison.values import PairedValues, values_of
+from rankgate.data.comparison import ScoredRun
+from rankgate.data.logs.candidates import warned
+from rankgate.errors import UsageError
+from rankgate.evaluation.catalogue import zero_grades_notice
+from rankgate.scoring.chosen import refuse_mixed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rankgate.comparison.paired import Figures
+
+UNEQUAL = ("refuse", "zero", "drop")
+"""What queries are that only one of the systems ran: a reason to stop; as the convention has a
+missing query (0 in most); or left out of both."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How sides are compared.
+
+    Attributes:
+        test: how differences are tested and corrected, over metrics and candidates together.
+        unequal: one of `UNEQUAL`.
+        slices: the tags whose values each get figures of their own.
+        sizes: whether the numbers of queries that a difference takes are simulated; without, they
+            are those of one uncorrected test.
+    """
+
+    test: Test = field(default_factory=Test)
+    unequal: str = "refuse"
+    slices: tuple[str, ...] = ()
+    sizes: bool = True
+
+    def __post_init__(self) -> None:
+        if self.unequal not in UNEQUAL:
+            raise UsageError(
+                f"unequal={self.unequal!r}: say {', '.join(UNEQUAL)}.", code="unknown-choice"
+            )
+
+
+def compared(
+    baseline: ScoredRun, candidates: ScoredRun | Sequence[ScoredRun], rules: Rules | None = None
+) -> tuple[Comparison, ...]:
+    """What lies between a baseline and each candidate; p-values are corrected over all of them.
+
+    Raises:
+        UsageError: sides of different judgments, conventions, metrics or depths; queries that
+            only one side ran, unless the rules say what they are.
+    """
+    chosen = rules or Rules()
+    sides = [candidates] if isinstance(candidates, ScoredRun) else list(candidates)
+    pairs = [_Pair.of(baseline, side, chosen) for side in sides]
+    p_value = _corrected(pairs, chosen)
+    pairs, plans = _planned(pairs, chosen)
+    return tuple(
+        _comparison(pair, own, chosen, (len(pairs), plan))
+        for pair, own, plan in zip(pairs, p_value, plans, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A baseline and a candidate with their values by query, (T, M), and the figures."""
+
+    baseline: ScoredRun
+    candidate: ScoredRun
+    values: PairedValues
+    figures: Figures
+
+    @classmethod
+    def of(cls, baseline: ScoredRun, candidate: ScoredRun, rules: Rules) -> _Pair:
+        refuse(baseline, candidate)
+        values = values_of(baseline, candidate, rules.unequal)
+        return cls(baseline, candidate, values, figures(values, rules.test))
+
+
+def refuse(baseline: ScoredRun, candidate: ScoredRun) -> None:
+    """Stop where two sides cannot be compared.
+
+    Raises:
+        UsageError: what differs: judgments, convention (with its axes), metrics.
+    """
+    if baseline.qrels_sha256 != candidate.qrels_sha256:
+        raise UsageError(
+            f"{baseline.name} and {candidate.name} were scored by other judgments "
+            f"({baseline.qrels_sha256[:12]} and {candidate.qrels_sha256[:12]}); score both anew.",
+            code="not-comparable",
+        )
+    refuse_mixed(
+        {
+            baseline.name: baseline.convention,
+            f"the candidate {candidate.name}": candidate.convention,
+        }
+    )
+    if set(baseline.metrics) != set(candidate.metrics):
+        raise UsageError(
+            f"{baseline.name} has {', '.join(baseline.metrics)}, {candidate.name} has "
+            f"{', '.join(candidate.metrics)}; score both by the same metrics.",
+            code="not-comparable",
+        )
+
+
+def _corrected(pairs: list[_Pair], rules: Rules) -> list[np.ndarray[Any, Any]]:
+    """p-values of all metrics and candidates, corrected as one family."""
+    raw = np.concatenate([pair.figures.p_raw for pair in pairs])
+    if rules.test.correction == "maxt":
+        if len(pairs) == 1:
+            return [pairs[0].figures.p_max]
+        return max_t([pair.values for pair in pairs], rules.test)
+    from rankgate.stats.corrections import correct
+
+    result = correct(raw, rules.test.correction)
+    return np.split(result, len(pairs))
+
+
+def _planned(pairs: list[_Pair], rules: Rules) -> tuple[list[_Pair], list[pl.DataFrame]]:
+    """The pairs with what they can show after the correction, and how many queries are wanted."""
+    test, tests = rules.test, sum(len(pair.values.metrics) for pair in pairs)
+    corrected = rules.test.correction if tests > 1 else "none"
+    some = [(pair.values, pair.figures) for pair in pairs]
+    sizes = queries_needed(some, test, corrected) if rules.sizes else None
+    shown = [
+        replace(
+            pair.figures,
+            mde=detectables(pair.figures, test, corrected, tests),
+            needed=sizes[i] if sizes else pair.figures.needed,
+        )
+        for i, pair in enumerate(pairs)
+    ]
+    if test.wanted:
+        wanted = queries_needed(some, test, corrected, test.wanted)
+    else:
+        wanted = [np.zeros(0)] * len(pairs)
+    plans = [
+        _plans(pair.values.metrics, test, queries.tolist())
+        for pair, queries in zip(pairs, wanted, strict=True)
+    ]
+    return [replace(pair, figures=each) for pair, each in zip(pairs, shown, strict=True)], plans
+
+
+def _comparison(
+    pair: _Pair, p_value: np.ndarray[Any, Any], rules: Rules, family: tuple[int, pl.DataFrame]
+) -> Comparison:
+    base, other, values, test = pair.baseline, pair.candidate, pair.values, rules.test
+    tests = family[0] * len(values.metrics)
+    corrected = rules.test.correction if tests > 1 else "none"
+    table = _metrics(values.metrics, pair.figures, p_value, test, corrected)
+    slices, interactions = sliced(base, values, rules.slices, test, _metrics)
+    depth, judged = min(base.depth, other.depth), parts.judged_of(base, other)
+    return Comparison(
+        baseline=Identity(base.name, base.tag, base.sha256),
+        candidate=Identity(other.name, other.tag, other.sha256),
+        qrels=base.qrels,
+        qrels_sha256=base.qrels_sha256,
+        convention=base.convention,
+        metrics=table,
+        queries=parts.queries_of(base, other, values),
+        lists=parts.lists_of(base, other),
+        latency=parts.latency_of(base, other),
+        states=parts.states_of(base, other),
+        excluded=values.excluded,
+        slices=slices,
+        interactions=interactions,
+        judged=judged,
+        warnings=(
+            *warned(base.qrels),
+            *_zero_grades(other),
+            *parts.uneven(judged, depth),
+            *cautions(pair.figures, values, test),
+        ),
+        level=test.level,
+        interval=test.interval,
+        test=test.method,
+        correction=f"{corrected} over {tests} test{'s' * (tests > 1)}",
+        power=test.power,
+        depth=depth,
+        seed=test.seed,
+        lower=other.lower,
+        resamples=test.drawn,
+        plans=family[1],
+    )
+
+
+def _zero_grades(run: ScoredRun) -> Iterator[str]:
+    if run.zeros_relevant:
+        yield f"{zero_grades_notice(run.zeros_relevant, run.convention['name'])}."
+
+
+def _plans(names: Sequence[str], test: Test, queries: Sequence[float]) -> pl.DataFrame:
+    rows = [
+        {"metric": name, "wanted": test.wanted, "queries": each}
+        for name, each in zip(names, queries, strict=False)
+    ]
+    return pl.DataFrame(rows, schema=PLANS).with_columns(pl.col("queries").fill_nan(None))
+
+
+def _tests(result: Figures, method: str) -> list[str]:
+    """The test behind each p: where all differences are equal, t gives that of the sign test."""
+    equal = (result.sd == 0) & (result.delta != 0) & (result.n > 1)
+    return ["sign" if method == "t" and each else method for each in equal]
+
+
+def _metrics(
+    names: Sequence[str],
+    result: Figures,
+    p_value: np.ndarray[Any, Any],
+    test: Test,
+    correction: str,
+) -> pl.DataFrame:
+    table = pl.DataFrame(
+        {
+            "metric": names, "n": result.n, "baseline": result.baseline,
+            "candidate": result.candidate, "delta": result.delta,
+            "gain": result.gain, "low": result.low, "high": result.high,
+            "level": test.level, "test": _tests(result, test.method), "p_raw": result.p_raw,
+            "p_value": p_value,
+            "correction": correction, "mc_error": result.mc_error, "effect": result.gz,
+            "wins": result.wins, "ties": result.ties, "losses": result.losses, "sd": result.sd,
+            "mde": result.mde, "needed": result.needed,
+        },
+        schema=METRICS,
+    )  # fmt: skip
+    return table.with_columns(pl.col(pl.Float64).fill_nan(None))
