@@ -23,6 +23,9 @@ NAMES = {"settings": "overrides", "metrics_from": "extra", "begin": "from_", "en
 PRINTED = {"form", "output"}
 """Options of what is printed, which a function does not do."""
 
+INSTEAD = {"on_progress", "context"}
+"""What a function takes for callers: who is told each step, and other arguments in one value."""
+
 COMMAND_ONLY = {
     "validate": {"listed"},  # how many problems are printed
     "eval": {"per_query", "scale"},  # what is printed; grades of raters, resolved first
