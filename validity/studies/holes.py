@@ -9,11 +9,11 @@ import numpy as np
 
 from rankgate.unjudged.hole_figures import status
 from rankgate.unjudged.hole_model import modelled
-from studies.hidden_judgments import RUNS, Hidden, collections, hidden
+from studies.hidden_judgments import RUNS, WAYS, Hidden, collections, hidden
 from tables import percent, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,9 +23,17 @@ TRIALS, DRAWS = 400, 400
 FITTED = ("TREC-COVID", "CAsT 2021")
 BANDS = ((0, 0.05), (0.05, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.01))
 SURE = 0.1  # the gate's default
+MISS = 0.05  # what a band may be off
 _LEVEL = (0.025, 0.975)
-_BY_CHANCE = ("at random", "candidate's")
-_POOLED = ("candidate not pooled", "neither pooled")
+MIDDLE = (0.4, 0.8)
+TAKES = {
+    "unknown": tuple(dict.fromkeys(way for way, _ in WAYS)),
+    "random": ("at random", "candidate's"),
+    "pooled": ("candidate not pooled", "neither pooled"),
+}
+"""Ways of hiding under which a selection is true."""
+
+HIDDEN = {"unknown": "all ways", "random": "at random, candidate's", "pooled": "not pooled"}
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,39 @@ class Trial:
     naive: float
 
 
-def run(trials: int = TRIALS, seed: int = 2) -> list[Trial]:
+@dataclass(frozen=True)
+class Row:
+    """Trials of one kind together.
+
+    Attributes:
+        table: bands, of predictions; groups; sure, the decisions that the gate takes; or wrong,
+            middling predictions for an unknown selection where it is one of the two.
+        name: of the band, the group, or the way of hiding.
+        selection: that draws are made for.
+        fitted: whether the departure was fitted on these collections; None: on some of them.
+        trials: how many.
+        predicted, flipped: mean chance of a flip, and share of flips.
+        error: standard error of the share; trials of one pair of systems are dependent.
+        inside, away, brier, constant, estimated, measured: as the page says; of groups.
+    """
+
+    table: str
+    name: str
+    selection: str
+    fitted: bool | None
+    trials: int
+    predicted: float
+    flipped: float
+    error: float
+    inside: float
+    away: float
+    brier: float
+    constant: float
+    estimated: float
+    measured: float
+
+
+def run(trials: int = TRIALS, seed: int = 2) -> list[Row]:
     """Every collection that is there."""
     found = []
     for collection in collections():
@@ -66,7 +106,7 @@ def run(trials: int = TRIALS, seed: int = 2) -> list[Trial]:
             trial = hidden(collection, i, rng)
             if trial:
                 found.append(_trial(collection.name, trial, i))
-    return found
+    return list(_rows(found))
 
 
 def _trial(name: str, trial: Hidden, seed: int) -> Trial:
@@ -100,26 +140,73 @@ def _said(gains: Floats) -> str:
     return status(float(gains.mean()), float((gains**2).sum()), len(gains), 0.0)
 
 
+def _rows(trials: Sequence[Trial]) -> Iterator[Row]:
+    """What the page shows."""
+    for selection, ways in TAKES.items():
+        some = [t for t in trials if t.way in ways]
+        for fitted in (True, False):
+            own = [t for t in some if (t.data in FITTED) == fitted]
+            chance = _predicted(own, selection)
+            for low, high in BANDS:
+                inside = (chance >= low) & (chance < high)
+                band = [t for t, each in zip(own, inside, strict=True) if each]
+                if band:
+                    name = f"{low:.0%} to {min(high, 1):.0%}"
+                    yield _row("bands", name, selection, band, fitted=fitted)
+    for name in dict.fromkeys(t.data for t in trials):
+        yield _row("groups", name, "unknown", [t for t in trials if t.data == name])
+    for name in dict.fromkeys(t.way for t in trials):
+        yield _row("groups", name, "unknown", [t for t in trials if t.way == name])
+    fresh = [t for t in trials if t.data not in FITTED]
+    for selection, ways in TAKES.items():
+        own = [t for t in fresh if t.way in ways]
+        yield _row("groups", HIDDEN[selection], selection, own, fitted=False)
+        middle = [t for t in own if MIDDLE[0] <= sum(t.flips) / 2 < MIDDLE[1]]
+        yield _row("wrong", HIDDEN[selection], "unknown", middle, fitted=False)
+    yield _row("sure", "", "unknown", [t for t in trials if max(t.flips) <= SURE])
+
+
+def _predicted(trials: Sequence[Trial], selection: str) -> Floats:
+    flips = np.array([t.flips for t in trials])
+    place = list(TAKES).index(selection)
+    return np.asarray(flips[:, place - 1] if place else flips.mean(axis=1))
+
+
+def _row(
+    table_: str, name: str, selection: str, trials: Sequence[Trial], *, fitted: bool | None = None
+) -> Row:
+    chance, place = _predicted(trials, selection), list(TAKES).index(selection)
+    flipped = np.array([t.flipped for t in trials], float)
+    pairs = np.unique([f"{t.data} {t.pair}" for t in trials], return_inverse=True)[1]
+    sums = np.bincount(pairs, flipped - flipped.mean())
+    figures = (
+        chance.mean(),
+        flipped.mean(),
+        np.sqrt((sums**2).sum()) / len(trials),
+        np.mean([t.inside[place] for t in trials]),
+        np.mean([t.away[place] for t in trials]),
+        ((chance - flipped) ** 2).mean(),
+        flipped.var(),
+        np.mean([abs(t.error) for t in trials]),
+        np.mean([abs(t.naive) for t in trials]),
+    )
+    return Row(table_, name, selection, fitted, len(trials), *map(float, figures))
+
+
 def section(cells: Sequence[Any]) -> str:
     """The section of the page."""
-    takes: tuple[tuple[str, str, int, Callable[[Any], bool]], ...] = (
-        ("unknown", "all", 0, lambda _: True),
-        ("random", "at random, candidate's", 1, lambda c: c.way in _BY_CHANCE),
-        ("pooled", "not pooled", 2, lambda c: c.way in _POOLED),
-    )
-    bands, worst = [], {}
-    for selection, hidden_how, which, wanted in takes:
-        for title, fitted in (("fitted on", True), ("not fitted on", False)):
-            own = [c for c in cells if wanted(c) and (c.data in FITTED) == fitted]
-            rows, misses = _bands(own, which)
-            bands += [(selection, hidden_how, title, *row) for row in rows]
-            worst[selection, fitted] = misses
-    heads = ("`--selection`", "hidden", "collections", "predicted", "trials", "mean prediction",
-             "flipped")  # fmt: skip
-    fresh = [c for c in cells if c.data not in FITTED]
-    sure = [c for c in cells if max(c.flips) <= SURE]
-    missed = [f"{name} {', '.join(misses)}" for (name, fitted), misses in worst.items()
-              if misses and not fitted]  # fmt: skip
+    bands = [c for c in cells if c.table == "bands"]
+    missed = [
+        f"{c.selection} {c.name} by {c.flipped - c.predicted:+.2f}"
+        for c in bands
+        if not c.fitted and abs(c.flipped - c.predicted) > MISS
+    ]
+    wrong = [
+        f"hidden {c.name}, {percent(c.predicted)} became {percent(c.flipped)}"
+        for c in cells
+        if c.table == "wrong" and c.name != HIDDEN["unknown"]
+    ]
+    sure = next(c for c in cells if c.table == "sure")
     words = (
         "Judgments are hidden and predicted: 15, 30 or 50 % at random; as many, or all, of what "
         "the candidate alone shows; and all that three other systems do not have among their first "
@@ -131,87 +218,60 @@ def section(cells: Sequence[Any]) -> str:
         "one pair of systems as dependent."
     )
     missing = (
-        "Bands of collections not fitted on that miss by more than .05: "
+        f"Bands of collections not fitted on that miss by more than {MISS:g}: "
         f"{'; '.join(missed) or 'none'}. A prediction for `unknown` is right on average over all "
-        f"these ways, not for each of them: {_wrong(fresh)}."
+        f"these ways, not for each of them: {'; '.join(wrong)}."
     )
     safe = (
-        f"Of {len(sure):,} decisions whose chance of a flip is at most 10 % under either "
-        f"selection, as the gate demands, {sum(c.flipped for c in sure)} flipped "
-        f"({np.mean([c.flipped for c in sure]):.2%})."
+        f"Of {sure.trials:,} decisions whose chance of a flip is at most 10 % under either "
+        f"selection, as the gate demands, {sure.flipped * sure.trials:.0f} flipped "
+        f"({sure.flipped:.2%})."
     )
     groups = (
         "How often 95 % of draws hold the true difference; how far it lies from the expected one "
         "in standard deviations of the draws (below 0: worse for the candidate than expected); "
         "Brier scores of the prediction and of always the share of flips; mean absolute errors of "
         "the estimated difference and of the measured one. By collection and by way, for "
-        "`unknown`; then each selection where it is true."
+        "`unknown`; then each selection where it is true, on collections not fitted on."
     )
-    parts = [words, table(heads, bands), missing, safe, groups, _groups(cells, takes)]
-    return "\n\n".join(["## What unjudged documents could hide", *parts])
+    parts = [words, _bands(bands), missing, safe, groups, _groups(cells)]
+    return (
+        "\n\n".join(["## What unjudged documents could hide", *(p.rstrip() for p in parts)]) + "\n"
+    )
 
 
-def _predicted(cells: Sequence[Any], which: int) -> Floats:
-    flips = np.array([c.flips for c in cells])
-    return np.asarray(flips.mean(axis=1) if not which else flips[:, which - 1])
-
-
-def _bands(cells: Sequence[Any], which: int) -> tuple[list[tuple[str, ...]], list[str]]:
-    """Rows of predictions by bands, and the bands that miss by more than .05."""
-    predicted = _predicted(cells, which)
-    flipped = np.array([c.flipped for c in cells], float)
-    clusters = np.unique([f"{c.data} {c.pair}" for c in cells], return_inverse=True)[1]
-    rows, misses = [], []
-    for low, high in BANDS:
-        own = (predicted >= low) & (predicted < high)
-        if not own.any():
-            continue
-        name = f"{low:.0%} to {min(high, 1):.0%}"
-        share, mean = flipped[own].mean(), predicted[own].mean()
-        sums = np.bincount(clusters[own], flipped[own] - share)
-        error = np.sqrt((sums**2).sum()) / own.sum()
-        rows.append((name, f"{own.sum():,}", percent(mean), f"{percent(share)} ± {percent(error)}"))
-        if abs(share - mean) > 0.05:
-            misses.append(f"{name} by {share - mean:+.2f}")
-    return rows, misses
-
-
-def _wrong(cells: Sequence[Any]) -> str:
-    """How predictions for an unknown selection come out where it is one of the two."""
-    parts = []
-    for title, ways in (("at random or of the candidate's", _BY_CHANCE), ("not pooled", _POOLED)):
-        own = [c for c in cells if c.way in ways]
-        predicted = _predicted(own, 0)
-        middle = (predicted >= 0.4) & (predicted < 0.8)
-        flipped = np.array([c.flipped for c in own], float)[middle].mean()
-        parts.append(f"hidden {title}, {percent(predicted[middle].mean())} became "
-                     f"{percent(flipped)}")  # fmt: skip
-    return "; ".join(parts)
-
-
-def _groups(
-    cells: Sequence[Any], takes: Sequence[tuple[str, str, int, Callable[[Any], bool]]]
-) -> str:
-    groups = [
-        (name, 0, [c for c in cells if c.data == name]) for name in {c.data: 0 for c in cells}
+def _bands(cells: Sequence[Any]) -> str:
+    heads = ("`--selection`", "hidden", "collections", "predicted", "trials", "mean prediction",
+             "flipped")  # fmt: skip
+    rows = [
+        (
+            c.selection,
+            HIDDEN[c.selection],
+            "fitted on" if c.fitted else "not fitted on",
+            c.name,
+            f"{c.trials:,}",
+            percent(c.predicted),
+            f"{percent(c.flipped)} ± {percent(c.error)}",
+        )
+        for c in cells
     ]
-    groups += [(name, 0, [c for c in cells if c.way == name]) for name in {c.way: 0 for c in cells}]
-    groups += [
-        (f"`{selection}`: {how}", which, [c for c in cells if wanted(c) and c.data not in FITTED])
-        for selection, how, which, wanted in takes
-    ]
-    rows = []
-    for name, which, own in groups:
-        predicted, flipped = _predicted(own, which), np.array([c.flipped for c in own], float)
-        rows.append((
-            name,
-            f"{len(own):,}",
-            percent(np.mean([c.inside[which] for c in own])),
-            f"{np.mean([c.away[which] for c in own]):+.2f}",
-            f"{((predicted - flipped) ** 2).mean():.3f}",
-            f"{flipped.var():.3f}",
-            f"{np.mean([abs(c.error) for c in own]):.4f}",
-            f"{np.mean([abs(c.naive) for c in own]):.4f}",
-        ))  # fmt: skip
+    return table(heads, rows)
+
+
+def _groups(cells: Sequence[Any]) -> str:
     heads = ("of", "trials", "inside", "away", "Brier", "constant", "estimated", "measured")
+    rows = [
+        (
+            c.name if c.fitted is None else f"`{c.selection}`: {c.name}",
+            f"{c.trials:,}",
+            percent(c.inside),
+            f"{c.away:+.2f}",
+            f"{c.brier:.3f}",
+            f"{c.constant:.3f}",
+            f"{c.estimated:.4f}",
+            f"{c.measured:.4f}",
+        )
+        for c in cells
+        if c.table == "groups"
+    ]
     return table(heads, rows)
