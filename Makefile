@@ -75,8 +75,9 @@ fuzz: .venv/.dev       ## 100,000 damaged files through every reader; some minut
 	$(BIN)/python fuzz/run.py
 
 clean:                 ## remove what the targets made
-	rm -rf .venv build demo docs/reference docs/mirrored bench/work oracle/work fuzz/work \
+	rm -rf .venv build dist demo src/*.egg-info docs/reference docs/mirrored bench/work oracle/work fuzz/work \
 	    .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
