@@ -14,7 +14,7 @@ from rankgate.comparison.inference import Test
 from rankgate.declare import fields_of
 from support.wording import raises
 
-FUNCTIONS = {"eval": "evaluate", "sheet": "sheets"}
+FUNCTIONS = {"eval": "evaluate", "sheet": "sheets", "rating-accuracy": "rating_accuracy"}
 """The Python functions that have another name than the command."""
 
 NAMES = {"settings": "overrides", "metrics_from": "extra", "begin": "from_", "end": "to"}

@@ -56,6 +56,7 @@ SECTIONS = {
         "stages": "Evaluate each stage of a ranking pipeline and find the bottleneck.",
         "split": "Split a log into training and test sets.",
         "scorecard": "Compare recommenders: accuracy, coverage, novelty, diversity, fairness.",
+        "rating-accuracy": "Compare predicted ratings with those that users gave.",
     },
     "Report": {
         "report": "Write one HTML page from runs or results.",
@@ -97,6 +98,7 @@ _HOMES = {
     "stages": "rankgate.pipelines.command",
     "split": "rankgate.recommenders.commands.split",
     "scorecard": "rankgate.recommenders.commands.scorecard",
+    "rating-accuracy": "rankgate.recommenders.commands.rating_accuracy",
     "report": "rankgate.reports.commands.report",
     "plot": "rankgate.reports.commands.plot",
 }

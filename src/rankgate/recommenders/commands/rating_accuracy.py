@@ -1,0 +1,47 @@
+"""``rankgate rating-accuracy``: predicted ratings against those that users gave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.console import options
+from rankgate.console.output import print_result
+from rankgate.console.places import refuse_clashes
+from rankgate.metrics.ratings import RATING_METRICS
+from rankgate.present.write import FORMS
+from rankgate.recommenders.rating_accuracy import DEFAULT, rating_accuracy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@click.command("rating-accuracy")
+@options.qrels
+@options.run
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    default=DEFAULT,
+    metavar="METRIC",
+    help=f"One of {', '.join(RATING_METRICS)}; may be given several times. Without it: "
+    f"{', '.join(DEFAULT)}.",
+)
+@options.form(*FORMS)
+@options.output
+def command(qrels: str, run: str, metrics: Sequence[str], form: str, output: str | None) -> None:
+    """Compare the ratings that RUN predicts (its scores) with those that users gave (QRELS).
+
+    RMSE, MAE, R2, ExplainedVariance, LogLoss and CalibrationError are of all rated pairs; NDPM,
+    Spearman and Kendall are means over users. LogLoss and CalibrationError need ratings of 0 and 1
+    and probabilities.
+
+    \b
+    rankgate rating-accuracy test.qrels.csv predicted.csv
+    rankgate rating-accuracy clicks.csv probabilities.csv -m LogLoss -m CalibrationError
+    """
+    refuse_clashes((qrels, run), output)
+    print_result(rating_accuracy(qrels, run, metrics), form, output)
