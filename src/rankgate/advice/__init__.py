@@ -1,1 +1,1 @@
-"""Advice: which metrics to decide by, and which policy follows."""
+"""Recommend metrics and a gate policy for a collection."""

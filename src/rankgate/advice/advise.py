@@ -1,4 +1,4 @@
-"""The verb ``advise``: which metrics to report and to gate on, and why."""
+"""The verb ``advise``: recommend metrics to report and to gate on, with reasons."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def advise(
     overrides: Overrides | Sequence[str] = (),
     on_progress: Callable[[str], None] | None = None,
 ) -> Advice:
-    """Advise on metrics: what to decide by, to watch and to report, by your own data.
+    """Recommend metrics for your data: to gate on, to watch and to report.
 
     Args:
         qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``;
@@ -57,13 +57,13 @@ def advise(
         task: navigational, find-one, explore, recall or recommend.
         stage: retrieval, reranking or final.
         page: how many documents people see.
-        depth: how many candidates are handed on, or looked through.
-        margin: the loss that the gate shall allow.
+        depth: how many candidates are passed on or looked through.
+        margin: the loss that the gate allows.
         alpha: the chance of a false pass.
         power: the chance of a correct pass.
-        queries: without judgments, of how many queries they will be.
-        grades: without judgments, how many grades they will have; 2 is yes and no; else 4.
-        complete: without judgments, the share of a page that they will cover.
+        queries: without judgments: how many queries will be judged.
+        grades: without judgments: how many grades they will have; 2 for yes and no, 4 by default.
+        complete: without judgments: the share of the page that will be judged.
         convention: whose rules the numbers follow.
         overrides: axes of the convention that are chosen otherwise.
         on_progress: called with the name of each step.

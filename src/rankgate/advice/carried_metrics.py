@@ -1,4 +1,4 @@
-"""What a set of queries can carry: by one metric, from the differences of the runs available."""
+"""Power of a set of queries: what a metric can detect, from differences between runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankgate advise``: which metrics to report and to gate on, and why."""
+"""``rankgate advise``: recommend metrics and a gate policy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _POLICY = "rankgate.toml"
     type=click.Choice(list(TASKS)),
     default="explore",
     show_default=True,
-    help="What people want of a list: " + "; ".join(f"{k}, {v}" for k, v in TASKS.items()) + ".",
+    help="What users want of a list:  " + "; ".join(f"{k}, {v}" for k, v in TASKS.items()) + ".",
 )
 @click.option(
     "--stage",
@@ -48,7 +48,7 @@ _POLICY = "rankgate.toml"
 def command(
     qrels: str | None, runs: tuple[str, ...], form: str, output: str | None, **chosen: Any
 ) -> None:
-    """Advise on metrics: what to decide by, to watch and to report, by your own data.
+    """Recommend metrics for your data: to gate on, to watch and to report.
 
     RUNs show what the queries can carry: the first is the baseline, the others differ from it as
     your changes do. Without QRELS say how many queries there will be. Every rule names its source.

@@ -1,4 +1,4 @@
-"""Advice: what to decide by and why, what the queries carry, what is not seen, and the sources."""
+"""Render advice: recommended metrics with reasons, power, blind spots and sources."""
 
 from __future__ import annotations
 

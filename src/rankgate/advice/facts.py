@@ -1,4 +1,4 @@
-"""What advice rests on: a few answers, and what judgments and runs show of themselves."""
+"""Inputs of advice: the user's answers, and facts from judgments and runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Answers:
         task: one of `TASKS`.
         stage: one of `STAGES`.
         page: how many documents people see.
-        depth: how many candidates are handed on, or looked through.
+        depth: how many candidates are passed on or looked through.
         margin: the loss that a gate shall allow, in a metric's units.
         alpha: the chance of a false pass that is allowed.
         power: the chance with which a candidate that is as good shall pass.

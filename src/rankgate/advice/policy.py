@@ -1,4 +1,4 @@
-"""Advice as a policy: TOML that ``rankgate gate`` takes, with the reasons above each rule."""
+"""Write advice as a TOML policy for ``rankgate gate``, with a reason above each rule."""
 
 from __future__ import annotations
 

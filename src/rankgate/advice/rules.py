@@ -1,4 +1,4 @@
-"""The rules of advice, as a table: which metric for what, why, and who says so."""
+"""Table of advice rules: metric, condition, reason and source."""
 
 from __future__ import annotations
 

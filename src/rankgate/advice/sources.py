@@ -1,4 +1,4 @@
-"""Where the rules of advice come from."""
+"""Sources of the advice rules."""
 
 SOURCES = {
     "esci": "search-ranking-stack, Evaluation Metrics: a product search in stages on Amazon's ESCI",

@@ -1,1 +1,1 @@
-"""What the chosen metrics cannot see."""
+"""Find changes that the chosen metrics cannot see."""

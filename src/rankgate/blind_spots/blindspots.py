@@ -1,4 +1,4 @@
-"""What metrics see of a change, and of the changes that rankings undergo: the result."""
+"""The result of ``blindspots``: which changes each metric notices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What metrics do not see: changes by metrics, the share that does not move."""
+"""Chart of blind spots: for each change and metric, the share of unchanged values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blind spots: what the metrics saw of a change, and a profile of what they can see."""
+"""Render blind spots: what the metrics noticed of a change, and their profile."""
 
 from __future__ import annotations
 

@@ -62,8 +62,8 @@ def blindspots(
         convention: whose rules the numbers follow.
         overrides: axes that are chosen otherwise.
         extra: metrics that can be named in addition to the built-in ones.
-        depth: how far the lists of both runs are compared.
-        page: the last rank of the page, which the changes of the profile use.
+        depth: the depth to which the lists are compared.
+        page: the last rank of the result page, for the changes of the profile.
         on_progress: called with the name of each step.
 
     Raises:

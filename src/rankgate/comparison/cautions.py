@@ -1,4 +1,4 @@
-"""What a reader should know before trusting a figure."""
+"""Warnings about the reliability of a comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare systems on the same queries: what lies between them, and how sure that is."""
+"""Compare systems on the same queries: differences, intervals and tests."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ def compare(
         wanted: a difference that should be found; ``plans`` says how many queries it takes.
         power: the chance to find it, and what is called detectable.
         unequal: what queries are that only one system ran: refuse, zero or drop.
-        slices: every figure for each value of these tags too.
+        slices: show results for each value of these tags, too.
         tags: ``query_id`` and a column for each tag.
-        depth: how far lists are looked at.
+        depth: the depth to which lists are compared.
         overrides: axes of the convention that are chosen otherwise.
         extra: metrics that can be named in addition to the built-in ones.
         train: the log that systems learned from; it and what follows are for metrics of lists.

@@ -1,4 +1,4 @@
-"""The tables of a comparison, each made of two sides by one function."""
+"""Compute the tables of a comparison from two scored runs."""
 
 from __future__ import annotations
 

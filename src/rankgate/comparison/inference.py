@@ -1,4 +1,4 @@
-"""How a difference is tested, and how sure it is: one set of options for every verb."""
+"""Options of statistical tests and confidence intervals, shared by all verbs."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ class Test:
     """How differences are tested, and how sure they are.
 
     Attributes:
-        method: Behind p; t and randomization keep their level where a difference is as likely as
-            its opposite, not for few skewed ones.
-        interval: How the interval of the difference is made.
-        level: Of the intervals.
-        correction: Of p over all metrics and comparisons; maxt goes with --test randomization.
-        resamples: Of tests and intervals that draw; an interval takes 10,000 at most.
-        seed: Of everything that is drawn at random.
-        band: A difference of at most so much is a tie.
-        wanted: A difference that should be found: how many queries it takes.
-        power: The chance to find it, and what is called detectable.
+        method: The test of the p-value; t and randomization keep their level where a difference is
+            as likely as its opposite, not for few skewed ones.
+        interval: The kind of confidence interval of the difference.
+        level: The confidence level of the intervals.
+        correction: The correction of p-values over all metrics and comparisons; maxt needs
+            --test randomization.
+        resamples: The number of resamples of tests and intervals; at most 10,000 for an interval.
+        seed: The seed of the random numbers.
+        band: Differences up to this size count as ties.
+        wanted: A difference to detect: show how many queries it needs.
+        power: The statistical power for --wanted and for the detectable difference.
 
     Raises:
         UsageError: A value that an option cannot have.

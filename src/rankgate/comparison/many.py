@@ -1,4 +1,4 @@
-"""Three systems or more on the same queries: every pair, their orders, and the queries' worth."""
+"""Analyse three systems or more: pairwise tests, orders, and reliability of the queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How intervals and p-values were computed, in words."""
+"""Describe in text how intervals and p-values were computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can only be said of three systems or more."""
+"""Statistics for three systems or more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values of two sides, query by query, and what is left out."""
+"""Align the values of two runs by query; report what is left out."""
 
 from __future__ import annotations
 

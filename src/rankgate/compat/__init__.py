@@ -1,1 +1,1 @@
-"""Faces of other libraries: the same names, arguments and results, computed here."""
+"""Drop-in replacements for the APIs of other libraries."""

@@ -1,4 +1,4 @@
-"""The words of a command line, to be said again."""
+"""Rebuild a command line so that it can be repeated."""
 
 from __future__ import annotations
 

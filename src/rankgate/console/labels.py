@@ -11,7 +11,7 @@ label = click.option(
     "labels",
     multiple=True,
     metavar="GRADE=NAME",
-    help="What a grade is called, as in 3=Exact; may be given several times.",
+    help="The name of a grade, as in 3=Exact; may be given several times.",
 )
 
 

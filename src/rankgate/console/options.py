@@ -53,7 +53,7 @@ setting = click.option(
     "settings",
     multiple=True,
     metavar="AXIS=VALUE",
-    help="Choose otherwise on one axis, as in ties=doc_id_asc, nDCG.gain=exp or "
+    help="Change one axis of the convention, such as ties=doc_id_asc, nDCG.gain=exp or "
     "RR.without_relevant=none; may be given several times (see rankgate conventions axes).",
 )
 seed = click.option(
@@ -61,19 +61,19 @@ seed = click.option(
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Of everything that is drawn at random.",
+    help="The seed of the random numbers.",
 )
 resamples = click.option(
     "--resamples",
     type=click.IntRange(min=1),
     default=2000,
     show_default=True,
-    help="How many resamples an interval takes.",
+    help="The number of resamples for an interval.",
 )
 scale = click.option(
     "--scale",
     metavar="SCALE",
-    help="The grades that are possible: binary, graded (0 to 3), detail (1 to 10), a range such "
+    help="The rating scale: binary, graded (0 to 3), detail (1 to 10), a range such "
     "as 0..4, or a list such as 0,1,10,100.",
 )
 rating_scale = click.option(
@@ -81,26 +81,26 @@ rating_scale = click.option(
     metavar="SCALE",
     default="graded",
     show_default=True,
-    help="The grades that are possible: binary, graded (0 to 3), detail (1 to 10), a range such "
+    help="The rating scale: binary, graded (0 to 3), detail (1 to 10), a range such "
     "as 0..4, or a list such as 0,1,10,100.",
 )
 guideline = click.option(
     "--guideline",
     metavar="VERSION",
     default="",
-    help="The version of the guideline that raters follow; kept with each rating.",
+    help="The version of the rating guideline; stored with each rating.",
 )
 from_ = click.option(
     "--from",
     "from_",
     metavar="FORMAT",
-    help="The format of the input, if it should not be found by looking (see rankgate formats).",
+    help="The format of the input; detected without it (see rankgate formats).",
 )
 as_either = click.option(
     "--as",
     "as_",
     type=click.Choice(["qrels", "run"]),
-    help="What the input is, where it could be either.",
+    help="Read the input as judgments or as a run, if it could be either.",
 )
 
 
@@ -117,7 +117,7 @@ def output(function: Callable[..., Any]) -> Callable[..., Any]:
         "--output",
         metavar="FILE",
         type=click.Path(),
-        help="Write to FILE, all of it or nothing, instead of to standard output.",
+        help="Write to FILE instead of standard output; a failed write leaves no partial file.",
     )
     return named(checked)
 
@@ -135,7 +135,7 @@ def metrics_from(function: Callable[..., Any]) -> Callable[..., Any]:
         "--metrics-from",
         metavar="FILE.py",
         type=click.Path(),
-        help="Know the metrics that FILE.py declares with @rankgate.metric too. This runs the "
+        help="Load metrics that FILE.py declares with @rankgate.metric. This runs the "
         "file: name only one that you trust.",
     )
     return named(known)
@@ -152,7 +152,7 @@ def form(*forms: str) -> Decorator:
         type=click.Choice(forms),
         default=forms[0],
         show_default=True,
-        help="The form of the result; by default that of FILE's suffix.",
+        help="The output format; by default inferred from the suffix of FILE.",
     )
 
     def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -182,7 +182,7 @@ def convention(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="NAME",
         default="trec",
         show_default=True,
-        help="The tool whose rules the numbers follow, such as trec9, or FILE.toml with one's own.",
+        help="Compute metrics as this tool does, such as trec9, or by your own FILE.toml.",
     )
     return named(setting(chosen))
 
@@ -199,6 +199,6 @@ def texts(function: Callable[..., Any]) -> Callable[..., Any]:
         "--documents",
         type=click.Path(),
         metavar="FILE",
-        help="Fields of the documents: doc_id, title and whatever raters need, in any format.",
+        help="Fields of the documents: doc_id, title and others, in any format.",
     )
     return queries(documents(function))

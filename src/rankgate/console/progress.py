@@ -1,4 +1,4 @@
-"""What a person at a terminal sees while a command works."""
+"""Progress messages at a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a terminal adds to a text: its width, and a little colour; files and pipes get neither."""
+"""Terminal width and colours; files and pipes get neither."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The field's nouns as tables, and one file for each format they come in.
+"""Tables of judgments, runs and ratings, and one file per file format.
 
 Names are imported when they are first used, so that a command without tables loads no Polars.
 """

@@ -1,4 +1,4 @@
-"""Everything that one file may hold, on the tables of the core."""
+"""The contents of a file: judgments, runs, ratings, queries, documents and values."""
 
 from __future__ import annotations
 

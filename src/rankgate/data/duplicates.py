@@ -1,4 +1,4 @@
-"""Finding a pair that appears twice, over all rows and without a Python object per row."""
+"""Find duplicate pairs over all rows, without a Python object per row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ratings on disk one by one: what was acknowledged stays, whatever happens to the program."""
+"""Append ratings to disk one by one, so that none is lost if the program stops."""
 
 from __future__ import annotations
 

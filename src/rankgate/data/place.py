@@ -1,4 +1,4 @@
-"""Where a row of a table is, for errors."""
+"""Position of a row (file and line), for error messages."""
 
 from __future__ import annotations
 

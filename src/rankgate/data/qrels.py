@@ -1,4 +1,4 @@
-"""Judgments: what is known about which documents answer which queries."""
+"""Judgments: grades of documents for queries."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from rankgate.demo.story import tell
 @click.command("demo")
 @click.argument("folder", type=click.Path(file_okay=False), default="demo")
 def command(folder: str) -> None:
-    """Build two search engines, judged queries and runs in FOLDER, and walk through them.
+    """Build two search engines with judged queries in FOLDER and evaluate them, step by step.
 
     \b
     rankgate demo

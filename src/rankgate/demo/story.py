@@ -1,4 +1,4 @@
-"""The walk through the demo: build it, evaluate both engines, show what a metric cannot see."""
+"""Run the demo step by step: build, evaluate both engines, show a blind spot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs in addition to judgments and runs; light, as every command that takes them loads it."""
+"""Additional inputs: training data, items and others; light to import."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Context:
     """Inputs in addition to judgments and runs; paths, frames, or nothing.
 
     Attributes:
-        train: the log that systems learned from.
+        train: the training log of the systems.
         items: a table of items.
         users: a table of users.
         features: its columns of numbers.

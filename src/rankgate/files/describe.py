@@ -48,7 +48,7 @@ def describe(
             contents; or a list of these.
         from_: the format of the files; found by looking into them if not given.
         as_: ``qrels`` or ``run``, where a file could be either.
-        cutoff: how deep runs are looked at for documents without judgments.
+        cutoff: the depth of runs for the share of judged documents.
         on_progress: called with the name of each file before it is read.
 
     Raises:

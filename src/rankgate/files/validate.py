@@ -38,8 +38,7 @@ def validate(
     Args:
         files: a path (``-`` is standard input, ``NAME:PATH`` names the format), judgments, a run,
             a frame; or a list of these.
-        against: the judgments that runs are to be scored by, or that belong to files of queries:
-            do queries and documents match?
+        against: judgments to check runs or query files against: do queries and documents match?
         from_: the format of the files; found by looking into them if not given.
         as_: ``qrels`` or ``run``, where a file could be either.
         scale: the grades that are possible: ``0..3``, ``0,1,10,100``, or a name.

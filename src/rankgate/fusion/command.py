@@ -76,7 +76,7 @@ def _numbers(
     "target",
     metavar="FILE",
     type=click.Path(),
-    help="Write the fused run to FILE, all of it or nothing, instead of to standard output.",
+    help="Write the fused run to FILE instead of standard output.",
 )
 @click.option(
     "--to", metavar="FORMAT", help="The format of the run; by the suffix of FILE without it."

@@ -47,7 +47,7 @@ class Lesson:
         tune: whether settings that were not given are chosen.
         metric: that a choice maximises, and that results are measured by.
         folds: the number of parts of the queries; each is fused by what the others teach.
-        relevant: the grade from which a document is relevant to a trained method.
+        relevant: the lowest relevant grade, for trained methods.
         seed: of the parts.
         convention: by which the metric is computed.
     """
@@ -122,10 +122,10 @@ def fuse(
         train: judgments that trained methods and ``tune`` learn from.
         tune: choose the weights and parameters that are not given, by cross-validation.
         metric: the metric that ``tune`` maximises.
-        folds: parts of the judged queries; each is fused by what the other parts teach.
-        relevant: the grade from which a document is relevant to a trained method.
+        folds: the number of cross-validation folds.
+        relevant: the lowest relevant grade, for trained methods.
         seed: of the parts, which are drawn at random.
-        convention: the tool whose rules the metric follows, or a TOML file with your own.
+        convention: compute the metric as this tool does, or by your own TOML file.
         on_progress: called with the name of each run, and with each fold.
 
     Raises:

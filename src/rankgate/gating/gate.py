@@ -99,7 +99,7 @@ def gate(
         judged_users_only: whether metrics of lists look at users with judgments only, and not at
             every user that a system serves.
         catalogue: how many items there are, numbered from 0, or their ids.
-        record: log this look next to the saved baseline.
+        record: record this evaluation in the log next to the saved baseline.
         extra: user-defined metrics that the policy names.
         folder: where the project is, its policy, and its saved baselines below it.
         today: the day, for exceptions that expire; as 2026-01-31.

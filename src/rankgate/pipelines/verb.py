@@ -73,17 +73,18 @@ def stages(
         runs: the run after each stage, the first first, or ``{name: run}``.
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``.
         convention: whose rules the numbers follow.
-        target: the metric whose ceiling is computed; else the first nDCG with a cutoff.
-        depth: how many documents of a stage are the candidates of the next.
+        target: the metric of the ceiling; by default the first nDCG with a cutoff.
+        depth: how many documents each stage passes to the next.
         labels: the names of grades, as ``{3: "Exact"}``.
         test: t, randomization, wilcoxon, sign or bootstrap.
         interval: t, bca, percentile or basic.
         level: of the intervals.
-        correction: of p over all steps and metrics: holm, bonferroni, bh or none.
+        correction: the correction of p-values over all steps and metrics: holm, bonferroni, bh or
+            none.
         resamples: of tests and intervals that draw.
         seed: of the drawing.
-        unequal: what queries are that only one of two stages ran: a reason to stop (refuse);
-            as the convention has a missing query (zero); left out of both (drop).
+        unequal: queries that only one of two stages ran: stop with an error (refuse), treat them as
+            missing (zero), or leave them out of both (drop).
         overrides: axes of the convention that are chosen otherwise.
         extra: metrics that can be named in addition to the built-in ones.
         on_progress: called with the name of each step.

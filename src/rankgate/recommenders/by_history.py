@@ -43,7 +43,7 @@ def by_history(
     Args:
         qrels: judgments.
         runs: as of `rankgate.evaluate`; their lists must hold repeat items too.
-        train: the log that systems learned from.
+        train: the training log of the systems.
         metrics: of rankings.
         convention: whose rules the numbers follow.
 

@@ -170,7 +170,7 @@ def scorecard(
         runs: as of `evaluate`; the first is what the others are compared with.
         metrics: of accuracy and of lists; a choice of both without them.
         convention: the tool whose rules accuracy and ties follow.
-        train: the log that systems learned from.
+        train: the training log of the systems.
         items: a table of items.
         users: a table of users: user_id and columns.
         features: its columns of numbers.
@@ -178,7 +178,7 @@ def scorecard(
         group: its column of groups.
         obvious: the run of an obvious system, such as the most popular items.
         earlier: for each system its run of an earlier time, by name.
-        candidates: the items that lists may hold; see split.
+        candidates: the items that may be recommended, as rankgate split writes them.
         drop_seen: whether items of training leave users' lists.
         drawn: for a system that draws its rankings other runs of it, by name, for expected
             exposure (EEL, EED, EER).
@@ -188,7 +188,7 @@ def scorecard(
         slices: distinguish new, light and heavy users (activity), items of head and tail
             (popularity), or the values of a column of users or items.
         level: of the intervals.
-        resamples: of users, for numbers about all lists together.
+        resamples: the number of resamples of users, for metrics over all lists.
         seed: of the drawing.
         on_progress: called with the name of each system before it is measured.
 

@@ -53,22 +53,22 @@ def split(
             and value.
         way: ``global`` (by one moment), ``user`` (the last share of each user), ``leave-last``,
             ``leave-one-out``, ``random``, ``windows``, ``cold-users`` or ``cold-items``.
-        share: how much is predicted.
+        share: the share of the interactions in the test set.
         last: how many interactions of each user `leave-last` predicts.
         cut: the moment from which on `global` predicts.
         windows: the number of folds of `windows`.
-        validation: another part, as large as the test, before it.
-        candidates: what lists may hold: all but what the user had (unseen); all; or a sample of
-            it (sampled).
+        validation: also make a validation set, as large as the test set, from the time before it.
+        candidates: the items that may be recommended: those unseen by the user in training
+            (unseen), all, or a sample (sampled).
         negatives: how many items are drawn for each user with `sampled`.
-        weights: what one interaction of a kind weighs; kinds that are not named do not count then.
-        threshold: the least worth that is relevant.
-        least: the least value that one interaction of a kind must have, such as rating=4 or
-            dwell=30; one below it is worth nothing.
-        repeats: what several interactions with one item are worth.
-        grades: grade 1 or 0 (binary), or the worth itself (value).
-        columns: the log's column for query_id, doc_id, at, kind or value; found by its name
-            otherwise.
+        weights: the weight of a kind of interaction; kinds that are not named are ignored.
+        threshold: items with at least this value (rating or weight) are relevant.
+        least: the lowest value at which an interaction of a kind counts, such as rating=4 or
+            dwell=30.
+        repeats: how several interactions with one item are combined.
+        grades: judgments are 1 or 0 (binary), or the value itself (value).
+        columns: the log's column for query_id, doc_id, at, kind or value; detected by name without
+            it.
         unit: the unit of numeric times; inferred from their size if not given.
         seed: of everything that is drawn.
 

@@ -59,7 +59,7 @@ def gather(
         policy: the file with what is demanded; it asks for a verdict too.
         test: of the comparison.
         unequal: what queries are that only one system ran: refuse, zero or drop.
-        depth: how far lists are looked at.
+        depth: the depth to which lists are compared.
         extra: metrics that can be named in addition to the built-in ones.
         on_progress: called with the name of each step.
 

@@ -42,7 +42,7 @@ def plot(
         convention: whose rules the numbers follow.
         query_id: of explain, the query.
         cutoffs: of cutoffs, where metrics without @ are taken.
-        depth: how far lists are looked at, where the kind does.
+        depth: the depth of the lists, for kinds that show lists.
         labels: the names of grades.
         unequal: what queries are that only one system ran: refuse, zero or drop.
         extra: additional metrics that can be named.

@@ -36,7 +36,7 @@ def listed(
     Args:
         run: the run; it is read once, batch by batch, and only codes are kept.
         how: the convention.
-        depth: K, how far lists are looked at.
+        depth: K, the depth to which lists are compared.
         catalogue: the items there are, or how many; those of ``seen`` and those shown are counted
             with the items, and None is these alone.
         seen: how many people each item was known to before.
@@ -71,7 +71,7 @@ def firsts(
     Args:
         run: the run; it is read once.
         how: the convention.
-        depth: K, how far lists are looked at.
+        depth: K, the depth to which lists are compared.
         query_ids: ``T`` queries, each once.
         everyone: whether the other queries of the run are wanted too.
 

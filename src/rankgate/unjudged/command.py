@@ -33,7 +33,7 @@ from rankgate.unjudged.holes import holes
     default=10,
     show_default=True,
     metavar="N",
-    help="How many documents to judge next are shown.",
+    help="How many documents to suggest for judging next.",
 )
 @options.form(*FORMS, "pool")
 @options.output
@@ -46,7 +46,7 @@ def command(
     output: str | None,
     **chosen: Any,
 ) -> None:
-    """Ask what unjudged documents could make of CANDIDATE against BASELINE.
+    """Estimate how unjudged documents could change CANDIDATE against BASELINE.
 
     \b
     rankgate holes qrels.txt old.run new.run -m nDCG@10

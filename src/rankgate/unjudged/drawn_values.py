@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 DRAWS = 200
-"""Sets of grades that are drawn."""
+"""The number of random sets of grades."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def drawn_values(
         scorer: judgments, metrics, convention.
         baseline: a side; no run is opened.
         candidate: a side.
-        draws: sets of grades that are drawn.
+        draws: the number of random sets of grades.
         seed: of the drawing.
         selection: how judged documents were chosen.
     """

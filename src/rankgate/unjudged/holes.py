@@ -122,13 +122,13 @@ def holes(
         convention: whose rules the numbers follow.
         overrides: axes that are chosen otherwise.
         extra: additional metrics that can be named.
-        depth: how far lists are looked at.
-        margin: the loss that the decision allows; what flips is whether it is exceeded.
-        draws: sets of grades that are drawn.
+        depth: the depth to which lists are compared.
+        margin: the allowed loss (margin) of the decision.
+        draws: the number of random sets of grades.
         seed: of the drawing.
-        selection: how judged documents were chosen: "random", so that unjudged ones are like them;
-            "pooled" from the lists of other systems, so that unjudged ones are worse; "unknown"
-            takes each for half of the draws.
+        selection: how the judged documents were chosen: "random", so that unjudged ones are like
+            them; "pooled" from the lists of other systems, so that unjudged ones are worse;
+            "unknown" takes each for half of the draws.
         on_progress: called with the name of each step.
 
     Raises:

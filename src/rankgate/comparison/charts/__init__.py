@@ -1,1 +1,1 @@
-"""The pictures of comparison."""
+"""Charts of comparisons."""

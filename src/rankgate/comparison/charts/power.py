@@ -1,4 +1,4 @@
-"""What more queries would show."""
+"""Chart of power: detectable difference by number of queries."""
 
 from __future__ import annotations
 

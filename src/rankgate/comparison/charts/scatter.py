@@ -1,4 +1,4 @@
-"""Two systems against each other: a point a query."""
+"""Scatter chart of two systems: one point per query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankgate compare``: what lies between systems, and how sure that is."""
+"""``rankgate compare``: differences between systems, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -44,18 +44,20 @@ if TYPE_CHECKING:
 )
 @options_of(compare, "slices TAG --slice")
 @comparing.depth
-@click.option("--query", "query_id", metavar="ID", help="One query: both lists side by side.")
+@click.option(
+    "--query", "query_id", metavar="ID", help="Show both ranked lists of one query side by side."
+)
 @click.option(
     "--worst",
     type=click.IntRange(min=0),
     default=WORST,
     show_default=True,
-    help="How many of the worst queries are shown for each metric.",
+    help="The number of worst queries to show for each metric.",
 )
 @click.option(
     "--lists",
     is_flag=True,
-    help="In JSON: with both lists of every query, as rankgate report shows.",
+    help="With --format json: add both ranked lists of every query.",
 )
 @context
 @options.form(*FORMS)

@@ -19,13 +19,13 @@ unequal = click.option(
     type=click.Choice(UNEQUAL),
     default="refuse",
     show_default=True,
-    help="What queries are that only one of two systems ran: a reason to stop; as the "
-    "convention has a missing query; left out of both.",
+    help="Queries that only one of two systems ran: stop with an error (refuse), treat them as "
+    "missing (zero), or leave them out of both (drop).",
 )
 depth = click.option(
     "--depth",
     type=click.IntRange(min=1),
     default=DEPTH,
     show_default=True,
-    help="How far lists are looked at.",
+    help="The depth to which lists are compared.",
 )

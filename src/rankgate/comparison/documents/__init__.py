@@ -1,1 +1,1 @@
-"""The results of comparison as tables and words."""
+"""Documents of comparison results."""

@@ -1,4 +1,4 @@
-"""Comparisons: what lies between two systems, the worst queries, and who is best of many."""
+"""Render comparisons: differences, worst queries, and the ranking of many systems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three systems or more: every pair, their orders, and what the queries can carry."""
+"""Render three systems or more: pairwise tests, orders, and reliability of the queries."""
 
 from __future__ import annotations
 

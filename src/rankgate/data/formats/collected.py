@@ -1,4 +1,4 @@
-"""Judgments and ratings as a reader finds them in a document, each with its place."""
+"""Collect judgments and ratings from a document, each with its position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pools in files: what is to be judged."""
+"""Pool files: documents to judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries called by their texts, for formats that know no other name of a query."""
+"""Query texts used as query ids, for formats without ids."""
 
 from __future__ import annotations
 

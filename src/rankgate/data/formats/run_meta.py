@@ -1,4 +1,4 @@
-"""What is known of the queries of a run: their state, latency and tags.
+"""Query metadata of a run: state, latency and tags.
 
 It is in a companion of the run's file, ``RUN.meta.jsonl``, one object a query.
 """

@@ -1,4 +1,4 @@
-"""What writers of documents share: judgments by query, texts, and the account of losses."""
+"""Shared parts of writers: judgments by query, texts, and the list of losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways to split a log into what is learned from and what is predicted."""
+"""Strategies for splitting a log into training and test sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who met which item: all that metrics need of a log, in a few bytes a pair."""
+"""Compact user-item pairs of a log, for metrics on lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays where they live: the best of each row on the array's own device, and the way home.
+"""Select the top of each row on the array's own device, then copy it to the CPU.
 
 NumPy, torch and jax by their own names, others by the array API standard, or whole by DLPack.
 None of these libraries but NumPy is imported: an array of another has imported it already.

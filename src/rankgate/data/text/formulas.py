@@ -1,4 +1,4 @@
-"""Cells that no spreadsheet program takes for a formula, and their way back."""
+"""Escape cells against spreadsheet formulas, and undo it when reading."""
 
 from __future__ import annotations
 

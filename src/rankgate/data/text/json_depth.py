@@ -1,4 +1,4 @@
-"""How deep the brackets of JSON are inside each other, before it is parsed."""
+"""Limit the nesting depth of JSON before it is parsed."""
 
 from __future__ import annotations
 

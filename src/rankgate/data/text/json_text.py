@@ -1,4 +1,4 @@
-"""JSON from files that nobody vouches for: within limits, no key twice, errors with lines."""
+"""Parse untrusted JSON: size limits, no duplicate keys, errors with line numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walking through a document that nobody vouches for: each step says where it failed."""
+"""Read untrusted JSON documents step by step; errors name the path."""
 
 from __future__ import annotations
 

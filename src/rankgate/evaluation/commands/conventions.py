@@ -34,7 +34,7 @@ def command(ctx: click.Context, form: str) -> None:
 @options.form(*FORMS)
 @click.pass_obj
 def show(before: str, name: str, settings: tuple[str, ...], form: str) -> None:
-    """Every axis of the convention NAME, or of the TOML file NAME, with source and defects."""
+    """Show every axis of the convention NAME (or a TOML file), with source and defects."""
     print_result(convention_details(chosen_convention(name, settings)), _chosen(before, form))
 
 
@@ -42,7 +42,7 @@ def show(before: str, name: str, settings: tuple[str, ...], form: str) -> None:
 @options.form(*FORMS)
 @click.pass_obj
 def axes(before: str, form: str) -> None:
-    """Every axis: what it decides, what it may be, and what each tool chooses."""
+    """Show every axis: its meaning, its choices, and what each tool does."""
     print_result(every_axis(), _chosen(before, form))
 
 

@@ -30,7 +30,7 @@ FROM_RATINGS = ("searchtweak", "quepid")
 @options.metrics
 @options.metrics_from
 @options.convention
-@click.option("--per-query", is_flag=True, help="Every query too, not only the means.")
+@click.option("--per-query", is_flag=True, help="Show each query, not only the means.")
 @options_of(evaluate, "bounds")
 @options.scale
 @context

@@ -67,31 +67,44 @@ def _named(earlier: tuple[str, ...]) -> dict[str, str] | None:
 
 
 _OPTIONS = (
-    click.option("--train", type=click.Path(), help="The log that systems learned from."),
+    click.option("--train", type=click.Path(), help="The training log of the systems."),
     click.option("--items", type=click.Path(), help="A table of items: item_id and columns."),
     click.option(
-        "--feature", "features", multiple=True, metavar="COLUMN", help="Of items, with numbers."
+        "--feature",
+        "features",
+        multiple=True,
+        metavar="COLUMN",
+        help="Item columns with numbers (features).",
     ),
     click.option(
-        "--category", metavar="COLUMN", help="Of items, with categories; several between bars."
+        "--category",
+        metavar="COLUMN",
+        help="The item column with categories; several are separated by bars.",
     ),
     click.option(
-        "--group", metavar="COLUMN", help="Of items, with the group whose exposure counts."
+        "--group", metavar="COLUMN", help="The item column with groups, for fairness of exposure."
     ),
     click.option(
-        "--obvious", type=click.Path(), metavar="RUN", help="What an obvious system shows."
+        "--obvious",
+        type=click.Path(),
+        metavar="RUN",
+        help="The run of an obvious system, such as the most popular items.",
     ),
     click.option(
         "--earlier",
         multiple=True,
         metavar="[NAME=]RUN",
-        help="What users were shown at an earlier time: by the system NAME, or by every system. "
+        help="Earlier recommendations, of the system NAME or of every system. "
         "May be given several times.",
     ),
-    click.option("--drop-seen", is_flag=True, help="Take items of training out of users' lists."),
+    click.option(
+        "--drop-seen",
+        is_flag=True,
+        help="Remove items that the user had in training from the lists.",
+    ),
     click.option(
         "--judged-users-only",
         is_flag=True,
-        help="Metrics of lists over users with judgments only, not over every user that is served.",
+        help="Compute list metrics over users with judgments only, not over all users.",
     ),
 )

@@ -25,12 +25,12 @@ from rankgate.present.write import FORMS
     type=click.IntRange(min=1),
     default=DEPTH,
     show_default=True,
-    help="Show at most this many documents of each list, those that matter first.",
+    help="Show at most this many documents of each list, the most important first.",
 )
 @click.option(
     "--all-parameters",
     is_flag=True,
-    help="Show every parameter of the metric, not only those that differ from the usual values.",
+    help="Show all parameters of the metric, not only those that differ from the defaults.",
 )
 @options.form(*FORMS)
 @options.output

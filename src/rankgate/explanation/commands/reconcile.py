@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 @options.run
 @options.metric
 @click.option("--from", "begin", metavar="NAME", help="The convention to start from.")
-@click.option("--to", "end", metavar="NAME", help="The convention to arrive at, axis by axis.")
+@click.option("--to", "end", metavar="NAME", help="The target convention, reached axis by axis.")
 @click.option(
     "--value",
     metavar="NUMBER",
-    help="Find the conventions that give this number, as it was reported.",
+    help="Find the conventions that give this reported value.",
 )
 @context
 @options.form(*FORMS)

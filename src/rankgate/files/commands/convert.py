@@ -18,13 +18,13 @@ from rankgate.present.write import FORMS, rendered
 @click.command("convert")
 @click.argument("source", type=click.Path(), metavar="IN")
 @click.argument("target", type=click.Path(writable=True, readable=False), metavar="OUT")
-@click.option("--from", "from_", metavar="NAME", help="The format of IN; found without it.")
-@click.option("--to", metavar="NAME", help="The format of OUT; by its suffix without it.")
+@click.option("--from", "from_", metavar="NAME", help="The format of IN; detected without it.")
+@click.option("--to", metavar="NAME", help="The format of OUT; by default from its suffix.")
 @click.option(
     "--as",
     "as_",
     type=click.Choice(list(CONVERT_PARTS)),
-    help="Carry this part only; it also tells what a table is that could be either.",
+    help="Convert only this part; needed for tables that could be judgments or a run.",
 )
 @options.form(*FORMS)
 @options.output
@@ -37,7 +37,7 @@ def command(
     form: str,
     output: str | None,
 ) -> None:
-    """Write what IN holds to OUT in another format; tell what could not be carried.
+    """Convert IN to another format and write it to OUT; report what is lost.
 
     OUT is replaced when all of it is written; `.gz` and `.zst` compress it. The report goes to
     standard error, as JSON to standard output; -o FILE takes either. `-` as IN is standard

@@ -23,7 +23,7 @@ from rankgate.present.write import FORMS
     type=click.IntRange(min=1),
     default=CUTOFF,
     show_default=True,
-    help="How deep runs are looked at for documents without judgments.",
+    help="The depth of runs for the share of judged documents.",
 )
 @options.form(*FORMS)
 @options.output

@@ -24,7 +24,7 @@ _INVALID = 2
 @options.from_
 @options.as_either
 @options.scale
-@click.option("--list", "listed", is_flag=True, help="List everything that is looked for.")
+@click.option("--list", "listed", is_flag=True, help="List all checks.")
 @options.form(*FORMS, "table")
 @options.output
 @click.pass_context
@@ -37,7 +37,7 @@ def command(
     output: str | None,
     **chosen: Any,
 ) -> None:
-    """Look for everything that is wrong, or strange, with each FILE.
+    """Check each FILE for errors and suspicious data.
 
     An error stops rankgate from reading or scoring, a warning moves numbers, a note is good to
     know. Each comes with its line, an example and how to fix it. Exits with 2 if there are

@@ -15,7 +15,7 @@ from rankgate.scoring import Convention
 
 @click.group("baseline", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Keep baselines as plain files in rankgate/baselines, to be committed.
+    """Save baselines as plain files in rankgate/baselines, to be committed.
 
     \b
     rankgate baseline save main qrels.txt main.run -m nDCG@10 -m RR@10
@@ -36,10 +36,10 @@ def command() -> None:
 @click.option(
     "--depth",
     type=click.IntRange(min=1),
-    help="How far the list of each query is kept; as the policy needs it, if not said.",
+    help="How many documents of each query are saved; by default what the policy needs.",
 )
-@click.option("--tags", type=click.Path(), metavar="FILE", help="Tags of queries to keep.")
-@click.option("--force", is_flag=True, help="Replace a baseline of that name.")
+@click.option("--tags", type=click.Path(), metavar="FILE", help="Tags of queries to save.")
+@click.option("--force", is_flag=True, help="Replace an existing baseline.")
 def save(
     name: str,
     qrels: str,
@@ -77,12 +77,12 @@ def noise(name: str, qrels: str, runs: tuple[str, ...]) -> None:
 @click.argument("name")
 @options.form(*FORMS)
 def show(name: str, form: str) -> None:
-    """What the baseline NAME holds, and who looked at it."""
+    """Show the baseline NAME and the log of its uses."""
     print_result(service.SavedBaselines.of(service.show(name)), form)
 
 
 @command.command("list")
 @options.form(*FORMS)
 def listed(form: str) -> None:
-    """Every baseline there is."""
+    """List all saved baselines."""
     print_result(service.SavedBaselines.of(*service.listed()), form)

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     multiple=True,
     type=click.Path(),
     metavar="RUN",
-    help="A further run of the baseline's own system: what differs is noise, and a "
-    "margin below it is refused. May be given several times.",
+    help="Another run of the baseline's system, to measure noise; a smaller margin is refused. "
+    "May be given several times.",
 )
 @context
 @click.option(
     "--record/--no-record",
     default=True,
     show_default=True,
-    help="Log this look next to the saved baseline.",
+    help="Record this evaluation in the log next to the saved baseline.",
 )
 @options.metrics_from
 @options.form(*FORMS)
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     "--also",
     multiple=True,
     metavar="FORM=FILE",
-    help="Write another form to a file too, as in junit=gate.xml; may be given several times.",
+    help="Also write another format to a file, as in junit=gate.xml; may be given several times.",
 )
 @click.pass_context
 def command(
@@ -63,7 +63,7 @@ def command(
     also: tuple[str, ...],
     **chosen: Any,
 ) -> None:
-    """Decide whether CANDIDATE may replace BASELINE, a run or a saved baseline.
+    """Check CANDIDATE against BASELINE (a run or a saved baseline): pass, fail or inconclusive.
 
     Exits with 0 if it passes, 1 if it fails, 3 if these queries and judgments cannot tell, 2 if
     something is wrong with the input.

@@ -34,11 +34,11 @@ class Demands:
     measured, and a judge that answers only what is easy would agree well.
 
     Attributes:
-        answered: The least share of the pairs it was asked about that the judge must have graded.
-        pairs: How many pairs both must have judged; fewer decide nothing.
-        alpha: The least ordinal alpha of Krippendorff.
-        bias: The largest mean difference from people's grades, either way.
-        tau: The least rank correlation of the systems' order under both.
+        answered: The lowest acceptable share of the pairs that the judge graded.
+        pairs: The lowest number of pairs that both judged; with fewer the result is inconclusive.
+        alpha: The lowest acceptable Krippendorff's alpha (ordinal).
+        bias: The largest acceptable mean difference from people's grades, in either direction.
+        tau: The lowest acceptable rank correlation of the systems' order.
     """
 
     answered: Share = 0.95

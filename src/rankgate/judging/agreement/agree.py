@@ -30,9 +30,9 @@ def agree(
 
     Args:
         ratings: a path (``-`` is standard input), a frame, or ratings.
-        scale: the grades that were possible: a name, a range or a list. Grades outside of it are
-            left out of all figures, counted and reported.
-        resamples: replicates of the bootstrap over queries.
+        scale: the rating scale: a name, a range or a list. Grades outside of it are left out of all
+            figures, counted and reported.
+        resamples: the number of bootstrap resamples of queries.
         seed: of the bootstrap.
         from_: the name of the file's format.
 

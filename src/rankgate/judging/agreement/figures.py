@@ -89,7 +89,7 @@ def agreements(pairs: RatedPairs, *, samples: int = 2000, seed: int = 0) -> Agre
 
     Args:
         pairs: the ratings, as ``rated_pairs`` has them.
-        samples: replicates of the bootstrap over queries.
+        samples: the number of bootstrap resamples of queries.
         seed: of the bootstrap.
 
     Raises:

@@ -111,7 +111,7 @@ def rerated(
         how: the convention.
         rule: how several grades become one for the comparison of two runs, as rankgate resolve
             has it.
-        draws: sets of raters that are drawn to compare two runs.
+        draws: the number of random sets of raters for the comparison of two runs.
         seed: of the drawing.
         from_: the name of the ratings' format.
         on_progress: called with the current step.

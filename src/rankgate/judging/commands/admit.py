@@ -20,7 +20,7 @@ from rankgate.present.write import FORMS
 @click.argument("judge", type=click.Path())
 @click.argument("runs", nargs=-1, type=click.Path())
 @options.metrics_option(
-    "Under which the order of RUNS is compared; may be given several times.", METRICS, shown=True
+    "A metric to order RUNS by; may be given several times.", METRICS, shown=True
 )
 @options.convention
 @options.scale

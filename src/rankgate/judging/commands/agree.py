@@ -23,7 +23,7 @@ from rankgate.scoring import Convention
 @click.argument("baseline", type=click.Path(), required=False)
 @click.argument("candidate", type=click.Path(), required=False)
 @options.metrics_option(
-    "Under which BASELINE and CANDIDATE are compared; may be given several times.",
+    "A metric to compare BASELINE and CANDIDATE; may be given several times.",
     ("nDCG@10",),
     shown=True,
 )

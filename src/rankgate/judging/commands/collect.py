@@ -22,11 +22,11 @@ from rankgate.judging.sheets.document import FORMS, render, summary
     "--output",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write to FILE instead of to standard output; a file of ratings (jsonl) is only added "
-    "to, what the sheets said before is not added again.",
+    help="Write to FILE instead of to standard output; new ratings are appended to an existing "
+    "JSONL file, without repeating any.",
 )
 def command(sheets: tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:
-    """Read the ratings in SHEETs that people filled; report everything that came back wrong.
+    """Read filled rating SHEETs and report every error in them.
 
     Rows without a grade are unrated. Nothing is guessed: ids that became dates or lost their
     zeros, grades that are not on the scale, rows that were added, or a rater who rates a document

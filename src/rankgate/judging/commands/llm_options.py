@@ -27,31 +27,32 @@ _OPTIONS = (
     click.option(
         "--llm",
         metavar="MODEL",
-        help="Have this language model rate; all options below are for it.",
+        help="Rate with this language model; the options below apply to it.",
     ),
     click.option(
         "--protocol",
         type=click.Choice(tuple(WIRES)),
         default=_DEFAULT.protocol,
         show_default=True,
-        help="How the endpoint is spoken to; most servers of models speak openai.",
+        help="The protocol of the endpoint; most model servers use openai.",
     ),
     click.option(
         "--url",
         default="",
         metavar="URL",
-        help="The endpoint, such as http://localhost:11434/v1; without it the protocol's own.",
+        help="The endpoint, such as http://localhost:11434/v1; by default that of the protocol.",
     ),
     click.option(
         "--key-from",
         metavar="VARIABLE",
-        help="The environment variable that holds the key; it is written nowhere.",
+        help="The environment variable with the API key; the key is never stored.",
     ),
     click.option(
         "--template",
         type=click.Path(),
         metavar="FILE",
-        help="The prompt, with {{query}} and {{document}}; without it rankgate's own for grades 0 "
+        help="The prompt file, with {{query}} and {{document}}; by default a built-in one for "
+        "grades 0 "
         "to 3, or for 0 and 1.",
     ),
     click.option(
@@ -59,14 +60,14 @@ _OPTIONS = (
         type=click.Choice(STRUCTURES),
         default=_DEFAULT.structure,
         show_default=True,
-        help="How far the endpoint sees to it that answers are JSON.",
+        help="How the endpoint enforces JSON answers: by schema, as any object, or not.",
     ),
     click.option(
         "--parameter",
         "parameters",
         multiple=True,
         metavar="NAME=JSON",
-        help=f"A parameter of requests; null takes it away. Default: {_SAID}.",
+        help=f"A parameter of requests; null removes it. Default: {_SAID}.",
     ),
     click.option(
         "--concurrency",
@@ -74,7 +75,7 @@ _OPTIONS = (
         type=click.IntRange(1, 256),
         default=_DEFAULT.threads,
         show_default=True,
-        help="Requests at a time, at most.",
+        help="The largest number of requests at the same time.",
     ),
     click.option(
         "--retries",
@@ -89,37 +90,35 @@ _OPTIONS = (
         type=click.FloatRange(min=0),
         default=_DEFAULT.first_wait,
         show_default=True,
-        help="Seconds before the first of them, doubled each time.",
+        help="Seconds to wait before the first retry, doubled each time.",
     ),
     click.option(
         "--timeout",
         type=click.FloatRange(min=0, min_open=True),
         default=_DEFAULT.timeout,
         show_default=True,
-        help="Seconds that a request may take.",
+        help="The time limit of a request in seconds.",
     ),
     click.option(
         "--prices",
         type=(float, float),
         default=None,
         metavar="INPUT OUTPUT",
-        help="What a million tokens of input and of output cost.",
+        help="The price of a million tokens of input and of output.",
     ),
     click.option(
         "--ceiling",
         type=click.FloatRange(min=0),
         metavar="MONEY",
-        help="The most that all requests for this file of ratings may cost; needs --prices.",
+        help="The cost limit of all requests for this file of ratings; needs --prices.",
     ),
     click.option(
         "--longest",
         type=click.IntRange(min=1),
         metavar="CHARACTERS",
-        help="How much of each field of a document is shown; all of it without this.",
+        help="Shorten each field of a document to this length; without it fields are complete.",
     ),
-    click.option(
-        "--again", is_flag=True, help="Ask again where an answer was there and had no grade."
-    ),
+    click.option("--again", is_flag=True, help="Ask again for pairs whose answer had no grade."),
 )
 _NAMES = ("protocol", "url", "key_from", "template", "structure", "parameters", "threads",
           "retries", "first_wait", "timeout", "prices", "ceiling", "longest", "again")  # fmt: skip

@@ -37,7 +37,8 @@ def _orders() -> str:
 @click.option(
     "--blind",
     is_flag=True,
-    help="In random order within a batch, without ranks and systems: what raters may see.",
+    help="Shuffle within each batch and leave out ranks and systems, so that raters cannot see "
+    "them.",
 )
 @options.seed
 @options.convention

@@ -26,11 +26,11 @@ _CUT = "an unfinished line at the end of the file was cut off"
 
 @click.command("rate")
 @click.argument("pool", type=click.Path())
-@click.option("--rater", metavar="NAME", help="Who rates; without it, the user or the model.")
+@click.option("--rater", metavar="NAME", help="The rater's name; by default the user or the model.")
 @options.rating_scale
 @options.texts
 @options.guideline
-@click.option("--batch", type=click.IntRange(min=1), metavar="N", help="Only this batch.")
+@click.option("--batch", type=click.IntRange(min=1), metavar="N", help="Rate only this batch.")
 @options.seed
 @click.option(
     "-o",
@@ -38,7 +38,7 @@ _CUT = "an unfinished line at the end of the file was cut off"
     required=True,
     metavar="FILE.jsonl",
     type=click.Path(),
-    help="The ratings; they are only added to, and work goes on where the file ends.",
+    help="The file of ratings; new ones are appended, and work continues where it ended.",
 )
 @llm_options.judge
 @click.pass_context
@@ -55,7 +55,7 @@ def command(
     output: str,
     judge: Judge | None,
 ) -> None:
-    """Rate POOL here, one document after another, a key a grade.
+    """Rate POOL at the terminal, one document at a time, one key per grade.
 
     Every rating is on disk before the next document is shown. c: can't tell, s: skip, u: undo,
     space: more of a long document, q: quit; the same command continues later. Pasted text rates

@@ -41,7 +41,7 @@ def _rules() -> str:
 def command(
     ratings: str, unresolved: str | None, form: str, output: str | None, **chosen: Any
 ) -> None:
-    """Make judgments of RATINGS: at most one grade per query and document, by a stated rule.
+    """Combine RATINGS into judgments: one grade per query and document, by a named rule.
 
     RATINGS has a row a rating: query, document, rater, grade; an empty grade says that the rater
     could not tell. The judgments go to standard output or to -o FILE, together with FILE.meta.json

@@ -25,9 +25,9 @@ from rankgate.present.write import FORMS
 def command(
     qrels: str, runs: tuple[str, ...], form: str, output: str | None, **chosen: Any
 ) -> None:
-    """Leave each RUN out of the pool: how much would it have lost if it had not been judged?
+    """Estimate how much each RUN would lose if it had not been part of the pool.
 
-    Large losses say that the judgments are unfair to systems that come later.
+    Large losses mean that the judgments are unfair to later systems.
 
     \b
     rankgate reusability qrels.txt *.run -m nDCG@10 --depth 10

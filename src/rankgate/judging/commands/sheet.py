@@ -19,7 +19,7 @@ from rankgate.judging.sheets.sheets import FORMS, Form, sheets
     "--raters",
     required=True,
     metavar="NAME,...",
-    help="Who rates; with several, -o names a folder and each gets a file.",
+    help="The raters' names; with several, -o is a folder with one file each.",
 )
 @options_of(sheets, "scale SCALE", "per_document N", "overlap SHARE", "queries", "documents")
 @options_of(sheets, "guideline VERSION", "show")
@@ -30,7 +30,7 @@ from rankgate.judging.sheets.sheets import FORMS, Form, sheets
     type=click.Choice(FORMS),
     default="csv",
     show_default=True,
-    help="What is written; xlsx needs the extra xlsx.",
+    help="The file format of the sheets; xlsx needs the extra xlsx.",
 )
 @click.option("-o", "--output", required=True, metavar="FILE|FOLDER", type=click.Path())
 def command(pool: str, raters: str, form: Form, output: str, **chosen: Any) -> None:

@@ -49,9 +49,9 @@ class Judge:
         template: a file; without it the one that comes with rankgate for grades 0 to 3 or 0 and 1.
         structure: ``schema``, ``object`` or ``none``: how far the endpoint sees to the JSON.
         parameters: of requests, over ``PARAMETERS``; None takes one away.
-        threads: requests at a time, at most.
+        threads: the largest number of requests at the same time.
         retries: how many times a request is tried again.
-        timeout: seconds that a request may take.
+        timeout: the time limit of a request in seconds.
         first_wait: seconds before a request is tried again for the first time.
         prices: of tokens, by the million.
         ceiling: the most that all requests of one file of ratings may cost.

@@ -130,20 +130,20 @@ def pool(
 
     Args:
         runs: paths, frames, dicts of dicts.
-        depth: how far each list goes into the pool; with strata, their last rank.
+        depth: the depth of the pool: how many documents of each list; with strata, their last rank.
         order: what is judged first: rank, disagreement, move-to-front or influence.
-        qrels: judgments that there are; their documents are left out, and teach move-to-front and
-            influence what to ask next.
-        metric: the metric that influence is about; the first two runs are compared.
+        qrels: existing judgments: their documents are left out, and guide move-to-front and
+            influence.
+        metric: the metric for --order influence, which compares the first two runs.
         rel: the smallest relevant grade, for move-to-front.
         strata: draw a sample: ``10:1,50:0.3`` takes all of the first ten ranks and 30 % of the
             others down to rank 50. Each document has its probability in the column inclusion.
-        queries: draw so many queries.
-        query_sampling: each query alike; as many of head, torso and tail (stratified); or in
+        queries: sample this many queries.
+        query_sampling: how to sample queries: random, stratified by head, torso and tail, or in
             proportion to frequency (pps).
         sizes: a table of ``query_id`` and ``frequency`` (or count, size, weight), for
             ``query_sampling`` stratified and pps; or a mapping.
-        batch: documents of a batch; one batch without it.
+        batch: the number of documents per batch; without it one batch.
         shuffle: within each batch in random order, the documents of a query together.
         seed: of everything that is drawn.
         convention: whose rules break ties of scores.

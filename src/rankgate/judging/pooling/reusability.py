@@ -115,7 +115,7 @@ def reusability(
         runs: the runs that were pooled, two or more.
         metrics: names or metrics.
         convention: whose rules the numbers follow.
-        depth: how far each run was judged.
+        depth: the depth to which the runs were judged.
         rel: the smallest relevant grade.
         on_progress: called with the name of each run before it is left out.
 

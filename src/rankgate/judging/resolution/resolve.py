@@ -69,10 +69,10 @@ def resolve(
         rule: how several grades become one: majority, mean, median, top-three, unanimous,
             latest, adjudicated or dawid-skene.
         parameters: of the rule, as a mapping or as words: ``["adjudicator=ann"]``.
-        transform: what each grade becomes before grades are put together: ``graded-to-binary``
-            and its like, a file with one ``from: to`` a line, or a transformer.
-        scale: the grades that are possible; others are refused. A name, a range or a list.
-        slots: only so many grades of a pair count, the first ones.
+        transform: how grades are mapped before they are combined: ``graded-to-binary`` and its
+            like, a file with one ``from: to`` a line, or a transformer.
+        scale: the rating scale: a name, a range or a list; other grades are refused.
+        slots: use only the first N grades of a pair.
         sample: the sampled pool that was rated; its strata and chances go into the judgments (csv,
             json).
         rest: the pool's documents that were not drawn, graded −1; they are added, as infAP

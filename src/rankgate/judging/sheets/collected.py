@@ -102,11 +102,10 @@ def collect(
 
     Args:
         paths: CSV or XLSX files.
-        pool: what was given out: other documents are refused, missing ones reported; without it,
-            rows are verified by their column check alone.
-        scale: the grades that are possible, if it should not be the sheets' own: a name, a range
-            such as 0..4, or a list such as 0,1,10,100.
-        rater: who filled them, if they do not say so.
+        pool: the pool that was given out: other documents are refused, missing ones are reported.
+        scale: the rating scale, if it differs from that of the sheets: a name, a range such as
+            0..4, or a list such as 0,1,10,100.
+        rater: the rater, if the sheets do not name one.
 
     Raises:
         InputError: whatever came back wrong, with file and line.

@@ -99,12 +99,12 @@ def sheets(
     Args:
         pool: what to judge.
         raters: their names.
-        scale: the grades that are possible: binary, graded (0 to 3), detail (1 to 10), a
-            range such as 0..4, or a list such as 0,1,10,100.
+        scale: the rating scale: binary, graded (0 to 3), detail (1 to 10), a range such as 0..4, or
+            a list such as 0,1,10,100.
         per_document: how many raters each document gets.
-        overlap: the share of documents that get one rater more, to measure agreement.
+        overlap: the share of documents with one more rater, to measure agreement.
         queries: texts of the queries: query_id and text, in any format.
-        documents: fields of the documents: doc_id, title and whatever raters need, in any format.
+        documents: fields of the documents: doc_id, title and others, in any format.
         guideline: the version of the guideline that raters follow; kept with each rating.
         seed: of who gets what, in which order.
         show: ratings of others, whose grades and comments the sheets show; for an adjudicator.

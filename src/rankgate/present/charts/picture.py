@@ -122,7 +122,7 @@ class Picture:
         Args:
             path: the file.
             theme: light or dark; empty is as the reader prefers where the form can, else light.
-            scale: pixels to a point, of PNG.
+            scale: the resolution of PNG: pixels per point.
 
         Raises:
             UsageError: another suffix.

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 @options.qrels
 @options.runs
 @options.metrics_option(
-    "Of accuracy or of lists; may be given several times. Without it: "
-    f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those for which all is there."
+    "A metric of rankings or of lists; may be given several times. Without it: "
+    f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those whose inputs are given."
 )
 @options.convention
 @context
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     "--drawn",
     multiple=True,
     metavar="NAME=RUN",
-    help="Another run of a system that draws its rankings, for EEL, EED and EER; may be given "
-    "several times.",
+    help="Another run of a randomised system, for EEL, EED and EER; may be given several times.",
 )
 @options_of(scorecard, "candidates", "users", "slices BY --slice")
 @options_of(scorecard, "level", "resamples")
@@ -51,9 +50,9 @@ def command(
     output: str | None,
     **chosen: Any,
 ) -> None:
-    """Put each RUN on one card: accuracy, coverage, novelty, diversity, fairness.
+    """Compare recommenders: accuracy, coverage, novelty, diversity and fairness.
 
-    The first RUN is what the others are compared with.
+    The other runs are compared with the first RUN.
 
     \b
     rankgate scorecard test.qrels.csv popular.run knn.run --train train.csv

@@ -1,4 +1,4 @@
-"""``rankgate split``: a log in parts to learn from and to predict."""
+"""``rankgate split``: split a log into training and test sets."""
 
 from __future__ import annotations
 
@@ -46,17 +46,20 @@ _TRUTH = ("weights", "threshold", "least", "repeats", "grades")
     type=click.Choice(["once", "each"]),
     default="once",
     show_default=True,
-    help="What rows count that are equal in every column.",
+    help="Rows that are equal in every column count once, or each.",
 )
 @click.option(
-    "--into", metavar="FOLDER", type=click.Path(writable=True), help="Write the parts there."
+    "--into",
+    metavar="FOLDER",
+    type=click.Path(writable=True),
+    help="Write the training set, test set and judgments into this folder.",
 )
 @click.option(
     "--to",
     type=click.Choice(SUFFIXES),
     default="csv",
     show_default=True,
-    help="The format of the parts.",
+    help="The file format of these files.",
 )
 @options.seed
 @options.form(*FORMS)
@@ -71,7 +74,7 @@ def command(
     output: str | None,
     **chosen: Any,
 ) -> None:
-    """Split LOG into what is learned from and what is predicted; check that nothing leaks.
+    """Split LOG into training and test sets; check for leakage.
 
     LOG is CSV, TSV, Parquet, JSONL, MovieLens, RecBole's .inter or lines of `user: item item`.
 

@@ -56,18 +56,18 @@ _KINDS = "\b\n" + "\n".join(f"{each.name:<17} {each.title}" for each in KINDS)
 )
 @options.metrics_from
 @options.convention
-@click.option("--query", "query_id", metavar="ID", help="Of explain: the query.")
+@click.option("--query", "query_id", metavar="ID", help="For the kind explain: the query.")
 @click.option(
     "-k",
     "--cutoffs",
     type=_Cutoffs(),
     default=CUTOFFS,
     metavar="LIST",
-    help="Of cutoffs: where metrics without @ are taken. "
+    help="For the kind cutoffs: the cutoffs of metrics without @. "
     f"Without it {','.join(map(str, CUTOFFS))}.",
 )
 @click.option(
-    "--depth", type=click.IntRange(min=1), help="How far lists are looked at, where the kind does."
+    "--depth", type=click.IntRange(min=1), help="The depth of the lists, for kinds that show lists."
 )
 @label
 @context
@@ -76,19 +76,19 @@ _KINDS = "\b\n" + "\n".join(f"{each.name:<17} {each.title}" for each in KINDS)
     type=click.Choice(UNEQUAL),
     default="refuse",
     show_default=True,
-    help="What queries are that only one system ran.",
+    help="Queries that only one system ran: refuse, zero or drop.",
 )
 @click.option(
     "--theme",
     type=click.Choice(THEMES),
-    help="Without it SVG and HTML are as their reader prefers, PNG and PDF are light.",
+    help="Without it, SVG and HTML follow the reader's setting; PNG and PDF are light.",
 )
 @click.option(
     "--scale",
     type=click.FloatRange(min=0.1, max=10),
     default=2.0,
     show_default=True,
-    help="Pixels to a point, of PNG.",
+    help="The resolution of PNG: pixels per point.",
 )
 @click.option(
     "-o",
@@ -115,7 +115,7 @@ def command(
     scale: float,
     output: str | None,
 ) -> None:
-    """Draw a KIND of picture from judgments (of raters: ratings) and runs.
+    """Draw a chart of this KIND from judgments (or ratings) and runs.
 
     \b
     rankgate plot deltas qrels.txt old.run new.run

@@ -59,10 +59,8 @@ class _Remembered(click.Command):
 )
 @options.metrics_from
 @options.convention
-@click.option("--gate", "gated", is_flag=True, help="With the verdict of the project's policy.")
-@click.option(
-    "--policy", type=click.Path(), metavar="FILE", help="With the verdict of this policy."
-)
+@click.option("--gate", "gated", is_flag=True, help="Add the verdict of the project's policy.")
+@click.option("--policy", type=click.Path(), metavar="FILE", help="Add the verdict of this policy.")
 @click.option(
     "--queries", type=click.Path(), metavar="FILE", help="A file with the texts of queries."
 )
@@ -79,7 +77,7 @@ class _Remembered(click.Command):
     type=click.IntRange(min=0),
     default=WORST,
     show_default=True,
-    help="How many of the worst queries are shown with both lists.",
+    help="How many of the worst queries to show, with both lists.",
 )
 @comparing.resamples
 @options.seed
@@ -87,7 +85,7 @@ class _Remembered(click.Command):
 @click.option(
     "--browser",
     metavar="PROGRAM",
-    help="What prints PDF: Chromium or Chrome; without it one that is on the PATH.",
+    help="The browser that prints PDF, Chromium or Chrome; without it one on the PATH.",
 )
 @options.output
 @click.pass_context
@@ -110,7 +108,7 @@ def command(
     browser: str | None,
     output: str | None,
 ) -> None:
-    """Write one HTML page, which needs no network to be read.
+    """Write an HTML report that can be read offline.
 
     SOURCE is QRELS RUN, QRELS BASELINE CANDIDATE..., or results that other commands
     wrote with --format json, or a folder of them.

@@ -1,4 +1,4 @@
-"""What a Parquet file declares of its pages, looked at before they are unpacked.
+"""Check the page headers of a Parquet file before decompressing.
 
 Polars trusts the numbers in a file: a page that declares 2⁶⁰ values, or a gigabyte behind a
 kilobyte, ends the whole process for want of memory, which nobody can catch. Footer and page

@@ -1,4 +1,4 @@
-"""What columns besides the rows of a run say of its queries: how long each took, how it ended."""
+"""Read query latencies and states from extra columns of a run."""
 
 from __future__ import annotations
 

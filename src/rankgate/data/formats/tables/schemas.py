@@ -1,4 +1,4 @@
-"""What a table holds, by the names of its columns, and what a writer puts into one.
+"""Recognise the contents of a table by its column names, and choose what to write.
 
 A CSV, Parquet, Arrow or JSONL file is one table. Its columns say which part of `FileContents` it
 is; every other part is reported as a loss.

@@ -1,4 +1,4 @@
-"""What UMBRELA says: one object a line with a query, a passage and the judgment of a model."""
+"""UMBRELA judgments: one JSON object per line with query, passage and model judgment."""
 
 from __future__ import annotations
 

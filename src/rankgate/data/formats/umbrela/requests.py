@@ -1,4 +1,4 @@
-"""What UMBRELA is asked: one object a line with a query and the candidates to judge."""
+"""UMBRELA requests: one JSON object per line with a query and its candidates."""
 
 from __future__ import annotations
 
