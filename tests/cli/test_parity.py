@@ -23,8 +23,8 @@ NAMES = {"settings": "overrides", "metrics_from": "extra", "begin": "from_", "en
 PRINTED = {"form", "output"}
 """Options of what is printed, which a function does not do."""
 
-INSTEAD = {"on_progress", "context"}
-"""What a function takes for callers: who is told each step, and other arguments in one value."""
+INSTEAD = {"on_progress", "context", "names", "name"}
+"""What only a function takes: a function to call, arguments in one value, names of frames."""
 
 COMMAND_ONLY = {
     "validate": {"listed"},  # how many problems are printed

@@ -25,6 +25,7 @@ from rankgate.present.write import FORMS, rendered
 from rankgate.recommenders.tradeoff import tradeoff
 from rankgate.reports.compose import ReportPart, compose
 from rankgate.reports.kinds_of_results import modules, result_class
+from support.wording import raises
 
 QRELS = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(24)}
 OLD = {query: {"c": 3.0, "b": 2.0, "a": 1.0, "u": 0.5} for query in QRELS}
@@ -186,3 +187,24 @@ def test_every_kind_is_the_name_of_a_module():
     for kind in KINDS:
         assert kind in modules()
         assert result_class(kind).kind == kind
+
+
+def test_frames_get_the_names_that_the_caller_gives():
+    one = rankgate.evaluate(QRELS, [OLD, NEW], ["RR"], names=["a", "b"])
+    assert list(one["b"]) == ["RR"]
+    assert one["b", "RR"] == one.means.filter(run="b")["RR"].item()
+    both = rankgate.compare(QRELS, OLD, NEW, ["RR"], names=["a", "b"])
+    assert both["b"].baseline.name == "a"
+    assert both["b", "RR"]["candidate"] == one["b", "RR"]
+    with pytest.raises(KeyError):
+        both["b", "AP"]
+    assert rankgate.gate(QRELS, OLD, NEW, names=["a", "b"]).names == ("a", "b")
+    assert rankgate.explain(QRELS, NEW, "q1", "RR", name="b").run == "b"
+    with raises("wrong-name-count", rankgate.UsageError):
+        rankgate.compare(QRELS, OLD, NEW, names=["a"])
+
+
+def test_a_metric_is_shown_by_its_name():
+    from rankgate.metrics import RR, nDCG
+
+    assert repr([nDCG(gain="exp") @ 10, RR]) == "[nDCG(gain='exp')@10, RR]"

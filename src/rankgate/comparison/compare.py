@@ -64,6 +64,7 @@ def compare(
     drop_seen: bool = False,
     judged_users_only: bool = False,
     catalogue: int | Iterable[object] | None = None,
+    names: Sequence[str] = (),
     context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Comparisons:
@@ -103,6 +104,7 @@ def compare(
         judged_users_only: whether metrics of lists look at users with judgments only, and not at
             every user that a system serves.
         catalogue: how many items there are, numbered from 0, or their ids.
+        names: of the baseline and the candidates, in this order, instead of their own.
         context: the inputs from `train` to `catalogue` in one value, instead of them.
         on_progress: called with the current step.
 
@@ -164,7 +166,7 @@ def compare(
             "no candidate; give one run or more besides the baseline.", code="missing-input"
         )
     say("comparing")
-    sides = sides_apart(sides, places)
+    sides = sides_apart(sides, places, names)
     if scorer.builder is not None and scorer.builder.metrics:
         return _with_lists(scorer, sides, rules)
     found = compared(sides[0], sides[1:], rules)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import polars as pl
 
@@ -322,16 +322,29 @@ class Comparisons(Result):
         """How many candidates there are."""
         return len(self.comparisons)
 
-    def __getitem__(self, candidate: str) -> Comparison:
-        """The comparison with a candidate, by its name.
+    @overload
+    def __getitem__(self, key: str) -> Comparison: ...
+
+    @overload
+    def __getitem__(self, key: tuple[str, str]) -> dict[str, Any]: ...
+
+    def __getitem__(self, key: str | tuple[str, str]) -> Comparison | dict[str, Any]:
+        """The comparison with a candidate, or its figures by one metric.
+
+        ``result["new"]`` is the comparison, ``result["new", "nDCG@10"]`` a row of its metrics.
 
         Raises:
-            KeyError: there is no such candidate.
+            KeyError: there is no such candidate or metric.
         """
-        found = [each for each in self.comparisons if each.candidate.name == candidate]
-        if not found:
-            raise KeyError(candidate)
-        return found[0]
+        name, *metric = (key,) if isinstance(key, str) else key
+        found = [each for each in self.comparisons if each.candidate.name == name]
+        if not found or (metric and metric[0] not in found[0].names):
+            raise KeyError(key)
+        return (
+            found[0].metrics.row(found[0].names.index(metric[0]), named=True)
+            if metric
+            else found[0]
+        )
 
     def _table(self) -> pl.DataFrame:
         return pl.concat(

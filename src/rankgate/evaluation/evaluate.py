@@ -50,6 +50,7 @@ def evaluate(
     drop_seen: bool = False,
     drawn: Mapping[str, Sequence[Any]] | None = None,
     judged_users_only: bool = False,
+    names: Sequence[str] = (),
     context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Evaluation:
@@ -86,6 +87,7 @@ def evaluate(
             exposure (EEL, EED, EER).
         judged_users_only: whether metrics of lists look at users with judgments only, and not at
             every user that a system serves.
+        names: of the runs, in their order; without them those of their files or ``run1``.
         context: the inputs from `train` to `judged_users_only` in one value, instead of them.
         on_progress: called with the name of each run before it is scored.
 
@@ -118,7 +120,7 @@ def evaluate(
     together = [(label, each) for label, each in every if is_of_lists(each)]
     chosen = [(label, each) for label, each in every if not is_of_lists(each)]
     subtopics = any(each.view == SUBTOPICS for _, each in chosen)
-    readable = named_rankings(renamed(runs, columns))
+    readable = named_rankings(renamed(runs, columns), names)
     if not readable:
         raise UsageError("no run to score; give at least one.", code="missing-input")
     judgments = JudgmentIndex.read(renamed(qrels, columns), subtopics=subtopics)

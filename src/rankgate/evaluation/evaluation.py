@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,8 @@ from rankgate.scoring.chosen import refuse_mixed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from rankgate.metrics.declare import Metric
 
 _NAMED = 5  # runs that a heading names
 _KEYS = ["query_id", "metric"]
@@ -178,14 +180,25 @@ class Evaluation(Result):
         """How many runs there are."""
         return len(self.runs)
 
-    def __getitem__(self, key: tuple[str, str]) -> float:
-        """The mean of a run by its name and a metric, as in ``result["bm25", "nDCG@10"]``.
+    @overload
+    def __getitem__(self, key: str) -> dict[str, float]: ...
+
+    @overload
+    def __getitem__(self, key: tuple[str, str | Metric]) -> float: ...
+
+    def __getitem__(self, key: str | tuple[str, str | Metric]) -> dict[str, float] | float:
+        """The means of a run, or its mean by one metric.
+
+        ``result["bm25"]`` are all means by metric, ``result["bm25", "nDCG@10"]`` is one.
 
         Raises:
             KeyError: there is no such run or metric.
         """
-        run, metric = key
-        return next(each.means[str(metric)] for each in self._named(run))
+        if isinstance(key, str):
+            (run,) = self._named(key)
+            return {label: run.means[label] for label in self.metrics}
+        (run,), metric = self._named(key[0]), str(key[1])
+        return run.means[metric]
 
     def _named(self, run: str) -> list[Scores]:
         found = [each for each in self.runs if each.run == run]

@@ -11,7 +11,7 @@ from rankgate.data import Run, read_run
 from rankgate.data.memory.libraries import from_library, is_pair
 from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, source_of
 from rankgate.errors import DuplicateError, InputError
-from rankgate.scoring.run_names import apart
+from rankgate.scoring.run_names import apart, given_names
 from rankgate.scoring.score import score_source
 from rankgate.scoring.sources import RunSource
 
@@ -116,8 +116,12 @@ def named_runs(runs: RunsLike) -> list[Run]:
     return [read_run(run) for run in named_rankings(runs)]
 
 
-def named_rankings(runs: RunsLike) -> list[Rankings]:
-    """As `named_runs`, but what is a matrix stays so."""
+def named_rankings(runs: RunsLike, given: Sequence[str] = ()) -> list[Rankings]:
+    """As `named_runs`, but what is a matrix stays so; names that are given replace their own.
+
+    Raises:
+        UsageError: not one name for each run.
+    """
     if isinstance(runs, Mapping) and not _is_ranking(runs):
         by_name: Mapping[str, Any] = runs
         return [replace(rankings_of(run, name), name=name) for name, run in by_name.items()]
@@ -125,7 +129,7 @@ def named_rankings(runs: RunsLike) -> list[Rankings]:
         list(runs) if isinstance(runs, list | tuple) and not is_pair(runs) else [runs]
     )
     named = [rankings_of(run, f"run{i}") for i, run in enumerate(several, 1)]
-    names = apart([run.name for run in named], several)
+    names = given_names(len(named), given) or apart([run.name for run in named], several)
     return [replace(run, name=name) for run, name in zip(named, names, strict=True)]
 
 

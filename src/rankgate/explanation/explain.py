@@ -70,6 +70,7 @@ def explain(
     overrides: Overrides | Sequence[str] = (),
     depth: int | None = None,
     extra: Sequence[Metric] = (),
+    name: str | None = None,
 ) -> Explanation:
     """Show how the value of one metric for one query was computed, document by document.
 
@@ -82,6 +83,7 @@ def explain(
         overrides: axes that are chosen otherwise, as ``evaluate`` takes them.
         depth: how many documents to show of each list, those that matter first; None is all.
         extra: metrics that can be named in addition to the built-in ones.
+        name: of the run, instead of its own.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -102,6 +104,7 @@ def explain(
         )
     label, one = chosen[0]
     judgments, rankings = read_qrels(qrels), read_run(run)
+    rankings = replace(rankings, name=name) if name else rankings
     index = JudgmentIndex.of(judgments)
     _refuse_unknown(query, index, judgments)
     scores = score(index, rankings, chosen, rules)

@@ -73,6 +73,7 @@ def gate(
     extra: Sequence[Metric] = (),
     folder: str | Path = ".",
     today: str | None = None,
+    names: Sequence[str] = (),
     context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Verdict:
@@ -103,6 +104,7 @@ def gate(
         extra: user-defined metrics that the policy names.
         folder: where the project is, its policy, and its saved baselines below it.
         today: the day, for exceptions that expire; as 2026-01-31.
+        names: of the baseline and the candidate, instead of their own.
         context: the inputs from `train` to `catalogue` in one value, instead of them.
         on_progress: called with the current step.
 
@@ -160,7 +162,7 @@ def gate(
         return _stale(saved, other, rules)
     say("scoring the baseline")
     base = _chosen(saved, metrics, rules) if saved else scorer.scored(baseline)
-    base, other = sides_apart([base, other], [None if saved else baseline, candidate])
+    base, other = sides_apart([base, other], [None if saved else baseline, candidate], names)
     test = Test(
         interval=_interval(rules),
         level=1 - rules["alpha"],

@@ -24,7 +24,7 @@ JUDGED_ONLY = Parameter(
 """The alignment parameter that every metric has."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Metric(Declared):
     """A kernel with its declaration; a value, never changed, compared field by field.
 
@@ -110,6 +110,10 @@ class Metric(Declared):
         inside = ",".join(f"{name}={_written(given[name])}" for name in order if name != self.at)
         cut = f"@{given[self.at]!r}" if self.at in given else ""
         return self.name + (f"({inside})" if inside else "") + cut
+
+    def __repr__(self) -> str:
+        """The canonical name."""
+        return str(self)
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:

@@ -101,6 +101,23 @@ class Scorecard(Result):
     seed: int
     warnings: tuple[str, ...]
 
+    def __len__(self) -> int:
+        """How many systems there are."""
+        return len(self.systems)
+
+    def __getitem__(self, key: tuple[str, str]) -> float | None:
+        """The value of a system by a metric, as in ``card["knn", "Coverage@10"]``.
+
+        Raises:
+            KeyError: there is no such system or metric.
+        """
+        system, metric = key
+        found: list[float | None]
+        found = self.figures.filter(system=system, metric=metric)["value"].to_list()
+        if not found:
+            raise KeyError(key)
+        return found[0]
+
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What to know before trusting a figure."""

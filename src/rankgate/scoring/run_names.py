@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankgate.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -38,9 +40,23 @@ def apart(names: Sequence[str], places: Sequence[Any]) -> list[str]:
     return result
 
 
-def sides_apart(sides: Sequence[ScoredRun], places: Sequence[Any]) -> list[ScoredRun]:
-    """The same of systems that were scored."""
-    names = apart([side.name for side in sides], places)
+def given_names(count: int, names: Sequence[str]) -> Sequence[str]:
+    """Names that a caller gives to runs, checked.
+
+    Raises:
+        UsageError: not one for each run, or one that is there twice.
+    """
+    if names and (len(names) != count or len(set(names)) < count):
+        problem = f"{count} runs take {count} names that differ; names has {', '.join(names)}."
+        raise UsageError(problem, code="wrong-name-count")
+    return names
+
+
+def sides_apart(
+    sides: Sequence[ScoredRun], places: Sequence[Any], given: Sequence[str] = ()
+) -> list[ScoredRun]:
+    """The same of systems that were scored; names that the caller gives replace their own."""
+    names = given_names(len(sides), given) or apart([side.name for side in sides], places)
     return [
         side if side.name == name else replace(side, name=name)
         for side, name in zip(sides, names, strict=True)

@@ -6,7 +6,7 @@ from rankgate.metrics.declare import Metric
 from rankgate.metrics.views import SUBTOPICS, View
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FacetMetric(Metric):
     """A metric whose kernel sees a `Faceted` block; everything else is as of `Metric`."""
 

@@ -58,7 +58,7 @@ _BOUNDLESS = frozenset(
 """Values of parameters under which a metric does not keep its bounds."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ListMetric(Metric):
     """A metric on lists: a value, never changed; names, parameters and ``@`` as of `Metric`.
 
