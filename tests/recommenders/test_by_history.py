@@ -1,14 +1,28 @@
-"""Repeat and new items are scored apart: each by the judgments and the lists of its own pairs."""
+"""Repeat and new items are scored separately: each by the judgments and lists of its own pairs."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from rankgate.recommenders.by_history import by_history
+import rankgate
+from support.wording import raises
 
 USERS, ITEMS = 25, 20
+
+
+def by_history(qrels: Any, runs: Any, log: pl.DataFrame, metrics: list[str]) -> pl.DataFrame:
+    card = rankgate.scorecard(qrels, runs, metrics, train=log, slices=["history"], resamples=1)
+    assert set(card.slices["of"]) <= {"pairs"}
+    return card.slices
+
+
+def figures(slices: pl.DataFrame) -> dict[tuple[str, str], tuple[float, int, int]]:
+    rows = slices.select("part", "metric", "value", "users", "size").rows()
+    return {(part, metric): rest for part, metric, *rest in rows}
 
 
 def test_values_are_those_of_each_part() -> None:
@@ -17,29 +31,35 @@ def test_values_are_those_of_each_part() -> None:
     wanted = {user: {f"i{i}" for i in rng.choice(ITEMS, 5, replace=False)} for user in had}
     lists = {user: [f"i{i}" for i in rng.permutation(ITEMS)[:12]] for user in had}
     log = pl.DataFrame([(u, i) for u in had for i in had[u]], schema=["user", "item"], orient="row")
-    found = by_history(wanted, {"one": lists}, log, ["P@3", "RR"])
+    found = figures(by_history(wanted, {"one": lists}, log, ["P@3", "RR", "Coverage@3"]))
+    assert {metric for _, metric in found} == {"P@3", "RR"}  # lists are not made of pairs
     for part, inside in (("repeat", True), ("new", False)):
-        hits, first = [], []
+        hits, first, pairs = [], [], 0
         for user, before in had.items():
             relevant = {item for item in wanted[user] if (item in before) == inside}
+            pairs += len(relevant)
             if not relevant:
                 continue
             own = [item for item in lists[user] if (item in before) == inside]
             hits.append(len(relevant & set(own[:3])) / 3)
             first.append(next((1 / at for at, i in enumerate(own, 1) if i in relevant), 0))
-        means = found[part].means
-        assert means["P@3"][0] == pytest.approx(np.mean(hits))
-        assert means["RR"][0] == pytest.approx(np.mean(first))
-        assert found[part].runs[0].counts.queries == len(hits)
+        assert found[part, "P@3"] == [pytest.approx(np.mean(hits)), len(hits), pairs]
+        assert found[part, "RR"][0] == pytest.approx(np.mean(first))
 
 
 def test_a_system_that_never_repeats_is_worth_nothing_there() -> None:
     log = pl.DataFrame({"user": ["u"], "item": ["a"]})
-    found = by_history({"u": {"a", "b"}}, {"u": ["b", "c"]}, log, ["RR"])
-    assert found["repeat"].means["RR"][0] == 0
-    assert found["new"].means["RR"][0] == 1
+    found = figures(by_history({"u": {"a", "b"}}, {"u": ["b", "c"]}, log, ["RR"]))
+    assert found["repeat", "RR"][0] == 0
+    assert found["new", "RR"][0] == 1
 
 
 def test_a_part_without_judgments_is_left_out() -> None:
     log = pl.DataFrame({"user": ["v"], "item": ["a"]})
-    assert list(by_history({"u": {"a"}}, {"u": ["a"]}, log, ["RR"])) == ["new"]
+    found = by_history({"u": {"a"}}, {"u": ["a"]}, log, ["RR"])
+    assert found["part"].to_list() == ["new"]
+
+
+def test_it_needs_training() -> None:
+    with raises("missing-input"):
+        rankgate.scorecard({"u": {"a"}}, {"u": ["a"]}, ["RR"], slices=["history"])

@@ -146,8 +146,9 @@ def test_what_is_no_slice_is_reported():
         return str(error.value)
 
     assert "activity comes from training" in result(slices=["activity"])
-    assert "no slice is called 'shape'; there are activity, popularity, items.kind." in result(
-        slices=["shape"], items=THINGS
+    assert (
+        "no slice is called 'shape'; there are activity, popularity, history, items.kind."
+        in result(slices=["shape"], items=THINGS)
     )
     both = PEOPLE.rename({"age": "kind"})
     assert "say users.kind or items.kind" in result(slices=["kind"], items=THINGS, users=both)

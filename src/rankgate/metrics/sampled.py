@@ -99,6 +99,19 @@ def corrected(
     >>> [round(each, 6) for each in corrected(every, "RR", 4, 3, 0.0)]  # all were drawn
     [0.666667, 0.666667]
     """
+    values, found = estimates(ranks, metric, items, negatives, variance)
+    if not len(ranks):
+        return float("nan"), float("nan")
+    return float(values.mean()), float(found.mean())
+
+
+def estimates(
+    ranks: NDArray[np.int64], metric: str, items: int, negatives: int, variance: float = 0.1
+) -> tuple[Floats, Floats]:
+    """The values of users by sampled ranks, and their estimates, ``(T,)`` each.
+
+    Arguments and errors are those of `corrected`.
+    """
     name, _, cutoff = metric.partition("@")
     if name not in OF_RANK or (cutoff and not cutoff.isdigit()) or (name == "P" and not cutoff):
         known = ", ".join(OF_RANK)
@@ -119,7 +132,5 @@ def corrected(
         )
     of_rank, k = OF_RANK[name], float(cutoff) if cutoff else np.inf
     values = of_rank(np.arange(1.0, items + 1), k)
-    estimates = estimator(values, items, negatives, variance)
-    if not len(ranks):
-        return float("nan"), float("nan")
-    return float(of_rank(ranks.astype(np.float64), k).mean()), float(estimates[ranks - 1].mean())
+    by_rank = estimator(values, items, negatives, variance)
+    return of_rank(ranks.astype(np.float64), k), by_rank[ranks - 1]

@@ -15,6 +15,7 @@ from rankgate.metrics.lists.declare import lists_apart
 from rankgate.present.codec import decoded
 from rankgate.present.resolve import resolved
 from rankgate.present.result import Notice, Result
+from rankgate.recommenders.sampled_correction import corrected_cards
 from rankgate.recommenders.scorecard_figures import DIFFERENCES, FIGURES, dominated, figures
 from rankgate.recommenders.scorecard_parts import GAPS, SLICES, Sliced
 from rankgate.recommenders.scorecard_slices import parts_of
@@ -203,7 +204,8 @@ def scorecard(
             every user that a system serves.
         catalogue: how many items there are, numbered from 0, or their ids.
         slices: distinguish new, light and heavy users (activity), items of head and tail
-            (popularity), or the values of a column of users or items.
+            (popularity), repeat and new pairs of both (history), or the values of a column of
+            users or items.
         level: of the intervals.
         resamples: the number of resamples of users, for metrics over all lists.
         seed: of the drawing.
@@ -235,18 +237,21 @@ def scorecard(
     chosen = _possible(chosen, systems, asked=bool(metrics))
     cards = systems.cards(chosen, on_progress=on_progress)
     measured = systems.marked(chosen)
+    shown, added, why = corrected_cards(systems, cards, chosen)
     found, differences, taken = figures(
-        cards, measured, level=level, resamples=resamples, seed=seed
+        shown, measured | added, level=level, resamples=resamples, seed=seed
     )
     parts = [
-        part for name in slices for part in parts_of(name, systems.world, systems.builder.tables)
+        part
+        for name in slices
+        for part in parts_of(name, systems.world, systems.builder.tables, systems.repeated)
     ]
     sliced = Sliced(
-        cards, measured, lambda items: systems.about(items, chosen), level, resamples, seed
+        cards, measured, lambda part: systems.about(part, chosen), level, resamples, seed
     )
     return Scorecard(
         systems=tuple(card.name for card in cards),
-        metrics=tuple(measured),
+        metrics=(*measured, *added),
         qrels=systems.judgments.name,
         convention=rules.to_dict(),
         figures=found,
@@ -260,7 +265,7 @@ def scorecard(
         level=level,
         resamples=taken,
         seed=seed,
-        warnings=warnings_of(systems, chosen),
+        warnings=(*warnings_of(systems, chosen), *([why] if why else [])),
     )
 
 

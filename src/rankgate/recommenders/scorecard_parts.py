@@ -56,7 +56,7 @@ class Sliced:
     Attributes:
         cards: of every system, with all users and items.
         metrics: by label.
-        rescored: the accuracy of every system where only such items are relevant, as cards.
+        rescored: the accuracy of every system in a part of the items or pairs, as cards.
         level: of the intervals.
         resamples: for numbers about all lists together.
         seed: of the drawing.
@@ -64,7 +64,7 @@ class Sliced:
 
     cards: Sequence[Card]
     metrics: Mapping[str, Metric]
-    rescored: Callable[[NDArray[np.bool_]], list[Card]]
+    rescored: Callable[[Segment], list[Card]]
     level: float
     resamples: int
     seed: int
@@ -101,7 +101,7 @@ class Sliced:
         return pl.concat([pl.DataFrame(schema=GAPS), *map(_corrected, slices)])
 
     def _part(self, part: Segment) -> pl.DataFrame:
-        groups = self._users(part) if part.of == "users" else self._items(part)
+        groups = self._users(part) if part.of == "users" else self._others(part)
         frames = []
         for cards, metrics in groups:
             found, differences, _ = figures(
@@ -129,11 +129,13 @@ class Sliced:
             cards.append(Card(card.name, values, _means(values, self.metrics, listed), listed))
         yield cards, dict(self.metrics)
 
-    def _items(self, part: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
-        """Accuracy by what is relevant among these items; lists cut first, then only these."""
+    def _others(self, part: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
+        """Accuracy by what is relevant there; of items also lists, cut first, then only these."""
         accuracy, lists = lists_apart(self.metrics)
         if accuracy:
-            yield self.rescored(part.mask), accuracy
+            yield self.rescored(part), accuracy
+        if part.of == "pairs":
+            return
         for cutoff in dict.fromkeys(each.cutoff for each in lists.values()):
             metrics: dict[str, Metric] = {
                 name: each for name, each in lists.items() if each.cutoff == cutoff

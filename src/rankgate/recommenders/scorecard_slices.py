@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
@@ -23,45 +23,60 @@ if TYPE_CHECKING:
     from rankgate.evaluation.list_inputs import Tables
     from rankgate.scoring.catalogue import Catalogue
 
-ACTIVITY, POPULARITY = "activity", "popularity"
+ACTIVITY, POPULARITY, HISTORY = "activity", "popularity", "history"
+REPEAT, NEW = "repeat", "new"
 MOST = 20
 """Values that a column may have to be a slice."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Some of the users, or some of the items.
+    """Some of the users, of the items, or of the judged pairs of both.
 
     Attributes:
-        slice: what they are grouped by: activity, popularity, or a column.
-        of: users or items.
+        slice: what they are grouped by: activity, popularity, history, or a column.
+        of: users, items or pairs.
         value: which of its values they have.
-        mask: ``(T,)`` or ``(I,)``, who belongs to it; one may belong to several.
+        mask: ``(T,)``, ``(I,)`` or, of judgments, ``(J,)``: who belongs to it; one may belong to
+            several.
     """
 
     slice: str
-    of: Whose
+    of: Whose | Literal["pairs"]
     value: str
     mask: NDArray[np.bool_]
 
 
-def parts_of(name: str, world: Catalogue, tables: Tables) -> list[Segment]:
+def parts_of(
+    name: str, world: Catalogue, tables: Tables, repeated: NDArray[np.bool_] | None = None
+) -> list[Segment]:
     """The parts that a slice makes.
 
     ``activity``: users without an item in training are new, those with at most the median number
     of the others are light, the rest heavy. ``popularity``: items of the head, the most popular
-    fifth of the catalogue, and of the tail. Else a column of the table of users or of items, which
-    may be said as ``users.COLUMN`` or ``items.COLUMN``; several values are between bars.
+    fifth of the catalogue, and of the tail. ``history``: judged pairs of user and item that
+    training has (repeat), and all others (new). Else a column of the table of users or of items,
+    which may be said as ``users.COLUMN`` or ``items.COLUMN``; several values are between bars.
+
+    Args:
+        name: of the slice.
+        world: users and items.
+        tables: of users and items.
+        repeated: ``(J,)``, the judgments whose pair training has; None without training.
 
     Raises:
         UsageError: what is not there, or has too many values.
     """
-    if name in {ACTIVITY, POPULARITY} and world.seen is None:
+    if name in {ACTIVITY, POPULARITY, HISTORY} and world.seen is None:
         raise UsageError(
             f"the slice {name} comes from training; give it with train.", code="missing-input"
         )
     if name == ACTIVITY:
         return _activity(world)
+    if name == HISTORY:
+        assert repeated is not None
+        both = (Segment(name, "pairs", REPEAT, repeated), Segment(name, "pairs", NEW, ~repeated))
+        return [part for part in both if part.mask.any()]
     if name == POPULARITY:
         assert world.seen is not None
         tail = tail_of(world.seen)
@@ -115,9 +130,10 @@ def _column(name: str, tables: Tables) -> tuple[Described, str]:
             f"users and items both have '{name}'; say users.{name} or items.{name}.",
             code="ambiguous-input",
         )
-    there = [f"{table.of}.{each}" for table in known for each in table.columns.columns]
+    there = [ACTIVITY, POPULARITY, HISTORY]
+    there += [f"{table.of}.{each}" for table in known for each in table.columns.columns]
     raise UsageError(
-        f"no slice is called '{name}'; there are {', '.join([ACTIVITY, POPULARITY, *there])}.",
+        f"no slice is called '{name}'; there are {', '.join(there)}.",
         code="unknown-slice",
     )
 

@@ -12,11 +12,13 @@ from rankgate.data import read_qrels
 from rankgate.data.logs.candidates import mark_in
 from rankgate.errors import UsageError
 from rankgate.evaluation.list_builder import ListBuilder
+from rankgate.evaluation.list_inputs import kept
 from rankgate.evaluation.rankings import named_runs
 from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.lists.together import together
 from rankgate.metrics.views import SUBTOPICS
 from rankgate.recommenders.scorecard_figures import Card
+from rankgate.recommenders.scorecard_slices import REPEAT
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.alignment.subtopics import by_category, with_subtopics
 from rankgate.scoring.catalogue import places
@@ -34,10 +36,14 @@ if TYPE_CHECKING:
     from rankgate.evaluation.context import Context
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Listed
+    from rankgate.recommenders.scorecard_slices import Segment
     from rankgate.scoring import Convention
     from rankgate.scoring.catalogue import Catalogue
 
     Floats = NDArray[np.float64]
+
+
+_PAIR = ["query_id", "doc_id"]
 
 
 @dataclass(frozen=True)
@@ -144,20 +150,47 @@ class Systems:
             items.append(self._card(run, listed, metrics, self.judgments))
         return items
 
-    def about(self, items: NDArray[np.bool_], metrics: Mapping[str, Metric]) -> list[Card]:
-        """The accuracy of every system where only some items are relevant.
+    @property
+    def repeated(self) -> NDArray[np.bool_] | None:
+        """The judgments whose pair of user and item training has; None without training."""
+        train = self.builder.train
+        if train is None:
+            return None
+        known = train.met.frame.unique().with_columns(known=True)
+        both = self.judgments.table.join(known, on=_PAIR, how="left", maintain_order="left")
+        return both["known"].fill_null(value=False).to_numpy()
 
-        Users to whom none of them is relevant have no value.
+    def about(self, part: Segment, metrics: Mapping[str, Metric]) -> list[Card]:
+        """The accuracy of every system in a part of the items or of the pairs.
+
+        Of items only those of the part are relevant, and users to whom none of them is relevant
+        have no value. Of pairs, judgments and lists have those of the part only.
         """
-        ids = self.world.items.filter(pl.Series(items))
-        table = self.judgments.table.filter(pl.col("doc_id").is_in(ids.implode()))
-        table = table.filter((pl.col("grade") >= 1).any().over("query_id"))
+        table, runs = self.judgments.table, self.runs
+        if part.of == "pairs":
+            table = table.filter(pl.Series(part.mask))
+            users = table["query_id"].unique()
+            served = pl.DataFrame({"query_id": users, "state": ["zero"] * len(users)})
+            runs = tuple(self._of_history(run, part.value, served) for run in runs)
+        else:
+            ids = self.world.items.filter(pl.Series(part.mask))
+            table = table.filter(pl.col("doc_id").is_in(ids.implode()))
+            table = table.filter((pl.col("grade") >= 1).any().over("query_id"))
         some = None if table.is_empty() else replace(self.judgments, table=table, unjudged=())
         accuracy, _ = lists_apart(metrics)
         return [
             self._card(run, listed, accuracy, some)
-            for run, listed in zip(self.runs, self.lists, strict=True)
+            for run, listed in zip(runs, self.lists, strict=True)
         ]
+
+    def _of_history(self, run: Run, value: str, served: pl.DataFrame) -> Run:
+        """A run with the pairs only that training has, or has not; a user may have none left."""
+        assert self.builder.train is not None
+        return replace(kept(run, self.builder.train.met, inside=value == REPEAT), queries=served)
+
+    def values_of(self, label: str, metric: Metric) -> list[Floats]:
+        """The values of one metric of accuracy of every system."""
+        return [self._accuracy(run, {label: metric}, self.judgments)[label][1] for run in self.runs]
 
     def _marked(self, label: str) -> str:
         return f"{label} {self.mark}" if self.mark else label

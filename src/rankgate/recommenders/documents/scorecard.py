@@ -40,6 +40,8 @@ _LATEX = {
 _BY = {
     "activity": "users without an item in training are new, those with at most the median number "
     "of the others light, the rest heavy",
+    "history": "repeat: pairs of user and item that training has, new: all others; judgments and "
+    "lists of these pairs only, lists closed up before they are cut",
     "popularity": "the head is the most popular fifth of the catalogue; accuracy by what is "
     "relevant there, lists as if they showed nothing else",
 }
