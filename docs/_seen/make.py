@@ -22,7 +22,7 @@ from rankgate.explanation.reported import reported
 from rankgate.present.write import rendered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -38,7 +38,7 @@ WIDTHS = (80, 160)
 
 
 def pages() -> Iterator[tuple[Path, str]]:
-    """Every page with what is in it."""
+    """Every page with its text, but those of the manual, whose commands are run."""
     data = EXAMPLE / "qrels.txt", EXAMPLE / "bm25.run"
     results = {
         "reconcile": reconcile(*data, "nDCG@10"),
@@ -58,14 +58,18 @@ def pages() -> Iterator[tuple[Path, str]]:
             yield HERE / f"{name}.{width}.ansi", painted(text)
     yield HERE.parent / "formats.md", formats.page()
     yield HERE.parent / "validate.md", checks.page()
-    for page in played.pages():
+
+
+def sessions(pages: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+    """Pages of the manual with what their commands print."""
+    for page in pages:
         with played.workplace(page):
             yield page, played.played(page)
 
 
 def main() -> int:
     """Write what is not fresh."""
-    for path, text in pages():
+    for path, text in (*pages(), *sessions(played.pages())):
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
             sys.stdout.write(f"{path.name}\n")

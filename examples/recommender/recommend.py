@@ -62,7 +62,7 @@ def main(words: list[str]) -> int:
     )  # fmt: skip
     evaluation = rankgate.evaluate(parts.qrels, runs, METRICS)
     with pl.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
-        for part in (parts.render(), evaluation.means, card.render(), verdict):
+        for part in (parts, evaluation.means, card, verdict):
             print(part, "\n")  # noqa: T201 - a script
     return verdict.status
 

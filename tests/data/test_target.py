@@ -115,7 +115,8 @@ def test_a_small_file_does_not_become_a_huge_one(tmp_path, monkeypatch, kind):
     line = b"1 0 " + b"d" * 100 + b"%d 1\n"
     head = b"".join(line % i for i in range(9))
     file = tmp_path / f"q.{kind}"
-    file.write_bytes(packed(kind, head + b"\n" * (80 << 20)))
+    file.write_bytes(packed(kind, head + b"\n" * (3 << 20)))
+    monkeypatch.setattr("rankgate.data.source._SMALL", 1 << 20)
     with raises("too-large", InputError):
         read_qrels(file)
     monkeypatch.setenv("RANKGATE_MAX_EXPANSION", "0")

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate.data import read_qrels
+from rankgate.data import read_qrels, read_run
 from rankgate.data.qrels import Qrels
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.evaluate import evaluate
@@ -18,6 +18,7 @@ from rankgate.stats.order import tau
 from rankgate.unjudged.holes import holes
 from support.wording import raises
 
+DEEPEST = 100  # no metric and no pool here looks further down
 A = {"1": {"a": 3.0, "b": 2.0, "c": 1.0}, "2": {"m": 1.0}}
 B = {"1": {"b": 3.0, "d": 2.0, "a": 1.0}}
 
@@ -60,9 +61,17 @@ def test_left_out_by_hand():
 
 
 @pytest.fixture(scope="module")
-def covid(shared):
+def files(shared):
     place = shared / "trec-covid-r1"
     return place / "qrels.covid-round1.txt", sorted((place / "runs").glob("*.gz"))
+
+
+@pytest.fixture(scope="module")
+def covid(files):
+    """The judgments, and of each of 16 runs the first 100 documents of a query, in memory."""
+    path, runs = files
+    top = pl.col("score").rank("ordinal", descending=True).over("query_id") <= DEEPEST
+    return path, [read_run(run.table.filter(top), run.name) for run in map(read_run, runs)]
 
 
 def hidden(qrels, kept):
@@ -123,10 +132,10 @@ def naive_ndcg(grades, ranking):
     return got / ideal if ideal else 0.0
 
 
-def test_left_out_of_a_real_pool(covid):
+def test_left_out_of_a_real_pool(files, covid):
     """The winner's loss, computed once more with dictionaries."""
-    path, paths = covid
-    result = reusability(path, paths, ["nDCG@10"], depth=10)
+    path, paths = files
+    result = reusability(path, covid[1], ["nDCG@10"], depth=10)
     lists = {}
     for place in paths:
         rows = {}
