@@ -1,8 +1,8 @@
 """A hash of the code that the results of a study depend on, and of nothing else.
 
 From the study's `run` it follows names through the modules of this project, and hashes what it
-reaches as syntax trees. What does not change results does not change the hash: comments,
-docstrings, annotations, wording of errors, formatting, names that this project gives, and the
+reaches as syntax trees. What changes no result does not change the hash: comments, docstrings,
+annotations, sentences of errors and warnings, formatting, names that this project gives, and the
 files that definitions are in. A function is known by what it does, a field by its place in its
 class. What only a string names is not followed, nor is what other tests fix against other tools:
 reading, metrics and scoring.
@@ -254,8 +254,8 @@ def _walked(items: Sequence[ast.AST], *, without_methods: bool) -> Iterator[tupl
         method = isinstance(item, _FUNCTIONS) and not item.name.startswith("__")
         if words or isinstance(item, _IMPORTS) or (without_methods and method):
             continue
-        if isinstance(item, ast.Raise):
-            yield "()", ast.Raise()
+        if isinstance(item, ast.Raise) or _sentence(item):
+            yield "()", ast.Pass()
             continue
         yield "(", item
         inside = without_methods and not isinstance(item, ast.ClassDef)
@@ -268,6 +268,13 @@ def _walked(items: Sequence[ast.AST], *, without_methods: bool) -> Iterator[tupl
                 yield f"{key}[", ast.Pass()
                 yield from _walked(nodes, without_methods=without_methods and not inside)
         yield ")", ast.Pass()
+
+
+def _sentence(node: ast.AST) -> bool:
+    """Whether this is text of more than two words, for people."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    texts = [each.value for each in parts if isinstance(each, ast.Constant)]
+    return sum(text.count(" ") for text in texts if isinstance(text, str)) > 1
 
 
 def _bound(node: ast.AST) -> Iterator[str]:

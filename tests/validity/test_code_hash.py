@@ -17,7 +17,8 @@ def run(size: int = 10) -> list[Ends]:
     """Make ends."""
     values = np.arange(size)  # so many
     ends = lower(values, level=LEVEL)
-    return [ends.low, np.mean(ends.width())]
+    words = f"{size} ends are far from equal"
+    return [ends.low, np.mean(ends.width()), words]
 
 def section(cells):
     return "words"
@@ -76,6 +77,7 @@ SAME = {
     "parameter's name": (("level=", "share="), ("level", "share")),
     "words of an error": ((), ("the wrong way", "high is below low")),
     "what is not used": ((), ("return 1", "return 2")),
+    "words of a warning": (("far from equal", "not at all equal"), ()),
     "section": (('return "words"', 'return "other words"'), ()),
 }
 OTHER = {

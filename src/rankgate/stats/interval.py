@@ -178,7 +178,8 @@ def cautions(table: Floats) -> tuple[str, ...]:
         )
     if (np.ptp(table, axis=0) == 0).any():
         items.append(
-            "all differences are equal: there is no spread to make an interval of; p of the t-test "
-            "is that of the sign test."
+            "all differences are equal, so they show no spread: Student's interval has no width "
+            "and says nothing, and rules take bounds by betting; p of the t-test is that of the "
+            "sign test."
         )
     return tuple(items)
