@@ -103,7 +103,7 @@ def _function(name):
 def test_a_command_and_its_function_take_the_same(name):
     command, function = (
         set(_command(name)) - PRINTED,
-        set(_function(name)) - {"on_progress", "context"},
+        set(_function(name)) - INSTEAD,
     )
     assert command - function <= COMMAND_ONLY.get(name, set())
     assert function - command <= PYTHON_ONLY.get(name, set())

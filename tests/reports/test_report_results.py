@@ -144,19 +144,14 @@ def test_a_saved_baseline_is_shown_by_its_tables(run, data):  # noqa: ARG001 - t
     assert "old" in said
 
 
-def test_a_kind_to_come_is_reported_by_its_tables(run, data):
-    result = {"schema_version": 1, "rows": [{"name": HOSTILE, "p_value": 0.0001, "delta": 0.25},
-                                          {"name": None, "p_value": 1.0, "delta": -0.5}],
-            "facts": {"a": 1, "b": [1, 2]}, "seed": 7}  # fmt: skip
-    (data / "new-kind.json").write_text(json.dumps(result))
-    page = run("report", "new-kind.json").out
-    said = words(page)
-    assert page.count("<script>") == 1
-    assert "alert(1)" in said
-    assert "\u202e" not in page
-    assert "<0.001" in said
-    assert "+0.2500" in said
-    assert "-0.5000" in said
+def test_a_kind_to_come_is_an_error_alone_and_left_out_of_a_folder(run, data):
+    (data / "new-kind.json").write_text('{"schema_version": 1, "kind": "to_come"}')
+    assert_refused(run("report", "new-kind.json"), "unknown-kind", "new-kind.json")
+    folder = data / "some"
+    folder.mkdir()
+    (folder / "new-kind.json").write_text('{"schema_version": 1, "kind": "to_come"}')
+    run("eval", *TWO[:2], "-m", "RR", "--format", "json", "-o", folder / "e.json")
+    assert "Files that are not results: new-kind.json." in words(run("report", folder).out)
 
 
 @pytest.mark.parametrize("name", sorted(MADE))

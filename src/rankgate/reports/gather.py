@@ -15,9 +15,7 @@ from rankgate.evaluation.scored_system import DEPTH
 from rankgate.gating.gate import gate
 from rankgate.gating.policy import policy as policy_of
 from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.present.result import Result
 from rankgate.reports.compose import ReportPart
-from rankgate.reports.plain import PlainResult
 from rankgate.unjudged.holes import holes
 
 if TYPE_CHECKING:
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike, RunsLike
     from rankgate.gating.policy import Policy
     from rankgate.metrics.declare import Metric
+    from rankgate.present.result import Result
     from rankgate.scoring import Convention
 
 FEW = 3
@@ -129,4 +128,4 @@ def _holes(
         if "looks only at the first" in str(error):
             return []
         raise
-    return [made if isinstance(made, Result) else PlainResult(made.to_dict())]
+    return [made]

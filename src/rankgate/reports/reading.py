@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import InputError, UsageError
+from rankgate.gating.baseline import is_baseline
+from rankgate.gating.baselines import SavedBaselines, show
 from rankgate.reports.compose import ReportPart
 from rankgate.reports.kinds_of_results import result_class
-from rankgate.reports.plain import PlainResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,7 +49,7 @@ def read_results(paths: Sequence[str]) -> tuple[list[ReportPart], list[str]]:
             files.append(path)
             continue
         for each in sorted(path.iterdir()):
-            if each.suffix == ".json" and _is_result(each):
+            if each.suffix == ".json" and _is_result(each) and _known(each):
                 files.append(each)
             elif each.is_file() and not each.name.startswith("."):
                 left_out.append(each.name)
@@ -66,6 +67,17 @@ def _is_result(path: Path) -> bool:
         return False
 
 
+def _known(path: Path) -> bool:
+    """Whether the result in a file is of a known kind; a damaged file is an error later."""
+    try:
+        raw = path.read_bytes()
+        return is_baseline(raw[:_HEAD]) or bool(result_class(json.loads(raw).get("kind", "")))
+    except UsageError:
+        return False
+    except (OSError, ValueError, RecursionError, AttributeError):
+        return True
+
+
 def _part(path: Path) -> ReportPart:
     try:
         raw = path.read_bytes()
@@ -77,7 +89,10 @@ def _part(path: Path) -> ReportPart:
     except (ValueError, RecursionError):
         problem = "not a whole JSON document; write the result again."
         raise InputError(problem, source=str(path), code="invalid-json") from None
-    return ReportPart(read_result(values, str(path)), path.stem, hashlib.sha256(raw).hexdigest())
+    sha256 = hashlib.sha256(raw).hexdigest()
+    if is_baseline(raw[:_HEAD]):
+        return ReportPart(SavedBaselines.of(show(str(path))), path.stem, sha256)
+    return ReportPart(read_result(values, str(path)), path.stem, sha256)
 
 
 def read_result(values: Mapping[str, Any], label: str) -> Result:
@@ -88,13 +103,15 @@ def read_result(values: Mapping[str, Any], label: str) -> Result:
         label: what errors call the file.
 
     Raises:
-        InputError: another version, or something is missing.
+        InputError: an unknown kind, another version, or something is missing.
     """
-    kind = values.get("kind", "")
     try:
-        cls: type[Result] = result_class(kind)
-    except UsageError:  # of a later version, or of another program
-        cls = PlainResult
+        cls: type[Result] = result_class(values.get("kind", ""))
+    except UsageError as error:
+        problem = (
+            f"{error.problem} It may be of a later version of rankgate, or of another program."
+        )
+        raise InputError(problem, source=label, code="unknown-kind") from None
     version = values.get("schema_version")
     if version != cls.schema_version:
         problem = f"a result of version {version!r}; this rankgate reads {cls.schema_version}."

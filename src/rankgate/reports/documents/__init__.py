@@ -1,1 +1,0 @@
-"""The results of reports as tables and words."""
