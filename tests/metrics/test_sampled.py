@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from math import comb
+from math import comb, log2
 
 import numpy as np
 import pytest
 
 from rankgate.errors import UsageError
 from rankgate.metrics.sampled import OF_RANK, corrected, rank_chances
+from support.wording import raises
 
 ITEMS, NEGATIVES, USERS = 800, 99, 40_000
+
+
+def test_values_of_one_relevant_item_are_written_out() -> None:
+    rank = np.arange(1.0, 5.0)
+    found = {name: of_rank(rank, 3).tolist() for name, of_rank in OF_RANK.items()}
+    assert found["nDCG"] == pytest.approx([1, 1 / log2(3), 1 / 2, 0])
+    assert found["RR"] == found["AP"] == pytest.approx([1, 1 / 2, 1 / 3, 0])
+    assert found["R"] == found["Success"] == [1, 1, 1, 0]
+    assert found["P"] == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0])
 
 
 def test_chances_are_those_of_drawing_without_replacement() -> None:
@@ -74,3 +84,9 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(UsageError):
         corrected(np.array(ranks), metric, items, negatives)
+
+
+@pytest.mark.parametrize("variance", [-0.1, 1.1])
+def test_a_variance_is_a_share(variance: float) -> None:
+    with raises("out-of-range", UsageError):
+        corrected(np.array([1]), "RR", 10, 5, variance)
