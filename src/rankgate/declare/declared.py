@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from rankgate.declare.plugins import installed
 from rankgate.errors import UsageError
@@ -71,7 +71,13 @@ class Declared:
             ) from None
 
 
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
 D = TypeVar("D", bound=Declared)
+N = TypeVar("N", bound=_Named)
 
 
 class Registry(Mapping[str, D], Generic[D]):
@@ -140,7 +146,7 @@ class Registry(Mapping[str, D], Generic[D]):
         )
 
 
-def declared_in(package: str, kind: type[D]) -> tuple[D, ...]:
+def declared_in(package: str, kind: type[N]) -> tuple[N, ...]:
     """Return the objects of one class that the modules of a package define, by name."""
     path = import_module(package).__path__
     modules = [import_module(f"{package}.{each.name}") for each in pkgutil.iter_modules(path)]

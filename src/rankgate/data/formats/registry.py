@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.data.formats import unsupported
 from rankgate.data.source import InputFile, source
+from rankgate.declare import declared_in
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from rankgate.data.formats.format import Format
 
     FORMATS: tuple[Format, ...]
@@ -66,7 +69,10 @@ TABLE = (
     ("trec-subtopics", "trec.subtopics", "text"),
     ("trec", "trec.trec", "text"),
 )
-"""Every format, the most particular first; the file has the format as ``FORMAT``."""
+"""Formats, the most particular first; the file has the format as ``FORMAT``.
+
+A file that is not listed works too, but is found later and slower: list what you keep.
+"""
 
 _BOM = b"\xef\xbb\xbf"
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
@@ -79,7 +85,7 @@ _LOOKED_AT = 1 << 12
 
 def __getattr__(name: str) -> Any:
     if name == "FORMATS":
-        return tuple(_loaded(module) for _, module, _ in TABLE)
+        return (*(_loaded(module) for _, module, _ in TABLE), *_unlisted())
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
@@ -87,6 +93,20 @@ def __getattr__(name: str) -> Any:
 def _loaded(module: str) -> Format:
     found: Format = import_module(f"rankgate.data.formats.{module}").FORMAT
     return found
+
+
+@cache
+def _unlisted() -> tuple[Format, ...]:
+    """Formats of files in this folder that `TABLE` does not list yet, the last to be tried.
+
+    Finding them loads every file of the folder, so they are looked for only where no listed
+    format has the name or fits.
+    """
+    from rankgate.data.formats.format import Format
+
+    listed = {known for known, _, _ in TABLE}
+    found = declared_in("rankgate.data.formats", Format)
+    return tuple(each for each in found if each.name not in listed)
 
 
 def named(name: str) -> Format:
@@ -99,6 +119,9 @@ def named(name: str) -> Format:
     for known, module, _ in TABLE:
         if known == asked:
             return _loaded(module)
+    for each in _unlisted():
+        if each.name == asked:
+            return each
     from difflib import get_close_matches
 
     names = [known for known, _, _ in TABLE]
@@ -122,12 +145,9 @@ def detected(place: InputFile) -> tuple[Format, str]:
         raise InputError(problem, source=place.label, code="unknown-format")
     name = place.path.name if place.path else ""
     begins = _beginnings(head)
-    for kind in begins:
-        for _, module, kinds in TABLE:
-            if kind in kinds.split():
-                found = _loaded(module)
-                if reason := found.sniff(head, name):
-                    return found, reason
+    for found in _possible(begins):
+        if reason := found.sniff(head, name):
+            return found, reason
     if begins[0] == "json":
         raise unsupported.unknown_json(place, head)
     if (
@@ -137,6 +157,13 @@ def detected(place: InputFile) -> tuple[Format, str]:
     ):
         return named("csv"), "commas or semicolons are in the first line, and nothing else fits"
     return named("trec"), "nothing else fits"
+
+
+def _possible(begins: Sequence[str]) -> Iterator[Format]:
+    """The formats of files that begin so, loaded one after another."""
+    for kind in begins:
+        yield from (_loaded(module) for _, module, kinds in TABLE if kind in kinds.split())
+    yield from _unlisted()
 
 
 def _folder(place: InputFile) -> tuple[Format, str]:
