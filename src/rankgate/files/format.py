@@ -54,7 +54,8 @@ class FormatDetails(Result):
             title=found.title,
             suffixes=found.suffixes,
             begins=next(
-                tuple(kinds.split()) for name, _, kinds in registry.TABLE if name == found.name
+                (tuple(kinds.split()) for name, _, kinds in registry.TABLE if name == found.name),
+                (),
             ),
             holds=tuple(part for part in found.holds if part != "extra"),
             reads=True,
