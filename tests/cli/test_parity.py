@@ -12,6 +12,8 @@ from rankgate.cli import COMMANDS
 from rankgate.cli import rankgate as program
 from rankgate.comparison.inference import Test
 from rankgate.declare import fields_of
+from rankgate.declare.signature import documented
+from rankgate.judging.admission.demands import Demands
 from support.wording import raises
 
 FUNCTIONS = {"eval": "evaluate", "sheet": "sheets", "rating-accuracy": "rating_accuracy"}
@@ -46,7 +48,7 @@ COMMAND_ONLY = {
     },  # fields of a Judge
     "resolve": {"unresolved"},  # a file
     "agree": {"baseline", "candidate", "metrics", "convention", "overrides", "rule", "draws"},
-    "admit": {"overrides", "answered", "pairs", "alpha", "bias", "tau"},  # one argument
+    "admit": {"overrides", *fields_of(Demands)},  # one argument
     "reusability": {"overrides"},  # a convention is a value
     "split": {"from_", "same", "into", "to"},  # files
     "scorecard": {"overrides"},  # a convention is a value
@@ -125,6 +127,38 @@ def test_a_command_and_its_function_have_the_same_defaults(name):
         if unset and default in nothing:
             continue
         assert (tuple(ours) if isinstance(ours, list) else ours) == default, key
+
+
+SHARED = {
+    *("metric", "metrics", "extra", "convention", "overrides", "seed", "resamples", "scale"),
+    *("from_", "as_", "to", "unequal", "labels", "tags"),
+    *("train", "items", "features", "category", "group", "earlier", "drawn", "drop_seen"),
+    "judged_users_only",
+    *(each.name for each in fields_of(Test).values()),
+}
+"""Options that mean the same in every command, and have the same help there."""
+
+OWN_HELP = {
+    *(("advise", "task"), ("advise", "stage"), ("split", "way")),  # with each choice explained
+    *(("reconcile", "value"), ("explain", "depth"), ("gate", "noise"), ("rating-accuracy", "k")),
+    *(("plot", "query_id"), ("plot", "cutoffs"), ("resolve", "parameters"), ("sheet", "raters")),
+    *(("fuse", "parameters"), ("fuse", "weights")),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_help_of_an_option_is_what_the_docstring_says(name):
+    said = documented(getattr(rankgate, PAIRS[name]).__doc__, "Args")
+    for key, each in _command(name).items():
+        if not isinstance(each, click.Option) or key not in said:
+            continue
+        if key not in SHARED and (name, key) not in OWN_HELP:
+            assert _plain(each.help).startswith(_plain(said[key])), key
+
+
+def _plain(text):
+    """Text without marks of code, and without what tells options from parameters."""
+    return "".join(letter for letter in text.lower() if letter not in "`-_").rstrip(".")
 
 
 @pytest.mark.parametrize("name", ["compare", "stages"])

@@ -76,20 +76,6 @@ scale = click.option(
     help="The rating scale: binary, graded (0 to 3), detail (1 to 10), a range such "
     "as 0..4, or a list such as 0,1,10,100.",
 )
-rating_scale = click.option(
-    "--scale",
-    metavar="SCALE",
-    default="graded",
-    show_default=True,
-    help="The rating scale: binary, graded (0 to 3), detail (1 to 10), a range such "
-    "as 0..4, or a list such as 0,1,10,100.",
-)
-guideline = click.option(
-    "--guideline",
-    metavar="VERSION",
-    default="",
-    help="The version of the rating guideline; stored with each rating.",
-)
 from_ = click.option(
     "--from",
     "from_",
@@ -185,20 +171,3 @@ def convention(function: Callable[..., Any]) -> Callable[..., Any]:
         help="Compute metrics as this tool does, such as trec9, or by your own FILE.toml.",
     )
     return named(setting(chosen))
-
-
-def texts(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--queries`` and ``--documents``: what raters read."""
-    queries = click.option(
-        "--queries",
-        type=click.Path(),
-        metavar="FILE",
-        help="Texts of the queries: query_id and text, in any format.",
-    )
-    documents = click.option(
-        "--documents",
-        type=click.Path(),
-        metavar="FILE",
-        help="Fields of the documents: doc_id, title and others, in any format.",
-    )
-    return queries(documents(function))

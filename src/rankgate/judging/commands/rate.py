@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import getpass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.places import inputs, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
 from rankgate.judging.commands import llm_options
 from rankgate.judging.commands.rating_keys import rated
-from rankgate.judging.llm.rate import LLMRating
+from rankgate.judging.llm.rate import LLMRating, rate
 from rankgate.judging.rating.terminal import Rating
 from rankgate.present.suffixes import refuse_other_suffix
 from rankgate.present.write import rendered
@@ -26,11 +27,9 @@ _CUT = "an unfinished line at the end of the file was cut off"
 
 @click.command("rate")
 @click.argument("pool", type=click.Path())
-@click.option("--rater", metavar="NAME", help="The rater's name; by default the user or the model.")
-@options.rating_scale
-@options.texts
-@options.guideline
-@click.option("--batch", type=click.IntRange(min=1), metavar="N", help="Rate only this batch.")
+@options_of(
+    rate, "rater NAME", "scale SCALE", "queries", "documents", "guideline VERSION", "batch N"
+)
 @options.seed
 @click.option(
     "-o",
@@ -44,16 +43,13 @@ _CUT = "an unfinished line at the end of the file was cut off"
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     pool: str,
     rater: str | None,
-    scale: str,
-    queries: str | None,
-    documents: str | None,
-    guideline: str,
-    batch: int | None,
     seed: int,
     output: str,
     judge: Judge | None,
+    **chosen: Any,
 ) -> None:
     """Rate POOL at the terminal, one document at a time, one key per grade.
 
@@ -70,34 +66,14 @@ def command(
     refuse_clashes(inputs(), output)
     refuse_other_suffix(output, "jsonl")
     if judge is not None:
-        if not (queries and documents):
+        if not (chosen["queries"] and chosen["documents"]):
             raise UsageError(
                 "a language model needs texts; name --queries and --documents.",
                 code="missing-input",
             )
-        with LLMRating(
-            pool,
-            output,
-            judge,
-            queries=queries,
-            documents=documents,
-            rater=rater or "",
-            scale=scale,
-            guideline=guideline,
-            batch=batch,
-        ) as asking:
+        with LLMRating(pool, output, judge, rater=rater or "", **chosen) as asking:
             ctx.exit(_asked(asking))
-    with Rating(
-        pool,
-        output,
-        rater or getpass.getuser(),
-        scale=scale,
-        queries=queries,
-        documents=documents,
-        guideline=guideline,
-        batch=batch,
-        seed=seed,
-    ) as work:
+    with Rating(pool, output, rater or getpass.getuser(), seed=seed, **chosen) as work:
         if work.cut:
             click.echo(_CUT, err=True)
         rated(work)

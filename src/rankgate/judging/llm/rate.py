@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.data.closing import Closing
 from rankgate.data.journal import Journal
 from rankgate.data.scales import scale_of
+from rankgate.declare import Count
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.llm.client import Client
 from rankgate.judging.llm.ledger import Ledger
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from rankgate.judging.llm.judge import Ask, Judge
     from rankgate.judging.llm.work import PairOutcome
+    from rankgate.judging.rating.pool_tasks import PoolLike
     from rankgate.judging.rating.tasks import Task
 
 _SHIPPED = {(0.0, 1.0, 2.0, 3.0): "graded", (0.0, 1.0): "binary"}
@@ -58,7 +60,7 @@ class LLMRating(Closing):
 
     def __init__(
         self,
-        pool: Any,
+        pool: PoolLike,
         path: str | Path,
         judge: Judge,
         *,
@@ -174,7 +176,7 @@ class LLMRating(Closing):
 
 
 def rate(
-    pool: Any,
+    pool: PoolLike,
     path: str | Path,
     judge: Judge,
     *,
@@ -183,7 +185,7 @@ def rate(
     rater: str = "",
     scale: str = "graded",
     guideline: str = "",
-    batch: int | None = None,
+    batch: Count | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> ModelRatings:
     """Have a language model rate a pool; what was answered is never asked again.
@@ -196,11 +198,13 @@ def rate(
         path: the file of ratings (JSON lines, only added to), which is the cache too.
         judge: the model: ``Judge("model", key_from="API_KEY", prices=Prices(0.5, 1.5),
             ceiling=20)``.
-        queries: texts of the queries.
-        documents: fields of the documents.
-        rater: the name in the ratings; the model's without it.
-        scale: the grades that are possible.
-        guideline: the version kept with ratings; name and hash of the template without it.
+        queries: texts of the queries: query_id and text, in any format.
+        documents: fields of the documents: doc_id, title and others, in any format.
+        rater: who rates; without it, the user or the model.
+        scale: the grades that are possible: binary, graded (0 to 3), detail (1 to 10), a range
+            such as 0..4, or a list such as 0,1,10,100.
+        guideline: the version of the guideline that raters follow, kept with each rating; a
+            model's without it is the name and hash of the template.
         batch: only this batch of the pool.
         on_progress: called with each pair that is kept.
 
